@@ -1,0 +1,66 @@
+"""What the program may not decide by itself: the time, new identities and randomness.
+
+One `Env` is made at the door and handed down, so that tests turn time by hand and repeat dice. Nothing else in the
+package asks the operating system for the time or for random numbers.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Ulids:
+    """ULIDs that only rise: within one millisecond the random part is counted up, so sorting by id sorts by birth."""
+
+    def __init__(self, now: Callable[[], datetime], random: Callable[[int], bytes]) -> None:
+        self._now = now
+        self._random = random
+        self._last = 0
+        self._lock = threading.Lock()
+
+    def __call__(self) -> str:
+        stamp = (to_micros(self._now()) // 1000) & ((1 << 48) - 1)
+        fresh = (stamp << 80) | int.from_bytes(self._random(10))
+        with self._lock:
+            # A clock that stands still or steps back must not give an id below one already given.
+            if fresh >> 80 <= self._last >> 80:
+                fresh = self._last + 1
+            self._last = fresh
+        return "".join(_CROCKFORD[(fresh >> shift) & 31] for shift in range(125, -1, -5))
+
+
+@dataclass(frozen=True)
+class Env:
+    """Clock, ids and dice. `monotonic` measures durations; `now` dates things."""
+
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    monotonic: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    random: Callable[[int], bytes] = os.urandom
+    new_id: Callable[[], str] = field(default=lambda: "", repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "new_id", Ulids(self.now, self.random))
+
+    def below(self, limit: int) -> int:
+        """A random whole number in 0 … limit-1 (the bias of the modulo is under 2⁻⁴⁰ for the limits used here)."""
+        return int.from_bytes(self.random(8)) % limit
+
+
+def to_micros(moment: datetime) -> int:
+    """Microseconds since 1970, UTC; a naive time is taken as UTC. Exact: no float on the way."""
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def from_micros(micros: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=micros)

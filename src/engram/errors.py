@@ -1,0 +1,202 @@
+"""Every error Engram raises, as one tree with stable codes.
+
+    EngramError
+    ├── StorageError
+    │   ├── VaultLocked          E1001  no key, or not the key of this vault
+    │   ├── VaultDamaged         E1002  a page, the header or an index does not verify
+    │   ├── DiskFull             E1003  nothing can be written; reads go on
+    │   ├── MigrationFailed      E1004  the format could not be brought up to date
+    │   ├── WriteFailed          E1005  a write was not made; nothing of it is there
+    │   ├── VaultBusy            E1006  another process needs the vault for itself
+    │   ├── VaultTooNew          E1007  written by a later Engram
+    │   └── NotFound             E1008  no such memory, backup or vault for this reader
+    ├── SearchError
+    │   ├── SearchTimeout        E2001
+    │   ├── NoIndex              E2002
+    │   ├── RateLimited          E2003
+    │   └── InvalidQuery         E2004
+    ├── EmbeddingError
+    │   ├── EmbedderUnavailable  E3001
+    │   ├── EmbeddingFailed      E3002
+    │   ├── DimensionMismatch    E3003
+    │   └── ModelChanged         E3004
+    ├── SecurityError
+    │   ├── AccessDenied         E4001  the reader may not do this
+    │   ├── EncryptionFailed     E4002  never answered by going on in plaintext
+    │   ├── InjectionBlocked     E4003
+    │   ├── ContentTooLarge      E4004
+    │   └── InvalidContent       E4005  empty, or not text that can be kept
+    └── SystemError_
+        ├── MemoryPressure       E5001
+        ├── BackgroundStalled    E5002
+        └── ConfigInvalid        E5003
+
+An error is a sentence about what happened, and a way out. Neither ever holds the words of a memory or of a question:
+messages are made from ids, paths, counts and names of settings only.
+"""
+
+from __future__ import annotations
+
+
+class EngramError(Exception):
+    """The root. `code` is stable across releases; `way_out` says what to do next."""
+
+    code = "E0000"
+    default_way_out = ""
+
+    def __init__(self, message: str, *, way_out: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.way_out = self.default_way_out if way_out is None else way_out
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}" + (f" {self.way_out}" if self.way_out else "")
+
+
+class StorageError(EngramError):
+    """The vault could not be opened, read or written."""
+
+    code = "E1000"
+
+
+class VaultLocked(StorageError):
+    code = "E1001"
+    default_way_out = "Give the key, key file or passphrase this vault was made with, or `engram key import` its recovery key."
+
+
+class VaultDamaged(StorageError):
+    code = "E1002"
+    default_way_out = "Nothing was overwritten. Run `engram doctor --repair`, or `engram restore-backup`."
+
+
+class DiskFull(StorageError):
+    code = "E1003"
+    default_way_out = "Free some space or make the folder writable; writing resumes by itself."
+
+
+class MigrationFailed(StorageError):
+    code = "E1004"
+    default_way_out = "The vault is as it was before. Run `engram doctor`, or open it with the release that wrote it."
+
+
+class WriteFailed(StorageError):
+    code = "E1005"
+    default_way_out = "Nothing of this write was kept; it is safe to try again."
+
+
+class VaultBusy(StorageError):
+    code = "E1006"
+    default_way_out = "Close the other programs that have this vault open, then try again."
+
+
+class VaultTooNew(StorageError):
+    code = "E1007"
+    default_way_out = "Upgrade engram-local on this machine."
+
+
+class NotFound(StorageError):
+    code = "E1008"
+    default_way_out = "Check the id with `engram list`."
+
+
+class SearchError(EngramError):
+    """A question could not be answered. An empty answer is never one of these."""
+
+    code = "E2000"
+
+
+class SearchTimeout(SearchError):
+    code = "E2001"
+    default_way_out = "Try again, or allow more time."
+
+
+class NoIndex(SearchError):
+    code = "E2002"
+    default_way_out = "Run `engram doctor`; indexes can always be rebuilt from the vault."
+
+
+class RateLimited(SearchError):
+    code = "E2003"
+    default_way_out = "Wait a minute and try again."
+
+
+class InvalidQuery(SearchError):
+    code = "E2004"
+    default_way_out = "Change the question or its options."
+
+
+class EmbeddingError(EngramError):
+    """A vector could not be made or used."""
+
+    code = "E3000"
+
+
+class EmbedderUnavailable(EmbeddingError):
+    code = "E3001"
+    default_way_out = "Run `engram model install`; until then recall works on text."
+
+
+class EmbeddingFailed(EmbeddingError):
+    code = "E3002"
+    default_way_out = "The memory is kept; its vector is made later."
+
+
+class DimensionMismatch(EmbeddingError):
+    code = "E3003"
+    default_way_out = "Use the model this space was made with, or make a new space."
+
+
+class ModelChanged(EmbeddingError):
+    code = "E3004"
+    default_way_out = "Run `engram doctor` to make the vectors anew."
+
+
+class SecurityError(EngramError):
+    """Something was asked for that this caller may not have, or that may not be kept."""
+
+    code = "E4000"
+
+
+class AccessDenied(SecurityError):
+    code = "E4001"
+    default_way_out = "Open the vault with an identity that may do this."
+
+
+class EncryptionFailed(SecurityError):
+    code = "E4002"
+    default_way_out = "Nothing was written in plaintext. Run `engram doctor`."
+
+
+class InjectionBlocked(SecurityError):
+    code = "E4003"
+
+
+class ContentTooLarge(SecurityError):
+    code = "E4004"
+    default_way_out = "Shorten it, or pass a long text to `ingest`, which splits it."
+
+
+class InvalidContent(SecurityError):
+    code = "E4005"
+    default_way_out = "Pass some text."
+
+
+class SystemError_(EngramError):
+    """The machine or its configuration stands in the way."""
+
+    code = "E5000"
+
+
+class MemoryPressure(SystemError_):
+    code = "E5001"
+    default_way_out = "Close something, or lower the RAM settings."
+
+
+class BackgroundStalled(SystemError_):
+    code = "E5002"
+    default_way_out = "Run `engram doctor`."
+
+
+class ConfigInvalid(SystemError_):
+    code = "E5003"
+    default_way_out = "See `engram config` for names, ranges and units."

@@ -1,0 +1,376 @@
+"""Every tunable of Engram: name, default, unit, range, help and where it comes from. One table, no second place.
+
+The table is the `Settings` dataclass itself: each field is declared with `tunable(...)`, so that the type checker, the
+documentation (`docs/settings.md` is generated from it), the range check and the command line read the same line.
+
+A value is taken from, later wins: the default here, the configuration file, `ENGRAM_<NAME>` in the environment, the
+arguments of `engram.open(settings={...})`, and what was set while running. Numbers out of range are clamped with a
+warning; a value of the wrong type falls back to the default with a warning. This module is the only reader of
+environment variables and configuration files.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import logging
+import os
+import threading
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from engram.errors import ConfigInvalid
+
+log = logging.getLogger("engram.settings")
+
+Value = bool | int | float | str
+
+
+def tunable(
+    default: Value,
+    help: str,
+    *,
+    unit: str = "",
+    low: float | None = None,
+    high: float | None = None,
+    choices: tuple[str, ...] = (),
+    ref: str = "",
+    restart: bool = False,
+) -> Any:
+    """Declare one setting. `restart`: it is read when the vault is opened, so a change waits for the next open."""
+    spec = {"help": help, "unit": unit, "low": low, "high": high, "choices": choices, "ref": ref, "restart": restart}
+    return dataclasses.field(default=default, metadata=spec)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """One consistent set of values. Operations read a snapshot once and use it to their end."""
+
+    # identity: who this process is when `open` is not told
+    agent: str = tunable("", "Agent that memories are written and read as.", ref="§11")
+    project: str = tunable("", "Project this process works in.", ref="§11")
+    squad: str = tunable("", "Squad this process belongs to.", ref="§11")
+    channel: str = tunable("", "Channel this process speaks on.", ref="§12")
+    user: str = tunable("", "User this process speaks with.", ref="§12")
+    policy: str = tunable(
+        "agent+global",
+        "How much of what it may see a process reads.",
+        choices=("own", "agent", "agent+global"),
+        ref="§10.13.2",
+    )
+
+    # vault: the folder and its key
+    cipher: str = tunable(
+        "aegis",
+        "Page cipher of a new vault; `sqlcipher` writes the format that SQLCipher 4 tools open.",
+        choices=("aegis", "sqlcipher"),
+        ref="§10.3",
+        restart=True,
+    )
+    key_source: str = tunable(
+        "auto",
+        "Where the key of a new vault goes; `auto` is the OS keychain if a real one answers, else a key file.",
+        choices=("auto", "keychain", "file", "passphrase"),
+        ref="§10.11",
+        restart=True,
+    )
+    key_file: str = tunable("", "Key file to use instead of the one in the platform's configuration folder.", restart=True)
+    kdf: str = tunable(
+        "argon2id", "What turns a passphrase into a key.", choices=("argon2id", "scrypt"), ref="§10.11", restart=True
+    )
+    argon2_memory_kib: int = tunable(65536, "Memory that one guess at a passphrase costs.", unit="KiB", low=8192, high=4194304)
+    argon2_passes: int = tunable(3, "Passes over that memory.", low=1, high=64)
+    scrypt_log_n: int = tunable(17, "Cost of scrypt as a power of two.", unit="log₂", low=14, high=24)
+    harden_process: bool = tunable(
+        True,
+        "No core dumps, no ptrace by other processes of this user; switch off to attach a debugger.",
+        ref="§10.7",
+        restart=True,
+    )
+    close_on_sigterm: bool = tunable(
+        True, "Close open vaults in order when the process is asked to end and nobody else handles it.", ref="§33.2", restart=True
+    )
+
+    # store: durability and concurrency
+    synchronous: str = tunable(
+        "full",
+        "When a write counts as durable: `full` syncs every commit; `normal` may lose the last ones on power loss.",
+        choices=("full", "normal"),
+        ref="§20",
+        restart=True,
+    )
+    queue_limit: int = tunable(
+        1000, "Writes that may wait; further callers block.", unit="writes", low=1, high=100000, ref="§20", restart=True
+    )
+    group_limit: int = tunable(256, "Waiting writes that share one commit.", unit="writes", low=1, high=10000, ref="§20")
+    reader_limit: int = tunable(
+        8, "Connections that read at the same time.", unit="connections", low=1, high=64, ref="§20", restart=True
+    )
+    page_cache_kib: int = tunable(
+        8192, "Decrypted pages each connection keeps.", unit="KiB", low=256, high=1048576, ref="§21", restart=True
+    )
+    write_patience_s: float = tunable(
+        10.0, "How long a write waits for another process to finish its own.", unit="s", low=0.0, high=600.0
+    )
+    read_patience_s: float = tunable(5.0, "How long a read waits for a free connection.", unit="s", low=0.01, high=600.0)
+    drain_s: float = tunable(2.0, "How long closing waits for queued writes.", unit="s", low=0.0, high=60.0, ref="§33.2")
+    full_retry_s: float = tunable(
+        5.0, "After a full disk, how long writes are refused before one is tried again.", unit="s", low=0.0, high=3600.0, ref="§32.1"
+    )
+    change_log_rows: int = tunable(
+        200000, "Entries of the change log that are kept for indexes to catch up from.", unit="rows", low=1000, high=100000000
+    )
+
+    # silence: what the file system may tell an observer
+    size_bucket_kib: int = tunable(
+        512, "The database grows and shrinks by this much only; 0 lets every write show.", unit="KiB", low=0, high=65536, ref="§10.4"
+    )
+    size_jitter_kib: int = tunable(
+        64, "Free room under which the file grows, at random between 0 and this.", unit="KiB", low=0, high=4096, ref="§10.4.3"
+    )
+    neutral_times: bool = tunable(
+        True,
+        "Set file times to a fixed date after each write; switch off if a backup tool goes by them.",
+        ref="§10.4.4",
+    )
+    wal_pages: int = tunable(
+        200,
+        "Pages after which the write-ahead log is folded into the database; it is made this long at once.",
+        unit="pages",
+        low=16,
+        high=100000,
+        ref="§10.6.3",
+        restart=True,
+    )
+
+    # content
+    content_bytes: int = tunable(8192, "Longest text of one memory.", unit="bytes", low=64, high=1048576, ref="§10.17")
+    summary_bytes: int = tunable(512, "Longest summary, key fact or tag of one memory.", unit="bytes", low=16, high=65536, ref="§10.17")
+    page_limit: int = tunable(1000, "Most memories that one page of a listing holds.", unit="memories", low=1, high=100000)
+
+    # care: checks and backups
+    check_inline_mib: int = tunable(
+        16,
+        "A vault up to this size is checked whole before it is used; a larger one in the background.",
+        unit="MiB",
+        low=0,
+        high=1048576,
+        ref="§32.4",
+    )
+    backup_hours: float = tunable(
+        24.0, "A backup is made when the last one is older; 0 makes none by itself.", unit="h", low=0.0, high=8760.0, ref="§32.4"
+    )
+    backups_kept: int = tunable(3, "Backups that are kept.", unit="files", low=1, high=100, ref="§32.4")
+
+    # audit and health
+    audit_ring: int = tunable(2000, "Audit entries at hand in memory.", unit="entries", low=100, high=100000, ref="§19", restart=True)
+    audit_rows: int = tunable(
+        100000, "Audit entries kept in the vault; the oldest go first.", unit="rows", low=1000, high=100000000, ref="§19"
+    )
+    audit_batch: int = tunable(64, "Audit entries of reads that are written together.", unit="entries", low=1, high=2000, ref="§19")
+    ram_warning_mib: int = tunable(250, "Resident memory from which pressure is called elevated.", unit="MiB", low=50, high=1048576, ref="§21")
+    ram_critical_mib: int = tunable(350, "Resident memory from which pressure is called critical.", unit="MiB", low=100, high=1048576, ref="§21")
+    latency_window: int = tunable(1000, "Calls that the latency figures look back on.", unit="calls", low=10, high=100000, ref="§34.8", restart=True)
+
+
+TABLE: Mapping[str, dataclasses.Field[Any]] = {f.name: f for f in dataclasses.fields(Settings)}
+
+
+def coerce(name: str, value: object) -> tuple[Value, str]:
+    """The value as its setting holds it, and a warning if it had to be bent ('' if not)."""
+    spec = TABLE[name]
+    default: Value = spec.default
+    low, high, choices = spec.metadata["low"], spec.metadata["high"], spec.metadata["choices"]
+    parsed = _parse(value, default)
+    if parsed is None or (choices and parsed not in choices):
+        wanted = "one of " + ", ".join(choices) if choices else f"a {type(default).__name__}"
+        return default, f"{name} must be {wanted}; using {default!r}"
+    if isinstance(parsed, int | float) and not isinstance(parsed, bool):
+        bent = parsed if low is None else max(parsed, type(parsed)(low))
+        bent = bent if high is None else min(bent, type(bent)(high))
+        if bent != parsed:
+            return bent, f"{name} = {parsed} is outside {low:g} … {high:g}; using {bent}"
+    return parsed, ""
+
+
+def _parse(value: object, like: Value) -> Value | None:
+    """Read a TOML value or an environment string as the type of `like`; None if it is not one."""
+    if isinstance(like, bool):
+        words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+        return value if isinstance(value, bool) else words.get(str(value).strip().lower())
+    if isinstance(like, str):
+        return value if isinstance(value, str) else None
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    if number != number or (isinstance(like, int) and number not in (float("inf"), float("-inf")) and number != int(number)):
+        return None
+    if isinstance(like, float):
+        return number
+    return int(max(min(number, 2.0**53), -(2.0**53)))
+
+
+def unknown(name: str) -> str:
+    """The sentence for a name that is not in the table."""
+    close = difflib.get_close_matches(name, TABLE, n=1)
+    return f"there is no setting {name!r}" + (f"; did you mean {close[0]!r}?" if close else "")
+
+
+def merge(base: Settings, changes: Mapping[str, object], *, origin: str) -> tuple[Settings, list[str]]:
+    """`base` with `changes` over it, and the warnings that came up."""
+    good: dict[str, Value] = {}
+    warnings: list[str] = []
+    for name, value in changes.items():
+        if name not in TABLE:
+            warnings.append(f"{origin}: {unknown(name)}")
+            continue
+        good[name], warning = coerce(name, value)
+        if warning:
+            warnings.append(f"{origin}: {warning}")
+    return _consistent(dataclasses.replace(base, **good)), warnings  # type: ignore[arg-type]
+
+
+def _consistent(settings: Settings) -> Settings:
+    """Rules between settings: critical pressure lies above the warning (§34.6)."""
+    critical = max(settings.ram_critical_mib, settings.ram_warning_mib + 50)
+    return settings if critical == settings.ram_critical_mib else dataclasses.replace(settings, ram_critical_mib=critical)
+
+
+def config_path(environ: Mapping[str, str] | None = None) -> Path:
+    """The configuration file: `ENGRAM_CONFIG`, else the platform's configuration folder."""
+    named = (os.environ if environ is None else environ).get("ENGRAM_CONFIG")
+    return Path(named).expanduser() if named else Path(platformdirs.user_config_dir("engram", appauthor=False)) / "config.toml"
+
+
+def key_folder() -> Path:
+    """Where key files live: outside every vault."""
+    return config_path().parent / "keys"
+
+
+def home(environ: Mapping[str, str] | None = None) -> Path:
+    """The vault when none is named: `ENGRAM_HOME`, else the platform's data folder."""
+    named = (os.environ if environ is None else environ).get("ENGRAM_HOME")
+    return Path(named).expanduser() if named else Path(platformdirs.user_data_dir("engram", appauthor=False)) / "vault"
+
+
+def passphrase() -> str | None:
+    """The passphrase from the environment, if one is there."""
+    return os.environ.get("ENGRAM_PASSPHRASE")
+
+
+def _from_file(path: Path) -> tuple[dict[str, object], list[str]]:
+    try:
+        return dict(tomllib.loads(path.read_text("utf-8"))), []
+    except FileNotFoundError:
+        return {}, []
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        return {}, [f"{path}: not read ({type(error).__name__}); using defaults"]
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
+    return {name: environ[f"ENGRAM_{name.upper()}"] for name in TABLE if f"ENGRAM_{name.upper()}" in environ}
+
+
+class LiveSettings:
+    """The settings of one open vault: a snapshot that is swapped whole when something changes.
+
+    The configuration file is looked at again at most once a second, so `engram config set` reaches running processes.
+    """
+
+    def __init__(self, arguments: Mapping[str, object] | None = None, *, monotonic: Callable[[], float]) -> None:
+        self._arguments = dict(arguments or {})
+        for name in self._arguments:
+            if name not in TABLE:
+                raise ConfigInvalid(unknown(name) + ".")
+        self._path = config_path()
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._stamp: tuple[int, int] | None = None
+        self._looked = monotonic()
+        self.warnings: tuple[str, ...] = ()
+        self._now = self._load()
+
+    @property
+    def now(self) -> Settings:
+        """The values to use for the operation that starts now."""
+        moment = self._monotonic()
+        if moment - self._looked >= 1.0:
+            self._looked = moment
+            if self._file_stamp() != self._stamp:
+                with self._lock:
+                    self._now = self._load()
+        return self._now
+
+    def set(self, **changes: object) -> Settings:
+        """Change values for this process; the next operation uses them."""
+        for name, value in changes.items():
+            if name not in TABLE:
+                raise ConfigInvalid(unknown(name) + ".")
+            _, warning = coerce(name, value)
+            if warning:
+                log.warning("%s", warning)
+        with self._lock:
+            self._arguments.update(changes)
+            self._now = self._load()
+        return self._now
+
+    def _load(self) -> Settings:
+        self._stamp = self._file_stamp()
+        from_file, warnings = _from_file(self._path)
+        settings = Settings()
+        for origin, changes in (
+            (str(self._path), from_file),
+            ("environment", _from_environment(os.environ)),
+            ("argument", self._arguments),
+        ):
+            settings, more = merge(settings, changes, origin=origin)
+            warnings += more
+        for warning in warnings:
+            if warning not in self.warnings:
+                log.warning("%s", warning)
+        self.warnings = tuple(warnings)
+        return settings
+
+    def _file_stamp(self) -> tuple[int, int] | None:
+        try:
+            stat = self._path.stat()
+        except OSError:
+            return None
+        return stat.st_mtime_ns, stat.st_size
+
+
+def save(name: str, value: object) -> tuple[Path, Value, str]:
+    """Write one setting into the configuration file; returns where, what was kept, and a warning if it was bent."""
+    if name not in TABLE:
+        raise ConfigInvalid(unknown(name) + ".")
+    kept, warning = coerce(name, value)
+    path = config_path()
+    present, problems = _from_file(path)
+    if problems:
+        raise ConfigInvalid(f"{path} cannot be read as TOML, so it was left alone.", way_out="Mend or remove it, then try again.")
+    present[name] = kept
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    body = "".join(f"{key} = {_toml(item)}\n" for key, item in sorted(present.items()))
+    temporary = path.with_suffix(".new")
+    temporary.write_text(body, "utf-8")
+    temporary.chmod(0o600)
+    temporary.replace(path)
+    return path, kept, warning
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    text = str(value)
+    plain = "".join(c if c >= " " and c not in '"\\\x7f' else f"\\u{ord(c):04X}" for c in text)
+    return f'"{plain}"'

@@ -1,0 +1,258 @@
+"""What flows: the values that every room hands to the next.
+
+Frozen, standard library only, no I/O, no rows, no wire form. A change makes a new value (`dataclasses.replace`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The places a memory belongs to, or a reader stands in. Empty means: this dimension is not named.
+
+    Project ⊃ squad ⊃ agent ⊃ channel + user; the empty scope is global.
+    """
+
+    project: str = ""
+    squad: str = ""
+    agent: str = ""
+    channel: str = ""
+    user: str = ""
+
+
+SCOPE_DIMENSIONS: tuple[str, ...] = tuple(f.name for f in fields(Scope))
+
+
+class Policy(StrEnum):
+    """How much of what it may see a reader asks for."""
+
+    OWN = "own"  # written from exactly where the reader stands
+    AGENT = "agent"  # naming the reader's agent
+    AGENT_GLOBAL = "agent+global"  # everything whose every named scope the reader is in
+    PROJECT = "project"  # that, and all squads and agents of the reader's project; for orchestrators
+    ALL = "all"  # everything; for the owner at the console
+
+
+class Role(StrEnum):
+    """What a reader is, as established at the door."""
+
+    GUEST = "guest"  # from the network: reads only
+    AGENT = "agent"
+    ORCHESTRATOR = "orchestrator"
+    OWNER = "owner"
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who asks. Made where identity is established (open, token), never from an argument of an operation."""
+
+    scope: Scope = Scope()
+    policy: Policy = Policy.AGENT_GLOBAL
+    role: Role = Role.AGENT
+    may_write: bool = True
+
+
+class Kind(StrEnum):
+    PROPOSITION = "proposition"
+    EPISODE = "episode"
+    FACT = "fact"
+    SKILL = "skill"
+
+
+class Status(StrEnum):
+    """Where a memory stands in storage. Only `active` is recalled unless asked otherwise."""
+
+    ACTIVE = "active"
+    CHALLENGED = "challenged"
+    INVALIDATED = "invalidated"
+    MERGED = "merged"
+    SUPERSEDED = "superseded"
+    ARCHIVED = "archived"
+
+
+class Source(StrEnum):
+    """Whose word it is."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    IMPORT = "import"
+    INFERRED = "inferred"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One thing kept. `id` is for people and links, `key` for indexes and edges; the store gives both."""
+
+    text: str
+    id: str = ""
+    key: int = 0
+    kind: Kind = Kind.PROPOSITION
+    category: str = "fact"
+    summary: str = ""
+    key_fact: str = ""
+    tag: str = ""
+    scope: Scope = Scope()
+    source: Source = Source.USER
+    happened_at: datetime | None = None
+    happened_until: datetime | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    learned_at: datetime | None = None
+    updated_at: datetime | None = None
+    importance: float = 0.5
+    confidence: float = 0.5
+    strength: float = 1.0
+    accesses: int = 0
+    accessed_at: datetime | None = None
+    status: Status = Status.ACTIVE
+    pinned: bool = False
+    version: int = 1
+    attributes: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A typed, weighted, dated link from one memory to another, by their ids."""
+
+    source: str
+    target: str
+    kind: str
+    weight: float = 1.0
+    confidence: float = 1.0
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextHit:
+    """What the text index says of one memory: higher is better."""
+
+    key: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """An earlier wording of a memory."""
+
+    number: int
+    text: str
+    replaced_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StatusChange:
+    old: Status
+    new: Status
+    reason: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One entry of the change log that indexes and other processes follow."""
+
+    seq: int
+    key: int
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """Who did what, when, to which id. `digest` is a keyed hash for correlation; there is no content in it."""
+
+    at: datetime
+    operation: str
+    subject: str
+    scope: Scope
+    count: int
+    digest: str
+    ok: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some memories in order, and the cursor that fetches those after them (None at the end)."""
+
+    memories: tuple[Memory, ...]
+    cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """How much of it this reader can see."""
+
+    memories: int
+    by_kind: Mapping[str, int]
+    by_status: Mapping[str, int]
+    edges: int
+    embeddings: int
+
+
+class Severity(StrEnum):
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing the doctor saw: what is wrong, how bad, what to do."""
+
+    check: str
+    severity: Severity
+    what: str
+    way_out: str = ""
+    mended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Milliseconds over the last calls of one kind."""
+
+    calls: int
+    p50_ms: float
+    p99_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """The figures of one vault as this process sees it."""
+
+    path: str
+    format: int
+    cipher: str
+    counts: Counts
+    latencies: Mapping[str, Latency]
+    queue_depth: int
+    queue_limit: int
+    readers_idle: int
+    readers_open: int
+    rss_bytes: int
+    pressure: str
+    vault_bytes: int
+    wal_bytes: int
+    pending_embeddings: int
+    degradation: str
+    crashed_before: bool
+    last_backup: datetime | None
+    backups: int
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What an operation changed, with ids and counts by place."""
+
+    operation: str
+    ids: tuple[str, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
