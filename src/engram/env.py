@@ -15,6 +15,9 @@ from datetime import UTC, datetime, timedelta
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_FIRST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+_LAST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
 
 class Ulids:
@@ -27,7 +30,7 @@ class Ulids:
         self._lock = threading.Lock()
 
     def __call__(self) -> str:
-        stamp = (to_micros(self._now()) // 1000) & ((1 << 48) - 1)
+        stamp = max(0, to_micros(self._now()) // 1000)  # 48 bits reach past year 9999; a clock before 1970 counts as 1970
         fresh = (stamp << 80) | int.from_bytes(self._random(10))
         with self._lock:
             # A clock that stands still or steps back must not give an id below one already given.
@@ -45,7 +48,7 @@ class Env:
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     random: Callable[[int], bytes] = os.urandom
-    new_id: Callable[[], str] = field(default=lambda: "", repr=False)
+    new_id: Callable[[], str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "new_id", Ulids(self.now, self.random))
@@ -56,10 +59,14 @@ class Env:
 
 
 def to_micros(moment: datetime) -> int:
-    """Microseconds since 1970, UTC; a naive time is taken as UTC. Exact: no float on the way."""
+    """Microseconds since 1970, UTC; a naive time is taken as UTC. Exact: no float on the way.
+
+    The first and last hours of the calendar that lie outside it in UTC are held at its ends, so that whatever was
+    written can be read back.
+    """
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+    return min(max((moment - _EPOCH) // _MICROSECOND, _FIRST), _LAST)
 
 
 def from_micros(micros: int) -> datetime:

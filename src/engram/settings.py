@@ -15,9 +15,10 @@ import dataclasses
 import difflib
 import logging
 import os
+import re
 import threading
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -120,7 +121,12 @@ class Settings:
     read_patience_s: float = tunable(5.0, "How long a read waits for a free connection.", unit="s", low=0.01, high=600.0)
     drain_s: float = tunable(2.0, "How long closing waits for queued writes.", unit="s", low=0.0, high=60.0, ref="§33.2")
     full_retry_s: float = tunable(
-        5.0, "After a full disk, how long writes are refused before one is tried again.", unit="s", low=0.0, high=3600.0, ref="§32.1"
+        5.0,
+        "After a full disk, how long writes are refused before one is tried again.",
+        unit="s",
+        low=0.0,
+        high=3600.0,
+        ref="§32.1",
     )
     change_log_rows: int = tunable(
         200000, "Entries of the change log that are kept for indexes to catch up from.", unit="rows", low=1000, high=100000000
@@ -128,7 +134,12 @@ class Settings:
 
     # silence: what the file system may tell an observer
     size_bucket_kib: int = tunable(
-        512, "The database grows and shrinks by this much only; 0 lets every write show.", unit="KiB", low=0, high=65536, ref="§10.4"
+        512,
+        "The database grows and shrinks by this much only; 0 lets every write show.",
+        unit="KiB",
+        low=0,
+        high=65536,
+        ref="§10.4",
     )
     size_jitter_kib: int = tunable(
         64, "Free room under which the file grows, at random between 0 and this.", unit="KiB", low=0, high=4096, ref="§10.4.3"
@@ -150,7 +161,9 @@ class Settings:
 
     # content
     content_bytes: int = tunable(8192, "Longest text of one memory.", unit="bytes", low=64, high=1048576, ref="§10.17")
-    summary_bytes: int = tunable(512, "Longest summary, key fact or tag of one memory.", unit="bytes", low=16, high=65536, ref="§10.17")
+    summary_bytes: int = tunable(
+        512, "Longest summary, key fact or tag of one memory.", unit="bytes", low=16, high=65536, ref="§10.17"
+    )
     page_limit: int = tunable(1000, "Most memories that one page of a listing holds.", unit="memories", low=1, high=100000)
 
     # care: checks and backups
@@ -168,34 +181,48 @@ class Settings:
     backups_kept: int = tunable(3, "Backups that are kept.", unit="files", low=1, high=100, ref="§32.4")
 
     # audit and health
-    audit_ring: int = tunable(2000, "Audit entries at hand in memory.", unit="entries", low=100, high=100000, ref="§19", restart=True)
+    audit_ring: int = tunable(
+        2000, "Audit entries at hand in memory.", unit="entries", low=100, high=100000, ref="§19", restart=True
+    )
     audit_rows: int = tunable(
         100000, "Audit entries kept in the vault; the oldest go first.", unit="rows", low=1000, high=100000000, ref="§19"
     )
-    audit_batch: int = tunable(64, "Audit entries of reads that are written together.", unit="entries", low=1, high=2000, ref="§19")
-    ram_warning_mib: int = tunable(250, "Resident memory from which pressure is called elevated.", unit="MiB", low=50, high=1048576, ref="§21")
-    ram_critical_mib: int = tunable(350, "Resident memory from which pressure is called critical.", unit="MiB", low=100, high=1048576, ref="§21")
-    latency_window: int = tunable(1000, "Calls that the latency figures look back on.", unit="calls", low=10, high=100000, ref="§34.8", restart=True)
+    audit_batch: int = tunable(
+        64, "Audit entries of reads that are written together.", unit="entries", low=1, high=2000, ref="§19"
+    )
+    ram_warning_mib: int = tunable(
+        250, "Resident memory from which pressure is called elevated.", unit="MiB", low=50, high=1048576, ref="§21"
+    )
+    ram_critical_mib: int = tunable(
+        350, "Resident memory from which pressure is called critical.", unit="MiB", low=100, high=1048576, ref="§21"
+    )
+    latency_window: int = tunable(
+        1000, "Calls that the latency figures look back on.", unit="calls", low=10, high=100000, ref="§34.8", restart=True
+    )
 
 
 TABLE: Mapping[str, dataclasses.Field[Any]] = {f.name: f for f in dataclasses.fields(Settings)}
+_DEFAULTS = Settings()
 
 
 def coerce(name: str, value: object) -> tuple[Value, str]:
     """The value as its setting holds it, and a warning if it had to be bent ('' if not)."""
     spec = TABLE[name]
-    default: Value = spec.default
+    default: Value = getattr(_DEFAULTS, name)
     low, high, choices = spec.metadata["low"], spec.metadata["high"], spec.metadata["choices"]
     parsed = _parse(value, default)
     if parsed is None or (choices and parsed not in choices):
-        wanted = "one of " + ", ".join(choices) if choices else f"a {type(default).__name__}"
+        wanted = "one of " + ", ".join(choices) if choices else _WANTED[type(default)]
         return default, f"{name} must be {wanted}; using {default!r}"
     if isinstance(parsed, int | float) and not isinstance(parsed, bool):
         bent = parsed if low is None else max(parsed, type(parsed)(low))
         bent = bent if high is None else min(bent, type(bent)(high))
         if bent != parsed:
-            return bent, f"{name} = {parsed} is outside {low:g} … {high:g}; using {bent}"
+            return bent, f"{name} = {parsed} is outside {low} … {high}; using {bent}"
     return parsed, ""
+
+
+_WANTED = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 
 
 def _parse(value: object, like: Value) -> Value | None:
@@ -204,13 +231,16 @@ def _parse(value: object, like: Value) -> Value | None:
         words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
         return value if isinstance(value, bool) else words.get(str(value).strip().lower())
     if isinstance(like, str):
-        return value if isinstance(value, str) else None
+        # A lone surrogate (a byte of the environment that was no UTF-8) cannot be stored or written anywhere.
+        return value if isinstance(value, str) and not any("\ud800" <= c <= "\udfff" for c in value) else None
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
         number = float(value)
     except ValueError:
         return None
+    except OverflowError:  # a whole number of hundreds of digits; the range bends it back
+        number = float("inf") if isinstance(value, int) and value > 0 else float("-inf")
     if number != number or (isinstance(like, int) and number not in (float("inf"), float("-inf")) and number != int(number)):
         return None
     if isinstance(like, float):
@@ -235,19 +265,23 @@ def merge(base: Settings, changes: Mapping[str, object], *, origin: str) -> tupl
         good[name], warning = coerce(name, value)
         if warning:
             warnings.append(f"{origin}: {warning}")
-    return _consistent(dataclasses.replace(base, **good)), warnings  # type: ignore[arg-type]
+    return dataclasses.replace(base, **good), warnings  # type: ignore[arg-type]
 
 
-def _consistent(settings: Settings) -> Settings:
-    """Rules between settings: critical pressure lies above the warning (§34.6)."""
-    critical = max(settings.ram_critical_mib, settings.ram_warning_mib + 50)
-    return settings if critical == settings.ram_critical_mib else dataclasses.replace(settings, ram_critical_mib=critical)
+def consistent(settings: Settings) -> tuple[Settings, list[str]]:
+    """Rules between settings, applied once all sources are merged: critical pressure lies above the warning (§34.6)."""
+    critical = settings.ram_warning_mib + 50
+    if settings.ram_critical_mib >= critical:
+        return settings, []
+    warning = f"ram_critical_mib = {settings.ram_critical_mib} must be 50 above ram_warning_mib; using {critical}"
+    return dataclasses.replace(settings, ram_critical_mib=critical), [warning]
 
 
 def config_path(environ: Mapping[str, str] | None = None) -> Path:
     """The configuration file: `ENGRAM_CONFIG`, else the platform's configuration folder."""
     named = (os.environ if environ is None else environ).get("ENGRAM_CONFIG")
-    return Path(named).expanduser() if named else Path(platformdirs.user_config_dir("engram", appauthor=False)) / "config.toml"
+    folder = Path(platformdirs.user_config_dir("engram", appauthor=False))
+    return Path(named).expanduser().absolute() if named else folder / "config.toml"
 
 
 def key_folder() -> Path:
@@ -258,7 +292,8 @@ def key_folder() -> Path:
 def home(environ: Mapping[str, str] | None = None) -> Path:
     """The vault when none is named: `ENGRAM_HOME`, else the platform's data folder."""
     named = (os.environ if environ is None else environ).get("ENGRAM_HOME")
-    return Path(named).expanduser() if named else Path(platformdirs.user_data_dir("engram", appauthor=False)) / "vault"
+    folder = Path(platformdirs.user_data_dir("engram", appauthor=False))
+    return Path(named).expanduser().absolute() if named else folder / "vault"
 
 
 def passphrase() -> str | None:
@@ -266,13 +301,25 @@ def passphrase() -> str | None:
     return os.environ.get("ENGRAM_PASSPHRASE")
 
 
-def _from_file(path: Path) -> tuple[dict[str, object], list[str]]:
+class _Unreadable(Exception):
+    """The configuration file is there but says nothing that can be used."""
+
+
+def _file_text(path: Path) -> str:
+    """The file as it stands, line ends included; empty if there is none."""
     try:
-        return dict(tomllib.loads(path.read_text("utf-8"))), []
+        return path.read_bytes().decode("utf-8")
     except FileNotFoundError:
-        return {}, []
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        return {}, [f"{path}: not read ({type(error).__name__}); using defaults"]
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise _Unreadable(type(error).__name__) from error
+
+
+def _parsed(text: str) -> dict[str, object]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _Unreadable(type(error).__name__) from error
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
@@ -293,8 +340,9 @@ class LiveSettings:
         self._path = config_path()
         self._monotonic = monotonic
         self._lock = threading.Lock()
-        self._stamp: tuple[int, int] | None = None
+        self._stamp: tuple[int, ...] | None = None
         self._looked = monotonic()
+        self._from_file: dict[str, object] = {}
         self.warnings: tuple[str, ...] = ()
         self._now = self._load()
 
@@ -311,12 +359,9 @@ class LiveSettings:
 
     def set(self, **changes: object) -> Settings:
         """Change values for this process; the next operation uses them."""
-        for name, value in changes.items():
+        for name in changes:
             if name not in TABLE:
                 raise ConfigInvalid(unknown(name) + ".")
-            _, warning = coerce(name, value)
-            if warning:
-                log.warning("%s", warning)
         with self._lock:
             self._arguments.update(changes)
             self._now = self._load()
@@ -324,46 +369,122 @@ class LiveSettings:
 
     def _load(self) -> Settings:
         self._stamp = self._file_stamp()
-        from_file, warnings = _from_file(self._path)
+        warnings: list[str] = []
+        try:
+            self._from_file = _parsed(_file_text(self._path))
+        except _Unreadable as error:
+            # A running process must not fall back to the default identity or limits because an editor is half done.
+            warnings.append(f"{self._path}: not read ({error}); it changes nothing until it is mended")
         settings = Settings()
         for origin, changes in (
-            (str(self._path), from_file),
+            (str(self._path), self._from_file),
             ("environment", _from_environment(os.environ)),
             ("argument", self._arguments),
         ):
             settings, more = merge(settings, changes, origin=origin)
             warnings += more
+        settings, more = consistent(settings)
+        warnings += more
         for warning in warnings:
             if warning not in self.warnings:
                 log.warning("%s", warning)
         self.warnings = tuple(warnings)
         return settings
 
-    def _file_stamp(self) -> tuple[int, int] | None:
+    def _file_stamp(self) -> tuple[int, ...] | None:
         try:
             stat = self._path.stat()
         except OSError:
             return None
-        return stat.st_mtime_ns, stat.st_size
+        return stat.st_ino, stat.st_mtime_ns, stat.st_size
 
 
 def save(name: str, value: object) -> tuple[Path, Value, str]:
-    """Write one setting into the configuration file; returns where, what was kept, and a warning if it was bent."""
+    """Write one setting into the configuration file; returns where, what was kept, and a warning if it was bent.
+
+    Only the line of that setting is touched: comments, order and whatever else stands there stay byte for byte.
+    """
     if name not in TABLE:
         raise ConfigInvalid(unknown(name) + ".")
     kept, warning = coerce(name, value)
     path = config_path()
-    present, problems = _from_file(path)
-    if problems:
-        raise ConfigInvalid(f"{path} cannot be read as TOML, so it was left alone.", way_out="Mend or remove it, then try again.")
-    present[name] = kept
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    body = "".join(f"{key} = {_toml(item)}\n" for key, item in sorted(present.items()))
-    temporary = path.with_suffix(".new")
-    temporary.write_text(body, "utf-8")
-    temporary.chmod(0o600)
-    temporary.replace(path)
+    try:
+        text = _file_text(path)
+        edited = with_line(text, name, kept)
+    except _Unreadable as error:
+        raise ConfigInvalid(f"{path} cannot be edited ({error}), so it was left alone.", way_out="Mend it by hand.") from error
+    try:
+        if edited != text:
+            _replace_file(path, edited.encode("utf-8"))
+    except OSError as error:
+        raise ConfigInvalid(f"{path} cannot be written ({error.strerror}).", way_out="Make its folder writable.") from error
     return path, kept, warning
+
+
+def with_line(text: str, name: str, value: Value) -> str:
+    """TOML `text` in which `name` has `value`, every other byte kept.
+
+    The edit is found by trying: it counts only if it parses to the old content with this one value changed, so that
+    what merely looks like the line (inside a multi-line string, under a table header) is never taken for it.
+    """
+    wanted = {**_parsed(text), name: value}
+    for edited in _edits(text, name, _toml(value)):
+        try:
+            if _parsed(edited) == wanted:
+                return edited
+        except _Unreadable:
+            continue
+    raise _Unreadable(f"{name} has no line of its own")
+
+
+def _edits(text: str, name: str, value: str) -> Iterator[str]:
+    """Ways to give `name` its value: on a line that looks like its own, after the last top-level line, at the top."""
+    lines = text.split("\n")
+    for i, line in enumerate(lines):
+        if own := re.match(rf"""[ \t]*(?:{name}|"{name}"|'{name}')[ \t]*=[ \t]*""", line):
+            yield "\n".join([*lines[:i], own.group() + value + _remark(line), *lines[i + 1 :]])
+    ending = "\r" if lines[0].endswith("\r") else ""
+    if lines[-1]:
+        lines = [*lines[:-1], lines[-1] + ending, ""]
+    header = next((i for i, line in enumerate(lines) if line.lstrip(" \t").startswith("[")), len(lines) - 1)
+    statements = [i for i in range(header) if lines[i].strip() and not lines[i].lstrip(" \t").startswith("#")]
+    for place in (statements[-1] + 1 if statements else header, 0):
+        yield "\n".join([*lines[:place], f"{name} = {value}{ending}", *lines[place:]])
+
+
+def _remark(line: str) -> str:
+    """What follows the value on its line: a comment, the carriage return of a foreign line end."""
+    for sign in re.finditer("[ \t]*#", line):
+        try:
+            tomllib.loads(line[: sign.start()])
+        except tomllib.TOMLDecodeError:
+            continue  # this sign stands inside the value
+        return line[sign.start() :]
+    return "\r" if line.endswith("\r") else ""
+
+
+def _replace_file(path: Path, content: bytes) -> None:
+    """Put a file in place whole or not at all, for its owner only. A link keeps pointing to what it points to."""
+    import tempfile  # here for start-up time: only `engram config set` comes this way
+
+    target = path.resolve()
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)  # mode 0600
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    if os.name == "posix":  # elsewhere a folder cannot be opened, and the rename is logged by the file system
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def _toml(value: object) -> str:

@@ -5,7 +5,7 @@ Frozen, standard library only, no I/O, no rows, no wire form. A change makes a n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
@@ -184,6 +184,15 @@ class Page:
 
     memories: tuple[Memory, ...]
     cursor: str | None
+
+    def __iter__(self) -> Iterator[Memory]:
+        return iter(self.memories)
+
+    def __len__(self) -> int:
+        return len(self.memories)
+
+    def __getitem__(self, index: int) -> Memory:
+        return self.memories[index]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

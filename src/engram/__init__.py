@@ -1,0 +1,37 @@
+"""Engram: the memory of an AI agent. One encrypted folder, no server, no key of anyone else's, no network.
+
+    import engram
+
+    with engram.open("~/memory", agent="rex") as mem:
+        mem.remember("I prefer dark mode in every editor", importance=0.8)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engram.engine import Engram as Engram
+    from engram.engine import open_engram as open
+
+__version__ = "0.1.0"
+
+_VALUES = ("Edge", "Kind", "Memory", "Policy", "Reader", "Role", "Scope", "Source", "Status")
+_HOMES = {"Engram": ("engram.engine", "Engram"), "open": ("engram.engine", "open_engram")}
+_HOMES |= {name: ("engram.types", name) for name in _VALUES} | {"EngramError": ("engram.errors", "EngramError")}
+
+__all__ = ["Edge", "Engram", "EngramError", "Kind", "Memory", "Policy", "Reader", "Role", "Scope", "Source", "Status", "open"]
+
+
+def __getattr__(name: str) -> Any:
+    """Names are looked up when first used: importing the package loads no database and no model."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'engram' has no attribute {name!r}")
+    from importlib import import_module
+
+    module, attribute = _HOMES[name]
+    return getattr(import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,127 @@
+"""Closing this process to onlookers: no core dumps, no debugger, keys kept out of swap; and how much memory it takes.
+
+Comes in: nothing but buffers to hold. Goes out: notes on what the platform would not do, as sentences for the doctor.
+Everything here is best effort and process-wide. It may not fail: a machine that refuses is reported, not refused.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import mmap
+import sys
+import threading
+from collections import Counter
+
+if sys.platform != "win32":
+    import resource
+
+_PR_GET_DUMPABLE = 3
+_PR_SET_DUMPABLE = 4
+
+# mlock does not nest: one munlock frees a page for every buffer on it. So pages are counted, and two keys that the
+# allocator put on one page stay locked until both are let go.
+_holders: Counter[int] = Counter()
+_holders_lock = threading.Lock()
+
+
+def harden() -> tuple[str, ...]:
+    """Switch off core dumps and debuggers for this process; returns what could not be done. Safe to call again."""
+    return tuple(note for note in (_forbid_core_dumps(), _forbid_attaching()) if note)
+
+
+def _forbid_core_dumps() -> str:
+    if sys.platform == "win32":
+        return "Crash dumps were not switched off: Windows keeps that setting outside the process."
+    else:
+        try:
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        except (OSError, ValueError) as error:
+            return f"Core dumps could not be switched off ({type(error).__name__})."
+        return ""
+
+
+def _forbid_attaching() -> str:
+    """Linux: not dumpable. This also stops dumps that `core_pattern` pipes to a program, which ignore RLIMIT_CORE = 0."""
+    libc = _libc()
+    if not sys.platform.startswith("linux") or libc is None:
+        return "Other programs of this user can still attach to the process: the platform has no switch for it."
+    libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    if libc.prctl(_PR_GET_DUMPABLE, 0, 0, 0, 0) != 0:
+        return "Other programs of this user can still attach to the process: the kernel refused to forbid it."
+    return ""
+
+
+def lock_buffer(buffer: bytearray) -> bool:
+    """Keep the pages under `buffer` out of swap. False if the platform or its limit (RLIMIT_MEMLOCK) refuses.
+
+    The buffer must not be resized until `unlock_buffer`: that would move it to other pages.
+    """
+    libc = _libc()
+    if libc is None or not buffer:
+        return False
+    pages = _pages(buffer)
+    with _holders_lock:
+        locked: list[int] = []
+        for page in pages:
+            if not _holders[page]:
+                if libc.mlock(page, mmap.PAGESIZE) != 0:
+                    _release(libc, locked)
+                    return False
+                locked.append(page)
+        _holders.update(pages)
+    return True
+
+
+def unlock_buffer(buffer: bytearray) -> None:
+    """Undo one successful `lock_buffer` of the same buffer."""
+    libc = _libc()
+    if libc is None or not buffer:
+        return
+    with _holders_lock:
+        for page in _pages(buffer):
+            _holders[page] -= 1
+            if _holders[page] <= 0:
+                del _holders[page]
+                _release(libc, [page])
+
+
+def rss_bytes() -> int:
+    """Resident memory of this process: now, on Linux; at its peak, elsewhere; 0 where nobody says."""
+    try:
+        with open("/proc/self/statm", "rb", buffering=0) as statm:
+            return int(statm.read(256).split()[1]) * mmap.PAGESIZE
+    except OSError:
+        return _peak_rss_bytes()
+
+
+def _peak_rss_bytes() -> int:
+    if sys.platform == "win32":
+        return 0
+    else:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024  # macOS counts bytes, everyone else KiB
+
+
+@functools.cache
+def _libc() -> ctypes.CDLL | None:
+    if sys.platform == "win32":
+        return None
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.mlock.argtypes = libc.munlock.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+        if sys.platform.startswith("linux"):
+            libc.prctl.argtypes = (ctypes.c_int, *[ctypes.c_ulong] * 4)
+    except (OSError, AttributeError):
+        return None
+    return libc
+
+
+def _pages(buffer: bytearray) -> range:
+    start = ctypes.addressof(ctypes.c_char.from_buffer(buffer))
+    return range(start - start % mmap.PAGESIZE, start + len(buffer), mmap.PAGESIZE)
+
+
+def _release(libc: ctypes.CDLL, pages: list[int]) -> None:
+    for page in pages:
+        libc.munlock(page, mmap.PAGESIZE)

@@ -1,0 +1,193 @@
+"""The vault as a folder: where each file lies, who may read it, and the public header.
+
+`vault.toml` holds what is needed to find the key and to open the database (format, cipher, key source, KDF parameters)
+and no secret. It is written once, whole, and guarded by a checksum, so that damage to it is not mistaken for a wrong
+key. File names say nothing about content or time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from engram.errors import DiskFull, NotFound, VaultDamaged, VaultTooNew
+from engram.guard.unlock import KeyHeader, from_table, to_table
+
+FORMAT = 1
+_NEUTRAL_NS = 86_400 * 10**9
+"""The one date that vault files show: a day after the epoch, which no tool takes for "unknown"."""
+
+_MARKERS = {".gitignore": "*\n", ".nomedia": "", ".noindex": ""}
+_OURS = {"backups", "index", "notes", *_MARKERS}
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What `vault.toml` says."""
+
+    cipher: str
+    key: KeyHeader
+    format: int = FORMAT
+
+
+@dataclass(frozen=True, slots=True)
+class VaultFolder:
+    """Paths of one vault. Making one touches nothing."""
+
+    path: Path
+
+    @property
+    def header(self) -> Path:
+        return self.path / "vault.toml"
+
+    @property
+    def database(self) -> Path:
+        return self.path / "vault.db"
+
+    @property
+    def newborn(self) -> Path:
+        """The database while it is being made; it gets its name once the header is written."""
+        return self.path / "vault.db.new"
+
+    @property
+    def wal(self) -> Path:
+        return self.path / "vault.db-wal"
+
+    @property
+    def lock(self) -> Path:
+        return self.path / "vault.lock"
+
+    @property
+    def backups(self) -> Path:
+        return self.path / "backups"
+
+    def exists(self) -> bool:
+        return self.header.exists() or self.database.exists()
+
+    def make(self) -> None:
+        """Create the folder for its owner only. A folder that holds other things is left alone."""
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            strangers = sorted(entry.name for entry in self.path.iterdir() if not _is_ours(entry.name))
+        except NotADirectoryError as error:
+            raise NotFound(f"{self.path} is a file, not a folder.", way_out="Name a folder for the vault.") from error
+        except FileExistsError as error:
+            raise NotFound(f"{self.path} is a file, not a folder.", way_out="Name a folder for the vault.") from error
+        except OSError as error:
+            raise DiskFull(f"the vault folder {self.path} cannot be made ({error.strerror}).") from error
+        if strangers and not self.exists():
+            raise NotFound(
+                f"{self.path} is not a vault and holds other files ({len(strangers)} of them).",
+                way_out="Name an empty or new folder.",
+            )
+        self.path.chmod(0o700)
+        for name, content in _MARKERS.items():
+            write_private(self.path / name, content.encode())
+
+    def has_room_to_write(self) -> bool:
+        return os.access(self.path, os.W_OK) and not _mounted_read_only(self.path)
+
+
+def _is_ours(name: str) -> bool:
+    return name in _OURS or name.startswith("vault.") or name.removesuffix(".new") in _MARKERS
+
+
+def read_header(path: Path) -> Header:
+    try:
+        table = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError as error:
+        raise VaultDamaged(
+            f"{path} is missing.", way_out="Copy the newest vault.toml from backups/ back beside vault.db."
+        ) from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise _damaged(path) from error
+    found = table.get("format")
+    if isinstance(found, int) and found > FORMAT and table.get("check") == _checksum(table):
+        raise VaultTooNew(f"this vault has format {found}; this release reads formats up to {FORMAT}.")
+    key = table.get("key")
+    if found != FORMAT or table.get("check") != _checksum(table) or not isinstance(key, dict):
+        raise _damaged(path)
+    return Header(cipher=str(table.get("cipher")), key=from_table(key), format=found)
+
+
+def write_header(path: Path, header: Header) -> None:
+    """Replace the header in one step; a crash leaves the old one or the new one."""
+    key = to_table(header.key)
+    table: dict[str, object] = {"format": header.format, "cipher": header.cipher, "key": key}
+    lines = [
+        "# Engram vault. Nothing in this file is secret, but without it the vault cannot be opened.",
+        f"format = {header.format}",
+        f'cipher = "{header.cipher}"',
+        f'check = "{_checksum(table)}"',
+        "",
+        "[key]",
+        *(f"{name} = {value}" if isinstance(value, int) else f'{name} = "{value}"' for name, value in key.items()),
+    ]
+    write_private(path, ("\n".join(lines) + "\n").encode())
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file for its owner only, durable and whole: a temporary beside it, synced, then renamed over it."""
+    temporary = path.with_name(path.name + ".new")
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    sync_folder(path.parent)
+    neutralise(path)
+
+
+def touch_private(path: Path) -> None:
+    """Make an empty file for its owner only, before anything else could make it for everyone."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename in this folder durable. Windows has no such call and needs none."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def neutralise(path: Path) -> None:
+    """Show the one neutral date instead of when the file was used (§10.4.4). A file that is gone shows nothing."""
+    try:
+        os.utime(path, ns=(_NEUTRAL_NS, _NEUTRAL_NS))
+    except (FileNotFoundError, PermissionError):
+        return
+    except OSError:
+        return  # a read-only file system keeps the times it has
+
+
+def _checksum(table: Mapping[str, object]) -> str:
+    """Over every value but itself, in one canonical order."""
+
+    def flat(prefix: str, values: Mapping[str, object]) -> list[str]:
+        lines: list[str] = []
+        for name, value in sorted(values.items()):
+            lines += flat(f"{prefix}{name}.", value) if isinstance(value, dict) else [f"{prefix}{name}={value!r}"]
+        return lines
+
+    rest = {name: value for name, value in table.items() if name != "check"}
+    return hashlib.sha256("\n".join(flat("", rest)).encode()).hexdigest()[:32]
+
+
+def _damaged(path: Path) -> VaultDamaged:
+    return VaultDamaged(f"{path} is damaged.", way_out="Copy the newest vault.toml from backups/ over it.")
+
+
+def _mounted_read_only(path: Path) -> bool:
+    if not hasattr(os, "statvfs"):
+        return False
+    return bool(os.statvfs(path).f_flag & os.ST_RDONLY)

@@ -1,0 +1,91 @@
+"""Who did what, when, to which id: a ring at hand, and a table in the vault.
+
+A write's entry is committed with the write. Entries of reads wait in memory and are written in batches, because reads do
+not write. Nothing here holds words: subjects are ids, and what must be correlated is a keyed hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import threading
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import astuple
+
+import apsw
+
+from engram.env import Env, from_micros, to_micros
+from engram.types import AuditEntry, Reader, Scope
+
+
+class Audit:
+    def __init__(self, env: Env, key: bytearray, ring: int) -> None:
+        self._env = env
+        self._key = key
+        self._lock = threading.Lock()
+        self._ring: deque[AuditEntry] = deque(maxlen=ring)
+        self._waiting: deque[AuditEntry] = deque(maxlen=ring)
+
+    def entry(
+        self, reader: Reader, operation: str, *, subject: str = "", count: int = 0, digest: str = "", ok: bool = True
+    ) -> AuditEntry:
+        return AuditEntry(self._env.now(), operation, subject, reader.scope, count, digest, ok)
+
+    def digest(self, words: str) -> str:
+        """A keyed hash: equal words give equal digests in this vault, and nobody without the key can guess them."""
+        return hmac.new(self._key, words.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:16]
+
+    def saw(self, entries: Iterable[AuditEntry]) -> None:
+        """Put entries that are already durable into the ring."""
+        with self._lock:
+            self._ring.extend(entries)
+
+    def note(self, entry: AuditEntry) -> int:
+        """Put an entry into the ring and let it wait to be written; returns how many wait."""
+        with self._lock:
+            self._ring.append(entry)
+            self._waiting.append(entry)
+            return len(self._waiting)
+
+    def take_waiting(self) -> list[AuditEntry]:
+        with self._lock:
+            taken = list(self._waiting)
+            self._waiting.clear()
+        return taken
+
+    def put_back(self, entries: Iterable[AuditEntry]) -> None:
+        """Let entries wait again; if nothing can be written for long, the oldest are let go."""
+        with self._lock:
+            self._waiting.extendleft(reversed(list(entries)))
+
+    def recent(self) -> list[AuditEntry]:
+        """The ring, newest first."""
+        with self._lock:
+            return list(reversed(self._ring))
+
+
+def write(connection: apsw.Connection, entries: Iterable[AuditEntry], keep: int) -> None:
+    """Append entries and let the oldest go, in the transaction that is open."""
+    connection.executemany(
+        """
+        INSERT INTO audit (at, operation, subject, project, squad, agent, channel, user, count, digest, ok)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        ((to_micros(e.at), e.operation, e.subject, *astuple(e.scope), e.count, e.digest, int(e.ok)) for e in entries),
+    )
+    connection.execute("DELETE FROM audit WHERE key <= (SELECT max(key) FROM audit) - ?", (keep,))
+
+
+def read(connection: apsw.Connection, scope: Scope | None, limit: int) -> list[AuditEntry]:
+    """Newest first; of one scope only, unless None asks for all."""
+    mine = "" if scope is None else "WHERE project = ? AND squad = ? AND agent = ? AND channel = ? AND user = ?"
+    sql = f"""
+        SELECT at, operation, subject, project, squad, agent, channel, user, count, digest, ok
+          FROM audit {mine} ORDER BY key DESC LIMIT ?
+    """
+    values = () if scope is None else astuple(scope)
+    return [
+        AuditEntry(from_micros(at), operation, subject, Scope(*place), count, digest, bool(ok))
+        for at, operation, subject, *place, count, digest, ok in connection.execute(sql, (*values, limit))
+    ]

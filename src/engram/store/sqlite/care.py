@@ -1,0 +1,284 @@
+"""Care of the database file: checking it, backing it up, bringing one back, and saving what a damaged one still holds.
+
+Nothing here overwrites: a file that is replaced is kept beside the backups, and a new file takes its place by a rename,
+once it is whole.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import apsw
+
+from engram.env import from_micros, to_micros
+from engram.errors import NotFound, VaultDamaged
+from engram.settings import Settings
+from engram.store.folder import VaultFolder, neutralise, sync_folder, write_private
+from engram.store.sqlite import memories, schema
+from engram.store.sqlite.binding import explain
+from engram.store.sqlite.open import DatabaseKey, reading, writing
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """One backup: its number is its name; when it was made is told by what is inside."""
+
+    number: int
+    path: Path
+    made_at: datetime | None
+    memories: int
+    intact: bool
+
+
+def check(connection: apsw.Connection, *, limit: int = 20) -> list[str]:
+    """What is wrong with the file, in SQLite's words (page numbers and table names, no content); empty if nothing."""
+    found: list[str] = []
+    try:
+        found += [str(row[0]) for row in connection.execute(f"PRAGMA quick_check({int(limit)})") if row[0] != "ok"]
+        if not found:
+            connection.execute("INSERT INTO lexicon (lexicon, rank) VALUES ('integrity-check', 0)")
+    except apsw.ReadOnlyError:
+        return found  # the text index is checked by a connection that may write
+    except apsw.Error as error:
+        found.append(explain(error, "checking").message)
+    return found
+
+
+def unread_pages(connection: apsw.Connection) -> list[str]:
+    """Read every row of every table once, so that every page in use is verified by its tag."""
+    try:
+        connection.execute("SELECT count(*), sum(length(text)) FROM contents").fetchall()
+    except apsw.Error as error:
+        return [explain(error, "reading everything").message]
+    return []
+
+
+def back_up(folder: VaultFolder, source: apsw.Connection, key: DatabaseKey, settings: Settings, now: datetime) -> Path:
+    """Copy the database page by page, still encrypted, as it stands now; readers and writers go on."""
+    folder.backups.mkdir(mode=0o700, exist_ok=True)
+    folder.backups.chmod(0o700)
+    target = _claim_number(folder)
+    part = target.with_suffix(".part")
+    discard(part)
+    copy = writing(part, key, synchronous="full", cache_kib=settings.page_cache_kib)
+    try:
+        with copy.backup("main", source, "main") as backup:
+            backup.step(-1)
+        copy.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('backed_up_at', ?)", (to_micros(now),))
+        copy.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        copy.close()
+    write_private(target.with_suffix(".toml"), folder.header.read_bytes())
+    part.replace(target)
+    neutralise(target)
+    sync_folder(folder.backups)
+    for number, path in sorted(_numbered(folder))[: -settings.backups_kept]:
+        discard(path)
+        path.with_suffix(".toml").unlink(missing_ok=True)
+    return target
+
+
+def _claim_number(folder: VaultFolder) -> Path:
+    """The next free name, held by its header so that no other process takes it too."""
+    number = max((number for number, _ in _numbered(folder)), default=0)
+    while True:
+        number += 1
+        target = folder.backups / f"{number:06d}.db"
+        try:
+            os.close(os.open(target.with_suffix(".toml"), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except FileExistsError:
+            continue
+        return target
+
+
+def backups(folder: VaultFolder, key: DatabaseKey) -> list[Backup]:
+    """All backups, newest first, each opened to see that it can be."""
+    return [_look_into(number, path, key) for number, path in sorted(_numbered(folder), reverse=True)]
+
+
+def restore(folder: VaultFolder, key: DatabaseKey, number: int | None, settings: Settings) -> Backup:
+    """Put a backup in the database's place. The caller holds the vault alone."""
+    known = backups(folder, key)
+    chosen = [b for b in known if b.intact and (number is None or b.number == number)]
+    if not chosen:
+        which = "an intact backup" if number is None else f"an intact backup number {number}"
+        raise NotFound(f"there is no {which.removeprefix('an ')} in {folder.backups}.", way_out="See `engram backup --list`.")
+    source = reading(chosen[0].path, key, cache_kib=settings.page_cache_kib)
+    try:
+        _swap_in(folder, key, settings, lambda target: _copy_pages(source, target))
+    finally:
+        source.close()
+    return chosen[0]
+
+
+def salvage(folder: VaultFolder, key: DatabaseKey, settings: Settings, now: datetime) -> dict[str, int]:
+    """Write what can still be read into a new file and put it in place; the old file is kept.
+
+    Returns the rows saved and lost by table. The caller holds the vault alone.
+    """
+    try:
+        source = writing(folder.database, key, synchronous="full", cache_kib=settings.page_cache_kib)
+    except apsw.Error as error:
+        raise VaultDamaged(
+            "the first page of the database does not verify, so nothing in it can be reached.",
+            way_out="Run `engram restore-backup`.",
+        ) from error
+    figures: dict[str, int] = {}
+    try:
+        _swap_in(folder, key, settings, lambda target: figures.update(_save_rows(source, target, now)))
+    finally:
+        source.close()
+    return figures
+
+
+def discard(database: Path) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        database.with_name(database.name + suffix).unlink(missing_ok=True)
+
+
+def _swap_in(
+    folder: VaultFolder, key: DatabaseKey, settings: Settings, fill: Callable[[apsw.Connection], object]
+) -> None:
+    """Make a new database, fill it, and let it take the place of the old one, which is kept among the backups."""
+    discard(folder.newborn)
+    fresh = writing(folder.newborn, key, synchronous="full", cache_kib=settings.page_cache_kib)
+    try:
+        fill(fresh)
+        problems = check(fresh)
+        if problems:
+            raise VaultDamaged(f"the new file does not verify either: {problems[0]}")
+        fresh.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        fresh.close()
+    if folder.database.exists():
+        folder.backups.mkdir(mode=0o700, exist_ok=True)
+        kept = folder.backups / f"replaced-{sum(1 for _ in folder.backups.glob('replaced-*.db')) + 1:03d}.db"
+        for suffix in ("-wal", ""):
+            old = folder.database.with_name(folder.database.name + suffix)
+            if old.exists():
+                old.replace(kept.with_name(kept.name + suffix))
+    discard(folder.database)
+    folder.newborn.replace(folder.database)
+    sync_folder(folder.path)
+
+
+def _copy_pages(source: apsw.Connection, target: apsw.Connection) -> None:
+    with target.backup("main", source, "main") as backup:
+        backup.step(-1)
+
+
+_TABLES: tuple[tuple[str, str], ...] = (
+    ("meta", ""),
+    ("scopes", "key"),
+    ("spaces", "key"),
+    ("memories", "key"),
+    ("contents", "memory"),
+    ("attributes", "memory"),
+    ("versions", "memory"),
+    ("status_history", "memory"),
+    ("embeddings", "memory"),
+    ("edges", "source"),
+    ("changes", "seq"),
+    ("audit", "key"),
+)
+"""What is saved from a damaged file, in the order of references, and the whole number each table is walked by."""
+
+
+def _save_rows(source: apsw.Connection, target: apsw.Connection, now: datetime) -> dict[str, int]:
+    schema.migrate(target, now)
+    target.execute("PRAGMA foreign_keys = OFF")
+    figures: dict[str, int] = {}
+    with target:
+        for table, key in _TABLES:
+            saved = 0
+            for row in _readable_rows(source, table, key):
+                marks = ", ".join("?" * len(row))
+                target.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)  # noqa: S608  names from _TABLES
+                saved += 1
+            figures[table] = saved
+        figures["lost"] = _drop_orphans(target)
+        words: list[tuple[int, str]] = target.execute("SELECT memory, text FROM contents").fetchall()  # type: ignore[assignment]
+        for memory, text in words:
+            memories.index_words(target, memory, text)
+    target.execute("PRAGMA foreign_keys = ON")
+    return figures
+
+
+def _drop_orphans(target: apsw.Connection) -> int:
+    """A memory without its words, or words without their memory, is lost; links to it go too."""
+    lost = target.execute(
+        "SELECT count(*) FROM memories WHERE key NOT IN (SELECT memory FROM contents) OR scope NOT IN (SELECT key FROM scopes)"
+    ).get
+    lost += target.execute("SELECT count(*) FROM contents WHERE memory NOT IN (SELECT key FROM memories)").get
+    target.execute(
+        "DELETE FROM memories WHERE key NOT IN (SELECT memory FROM contents) OR scope NOT IN (SELECT key FROM scopes)"
+    )
+    for table, column in (
+        *((table, "memory") for table in ("contents", "attributes", "versions", "status_history", "embeddings")),
+        ("edges", "source"),
+        ("edges", "target"),
+    ):
+        target.execute(f"DELETE FROM {table} WHERE {column} NOT IN (SELECT key FROM memories)")  # noqa: S608
+    target.execute("DELETE FROM embeddings WHERE space NOT IN (SELECT key FROM spaces)")
+    return int(lost)
+
+
+def _readable_rows(source: apsw.Connection, table: str, key: str) -> Iterator[tuple[apsw.SQLiteValue, ...]]:
+    """Every row that can be read. A range that fails is halved until what fails is a single key."""
+    if not key:
+        yield from _range(source, f"SELECT * FROM {table}", ()) or ()  # noqa: S608
+        return
+    waiting = [(-1, _highest(source, table, key))]
+    while waiting:
+        low, high = waiting.pop()
+        found = _range(source, f"SELECT * FROM {table} WHERE {key} > ? AND {key} <= ? ORDER BY {key}", (low, high))  # noqa: S608
+        if found is not None:
+            yield from found
+        elif high - low > 1:
+            middle = (low + high) // 2
+            waiting += [(middle, high), (low, middle)]
+
+
+def _range(source: apsw.Connection, sql: str, values: tuple[int, ...]) -> list[tuple[apsw.SQLiteValue, ...]] | None:
+    try:
+        return source.execute(sql, values).fetchall()
+    except apsw.Error:
+        return None
+
+
+def _highest(source: apsw.Connection, table: str, key: str) -> int:
+    for sql in (f"SELECT max({key}) FROM {table}", "SELECT max(seq) FROM sqlite_sequence"):  # noqa: S608
+        try:
+            return int(source.execute(sql).get or 0)
+        except apsw.Error:
+            continue
+    return 1 << 24
+
+
+def _numbered(folder: VaultFolder) -> Iterator[tuple[int, Path]]:
+    for path in folder.backups.glob("*.db"):
+        if path.stem.isdigit():
+            yield int(path.stem), path
+
+
+def _look_into(number: int, path: Path, key: DatabaseKey) -> Backup:
+    try:
+        connection = reading(path, key, cache_kib=1024)
+    except apsw.Error:
+        return Backup(number, path, None, 0, intact=False)
+    try:
+        made = connection.execute("SELECT value FROM meta WHERE name = 'backed_up_at'").get
+        held = connection.execute("SELECT count(*) FROM memories").get
+        intact = not check(connection)
+    except apsw.Error:
+        return Backup(number, path, None, 0, intact=False)
+    finally:
+        connection.close()
+        for suffix in ("-wal", "-shm"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        neutralise(path)
+    return Backup(number, path, None if made is None else from_micros(made), int(held), intact)

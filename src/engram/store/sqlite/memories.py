@@ -1,0 +1,327 @@
+"""The statements on memories, their words, versions, statuses, links and vectors.
+
+Functions that take part in a write run inside the writer's transaction: row, text index, change log and audit entry are
+one commit. Each takes the visibility it must apply; none decides who is asking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+import apsw
+
+from engram.env import from_micros, to_micros
+from engram.errors import DimensionMismatch, NotFound
+from engram.guard.scopes import Visibility
+from engram.store.protocol import Filter
+from engram.store.sqlite import rows
+from engram.store.sqlite.rows import micros
+from engram.store.sqlite.scopes import intern, predicate
+from engram.text.terms import layout
+from engram.types import Counts, Edge, Memory, Status, StatusChange, TextHit, Version
+
+
+def insert(connection: apsw.Connection, memory: Memory) -> Memory:
+    """Add one memory that already has its id and dates; returns it with its key."""
+    scope = intern(connection, memory.scope)
+    connection.execute(
+        """
+        INSERT INTO memories (id, scope, kind, category, source, status, pinned, version, importance, confidence,
+                              strength, accesses, accessed_at, happened_at, happened_until, valid_from, valid_until,
+                              learned_at, updated_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (memory.id, scope, *_narrow(memory)),
+    )
+    key = connection.last_insert_rowid()
+    connection.execute(
+        "INSERT INTO contents (memory, text, summary, key_fact, tag) VALUES (?, ?, ?, ?, ?)",
+        (key, memory.text, memory.summary, memory.key_fact, memory.tag),
+    )
+    _put_attributes(connection, key, memory.attributes)
+    index_words(connection, key, memory.text)
+    log_change(connection, key, "add")
+    return replace(memory, key=key)
+
+
+def rewrite(connection: apsw.Connection, old: Memory, new: Memory, reason: str = "") -> None:
+    """Replace a memory's row by `new` (same id and key); an earlier wording is kept as a version."""
+    key = old.key
+    if new.text != old.text:
+        connection.execute(
+            "INSERT INTO versions (memory, number, text, replaced_at) VALUES (?, ?, ?, ?)",
+            (key, old.version, old.text, micros(new.updated_at)),
+        )
+        unindex_words(connection, key, old.text)
+        index_words(connection, key, new.text)
+        # A vector of the old words would find the new ones under the wrong meaning.
+        connection.execute("DELETE FROM embeddings WHERE memory = ?", (key,))
+    connection.execute(
+        """
+        UPDATE memories
+           SET kind = ?, category = ?, source = ?, status = ?, pinned = ?, version = ?, importance = ?, confidence = ?,
+               strength = ?, accesses = ?, accessed_at = ?, happened_at = ?, happened_until = ?, valid_from = ?,
+               valid_until = ?, learned_at = ?, updated_at = ?
+         WHERE key = ?
+        """,
+        (*_narrow(new), key),
+    )
+    connection.execute(
+        "UPDATE contents SET text = ?, summary = ?, key_fact = ?, tag = ? WHERE memory = ?",
+        (new.text, new.summary, new.key_fact, new.tag, key),
+    )
+    connection.execute("DELETE FROM attributes WHERE memory = ?", (key,))
+    _put_attributes(connection, key, new.attributes)
+    if new.status is not old.status:
+        log_status(connection, key, StatusChange(old.status, new.status, reason, new.updated_at or from_micros(0)))
+    log_change(connection, key, "update")
+
+
+def log_status(connection: apsw.Connection, key: int, change: StatusChange) -> None:
+    connection.execute(
+        """
+        INSERT INTO status_history (memory, number, old, new, reason, at)
+        SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5 FROM status_history WHERE memory = ?1
+        """,
+        (key, change.old, change.new, change.reason, to_micros(change.at)),
+    )
+
+
+def wipe_out(connection: apsw.Connection, memory: Memory) -> None:
+    """Overwrite, then delete (§10.6.1). `secure_delete` zeroes what is freed, and the text index forgets the terms."""
+    key = memory.key
+    unindex_words(connection, key, memory.text)
+    connection.execute("UPDATE contents SET text = '', summary = '', key_fact = '', tag = '' WHERE memory = ?", (key,))
+    connection.execute("UPDATE versions SET text = '' WHERE memory = ?", (key,))
+    connection.execute("UPDATE status_history SET reason = '' WHERE memory = ?", (key,))
+    connection.execute("UPDATE attributes SET value = '' WHERE memory = ?", (key,))
+    connection.execute("DELETE FROM memories WHERE key = ?", (key,))  # side tables follow by their references
+    log_change(connection, key, "erase")
+
+
+def index_words(connection: apsw.Connection, key: int, text: str) -> None:
+    connection.execute("INSERT INTO lexicon (rowid, words) VALUES (?, ?)", (key, layout(text)))
+
+
+def unindex_words(connection: apsw.Connection, key: int, text: str) -> None:
+    """The index keeps no copy of the text, so it is told again what to take out."""
+    connection.execute("INSERT INTO lexicon (lexicon, rowid, words) VALUES ('delete', ?, ?)", (key, layout(text)))
+
+
+def log_change(connection: apsw.Connection, key: int, what: str) -> None:
+    connection.execute("INSERT INTO changes (memory, what) VALUES (?, ?)", (key, what))
+
+
+def by_ids(connection: apsw.Connection, seen: Visibility, ids: Sequence[str]) -> list[Memory]:
+    """The visible ones among `ids`, in the order asked."""
+    return _in_order(_fetch(connection, seen, "id", ids), ids, lambda memory: memory.id)
+
+
+def by_keys(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -> list[Memory]:
+    return _in_order(_fetch(connection, seen, "key", keys), keys, lambda memory: memory.key)
+
+
+def one(connection: apsw.Connection, seen: Visibility, memory_id: str) -> Memory:
+    """The memory of this id, or NotFound: whether it exists for others is not told."""
+    found = by_ids(connection, seen, (memory_id,))
+    if not found:
+        raise NotFound("there is no memory of that id that this reader may use.")
+    return found[0]
+
+
+def page(
+    connection: apsw.Connection, seen: Visibility, where: Filter, *, before: int | None, limit: int
+) -> list[Memory]:
+    """Newest first, below the key `before`."""
+    visible, values = predicate(seen, "m.scope")
+    extra, more = rows.conditions(where)
+    below, key = ("", ()) if before is None else (" AND m.key < ?", (before,))
+    sql = f"{rows.SELECT} WHERE {visible}{extra}{below} ORDER BY m.key DESC LIMIT ?"
+    return list(rows.memories(connection.execute(sql, (*values, *more, *key, limit))))
+
+
+def search_text(
+    connection: apsw.Connection, seen: Visibility, where: Filter, terms: Sequence[str], limit: int
+) -> list[TextHit]:
+    """Best first by BM25 over any of the terms. Each term is quoted, so no operator of the match language gets in."""
+    visible, values = predicate(seen, "m.scope")
+    extra, more = rows.conditions(where)
+    match = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+    sql = f"""
+        SELECT m.key, -bm25(lexicon)
+          FROM lexicon JOIN memories AS m ON m.key = lexicon.rowid
+         WHERE lexicon MATCH ? AND {visible}{extra}
+         ORDER BY bm25(lexicon), m.key DESC LIMIT ?
+    """
+    return [TextHit(int(key), float(score)) for key, score in connection.execute(sql, (match, *values, *more, limit))]
+
+
+def vectors(
+    connection: apsw.Connection, seen: Visibility, where: Filter, space: str
+) -> Iterable[tuple[int, bytes]]:
+    visible, values = predicate(seen, "m.scope")
+    extra, more = rows.conditions(where)
+    sql = f"""
+        SELECT e.memory, e.vector
+          FROM embeddings AS e JOIN memories AS m ON m.key = e.memory
+         WHERE e.space = (SELECT key FROM spaces WHERE name = ?) AND {visible}{extra}
+         ORDER BY e.memory
+    """
+    return connection.execute(sql, (space, *values, *more))
+
+
+def put_vectors(
+    connection: apsw.Connection, owned: Visibility, space: str, vectors: Mapping[int, bytes], model: str, dimensions: int
+) -> int:
+    """Store vectors for memories that may be written; a space holds one model and one length."""
+    connection.execute(
+        "INSERT OR IGNORE INTO spaces (name, model, dimensions) VALUES (?, ?, ?)", (space, model, dimensions)
+    )
+    key, had_model, had_dimensions = connection.execute(
+        "SELECT key, model, dimensions FROM spaces WHERE name = ?", (space,)
+    ).fetchall()[0]
+    if (had_model, had_dimensions) != (model, dimensions):
+        raise DimensionMismatch(
+            f"the vector space {space!r} holds {had_dimensions} dimensions of the model {had_model!r},"
+            f" not {dimensions} of {model!r}."
+        )
+    visible, values = predicate(owned, "scope")
+    sql = f"INSERT OR REPLACE INTO embeddings (memory, space, vector) SELECT key, ?, ? FROM memories WHERE key = ? AND {visible}"
+    before = connection.total_changes()
+    connection.executemany(sql, ((key, vector, memory, *values) for memory, vector in vectors.items()))
+    return connection.total_changes() - before
+
+
+def put_edges(connection: apsw.Connection, owned: Visibility, edges: Sequence[Edge], now: datetime) -> int:
+    """Link memories by their ids. Both ends must be ones that may be written; otherwise nothing is linked."""
+    wanted = list(dict.fromkeys(end for edge in edges for end in (edge.source, edge.target)))
+    keys = {memory.id: memory.key for memory in by_ids(connection, owned, wanted)}
+    if len(keys) < len(wanted):
+        raise NotFound(f"{len(wanted) - len(keys)} of the memories to be linked cannot be used by this reader.")
+    connection.executemany(
+        """
+        INSERT INTO edges (source, target, kind, weight, confidence, created_at) VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT (source, target, kind) DO UPDATE SET weight = excluded.weight, confidence = excluded.confidence
+        """,
+        (
+            (keys[e.source], keys[e.target], e.kind, e.weight, e.confidence, to_micros(e.created_at or now))
+            for e in edges
+        ),
+    )
+    for key in keys.values():
+        log_change(connection, key, "relate")
+    return len(edges)
+
+
+def edges_at(connection: apsw.Connection, seen: Visibility, ids: Sequence[str]) -> list[Edge]:
+    """Links into and out of `ids`, where both ends are visible."""
+    at_source, values = predicate(seen, "a.scope")
+    at_target, _ = predicate(seen, "b.scope")
+    marks = ", ".join("?" * len(ids))
+    arms = " UNION ".join(
+        f"""
+        SELECT a.id, b.id, e.kind, e.weight, e.confidence, e.created_at
+          FROM memories AS asked
+          JOIN edges AS e ON e.{side} = asked.key
+          JOIN memories AS a ON a.key = e.source
+          JOIN memories AS b ON b.key = e.target
+         WHERE asked.id IN ({marks}) AND {at_source} AND {at_target}
+        """
+        for side in ("source", "target")
+    )
+    once = (*ids, *values, *values)
+    found = connection.execute(f"{arms} ORDER BY 1, 2, 3", once + once)
+    return [
+        Edge(source, target, kind, weight, confidence, from_micros(at))
+        for source, target, kind, weight, confidence, at in found
+    ]
+
+
+def versions(connection: apsw.Connection, seen: Visibility, memory_id: str) -> list[Version]:
+    key = one(connection, seen, memory_id).key
+    found = connection.execute("SELECT number, text, replaced_at FROM versions WHERE memory = ? ORDER BY number", (key,))
+    return [Version(number, text, from_micros(at)) for number, text, at in found]
+
+
+def status_history(connection: apsw.Connection, seen: Visibility, memory_id: str) -> list[StatusChange]:
+    key = one(connection, seen, memory_id).key
+    found = connection.execute("SELECT old, new, reason, at FROM status_history WHERE memory = ? ORDER BY number", (key,))
+    return [StatusChange(Status(old), Status(new), reason, from_micros(at)) for old, new, reason, at in found]
+
+
+def counts(connection: apsw.Connection, seen: Visibility) -> Counts:
+    visible, values = predicate(seen, "m.scope")
+    by_kind: dict[str, int] = {}
+    by_status: dict[str, int] = {}
+    tally = f"SELECT kind, status, count(*) FROM memories AS m WHERE {visible} GROUP BY kind, status"
+    for kind, status, number in connection.execute(tally, values):
+        by_kind[kind] = by_kind.get(kind, 0) + number
+        by_status[status] = by_status.get(status, 0) + number
+    other, _ = predicate(seen, "b.scope")
+    edges = connection.execute(
+        f"""
+        SELECT count(*) FROM edges AS e JOIN memories AS m ON m.key = e.source JOIN memories AS b ON b.key = e.target
+         WHERE {visible} AND {other}
+        """,
+        values + values,
+    ).get
+    embedded = connection.execute(
+        f"SELECT count(DISTINCT e.memory) FROM embeddings AS e JOIN memories AS m ON m.key = e.memory WHERE {visible}",
+        values,
+    ).get
+    return Counts(
+        memories=sum(by_kind.values()), by_kind=by_kind, by_status=by_status, edges=int(edges), embeddings=int(embedded)
+    )
+
+
+def _narrow(memory: Memory) -> tuple[rows.Value, ...]:
+    return (
+        memory.kind,
+        memory.category,
+        memory.source,
+        memory.status,
+        int(memory.pinned),
+        memory.version,
+        memory.importance,
+        memory.confidence,
+        memory.strength,
+        memory.accesses,
+        micros(memory.accessed_at),
+        micros(memory.happened_at),
+        micros(memory.happened_until),
+        micros(memory.valid_from),
+        micros(memory.valid_until),
+        micros(memory.learned_at),
+        micros(memory.updated_at),
+    )
+
+
+def _put_attributes(connection: apsw.Connection, key: int, attributes: Mapping[str, str]) -> None:
+    if attributes:
+        connection.executemany(
+            "INSERT INTO attributes (memory, name, value) VALUES (?, ?, ?)",
+            ((key, name, value) for name, value in attributes.items()),
+        )
+
+
+def _fetch(
+    connection: apsw.Connection, seen: Visibility, column: str, wanted: Sequence[str] | Sequence[int]
+) -> list[Memory]:
+    visible, values = predicate(seen, "m.scope")
+    found: list[Memory] = []
+    for start in range(0, len(wanted), _AT_ONCE):
+        some = wanted[start : start + _AT_ONCE]
+        sql = f"{rows.SELECT} WHERE m.{column} IN ({', '.join('?' * len(some))}) AND {visible}"
+        found += rows.memories(connection.execute(sql, (*some, *values)))
+    return found
+
+
+_AT_ONCE = 500
+"""Ids in one statement: well under SQLite's limit on parameters, and few distinct statement texts to keep prepared."""
+
+
+def _in_order(found: list[Memory], wanted: Sequence[object], name_of: object) -> list[Memory]:
+    at = {name_of(memory): memory for memory in found}  # type: ignore[operator]
+    return [at[name] for name in dict.fromkeys(wanted) if name in at]

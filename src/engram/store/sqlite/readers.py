@@ -1,0 +1,86 @@
+"""Connections for reading: at most so many, opened when first needed, each used by one thread at a time.
+
+In write-ahead mode a reader never waits for a writer, and each new statement sees what any process has committed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import apsw
+
+from engram.errors import SearchTimeout, StorageError
+from engram.settings import Settings
+from engram.store.sqlite.binding import explain
+
+
+class Readers:
+    def __init__(self, connect: Callable[[], apsw.Connection], settings: Callable[[], Settings]) -> None:
+        self._connect = connect
+        self._settings = settings
+        self._idle: list[apsw.Connection] = []
+        self._places = threading.BoundedSemaphore(settings().reader_limit)
+        self._lock = threading.Lock()
+        self._open = 0
+        self._closed = False
+
+    @property
+    def idle(self) -> int:
+        return len(self._idle)
+
+    @property
+    def open(self) -> int:
+        return self._open
+
+    @contextmanager
+    def use(self, doing: str) -> Iterator[apsw.Connection]:
+        """A connection inside one read transaction: all statements see the same state of the vault."""
+        if not self._places.acquire(timeout=self._settings().read_patience_s):
+            raise SearchTimeout(f"no connection was free in time for {doing}.")
+        try:
+            connection = self._take()
+            try:
+                connection.execute("BEGIN")
+                yield connection
+            except apsw.Error as error:
+                raise explain(error, doing) from error
+            finally:
+                self._give_back(connection)
+        finally:
+            self._places.release()
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+            self._open -= 1
+
+    def _take(self) -> apsw.Connection:
+        with self._lock:
+            if self._closed:
+                raise StorageError("the vault is closed.", way_out="Open it again.")
+            if self._idle:
+                return self._idle.pop()
+        try:
+            connection = self._connect()
+        except apsw.Error as error:
+            raise explain(error, "opening a connection to read") from error
+        with self._lock:
+            self._open += 1
+        return connection
+
+    def _give_back(self, connection: apsw.Connection) -> None:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        with self._lock:
+            if not self._closed:
+                self._idle.append(connection)
+                return
+            self._open -= 1
+        connection.close()
+
+

@@ -1,0 +1,202 @@
+"""The tables, as an append-only list of migrations.
+
+Each entry is a function that brings the database from one version to the next; none is ever edited after a release.
+They run in one exclusive transaction, so that of two processes that race one migrates and the other finds it done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import apsw
+
+from engram.env import to_micros
+from engram.errors import MigrationFailed, VaultTooNew
+from engram.store.sqlite.binding import explain
+
+Migration = Callable[[apsw.Connection], None]
+
+
+def _first_tables(connection: apsw.Connection) -> None:
+    """Narrow rows in `memories`, words in `contents`: filters of a search touch only the narrow table."""
+    connection.execute(
+        """
+        CREATE TABLE meta (
+            name  TEXT PRIMARY KEY,
+            value ANY
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE scopes (
+            key     INTEGER PRIMARY KEY,
+            project TEXT NOT NULL,
+            squad   TEXT NOT NULL,
+            agent   TEXT NOT NULL,
+            channel TEXT NOT NULL,
+            user    TEXT NOT NULL,
+            UNIQUE (project, squad, agent, channel, user)
+        ) STRICT;
+
+        CREATE TABLE memories (
+            key            INTEGER PRIMARY KEY AUTOINCREMENT,
+            id             TEXT NOT NULL UNIQUE,
+            scope          INTEGER NOT NULL REFERENCES scopes (key),
+            kind           TEXT NOT NULL,
+            category       TEXT NOT NULL,
+            source         TEXT NOT NULL,
+            status         TEXT NOT NULL,
+            pinned         INTEGER NOT NULL,
+            version        INTEGER NOT NULL,
+            importance     REAL NOT NULL,
+            confidence     REAL NOT NULL,
+            strength       REAL NOT NULL,
+            accesses       INTEGER NOT NULL,
+            accessed_at    INTEGER,
+            happened_at    INTEGER,
+            happened_until INTEGER,
+            valid_from     INTEGER,
+            valid_until    INTEGER,
+            learned_at     INTEGER NOT NULL,
+            updated_at     INTEGER NOT NULL
+        ) STRICT;
+        CREATE INDEX memories_by_scope ON memories (scope, status);
+
+        CREATE TABLE contents (
+            memory   INTEGER PRIMARY KEY REFERENCES memories (key) ON DELETE CASCADE,
+            text     TEXT NOT NULL,
+            summary  TEXT NOT NULL,
+            key_fact TEXT NOT NULL,
+            tag      TEXT NOT NULL
+        ) STRICT;
+
+        CREATE TABLE attributes (
+            memory INTEGER NOT NULL REFERENCES memories (key) ON DELETE CASCADE,
+            name   TEXT NOT NULL,
+            value  TEXT NOT NULL,
+            PRIMARY KEY (memory, name)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX attributes_by_value ON attributes (name, value);
+
+        CREATE VIRTUAL TABLE lexicon USING fts5 (
+            words, content = '', tokenize = 'porter unicode61 remove_diacritics 2'
+        );
+        INSERT INTO lexicon (lexicon, rank) VALUES ('secure-delete', 1);
+
+        CREATE TABLE edges (
+            source     INTEGER NOT NULL REFERENCES memories (key) ON DELETE CASCADE,
+            target     INTEGER NOT NULL REFERENCES memories (key) ON DELETE CASCADE,
+            kind       TEXT NOT NULL,
+            weight     REAL NOT NULL,
+            confidence REAL NOT NULL,
+            created_at INTEGER NOT NULL,
+            PRIMARY KEY (source, target, kind)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX edges_by_target ON edges (target);
+
+        CREATE TABLE spaces (
+            key        INTEGER PRIMARY KEY,
+            name       TEXT NOT NULL UNIQUE,
+            model      TEXT NOT NULL,
+            dimensions INTEGER NOT NULL
+        ) STRICT;
+
+        CREATE TABLE embeddings (
+            memory INTEGER NOT NULL REFERENCES memories (key) ON DELETE CASCADE,
+            space  INTEGER NOT NULL REFERENCES spaces (key),
+            vector BLOB NOT NULL,
+            PRIMARY KEY (memory, space)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE versions (
+            memory      INTEGER NOT NULL REFERENCES memories (key) ON DELETE CASCADE,
+            number      INTEGER NOT NULL,
+            text        TEXT NOT NULL,
+            replaced_at INTEGER NOT NULL,
+            PRIMARY KEY (memory, number)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE status_history (
+            memory INTEGER NOT NULL REFERENCES memories (key) ON DELETE CASCADE,
+            number INTEGER NOT NULL,
+            old    TEXT NOT NULL,
+            new    TEXT NOT NULL,
+            reason TEXT NOT NULL,
+            at     INTEGER NOT NULL,
+            PRIMARY KEY (memory, number)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE changes (
+            seq    INTEGER PRIMARY KEY AUTOINCREMENT,
+            memory INTEGER NOT NULL,
+            what   TEXT NOT NULL
+        ) STRICT;
+
+        CREATE TABLE audit (
+            key       INTEGER PRIMARY KEY AUTOINCREMENT,
+            at        INTEGER NOT NULL,
+            operation TEXT NOT NULL,
+            subject   TEXT NOT NULL,
+            project   TEXT NOT NULL,
+            squad     TEXT NOT NULL,
+            agent     TEXT NOT NULL,
+            channel   TEXT NOT NULL,
+            user      TEXT NOT NULL,
+            count     INTEGER NOT NULL,
+            digest    TEXT NOT NULL,
+            ok        INTEGER NOT NULL
+        ) STRICT;
+
+        CREATE TABLE padding (
+            key   INTEGER PRIMARY KEY,
+            bytes BLOB NOT NULL
+        ) STRICT;
+        """
+    )
+
+
+MIGRATIONS: tuple[tuple[str, Migration], ...] = (("the first tables", _first_tables),)
+VERSION = len(MIGRATIONS)
+
+
+def version_of(connection: apsw.Connection) -> int:
+    """The version this database is at; 0 for an empty one."""
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'schema_version'").get:
+        return 0
+    return int(connection.execute("SELECT coalesce(max(version), 0) FROM schema_version").get or 0)
+
+
+def require_known(version: int, newest: int = VERSION) -> None:
+    if version > newest:
+        raise VaultTooNew(f"this vault has schema version {version}; this release reads versions up to {newest}.")
+
+
+def migrate(
+    connection: apsw.Connection, now: datetime, migrations: tuple[tuple[str, Migration], ...] = MIGRATIONS
+) -> int:
+    """Bring the database up to date; returns how many steps it took. Fails as a whole or not at all."""
+    connection.execute("BEGIN EXCLUSIVE")
+    try:
+        # Inside the transaction: a process that waited here finds the work done by the one it waited for.
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS schema_version"
+            " (version INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL, what TEXT NOT NULL) STRICT"
+        )
+        start = version_of(connection)
+        require_known(start, len(migrations))
+        for number, (what, step) in enumerate(migrations[start:], start + 1):
+            step(connection)
+            connection.execute("INSERT INTO schema_version VALUES (?, ?, ?)", (number, to_micros(now), what))
+        connection.execute("COMMIT")
+    except apsw.Error as error:
+        _undo(connection)
+        told = explain(error, "bringing the vault's format up to date")
+        raise (told if told.code in ("E1002", "E1003", "E1006") else MigrationFailed(told.message)) from error
+    except BaseException:
+        _undo(connection)
+        raise
+    return len(migrations) - start
+
+
+def _undo(connection: apsw.Connection) -> None:
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")

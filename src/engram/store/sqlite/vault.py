@@ -1,0 +1,182 @@
+"""Opening a vault: folder, key, lock, crash, format, check; and making one where there is none.
+
+The order is that of §33.1. Every step either succeeds or leaves the vault as it was: a wrong key is an error and never
+a new vault, and a database gets its name only once its header is on disk.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+
+from engram.env import Env
+from engram.errors import EncryptionFailed, VaultDamaged
+from engram.guard.keys import MasterKey, Purpose
+from engram.guard.unlock import create, unlock
+from engram.settings import LiveSettings
+from engram.store.folder import Header, VaultFolder, read_header, sync_folder, write_header
+from engram.store.sqlite import care, schema
+from engram.store.sqlite import open as opening
+from engram.store.sqlite.binding import explain
+from engram.store.sqlite.locks import VaultLock
+from engram.store.sqlite.silence import Silence
+from engram.store.sqlite.store import Opened, SqliteStore
+
+log = logging.getLogger("engram.store.vault")
+
+Ask = Callable[[], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What the caller can open with: a key in hand, or a way to ask for a passphrase. Both may be missing."""
+
+    key: Callable[[], MasterKey] | None = None
+    ask: Ask | None = None
+
+    def master(self) -> MasterKey | None:
+        return None if self.key is None else self.key()
+
+
+def open_vault(path: Path, live: LiveSettings, env: Env, credentials: Credentials) -> tuple[SqliteStore, str]:
+    """The store of the vault at `path`, made if missing; and, if it was made, the sentence about its key."""
+    folder = VaultFolder(path)
+    notice = "" if folder.exists() else _make(folder, live, env, credentials)
+    header = read_header(folder.header)
+    with unlock(header.key, live.now, vault=path, key=credentials.master(), ask=credentials.ask) as master:
+        key = opening.DatabaseKey(master.subkey(Purpose.DATABASE), _known(header.cipher))
+        opened = Opened(folder, key, master.subkey(Purpose.AUDIT), VaultLock(folder.lock, env))
+    opened.read_only = not folder.has_room_to_write()
+    try:
+        if opened.read_only:
+            opened.warnings.append("the vault's folder cannot be written; it is open for reading only")
+        else:
+            _take_part(opened, live)
+        _bring_up_to_date(opened, live, env)
+        _check_first(opened, live)
+    except BaseException:
+        opened.lock.release()
+        key.wipe()
+        raise
+    return SqliteStore(opened, live, env), notice
+
+
+@contextmanager
+def alone(path: Path, live: LiveSettings, env: Env, credentials: Credentials) -> Iterator[tuple[VaultFolder, opening.DatabaseKey]]:
+    """The vault with nobody else in it, for repair and restore. Nothing of the database is read."""
+    folder = VaultFolder(path)
+    header = read_header(folder.header)
+    with unlock(header.key, live.now, vault=path, key=credentials.master(), ask=credentials.ask) as master:
+        key = opening.DatabaseKey(master.subkey(Purpose.DATABASE), _known(header.cipher))
+    lock = VaultLock(folder.lock, env)
+    lock.alone(live.now.write_patience_s)
+    try:
+        yield folder, key
+    finally:
+        lock.release()
+        key.wipe()
+
+
+def _make(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials) -> str:
+    """A new vault. Processes that race here take turns, and the later ones find it made."""
+    folder.make()
+    lock = VaultLock(folder.lock, env)
+    lock.alone(live.now.write_patience_s)
+    try:
+        if folder.header.exists():
+            return ""
+        created = create(env.random(16).hex(), live.now, env, vault=folder.path, key=credentials.master(), ask=credentials.ask)
+        with created.master as master:
+            key = opening.DatabaseKey(master.subkey(Purpose.DATABASE), _known(live.now.cipher))
+        _make_database(folder.newborn, key, live, env)
+        write_header(folder.header, Header(live.now.cipher, created.header))
+        _name_newborn(folder)
+        return created.notice
+    except apsw.Error as error:
+        raise explain(error, "making the vault") from error
+    finally:
+        lock.release()
+
+
+def _make_database(path: Path, key: opening.DatabaseKey, live: LiveSettings, env: Env) -> None:
+    care.discard(path)
+    connection = opening.writing(path, key, synchronous="full", cache_kib=live.now.page_cache_kib)
+    try:
+        schema.migrate(connection, env.now())
+        with connection:
+            Silence(lambda: live.now, env).grow(connection, at_least=live.now.wal_pages)
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        opening.refuse_plaintext(path)
+    finally:
+        connection.close()
+        key.wipe()
+
+
+def _name_newborn(folder: VaultFolder) -> None:
+    """The last step of making a vault, and of one that was cut short just before it."""
+    if folder.newborn.exists() and not folder.database.exists():
+        folder.newborn.replace(folder.database)
+        sync_folder(folder.path)
+
+
+def _take_part(opened: Opened, live: LiveSettings) -> None:
+    """Join those who have the vault open. Whoever comes to an empty house and finds a log knows of a crash."""
+    folder, lock = opened.folder, opened.lock
+    if lock.try_alone():
+        _name_newborn(folder)
+        opened.crashed_before = folder.wal.exists() and folder.wal.stat().st_size > 0
+    lock.share(live.now.write_patience_s)
+    if not folder.database.exists():
+        raise VaultDamaged(f"{folder.database} is missing.", way_out="Run `engram restore-backup`.")
+    if opened.crashed_before:
+        log.warning("the vault was not closed in order last time; everything acknowledged is kept")
+        opened.warnings.append("the last session did not close in order; everything it acknowledged is here")
+
+
+def _bring_up_to_date(opened: Opened, live: LiveSettings, env: Env) -> None:
+    try:
+        connection = opening.reading(opened.folder.database, opened.key, cache_kib=1024, immutable=opened.read_only)
+        try:
+            version = schema.version_of(connection)
+            schema.require_known(version)
+            if version == schema.VERSION or opened.read_only:
+                return
+            if version:
+                care.back_up(opened.folder, connection, opened.key, live.now, env.now())
+        finally:
+            connection.close()
+        writer = opening.writing(opened.folder.database, opened.key, synchronous="full", cache_kib=live.now.page_cache_kib)
+        try:
+            schema.migrate(writer, env.now())
+        finally:
+            writer.close()
+    except apsw.Error as error:
+        raise explain(error, "opening the vault") from error
+
+
+def _check_first(opened: Opened, live: LiveSettings) -> None:
+    """A small vault is verified whole before it is used. A larger one is checked beside its use, by the caller."""
+    if opened.folder.database.stat().st_size > live.now.check_inline_mib * 2**20:
+        opened.unchecked = True
+        return
+    try:
+        connection = opening.reading(opened.folder.database, opened.key, cache_kib=1024, immutable=opened.read_only)
+        try:
+            problems = care.check(connection)
+        finally:
+            connection.close()
+    except apsw.Error as error:
+        raise explain(error, "checking the vault") from error
+    if problems:
+        raise VaultDamaged(f"the vault is damaged: {problems[0]}")
+
+
+def _known(cipher: str) -> str:
+    if cipher not in opening.CIPHERS:
+        raise EncryptionFailed(f"this release knows no cipher {cipher!r}.", way_out="Upgrade engram-local on this machine.")
+    return cipher

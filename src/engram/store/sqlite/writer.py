@@ -1,0 +1,286 @@
+"""The one thread of this process that writes.
+
+Callers hand over a piece of work and wait; what waits together is committed together (group commit), each piece under
+its own savepoint, so that one that fails takes nothing else with it. The queue is bounded and callers block when it is
+full: nothing is dropped. A caller that gives up before its turn leaves no trace; one whose turn has come gets the outcome.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+import apsw
+
+from engram.env import Env
+from engram.errors import DiskFull, EngramError, VaultDamaged, WriteFailed
+from engram.settings import Settings
+from engram.store.sqlite.binding import explain
+
+log = logging.getLogger("engram.store.writer")
+
+T = TypeVar("T")
+Work = Callable[[apsw.Connection], T]
+
+
+class Around(Protocol):
+    """What happens around the writer's transactions: before each commit, and after it."""
+
+    def opened(self, connection: apsw.Connection) -> None: ...
+
+    def before_commit(self, connection: apsw.Connection) -> None: ...
+
+    def after_commit(self, connection: apsw.Connection) -> None: ...
+
+    def closing(self, connection: apsw.Connection) -> None: ...
+
+
+@dataclass(slots=True)
+class _Job:
+    work: Work[Any]
+    doing: str
+    aside: bool = False
+    future: Future[Any] = field(default_factory=Future)
+
+
+class Writer:
+    """Made cheap: the thread and its connection come with the first write."""
+
+    def __init__(
+        self, connect: Callable[[], apsw.Connection], settings: Callable[[], Settings], env: Env, around: Around
+    ) -> None:
+        self._connect = connect
+        self._settings = settings
+        self._env = env
+        self._around = around
+        self._queue: queue.Queue[_Job | None] = queue.Queue(settings().queue_limit)
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+        self._abandon = False
+        self._refuse: DiskFull | None = None
+        self._refuse_until = 0.0
+        self.damage: VaultDamaged | None = None
+
+    @property
+    def depth(self) -> int:
+        return self._queue.qsize()
+
+    @property
+    def full(self) -> bool:
+        """Is the vault read-only for now because nothing could be written?"""
+        return self._refuse is not None
+
+    def run(self, work: Work[T], doing: str, *, timeout: float | None = None) -> T:
+        """Do `work` in a transaction; returns its result once that is durable."""
+        outcome: T = self._wait_for(_Job(work, doing), timeout)
+        return outcome
+
+    def aside(self, work: Work[T], doing: str) -> T:
+        """Do `work` on the writer's connection between transactions."""
+        outcome: T = self._wait_for(_Job(work, doing, aside=True), None)
+        return outcome
+
+    def _wait_for(self, job: _Job, timeout: float | None) -> Any:
+        deadline = None if timeout is None else self._env.monotonic() + timeout
+        self._accept(job, deadline)
+        try:
+            return job.future.result(None if deadline is None else max(deadline - self._env.monotonic(), 0.0))
+        except TimeoutError:
+            if job.future.cancel():
+                raise WriteFailed(f"time ran out before {job.doing} had its turn.") from None
+            return job.future.result()  # its transaction is under way: a moment more, and the outcome is known
+        except BaseException:
+            job.future.cancel()  # an interrupt while waiting; without effect if the job has run
+            raise
+
+    def later(self, work: Work[Any], doing: str) -> bool:
+        """Queue `work` without waiting; False if there is no room or no writing now."""
+        try:
+            self._refuse_if_needed()
+            self._start()
+            self._queue.put_nowait(_Job(work, doing))
+        except (queue.Full, EngramError):
+            return False
+        return True
+
+    def close(self, drain_s: float) -> None:
+        """Take no more, finish what is queued within `drain_s`, tidy up, end the thread."""
+        with self._lock:
+            self._closed = True
+            thread = self._thread
+        if thread is None:
+            return
+        while True:
+            try:
+                self._queue.put(None, timeout=drain_s or 0.001)
+                break
+            except queue.Full:
+                self._abandon = True
+        thread.join(drain_s)
+        if thread.is_alive():
+            self._abandon = True  # what has not begun is answered with an error, not silently lost
+            thread.join()
+
+    def _accept(self, job: _Job, deadline: float | None) -> None:
+        self._refuse_if_needed()
+        self._start()
+        patience = None if deadline is None else max(deadline - self._env.monotonic(), 0.0)
+        try:
+            self._queue.put(job, timeout=patience)
+        except queue.Full:
+            raise WriteFailed(f"the queue was full and time ran out before {job.doing} had its turn.") from None
+
+    def _refuse_if_needed(self) -> None:
+        if self._closed:
+            raise WriteFailed("the vault is closed.", way_out="Open it again.")
+        if self.damage is not None:
+            raise self.damage
+        if self._refuse is not None and self._env.monotonic() < self._refuse_until:
+            raise self._refuse
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._thread is None and not self._closed:
+                self._thread = threading.Thread(target=self._live, name="engram-writer", daemon=True)
+                self._thread.start()
+
+    def _live(self) -> None:
+        connection: apsw.Connection | None = None
+        while True:
+            first = self._queue.get()
+            batch, last = self._gather(first)
+            if batch:
+                connection = self._serve(connection, batch)
+            if last:
+                break
+        if connection is not None:
+            try:
+                self._around.closing(connection)
+            except apsw.Error as error:
+                log.warning("tidying up while closing was cut short: %s", explain(error, "closing").code)
+            connection.close()
+
+    def _gather(self, first: _Job | None) -> tuple[list[_Job], bool]:
+        """The jobs that share the next commit, and whether the end has come."""
+        batch: list[_Job] = []
+        job: _Job | None = first
+        limit = self._settings().group_limit
+        while job is not None:
+            if self._abandon and job.future.set_running_or_notify_cancel():
+                job.future.set_exception(WriteFailed("the vault was closed before this write began."))
+            elif job.future.set_running_or_notify_cancel():
+                batch.append(job)
+            if len(batch) >= limit:
+                return batch, False
+            try:
+                job = self._queue.get_nowait()
+            except queue.Empty:
+                return batch, False
+        return batch, True
+
+    def _serve(self, connection: apsw.Connection | None, batch: list[_Job]) -> apsw.Connection | None:
+        """Commit one batch; every future in it is answered, whatever happens."""
+        try:
+            connection = connection or self._open()
+            outcomes = self._commit(connection, [job for job in batch if not job.aside])
+            outcomes += [self._apart(connection, job) for job in batch if job.aside]
+        except apsw.Error as error:
+            self._fail(connection, batch, explain(error, batch[0].doing))
+            return connection
+        except EngramError as error:
+            self._fail(connection, batch, error)
+            return connection
+        self._recovered()
+        for job, outcome in zip(sorted(batch, key=lambda job: job.aside), outcomes, strict=True):
+            if isinstance(outcome, BaseException):
+                job.future.set_exception(outcome)
+            else:
+                job.future.set_result(outcome)
+        self._after(connection)
+        return connection
+
+    def _open(self) -> apsw.Connection:
+        connection = self._connect()
+        try:
+            self._around.opened(connection)
+        except (apsw.Error, EngramError):
+            connection.close()
+            raise
+        return connection
+
+    def _commit(self, connection: apsw.Connection, batch: list[_Job]) -> list[Any]:
+        if not batch:
+            return []
+        self._begin(connection)
+        outcomes = [self._one(connection, job) for job in batch]
+        if all(isinstance(outcome, BaseException) for outcome in outcomes):
+            connection.execute("ROLLBACK")
+            return outcomes
+        self._around.before_commit(connection)
+        connection.execute("COMMIT")
+        return outcomes
+
+    def _begin(self, connection: apsw.Connection) -> None:
+        """Wait for our turn among processes, in short tries so that none starves behind a long sleeper."""
+        deadline = self._env.monotonic() + self._settings().write_patience_s
+        while True:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                return
+            except apsw.BusyError:
+                if self._env.monotonic() >= deadline:
+                    raise
+
+    def _one(self, connection: apsw.Connection, job: _Job) -> Any:
+        """Run one job under its savepoint. An error that ended the whole transaction ends the batch."""
+        connection.execute("SAVEPOINT job")
+        try:
+            result = job.work(connection)
+        except Exception as error:  # noqa: BLE001  the job runner: whatever a job raises is its caller's answer
+            if _ends_everything(error):
+                raise
+            if not connection.in_transaction:
+                raise WriteFailed(f"the transaction ended early while {job.doing}.") from error
+            connection.execute("ROLLBACK TO job")
+            result = explain(error, job.doing) if isinstance(error, apsw.Error) else error
+        connection.execute("RELEASE job")
+        return result
+
+    def _apart(self, connection: apsw.Connection, job: _Job) -> Any:
+        try:
+            return job.work(connection)
+        except apsw.Error as error:
+            return explain(error, job.doing)
+
+    def _fail(self, connection: apsw.Connection | None, batch: list[_Job], error: EngramError) -> None:
+        if connection is not None and connection.in_transaction:
+            connection.execute("ROLLBACK")
+        if isinstance(error, DiskFull):
+            if self._refuse is None:
+                log.error("%s: the vault is read-only until there is room again", error.code)
+            self._refuse = error
+            self._refuse_until = self._env.monotonic() + self._settings().full_retry_s
+        for job in batch:
+            job.future.set_exception(error)
+
+    def _recovered(self) -> None:
+        if self._refuse is not None:
+            log.warning("writing works again")
+            self._refuse = None
+
+    def _after(self, connection: apsw.Connection) -> None:
+        try:
+            self._around.after_commit(connection)
+        except apsw.Error as error:
+            log.warning("folding the log in was put off: %s", explain(error, "checkpointing").code)
+
+
+def _ends_everything(error: Exception) -> bool:
+    """A full disk or a damaged page concerns every job of the batch, not the one that met it."""
+    return isinstance(error, apsw.Error) and isinstance(explain(error, ""), DiskFull | VaultDamaged)

@@ -1,0 +1,1 @@
+"""Pure functions on words: no files, no rows, no models, no clock."""
