@@ -7,7 +7,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -27,10 +27,10 @@ Use = Callable[[KeyringBackend], None]
 class MemoryRing(SecretService.Keyring):
     """A keychain of the trusted kind whose entries live in this process instead of behind D-Bus."""
 
-    priority = 5  # type: ignore[assignment]
+    priority = 5
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.entries: dict[tuple[str, str], str] = {}
 
     def get_password(self, service: str, username: str) -> str | None:
@@ -47,12 +47,12 @@ class MemoryRing(SecretService.Keyring):
 class PlaintextRing(KeyringBackend):
     """What `keyrings.alt` brings: it stores faithfully, in a file that anybody can read."""
 
-    priority = 9  # type: ignore[assignment]
-    entries: dict[tuple[str, str], str] = {}
+    priority = 9
+    entries: ClassVar[dict[tuple[str, str], str]] = {}
 
-    get_password = MemoryRing.get_password  # type: ignore[assignment]
-    set_password = MemoryRing.set_password  # type: ignore[assignment]
-    delete_password = MemoryRing.delete_password  # type: ignore[assignment]
+    get_password = MemoryRing.get_password
+    set_password = MemoryRing.set_password
+    delete_password = MemoryRing.delete_password
 
 
 class ForgetfulRing(MemoryRing):
@@ -72,7 +72,8 @@ class LockedRing(MemoryRing):
     def set_password(self, service: str, username: str, password: str) -> None:
         raise KeyringLocked(f"could not store {password}")
 
-    delete_password = get_password  # type: ignore[assignment]
+    def delete_password(self, service: str, username: str) -> None:
+        raise KeyringLocked("Failed to unlock the collection!")
 
 
 class StubbornRing(MemoryRing):
@@ -82,7 +83,7 @@ class StubbornRing(MemoryRing):
 
 class Chain(chainer.ChainerBackend):
     def __init__(self, *backends: KeyringBackend) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.__dict__["backends"] = list(backends)
 
     backends: Any = ()
@@ -163,7 +164,7 @@ def test_a_backend_that_is_no_keychain_is_refused_and_gets_nothing(backend: type
 def test_a_chain_is_looked_into_and_its_real_member_used_alone(use: Use, master: MasterKey) -> None:
     PlaintextRing.entries.clear()
     real = MemoryRing()
-    use(Chain(PlaintextRing(), null.Keyring(), real))
+    use(Chain(*(kind() for kind in (PlaintextRing, null.Keyring)), real))
     assert keychain.available()
     assert keychain.write("vault", master)
     assert list(real.entries) == [("engram", "vault")]
@@ -203,7 +204,7 @@ def test_a_locked_keychain_is_locked_with_a_way_out() -> None:
         OSError("the bus is gone"),
         RuntimeError("no prompt"),
         UnicodeDecodeError("utf-8", b"engram1-SECRETWORDS", 0, 1, "bad"),
-        SecretService.exceptions.LockedException("SECRETWORDS"),
+        KeyringLocked("could not store SECRETWORDS"),
     ],
     ids=lambda error: type(error).__name__,
 )
@@ -217,6 +218,17 @@ def test_errors_of_a_backend_are_mapped_and_their_words_stay_behind(foreign: Exc
     assert refusal.value.__context__ is None
     assert refusal.value.__cause__ is None
     assert "SECRETWORDS" not in "".join(traceback.format_exception(refusal.value))
+
+
+def test_an_error_that_keyring_itself_does_not_know_is_mapped_too() -> None:
+    exceptions = pytest.importorskip("secretstorage.exceptions")
+
+    class Failing(MemoryRing):
+        def get_password(self, service: str, username: str) -> str | None:
+            raise exceptions.PromptDismissedException("SECRETWORDS")
+
+    with pytest.raises(VaultLocked, match="PromptDismissedException"):
+        keychain.read("vault", backend=Failing())
 
 
 def test_an_entry_that_is_no_key_is_locked_and_not_repeated() -> None:
@@ -251,7 +263,12 @@ def test_the_machine_is_probed_once_a_process(use: Use, monkeypatch: pytest.Monk
     use(MemoryRing())
     probes: list[int] = []
     original = keyring.get_keyring
-    monkeypatch.setattr(keyring, "get_keyring", lambda: probes.append(1) or original())
+
+    def counted() -> Any:
+        probes.append(1)
+        return original()
+
+    monkeypatch.setattr(keyring, "get_keyring", counted)
     assert all(keychain.available() for _ in range(3))
     assert len(probes) == 1
 

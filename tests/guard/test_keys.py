@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import functools
 import hashlib
 import hmac
 import os
 import pickle
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 from hypothesis import assume, given
@@ -132,10 +133,11 @@ def test_a_key_shows_nothing_of_itself_and_is_neither_pickled_nor_copied() -> No
     master = master_of(key)
     assert repr(master) == str(master) == f"{master}" == "<MasterKey>"
     assert not hasattr(master, "__dict__")
-    for attempt in (copy.copy, copy.deepcopy, *(lambda m, p=p: pickle.dumps(m, p) for p in range(pickle.HIGHEST_PROTOCOL + 1))):
-        with pytest.raises(TypeError) as refusal:
+    pickles = [functools.partial(pickle.dumps, protocol=number) for number in range(pickle.HIGHEST_PROTOCOL + 1)]
+    attempts: list[Callable[[MasterKey], object]] = [copy.copy, copy.deepcopy, *pickles]
+    for attempt in attempts:
+        with pytest.raises(TypeError, match="neither pickled nor copied"):
             attempt(master)
-        assert key.decode() not in str(refusal.value)
 
 
 @given(key_bytes)
@@ -179,9 +181,10 @@ def test_two_neighbours_in_the_wrong_order_are_caught(key: bytes, place: int) ->
 
 @given(st.text(max_size=120))
 def test_any_other_text_is_refused_without_being_repeated(text: str) -> None:
-    with pytest.raises(VaultLocked) as refusal:
-        MasterKey.from_recovery_text(f"zqx{text}")
-    assert "zqx" not in said(refusal.value)
+    for typed in (f"zqx{text}", f"engram1-zqx{text}"):
+        with pytest.raises(VaultLocked) as refusal:
+            MasterKey.from_recovery_text(typed)
+        assert "zqx" not in said(refusal.value)
 
 
 @pytest.mark.parametrize(
@@ -195,7 +198,7 @@ def test_any_other_text_is_refused_without_being_repeated(text: str) -> None:
         (lambda text: "", "begins with"),
     ],
 )
-def test_a_spoilt_recovery_text_is_refused_with_the_reason(spoil, why: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_spoilt_recovery_text_is_refused_with_the_reason(spoil: Callable[[str], str], why: str) -> None:
     text = master_of(b"s" * 32).recovery_text()
     with pytest.raises(VaultLocked, match=why) as refusal:
         MasterKey.from_recovery_text(spoil(text))

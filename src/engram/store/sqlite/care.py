@@ -14,13 +14,14 @@ from pathlib import Path
 
 import apsw
 
-from engram.env import from_micros, to_micros
+from engram.env import Env, from_micros, to_micros
 from engram.errors import NotFound, VaultDamaged
 from engram.settings import Settings
 from engram.store.folder import VaultFolder, neutralise, sync_folder, write_private
 from engram.store.sqlite import memories, schema
 from engram.store.sqlite.binding import explain
 from engram.store.sqlite.open import DatabaseKey, reading, writing
+from engram.store.sqlite.silence import Silence
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,8 @@ def check(connection: apsw.Connection, *, limit: int = 20) -> list[str]:
     """What is wrong with the file, in SQLite's words (page numbers and table names, no content); empty if nothing."""
     found: list[str] = []
     try:
-        found += [str(row[0]) for row in connection.execute(f"PRAGMA quick_check({int(limit)})") if row[0] != "ok"]
+        told = [str(row[0]) for row in connection.execute(f"PRAGMA quick_check({int(limit)})")]
+        found += [line for row in told for line in row.splitlines() if line != "ok" and not line.startswith("***")]
         if not found:
             connection.execute("INSERT INTO lexicon (lexicon, rank) VALUES ('integrity-check', 0)")
     except apsw.ReadOnlyError:
@@ -115,7 +117,7 @@ def restore(folder: VaultFolder, key: DatabaseKey, number: int | None, settings:
     return chosen[0]
 
 
-def salvage(folder: VaultFolder, key: DatabaseKey, settings: Settings, now: datetime) -> dict[str, int]:
+def salvage(folder: VaultFolder, key: DatabaseKey, settings: Settings, env: Env) -> dict[str, int]:
     """Write what can still be read into a new file and put it in place; the old file is kept.
 
     Returns the rows saved and lost by table. The caller holds the vault alone.
@@ -129,7 +131,7 @@ def salvage(folder: VaultFolder, key: DatabaseKey, settings: Settings, now: date
         ) from error
     figures: dict[str, int] = {}
     try:
-        _swap_in(folder, key, settings, lambda target: figures.update(_save_rows(source, target, now)))
+        _swap_in(folder, key, settings, lambda target: figures.update(_save_rows(source, target, settings, env)))
     finally:
         source.close()
     return figures
@@ -188,8 +190,8 @@ _TABLES: tuple[tuple[str, str], ...] = (
 """What is saved from a damaged file, in the order of references, and the whole number each table is walked by."""
 
 
-def _save_rows(source: apsw.Connection, target: apsw.Connection, now: datetime) -> dict[str, int]:
-    schema.migrate(target, now)
+def _save_rows(source: apsw.Connection, target: apsw.Connection, settings: Settings, env: Env) -> dict[str, int]:
+    schema.migrate(target, env.now())
     target.execute("PRAGMA foreign_keys = OFF")
     figures: dict[str, int] = {}
     with target:
@@ -201,9 +203,9 @@ def _save_rows(source: apsw.Connection, target: apsw.Connection, now: datetime) 
                 saved += 1
             figures[table] = saved
         figures["lost"] = _drop_orphans(target)
-        words: list[tuple[int, str]] = target.execute("SELECT memory, text FROM contents").fetchall()  # type: ignore[assignment]
-        for memory, text in words:
-            memories.index_words(target, memory, text)
+        figures["memories"] = int(target.execute("SELECT count(*) FROM memories").get)
+        memories.reindex(target)
+        Silence(lambda: settings, env).settle(target)
     target.execute("PRAGMA foreign_keys = ON")
     return figures
 

@@ -110,6 +110,25 @@ def unindex_words(connection: apsw.Connection, key: int, text: str) -> None:
     connection.execute("INSERT INTO lexicon (lexicon, rowid, words) VALUES ('delete', ?, ?)", (key, layout(text)))
 
 
+def reindex(connection: apsw.Connection) -> None:
+    """Make the text index anew from the words; it holds nothing that cannot be made again."""
+    connection.execute("INSERT INTO lexicon (lexicon) VALUES ('delete-all')")
+    for key, text in connection.execute("SELECT memory, text FROM contents ORDER BY memory"):
+        index_words(connection, key, text)
+
+
+def adrift(connection: apsw.Connection) -> int:
+    """How many memories the text index lacks or has too many."""
+    return int(
+        connection.execute(
+            """
+            SELECT (SELECT count(*) FROM contents WHERE memory NOT IN (SELECT id FROM lexicon_docsize))
+                 + (SELECT count(*) FROM lexicon_docsize WHERE id NOT IN (SELECT memory FROM contents))
+            """
+        ).get
+    )
+
+
 def log_change(connection: apsw.Connection, key: int, what: str) -> None:
     connection.execute("INSERT INTO changes (memory, what) VALUES (?, ?)", (key, what))
 

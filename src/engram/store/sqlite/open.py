@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 
 from engram.errors import EncryptionFailed
-from engram.guard.keys import wipe
+from engram.guard.keys import MasterKey, Purpose, wipe
 from engram.store.folder import touch_private
 from engram.store.sqlite.binding import require_encryption
 
@@ -41,6 +41,12 @@ CIPHERS: dict[str, tuple[str, ...]] = {
     # legacy = 4 is SQLite3MC's word for "the very format of SQLCipher 4", which other tools open.
     "sqlcipher": ("PRAGMA cipher = 'sqlcipher'", "PRAGMA legacy = 4"),
 }
+
+
+def key_for(master: MasterKey, cipher: str) -> DatabaseKey:
+    if cipher not in CIPHERS:
+        raise EncryptionFailed(f"this release knows no cipher {cipher!r}.", way_out="Upgrade engram-local on this machine.")
+    return DatabaseKey(master.subkey(Purpose.DATABASE), cipher)
 
 
 def writing(path: Path, key: DatabaseKey, *, synchronous: str, cache_kib: int) -> apsw.Connection:

@@ -15,7 +15,7 @@ from pathlib import Path
 import apsw
 
 from engram.env import Env
-from engram.errors import EncryptionFailed, VaultDamaged
+from engram.errors import VaultDamaged
 from engram.guard.keys import MasterKey, Purpose
 from engram.guard.unlock import create, unlock
 from engram.settings import LiveSettings
@@ -49,7 +49,7 @@ def open_vault(path: Path, live: LiveSettings, env: Env, credentials: Credential
     notice = "" if folder.exists() else _make(folder, live, env, credentials)
     header = read_header(folder.header)
     with unlock(header.key, live.now, vault=path, key=credentials.master(), ask=credentials.ask) as master:
-        key = opening.DatabaseKey(master.subkey(Purpose.DATABASE), _known(header.cipher))
+        key = opening.key_for(master, header.cipher)
         opened = Opened(folder, key, master.subkey(Purpose.AUDIT), VaultLock(folder.lock, env))
     opened.read_only = not folder.has_room_to_write()
     try:
@@ -72,7 +72,7 @@ def alone(path: Path, live: LiveSettings, env: Env, credentials: Credentials) ->
     folder = VaultFolder(path)
     header = read_header(folder.header)
     with unlock(header.key, live.now, vault=path, key=credentials.master(), ask=credentials.ask) as master:
-        key = opening.DatabaseKey(master.subkey(Purpose.DATABASE), _known(header.cipher))
+        key = opening.key_for(master, header.cipher)
     lock = VaultLock(folder.lock, env)
     lock.alone(live.now.write_patience_s)
     try:
@@ -92,7 +92,7 @@ def _make(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Creden
             return ""
         created = create(env.random(16).hex(), live.now, env, vault=folder.path, key=credentials.master(), ask=credentials.ask)
         with created.master as master:
-            key = opening.DatabaseKey(master.subkey(Purpose.DATABASE), _known(live.now.cipher))
+            key = opening.key_for(master, live.now.cipher)
         _make_database(folder.newborn, key, live, env)
         write_header(folder.header, Header(live.now.cipher, created.header))
         _name_newborn(folder)
@@ -175,8 +175,3 @@ def _check_first(opened: Opened, live: LiveSettings) -> None:
     if problems:
         raise VaultDamaged(f"the vault is damaged: {problems[0]}")
 
-
-def _known(cipher: str) -> str:
-    if cipher not in opening.CIPHERS:
-        raise EncryptionFailed(f"this release knows no cipher {cipher!r}.", way_out="Upgrade engram-local on this machine.")
-    return cipher

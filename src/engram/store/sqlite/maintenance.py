@@ -1,0 +1,211 @@
+"""Work on a vault as a whole, for its owner at the console: examining and mending it, bringing a backup back, its key.
+
+These need the vault closed to others, or work even when it cannot be opened, which is why they are not verbs of a store.
+"""
+
+from __future__ import annotations
+
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from engram.env import Env, to_micros
+from engram.errors import EngramError, NotFound, VaultBusy, VaultDamaged
+from engram.guard.keys import MasterKey
+from engram.guard.unlock import KeyHeader, rehome, unlock
+from engram.settings import LiveSettings
+from engram.store.folder import Header, VaultFolder, read_header, write_header
+from engram.store.sqlite import care, memories, schema
+from engram.store.sqlite import open as opening
+from engram.store.sqlite.binding import explain
+from engram.store.sqlite.vault import Credentials, alone
+from engram.types import Finding, Severity
+
+_LOW_ROOM = 64 * 2**20
+"""Free space under which the next backup or log may not fit."""
+
+
+def key_facts(path: Path) -> KeyHeader:
+    """Where the key is and what it looks like from outside; opens nothing."""
+    return read_header(_existing(path).header).key
+
+
+def export_key(path: Path, live: LiveSettings, env: Env, credentials: Credentials) -> str:
+    """The recovery text of the vault's key. Whoever has it has the vault."""
+    header = read_header(_existing(path).header)
+    with unlock(header.key, live.now, vault=path, key=credentials.master(), ask=credentials.ask) as master:
+        return master.recovery_text()
+
+
+def import_key(
+    path: Path, live: LiveSettings, env: Env, credentials: Credentials, recovery_text: str, source: str
+) -> str:
+    """Put the vault's key, given as recovery text, where `source` says; returns the sentence about it."""
+    folder = _existing(path)
+    header = read_header(folder.header)
+    with MasterKey.from_recovery_text(recovery_text) as master:
+        moved = rehome(header.key, master, live.now, env, vault=path, source=source, ask=credentials.ask)
+        write_header(folder.header, Header(header.cipher, moved.header, header.format))
+        return moved.notice
+
+
+def list_backups(path: Path, live: LiveSettings, env: Env, credentials: Credentials) -> list[care.Backup]:
+    """All backups, newest first. The vault itself may be damaged or open elsewhere."""
+    folder = _existing(path)
+    with _database_key(folder, live, credentials) as key:
+        return care.backups(folder, key)
+
+
+def restore_backup(
+    path: Path, live: LiveSettings, env: Env, credentials: Credentials, number: int | None = None
+) -> care.Backup:
+    """Put a backup (the newest intact one, or that number) in the database's place; the present file is kept."""
+    _existing(path)
+    with alone(path, live, env, credentials) as (folder, key):
+        try:
+            return care.restore(folder, key, number, live.now)
+        except apsw.Error as error:
+            raise explain(error, "bringing back a backup") from error
+
+
+def examine(path: Path, live: LiveSettings, env: Env, credentials: Credentials, *, mend: bool = False) -> list[Finding]:
+    """Everything the doctor looks at, worst first. With `mend`, what can be put right is."""
+    findings = [Finding("settings", Severity.WARNING, warning) for warning in live.warnings]
+    folder = VaultFolder(path)
+    if not folder.exists():
+        return [*findings, Finding("vault", Severity.INFO, f"there is no vault at {path}.", "Run `engram init` to make one.")]
+    findings += _permissions(folder, mend)
+    findings += _room(folder)
+    try:
+        findings += _database(folder, live, env, credentials, mend)
+    except EngramError as error:
+        findings.append(Finding("vault", Severity.ERROR, f"{error.code}: {error.message}", error.way_out))
+    order = list(Severity)
+    return sorted(findings, key=lambda finding: -order.index(finding.severity))
+
+
+def _database(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials, mend: bool) -> list[Finding]:
+    with _database_key(folder, live, credentials) as key:
+        problems = _problems(folder, key)
+        if problems and mend:
+            return _mend_database(folder, live, env, credentials, problems)
+        if problems:
+            way_out = VaultDamaged.default_way_out
+            what = f"E1002: {problems[0]}" + (f", and {len(problems) - 1} more such" if len(problems) > 1 else "")
+            return [Finding("database", Severity.ERROR, what, way_out)]
+        return [*_text_index(folder, live, env, credentials, key, mend), *_backups(folder, live, env, key)]
+
+
+def _problems(folder: VaultFolder, key: opening.DatabaseKey) -> list[str]:
+    if not folder.database.exists():
+        return [f"{folder.database} is missing."]
+    try:
+        connection = opening.reading(folder.database, key, cache_kib=8192)
+    except apsw.Error as error:
+        return [explain(error, "opening the database").message]
+    try:
+        schema.require_known(schema.version_of(connection))
+        return care.check(connection) or care.unread_pages(connection)
+    finally:
+        connection.close()
+
+
+def _mend_database(
+    folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials, problems: list[str]
+) -> list[Finding]:
+    try:
+        with alone(folder.path, live, env, credentials) as (_, key):
+            figures = care.salvage(folder, key, live.now, env)
+    except apsw.Error as error:
+        raise explain(error, "saving what can be read") from error
+    what = f"the database was damaged ({problems[0]}); {figures['memories']} memories were saved, {figures['lost']} lost."
+    way_out = "The old file is kept in backups/. If a backup holds more, run `engram restore-backup`."
+    return [Finding("database", Severity.WARNING, what, way_out, mended=True)]
+
+
+def _text_index(
+    folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials, key: opening.DatabaseKey, mend: bool
+) -> list[Finding]:
+    connection = opening.reading(folder.database, key, cache_kib=8192)
+    try:
+        adrift = memories.adrift(connection)
+    finally:
+        connection.close()
+    if not adrift:
+        return []
+    what = f"the text index is out of step with {adrift} memories."
+    if not mend:
+        return [Finding("text index", Severity.ERROR, what, "Run `engram doctor --repair` to rebuild it.")]
+    try:
+        with alone(folder.path, live, env, credentials) as (_, own_key):
+            writer = opening.writing(folder.database, own_key, synchronous="full", cache_kib=live.now.page_cache_kib)
+            try:
+                with writer:
+                    memories.reindex(writer)
+            finally:
+                writer.close()
+    except VaultBusy as error:
+        return [Finding("text index", Severity.ERROR, what, error.way_out)]
+    return [Finding("text index", Severity.INFO, what + " It was rebuilt.", mended=True)]
+
+
+def _permissions(folder: VaultFolder, mend: bool) -> list[Finding]:
+    wanted = {folder.path: 0o700} | {
+        path: 0o700 if path.is_dir() else 0o600 for path in folder.path.rglob("*") if not path.is_symlink()
+    }
+    loose = [path for path in wanted if stat.S_IMODE(path.stat().st_mode) & 0o077]
+    if not loose:
+        return []
+    what = f"{len(loose)} files of the vault can be read by other users of this machine ({loose[0].name} for one)."
+    if not mend:
+        return [Finding("permissions", Severity.WARNING, what, "Run `engram doctor --repair`.")]
+    for path in loose:
+        path.chmod(wanted[path])
+    return [Finding("permissions", Severity.INFO, what + " They are closed now.", mended=True)]
+
+
+def _room(folder: VaultFolder) -> list[Finding]:
+    free = shutil.disk_usage(folder.path).free
+    if free >= _LOW_ROOM:
+        return []
+    what = f"the disk has {free // 2**20} MiB left; the vault turns read-only when it is full."
+    return [Finding("disk", Severity.WARNING, what, "Free some space.")]
+
+
+def _backups(folder: VaultFolder, live: LiveSettings, env: Env, key: opening.DatabaseKey) -> list[Finding]:
+    found = care.backups(folder, key)
+    broken = [backup.number for backup in found if not backup.intact]
+    findings = [
+        Finding("backups", Severity.WARNING, f"backup {number} does not verify.", "Run `engram backup` to make a new one.")
+        for number in broken
+    ]
+    newest = max((backup.made_at for backup in found if backup.intact and backup.made_at), default=None)
+    if newest is None:
+        findings.append(Finding("backups", Severity.INFO, "there is no backup yet.", "Run `engram backup`."))
+    elif live.now.backup_hours and to_micros(env.now()) - to_micros(newest) > 7 * live.now.backup_hours * 3_600_000_000:
+        findings.append(
+            Finding("backups", Severity.WARNING, f"the newest backup is of {newest:%Y-%m-%d}.", "Run `engram backup`.")
+        )
+    return findings
+
+
+@contextmanager
+def _database_key(folder: VaultFolder, live: LiveSettings, credentials: Credentials) -> Iterator[opening.DatabaseKey]:
+    header = read_header(folder.header)
+    with unlock(header.key, live.now, vault=folder.path, key=credentials.master(), ask=credentials.ask) as master:
+        key = opening.key_for(master, header.cipher)
+    try:
+        yield key
+    finally:
+        key.wipe()
+
+
+def _existing(path: Path) -> VaultFolder:
+    folder = VaultFolder(path)
+    if not folder.exists():
+        raise NotFound(f"there is no vault at {path}.", way_out="Run `engram init` to make one, or name another with --vault.")
+    return folder
