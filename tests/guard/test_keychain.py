@@ -182,6 +182,7 @@ def test_a_chain_is_looked_into_and_its_real_member_used_alone(use: Use, master:
         "keyring.backends.Windows.WinVaultKeyring",
     ],
 )
+@pytest.mark.filterwarnings("ignore::ImportWarning")  # of the GObject bindings, which libsecret loads
 def test_every_real_keychain_of_the_installed_keyring_is_trusted(name: str) -> None:
     assert keychain.available(backend=keyring.core._load_keyring_class(name)())
 
