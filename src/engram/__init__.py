@@ -1,9 +1,9 @@
 """Engram: the memory of an AI agent. One encrypted folder, no server, no key of anyone else's, no network.
 
-    import engram
+import engram
 
-    with engram.open("~/memory", agent="rex") as mem:
-        mem.remember("I prefer dark mode in every editor", importance=0.8)
+with engram.open("~/memory", agent="rex") as mem:
+    mem.remember("I prefer dark mode in every editor", importance=0.8)
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class Settings:
     )
     argon2_memory_kib: int = tunable(65536, "Memory that one guess at a passphrase costs.", unit="KiB", low=8192, high=4194304)
     argon2_passes: int = tunable(3, "Passes over that memory.", low=1, high=64)
-    scrypt_log_n: int = tunable(17, "Cost of scrypt as a power of two.", unit="log₂", low=14, high=24)
+    scrypt_log_n: int = tunable(17, "Cost of scrypt as a power of two.", unit="log₂", low=14, high=22)
     harden_process: bool = tunable(
         True,
         "No core dumps, no ptrace by other processes of this user; switch off to attach a debugger.",
@@ -294,6 +294,12 @@ def home(environ: Mapping[str, str] | None = None) -> Path:
     named = (os.environ if environ is None else environ).get("ENGRAM_HOME")
     folder = Path(platformdirs.user_data_dir("engram", appauthor=False))
     return Path(named).expanduser().absolute() if named else folder / "vault"
+
+
+def model_folder(environ: Mapping[str, str] | None = None) -> Path:
+    """Where installed models lie: `ENGRAM_MODELS`, else the platform's cache folder. Shared by all vaults."""
+    named = (os.environ if environ is None else environ).get("ENGRAM_MODELS")
+    return Path(named).expanduser() if named else Path(platformdirs.user_cache_dir("engram", appauthor=False)) / "models"
 
 
 def passphrase() -> str | None:

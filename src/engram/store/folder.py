@@ -190,4 +190,4 @@ def _damaged(path: Path) -> VaultDamaged:
 def _mounted_read_only(path: Path) -> bool:
     if not hasattr(os, "statvfs"):
         return False
-    return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+    return bool(os.statvfs(path).f_flag & getattr(os, "ST_RDONLY", 1))

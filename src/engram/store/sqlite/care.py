@@ -142,9 +142,7 @@ def discard(database: Path) -> None:
         database.with_name(database.name + suffix).unlink(missing_ok=True)
 
 
-def _swap_in(
-    folder: VaultFolder, key: DatabaseKey, settings: Settings, fill: Callable[[apsw.Connection], object]
-) -> None:
+def _swap_in(folder: VaultFolder, key: DatabaseKey, settings: Settings, fill: Callable[[apsw.Connection], object]) -> None:
     """Make a new database, fill it, and let it take the place of the old one, which is kept among the backups."""
     discard(folder.newborn)
     fresh = writing(folder.newborn, key, synchronous="full", cache_kib=settings.page_cache_kib)
@@ -199,7 +197,7 @@ def _save_rows(source: apsw.Connection, target: apsw.Connection, settings: Setti
             saved = 0
             for row in _readable_rows(source, table, key):
                 marks = ", ".join("?" * len(row))
-                target.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)  # noqa: S608  names from _TABLES
+                target.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)
                 saved += 1
             figures[table] = saved
         figures["lost"] = _drop_orphans(target)
@@ -216,15 +214,13 @@ def _drop_orphans(target: apsw.Connection) -> int:
         "SELECT count(*) FROM memories WHERE key NOT IN (SELECT memory FROM contents) OR scope NOT IN (SELECT key FROM scopes)"
     ).get
     lost += target.execute("SELECT count(*) FROM contents WHERE memory NOT IN (SELECT key FROM memories)").get
-    target.execute(
-        "DELETE FROM memories WHERE key NOT IN (SELECT memory FROM contents) OR scope NOT IN (SELECT key FROM scopes)"
-    )
+    target.execute("DELETE FROM memories WHERE key NOT IN (SELECT memory FROM contents) OR scope NOT IN (SELECT key FROM scopes)")
     for table, column in (
         *((table, "memory") for table in ("contents", "attributes", "versions", "status_history", "embeddings")),
         ("edges", "source"),
         ("edges", "target"),
     ):
-        target.execute(f"DELETE FROM {table} WHERE {column} NOT IN (SELECT key FROM memories)")  # noqa: S608
+        target.execute(f"DELETE FROM {table} WHERE {column} NOT IN (SELECT key FROM memories)")
     target.execute("DELETE FROM embeddings WHERE space NOT IN (SELECT key FROM spaces)")
     return int(lost)
 
@@ -232,12 +228,12 @@ def _drop_orphans(target: apsw.Connection) -> int:
 def _readable_rows(source: apsw.Connection, table: str, key: str) -> Iterator[tuple[apsw.SQLiteValue, ...]]:
     """Every row that can be read. A range that fails is halved until what fails is a single key."""
     if not key:
-        yield from _range(source, f"SELECT * FROM {table}", ()) or ()  # noqa: S608
+        yield from _range(source, f"SELECT * FROM {table}", ()) or ()
         return
     waiting = [(-1, _highest(source, table, key))]
     while waiting:
         low, high = waiting.pop()
-        found = _range(source, f"SELECT * FROM {table} WHERE {key} > ? AND {key} <= ? ORDER BY {key}", (low, high))  # noqa: S608
+        found = _range(source, f"SELECT * FROM {table} WHERE {key} > ? AND {key} <= ? ORDER BY {key}", (low, high))
         if found is not None:
             yield from found
         elif high - low > 1:
@@ -253,7 +249,7 @@ def _range(source: apsw.Connection, sql: str, values: tuple[int, ...]) -> list[t
 
 
 def _highest(source: apsw.Connection, table: str, key: str) -> int:
-    for sql in (f"SELECT max({key}) FROM {table}", "SELECT max(seq) FROM sqlite_sequence"):  # noqa: S608
+    for sql in (f"SELECT max({key}) FROM {table}", "SELECT max(seq) FROM sqlite_sequence"):
         try:
             return int(source.execute(sql).get or 0)
         except apsw.Error:

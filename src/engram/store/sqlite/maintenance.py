@@ -41,9 +41,7 @@ def export_key(path: Path, live: LiveSettings, env: Env, credentials: Credential
         return master.recovery_text()
 
 
-def import_key(
-    path: Path, live: LiveSettings, env: Env, credentials: Credentials, recovery_text: str, source: str
-) -> str:
+def import_key(path: Path, live: LiveSettings, env: Env, credentials: Credentials, recovery_text: str, source: str) -> str:
     """Put the vault's key, given as recovery text, where `source` says; returns the sentence about it."""
     folder = _existing(path)
     header = read_header(folder.header)
@@ -60,9 +58,7 @@ def list_backups(path: Path, live: LiveSettings, env: Env, credentials: Credenti
         return care.backups(folder, key)
 
 
-def restore_backup(
-    path: Path, live: LiveSettings, env: Env, credentials: Credentials, number: int | None = None
-) -> care.Backup:
+def restore_backup(path: Path, live: LiveSettings, env: Env, credentials: Credentials, number: int | None = None) -> care.Backup:
     """Put a backup (the newest intact one, or that number) in the database's place; the present file is kept."""
     _existing(path)
     with alone(path, live, env, credentials) as (folder, key):

@@ -150,9 +150,7 @@ def one(connection: apsw.Connection, seen: Visibility, memory_id: str) -> Memory
     return found[0]
 
 
-def page(
-    connection: apsw.Connection, seen: Visibility, where: Filter, *, before: int | None, limit: int
-) -> list[Memory]:
+def page(connection: apsw.Connection, seen: Visibility, where: Filter, *, before: int | None, limit: int) -> list[Memory]:
     """Newest first, below the key `before`."""
     visible, values = predicate(seen, "m.scope")
     extra, more = rows.conditions(where)
@@ -161,9 +159,7 @@ def page(
     return list(rows.memories(connection.execute(sql, (*values, *more, *key, limit))))
 
 
-def search_text(
-    connection: apsw.Connection, seen: Visibility, where: Filter, terms: Sequence[str], limit: int
-) -> list[TextHit]:
+def search_text(connection: apsw.Connection, seen: Visibility, where: Filter, terms: Sequence[str], limit: int) -> list[TextHit]:
     """Best first by BM25 over any of the terms. Each term is quoted, so no operator of the match language gets in."""
     visible, values = predicate(seen, "m.scope")
     extra, more = rows.conditions(where)
@@ -177,9 +173,7 @@ def search_text(
     return [TextHit(int(key), float(score)) for key, score in connection.execute(sql, (match, *values, *more, limit))]
 
 
-def vectors(
-    connection: apsw.Connection, seen: Visibility, where: Filter, space: str
-) -> Iterable[tuple[int, bytes]]:
+def vectors(connection: apsw.Connection, seen: Visibility, where: Filter, space: str) -> Iterable[tuple[int, bytes]]:
     visible, values = predicate(seen, "m.scope")
     extra, more = rows.conditions(where)
     sql = f"""
@@ -195,9 +189,7 @@ def put_vectors(
     connection: apsw.Connection, owned: Visibility, space: str, vectors: Mapping[int, bytes], model: str, dimensions: int
 ) -> int:
     """Store vectors for memories that may be written; a space holds one model and one length."""
-    connection.execute(
-        "INSERT OR IGNORE INTO spaces (name, model, dimensions) VALUES (?, ?, ?)", (space, model, dimensions)
-    )
+    connection.execute("INSERT OR IGNORE INTO spaces (name, model, dimensions) VALUES (?, ?, ?)", (space, model, dimensions))
     key, had_model, had_dimensions = connection.execute(
         "SELECT key, model, dimensions FROM spaces WHERE name = ?", (space,)
     ).fetchall()[0]
@@ -224,10 +216,7 @@ def put_edges(connection: apsw.Connection, owned: Visibility, edges: Sequence[Ed
         INSERT INTO edges (source, target, kind, weight, confidence, created_at) VALUES (?, ?, ?, ?, ?, ?)
         ON CONFLICT (source, target, kind) DO UPDATE SET weight = excluded.weight, confidence = excluded.confidence
         """,
-        (
-            (keys[e.source], keys[e.target], e.kind, e.weight, e.confidence, to_micros(e.created_at or now))
-            for e in edges
-        ),
+        ((keys[e.source], keys[e.target], e.kind, e.weight, e.confidence, to_micros(e.created_at or now)) for e in edges),
     )
     for key in keys.values():
         log_change(connection, key, "relate")
@@ -253,8 +242,7 @@ def edges_at(connection: apsw.Connection, seen: Visibility, ids: Sequence[str]) 
     once = (*ids, *values, *values)
     found = connection.execute(f"{arms} ORDER BY 1, 2, 3", once + once)
     return [
-        Edge(source, target, kind, weight, confidence, from_micros(at))
-        for source, target, kind, weight, confidence, at in found
+        Edge(source, target, kind, weight, confidence, from_micros(at)) for source, target, kind, weight, confidence, at in found
     ]
 
 
@@ -325,9 +313,7 @@ def _put_attributes(connection: apsw.Connection, key: int, attributes: Mapping[s
         )
 
 
-def _fetch(
-    connection: apsw.Connection, seen: Visibility, column: str, wanted: Sequence[str] | Sequence[int]
-) -> list[Memory]:
+def _fetch(connection: apsw.Connection, seen: Visibility, column: str, wanted: Sequence[str] | Sequence[int]) -> list[Memory]:
     visible, values = predicate(seen, "m.scope")
     found: list[Memory] = []
     for start in range(0, len(wanted), _AT_ONCE):

@@ -30,7 +30,7 @@ class DatabaseKey:
         for statement in CIPHERS[self.cipher]:
             connection.execute(statement)
         # A pragma takes text only, so one immutable copy of the key exists until it is collected: docs/security.md.
-        connection.execute(f"PRAGMA key = \"raw:{self._material.hex()}\"", can_cache=False)
+        connection.execute(f'PRAGMA key = "raw:{self._material.hex()}"', can_cache=False)
 
     def wipe(self) -> None:
         wipe(self._material)

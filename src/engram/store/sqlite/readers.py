@@ -82,5 +82,3 @@ class Readers:
                 return
             self._open -= 1
         connection.close()
-
-

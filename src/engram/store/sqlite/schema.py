@@ -170,9 +170,7 @@ def require_known(version: int, newest: int = VERSION) -> None:
         raise VaultTooNew(f"this vault has schema version {version}; this release reads versions up to {newest}.")
 
 
-def migrate(
-    connection: apsw.Connection, now: datetime, migrations: tuple[tuple[str, Migration], ...] = MIGRATIONS
-) -> int:
+def migrate(connection: apsw.Connection, now: datetime, migrations: tuple[tuple[str, Migration], ...] = MIGRATIONS) -> int:
     """Bring the database up to date; returns how many steps it took. Fails as a whole or not at all."""
     connection.execute("BEGIN EXCLUSIVE")
     try:

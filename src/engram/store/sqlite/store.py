@@ -97,9 +97,7 @@ class SqliteStore:
                 check_row(draft, settings)
             now = self._env.now()
             ready = [
-                replace(
-                    draft, id=draft.id or self._env.new_id(), learned_at=draft.learned_at or now, updated_at=now, version=1
-                )
+                replace(draft, id=draft.id or self._env.new_id(), learned_at=draft.learned_at or now, updated_at=now, version=1)
                 for draft in drafts
             ]
             if not ready:
@@ -115,9 +113,7 @@ class SqliteStore:
                 timeout=timeout,
             )
 
-    def update(
-        self, reader: Reader, memory_id: str, changes: Mapping[str, object], *, timeout: float | None = None
-    ) -> Memory:
+    def update(self, reader: Reader, memory_id: str, changes: Mapping[str, object], *, timeout: float | None = None) -> Memory:
         """Change a memory; an earlier wording stays as a version."""
         with self._watched(reader, "update", memory_id):
             wrong = sorted(set(changes) & _FIXED | (set(changes) - set(Memory.__dataclass_fields__)))
@@ -134,9 +130,7 @@ class SqliteStore:
 
             return self._write(reader, "update", work, subject=memory_id, timeout=timeout)
 
-    def set_status(
-        self, reader: Reader, memory_id: str, status: Status, reason: str, *, timeout: float | None = None
-    ) -> Memory:
+    def set_status(self, reader: Reader, memory_id: str, status: Status, reason: str, *, timeout: float | None = None) -> Memory:
         with self._watched(reader, f"status:{status.value}", memory_id):
 
             def work(connection: apsw.Connection) -> Memory:
@@ -178,9 +172,7 @@ class SqliteStore:
                 timeout=timeout,
             )
 
-    def put_vectors(
-        self, reader: Reader, space: str, vectors: Mapping[int, bytes], *, model: str, dimensions: int
-    ) -> int:
+    def put_vectors(self, reader: Reader, space: str, vectors: Mapping[int, bytes], *, model: str, dimensions: int) -> int:
         with self._watched(reader, "put_vectors"):
             return self._write(
                 reader,
@@ -216,9 +208,7 @@ class SqliteStore:
         more = len(found) > limit
         return Page(tuple(found[:limit]), str(found[limit - 1].key) if more else None)
 
-    def search_text(
-        self, reader: Reader, terms: Sequence[str], *, limit: int, where: Filter = Filter()
-    ) -> list[TextHit]:
+    def search_text(self, reader: Reader, terms: Sequence[str], *, limit: int, where: Filter = Filter()) -> list[TextHit]:
         """Memories that hold any of the terms, best first."""
         if not terms or limit < 1:
             return []
@@ -252,9 +242,7 @@ class SqliteStore:
         """The change log after a point: keys and verbs only, for whoever may see the whole vault's rhythm."""
         require_owner(reader, "the change log")
         with self._read(reader, "changes") as connection:
-            found = connection.execute(
-                "SELECT seq, memory, what FROM changes WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit)
-            )
+            found = connection.execute("SELECT seq, memory, what FROM changes WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))
             return [Change(seq, key, what) for seq, key, what in found]
 
     def audit(self, reader: Reader, *, limit: int) -> list[AuditEntry]:
@@ -514,4 +502,3 @@ def _key_of(cursor: str) -> int:
     if not cursor.isascii() or not cursor.isdigit():
         raise InvalidQuery("that cursor was not made by a listing of this vault.")
     return min(int(cursor), (1 << 63) - 1)
-

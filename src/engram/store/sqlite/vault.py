@@ -67,7 +67,9 @@ def open_vault(path: Path, live: LiveSettings, env: Env, credentials: Credential
 
 
 @contextmanager
-def alone(path: Path, live: LiveSettings, env: Env, credentials: Credentials) -> Iterator[tuple[VaultFolder, opening.DatabaseKey]]:
+def alone(
+    path: Path, live: LiveSettings, env: Env, credentials: Credentials
+) -> Iterator[tuple[VaultFolder, opening.DatabaseKey]]:
     """The vault with nobody else in it, for repair and restore. Nothing of the database is read."""
     folder = VaultFolder(path)
     header = read_header(folder.header)
@@ -174,4 +176,3 @@ def _check_first(opened: Opened, live: LiveSettings) -> None:
         raise explain(error, "checking the vault") from error
     if problems:
         raise VaultDamaged(f"the vault is damaged: {problems[0]}")
-

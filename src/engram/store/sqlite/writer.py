@@ -242,7 +242,7 @@ class Writer:
         connection.execute("SAVEPOINT job")
         try:
             result = job.work(connection)
-        except Exception as error:  # noqa: BLE001  the job runner: whatever a job raises is its caller's answer
+        except Exception as error:
             if _ends_everything(error):
                 raise
             if not connection.in_transaction:

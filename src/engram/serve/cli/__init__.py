@@ -1,0 +1,20 @@
+"""The command line: the console of the vault's owner.
+
+Comes in: arguments, standard input, answers to questions. Goes out: data on standard output, everything said about it
+on standard error, and an exit code (0 done, 1 refused or failed, 2 a bad call, 130 interrupted). Words that were stored
+reach a terminal only through `show`, which takes their control characters away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit code."""
+    try:
+        from engram.serve.cli.app import run  # here, so that an interrupt while the program loads ends as quietly
+
+        return run(arguments)
+    except KeyboardInterrupt:
+        return 130

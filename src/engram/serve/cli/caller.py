@@ -1,0 +1,153 @@
+"""Who calls and which vault is meant: what the options before the command say, and what every command does with it.
+
+Here the identity of the console is made: the owner, standing where the options or the settings say. Questions
+(passphrase, are you sure) are put only to a terminal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import getpass
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from engram import settings as settings_room
+from engram.engine import Engram
+from engram.env import Env
+from engram.errors import ContentTooLarge, InvalidContent, VaultLocked
+from engram.guard.process import harden
+from engram.guard.unlock import Ask
+from engram.serve.cli import show
+from engram.settings import LiveSettings
+from engram.store.folder import VaultFolder
+from engram.store.sqlite.maintenance import key_facts
+from engram.store.sqlite.vault import Credentials
+from engram.types import Policy, Role
+
+Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
+All = Annotated[bool, typer.Option("--all", help="Look everywhere in the vault, whoever it belongs to.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+_INPUT_BYTES = 2**20
+"""The highest limit that `content_bytes` can be given; nothing longer could be kept, so nothing longer is read."""
+
+
+class BadCall(typer.TyperException):
+    """The command was called in a way that cannot be meant."""
+
+    exit_code = 2
+
+
+@dataclass(slots=True)
+class Caller:
+    """Filled from the options before the command; commands get it from `of`."""
+
+    vault: str | None = None
+    identity: dict[str, object] = field(default_factory=dict)
+    json: bool = False
+    quiet: bool = False
+    debug: bool = False
+    env: Env = field(default_factory=Env)
+
+    @property
+    def path(self) -> Path:
+        return settings_room.home() if self.vault is None else Path(self.vault).expanduser().absolute()
+
+    def live(self, **more: object) -> LiveSettings:
+        return LiveSettings({**self.identity, **more}, monotonic=self.env.monotonic)
+
+    @contextlib.contextmanager
+    def open(self, *, everything: bool = False, make: bool = False, ask: Ask | None = None, **more: object) -> Iterator[Engram]:
+        """The vault as its owner sees it from where they stand, or all of it. Only with `make` is a missing one made."""
+        if not make:
+            key_facts(self.path)  # a mistyped path is an error, not a new vault
+        chosen = {**self.identity, **more}
+        with Engram.open(self.path, ask=ask or self.ask, settings=chosen, env=self.env) as opened:
+            if opened.notice:
+                self.remark(f"A new vault was made at {self.path}.\n{opened.notice}")
+            reader = replace(opened.reader, role=Role.OWNER)
+            yield opened.as_reader(replace(reader, policy=Policy.ALL) if everything else reader)
+
+    @property
+    def credentials(self) -> Credentials:
+        return Credentials(None, self.ask)
+
+    @property
+    def ask(self) -> Ask | None:
+        """Asks for the passphrase of a vault; None where nobody could answer."""
+        return (lambda: getpass.getpass("Passphrase: ")) if _answers() else None
+
+    @property
+    def ask_new(self) -> Ask | None:
+        """Asks for a passphrase twice; once given it is known, because making a vault asks again to open it."""
+        return functools.cache(_new_passphrase) if _answers() else None
+
+    def harden(self, live: LiveSettings) -> tuple[str, ...]:
+        """Close the process to onlookers, as opening a vault does; returns what the platform would not do."""
+        return harden() if live.now.harden_process else ()
+
+    def confirm(self, question: str, yes: bool) -> None:
+        if yes:
+            return
+        if not _answers():
+            raise BadCall("This asks before it goes on, and there is no terminal to ask on. Pass --yes if you are sure.")
+        print(f"{show.safe(question)} [y/N] ", end="", file=sys.stderr, flush=True)
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            show.remark("Nothing was done.")
+            raise typer.Exit(1)
+
+    def remark(self, text: str) -> None:
+        if not self.quiet:
+            show.remark(text)
+
+    def say(self, text: str) -> None:
+        """The answer of a command that has none but that it was done."""
+        if not self.quiet:
+            show.line(text)
+
+
+def of(ctx: typer.Context) -> Caller:
+    found = ctx.find_object(Caller)
+    return Caller() if found is None else found
+
+
+def exists(path: Path) -> bool:
+    return VaultFolder(path).exists()
+
+
+def words(given: list[str]) -> str:
+    """The text meant by arguments: the words themselves, or standard input for a single dash."""
+    return _from_input() if given == ["-"] else " ".join(given)
+
+
+def secret_line(prompt: str) -> str:
+    """A secret that is not the passphrase of a vault: typed unseen, or the first line of standard input."""
+    return getpass.getpass(prompt) if _answers() else _from_input().partition("\n")[0]
+
+
+def _from_input() -> str:
+    content = sys.stdin.buffer.read(_INPUT_BYTES + 1) if sys.stdin is not None else b""
+    if len(content) > _INPUT_BYTES:
+        raise ContentTooLarge(f"there are more than {_INPUT_BYTES} bytes on standard input.")
+    try:
+        return content.decode("utf-8-sig").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        # `from None`: the decoder's own error carries the words.
+        raise InvalidContent(f"what is on standard input is not UTF-8 (at byte {error.start}).") from None
+
+
+def _new_passphrase() -> str:
+    first = getpass.getpass("New passphrase: ")
+    if getpass.getpass("The same again: ") != first:
+        raise VaultLocked("the two passphrases are not the same.", way_out="Nothing was made. Try again.")
+    return first
+
+
+def _answers() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()

@@ -1,0 +1,143 @@
+"""What the command line prints, and how: data on standard output, remarks on standard error.
+
+Every word goes through `safe` on its way to a terminal: a stored escape sequence must not clear a screen, a stored
+direction mark must not reorder a line, and nothing is taken for markup. Colour only on a terminal, and not under
+NO_COLOR; where output is piped, tables are lines of tab-separated cells.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from engram.errors import EngramError
+from engram.serve import wire
+from engram.types import Scope
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_CONTROLS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_JOINERS = frozenset("\u00ad\u200c\u200d")
+"""Soft hyphen and the two joiners, which emoji and several scripts are written with: formats, but harmless ones."""
+
+
+def safe(text: str, *, lines: bool = False) -> str:
+    """Text in which control and format characters are spelled out; with `lines`, line ends stay what they are."""
+    if text.isprintable():
+        return text
+    return "".join(c if (lines and c == "\n") or _harmless(c) else _spelled(c) for c in text)
+
+
+def one_line(text: str) -> str:
+    """Text as one line of a list: each run of white space is a space."""
+    return safe(" ".join(text.split()))
+
+
+def _harmless(character: str) -> bool:
+    return character in _JOINERS or unicodedata.category(character) not in _CONTROLS
+
+
+def _spelled(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def data(value: object) -> None:
+    """A value as JSON. Only ASCII, so that it survives every terminal and every encoding on the way."""
+    print(json.dumps(wire.plain(value), indent=2, allow_nan=False))
+
+
+def line(text: str = "", style: str = "") -> None:
+    """A line of the answer; `style` is rich's, and is seen on a terminal only."""
+    if style and sys.stdout.isatty():
+        from rich.text import Text  # rich takes 0.1 s to load: only for those who see it
+
+        _console().print(Text(safe(text, lines=True), style=style), soft_wrap=True)
+    else:
+        print(safe(text, lines=True))
+
+
+def remark(text: str) -> None:
+    """Something about the answer that is not the answer."""
+    print(safe(text, lines=True), file=sys.stderr)
+
+
+def error(problem: EngramError) -> None:
+    remark(f"{problem.code}: {problem.message}")
+    if problem.way_out:
+        remark(problem.way_out)
+
+
+def pairs(rows: Iterable[tuple[str, str]], *, indent: str = "") -> None:
+    """Names and what belongs to them, one below the other; longer texts keep their lines."""
+    known = [(name, value) for name, value in rows if value]
+    width = max((len(name) for name, _ in known), default=0)
+    for name, value in known:
+        head, *rest = value.split("\n")
+        line(f"{indent}{name:<{width}}  {head}")
+        for more in rest:
+            line(f"{indent}{'':<{width}}  {more}")
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, wrap: bool = False) -> None:
+    """Rows under columns. On a terminal the last column takes what room is left: cut off, or with `wrap` folded."""
+    cells = [[one_line(cell) for cell in row] for row in rows]
+    if not sys.stdout.isatty():
+        for row in cells:
+            print("\t".join(row))
+        return
+    from rich.table import Table  # as above
+    from rich.text import Text
+
+    grid = Table(box=None, pad_edge=False, header_style="bold")
+    for name in columns[:-1]:
+        grid.add_column(Text(name), no_wrap=True)
+    grid.add_column(Text(columns[-1]), no_wrap=not wrap, overflow="fold" if wrap else "ellipsis")
+    for row in cells:
+        grid.add_row(*(Text(cell) for cell in row))
+    _console().print(grid)
+
+
+def _console() -> Console:
+    from rich.console import Console  # as above
+
+    return Console(file=sys.stdout, markup=False, highlight=False, emoji=False)
+
+
+# ── words for values ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def size(number: int) -> str:
+    """Bytes for people."""
+    amount = float(number)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if amount < 1024:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1024
+    return f"{amount:.1f} TiB"
+
+
+def when(moment: datetime | None) -> str:
+    """A moment by the clock on this machine's wall."""
+    if moment is None:
+        return ""
+    aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    try:
+        return f"{aware.astimezone():%Y-%m-%d %H:%M}"
+    except (OverflowError, OSError, ValueError):  # the calendar's first and last hours have no local time
+        return f"{aware:%Y-%m-%d %H:%M}Z"
+
+
+def many(number: int, thing: str, things: str = "") -> str:
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
+def place(scope: Scope) -> str:
+    named = [f"{dimension}:{value}" for dimension, value in asdict(scope).items() if value]
+    return " ".join(named) or "global"

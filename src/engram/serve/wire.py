@@ -1,0 +1,49 @@
+"""Values as the wire has them: dictionaries, lists, text, numbers. Times are ISO 8601 in UTC, enums are their words.
+
+Comes in: any value that the engine answers with. Goes out: what `json.dumps` takes as it is. Field names are the names
+of the values' fields, and so part of the interface.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime
+from enum import Enum
+from pathlib import Path
+
+from engram.types import Memory
+
+Plain = None | bool | int | float | str | list["Plain"] | dict[str, "Plain"]
+
+_KEPT_INSIDE: Mapping[type, frozenset[str]] = {Memory: frozenset({"key"})}
+"""Fields that mean nothing outside the store: a memory's `key` is for indexes, its `id` for everyone else."""
+
+
+def plain(value: object) -> Plain:
+    """The wire form of a value, however it is nested."""
+    if is_dataclass(value) and not isinstance(value, type):
+        hidden = _KEPT_INSIDE.get(type(value), frozenset())
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value) if field.name not in hidden}
+    if isinstance(value, Mapping):
+        return {str(plain(name)): plain(each) for name, each in value.items()}
+    if isinstance(value, datetime):
+        return moment(value)
+    if isinstance(value, Enum):
+        return plain(value.value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None  # JSON has no word for the others
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, Sequence | set | frozenset) and not isinstance(value, bytes | bytearray):
+        return [plain(each) for each in value]
+    raise TypeError(f"{type(value).__name__} has no wire form")
+
+
+def moment(value: datetime) -> str:
+    """ISO 8601, UTC, with a Z; a naive time is taken as UTC, as everywhere in Engram."""
+    aware = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    return aware.isoformat().removesuffix("+00:00") + "Z"

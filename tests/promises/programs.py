@@ -1,0 +1,489 @@
+"""What child processes of the promises do. Each function is a program: JSON in, JSON lines out, real vaults between."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import apsw
+
+from engram.engine import Engram
+from engram.env import Env
+from engram.errors import EngramError
+from engram.settings import LiveSettings
+from engram.store.sqlite import schema
+from engram.store.sqlite.vault import alone
+from engram.types import Memory, Scope, Source, Status
+from promises.vaults_at_hand import ANY_STATUS, KEY, OWNER, SPACE, agent, credentials, inside, open_vault, store_of, word
+
+
+def say(**values: object) -> None:
+    """One line, in one write, so that a kill leaves it whole or unsaid."""
+    os.write(1, (json.dumps(values) + "\n").encode())
+
+
+def heed() -> Any:
+    """Wait for the parent's next line."""
+    line = b""
+    while not line.endswith(b"\n"):
+        piece = os.read(0, 1)
+        if not piece:
+            sys.exit(0)
+        line += piece
+    return json.loads(line)
+
+
+def code_of(work: Callable[[], object]) -> str:
+    """'' if it works, the code if it is refused, the type if anything else comes up."""
+    try:
+        work()
+    except EngramError as error:
+        return error.code
+    except Exception as error:  # noqa: BLE001  the parent judges
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def signal_at_step(step: int, number: int, *within: str, only_main: bool = False) -> Callable[[], int]:
+    """Send this process a signal when the `step`th line of files whose path has one of `within` is about to run.
+
+    Returns how to ask for the count of lines so far; step 0 only counts. Every instant of a piece of work can be named.
+    """
+    count = 0
+
+    def local(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal count
+        if event == "line":
+            count += 1
+            if count == step:
+                os.kill(os.getpid(), number)
+        return local
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        return local if any(part in frame.f_code.co_filename for part in within) else None
+
+    sys.settrace(trace)
+    if not only_main:
+        threading.settrace(trace)
+    return lambda: count
+
+
+# ── crash ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def write_without_end(path: str, seed: int) -> None:
+    """Four threads write until killed; each says what was acknowledged, and says beforehand what it will erase."""
+    mem = open_vault(path, size_jitter_kib=16)
+    say(open=True, crashed_before=mem.health().crashed_before)
+    heed()
+    for work in (_singles, _batches, _updates, _erases):
+        threading.Thread(target=work, args=(mem, random.Random(seed)), daemon=True).start()
+    time.sleep(60)
+
+
+def _text(dice: random.Random, first: str) -> str:
+    return first + " " + " ".join(word(dice.randrange(5000), "common") for _ in range(dice.randrange(1, 120)))
+
+
+def _singles(mem: Engram, dice: random.Random) -> None:
+    for number in range(10**6):
+        first = word(number, f"single{dice.random()}")
+        kept = mem.remember(_text(dice, first), attributes={"n": str(number)})
+        say(ack="add", id=kept.id, text=kept.text, attributes=dict(kept.attributes))
+
+
+def _batches(mem: Engram, dice: random.Random) -> None:
+    for number in range(10**6):
+        name = f"{os.getpid()}-{number}"
+        drafts = [Memory(text=_text(dice, word(n, f"batch{name}")), attributes={"batch": name}) for n in range(6)]
+        for kept in store_of(mem).add(OWNER, drafts):
+            say(ack="add", id=kept.id, text=kept.text, attributes=dict(kept.attributes))
+
+
+def _updates(mem: Engram, dice: random.Random) -> None:
+    one = mem.remember(_text(dice, word(0, f"update{dice.random()}")))
+    say(ack="add", id=one.id, text=one.text, attributes={})
+    for number in range(1, 10**6):
+        text = _text(dice, word(number, f"update{one.id}"))
+        say(trying="update", id=one.id, text=text)
+        new = mem.update(one.id, text=text)
+        say(ack="update", id=one.id, text=text, version=new.version)
+
+
+def _erases(mem: Engram, dice: random.Random) -> None:
+    for number in range(10**6):
+        kept = mem.remember(_text(dice, word(number, f"erase{dice.random()}")))
+        say(ack="add", id=kept.id, text=kept.text, attributes={})
+        say(trying="erase", id=kept.id)
+        mem.forget(kept.id, erase=True)
+        say(ack="erase", id=kept.id)
+
+
+def make_vault(path: str, step: int = 0, settings: dict[str, object] | None = None, key: bool = True) -> None:
+    """Make a vault, and die at that step of it."""
+    counted = signal_at_step(step, signal.SIGKILL, "/engram/")
+    mem = Engram.open(path, reader=OWNER, key=KEY if key else None, settings={"backup_hours": 0, **(settings or {})})
+    sys.settrace(None)
+    say(made=True, steps=counted())
+    mem.close()
+
+
+def die_in_backup(path: str, step: int = 0) -> None:
+    mem = open_vault(path)
+    say(ack=mem.remember(f"{word(step, 'backup')} before the backup").id)
+    counted = signal_at_step(step, signal.SIGKILL, "/engram/")
+    made = mem.backup()
+    sys.settrace(None)
+    say(number=made.number, steps=counted())
+
+
+def die_in_close(path: str, step: int = 0) -> None:
+    mem = open_vault(path)
+    counted = signal_at_step(step, signal.SIGKILL, "/engram/")
+    for number in range(5):
+        say(ack=mem.remember(f"{word(number, f'close{step}')} before the close").id, steps=counted())
+    mem.close()
+    say(closed=True, steps=counted())
+
+
+def second_migration(seconds: float = 0.0) -> tuple[tuple[str, schema.Migration], ...]:
+    def add_table(connection: apsw.Connection) -> None:
+        connection.execute("CREATE TABLE second (key INTEGER PRIMARY KEY, word TEXT NOT NULL) STRICT")
+        time.sleep(seconds)
+        connection.execute("INSERT INTO second (word) SELECT text FROM contents")
+        connection.execute("ALTER TABLE edges ADD COLUMN note TEXT")
+
+    return (*schema.MIGRATIONS, ("a second step", add_table))
+
+
+def die_in_migration(path: str, step: int = 0) -> None:
+    with inside(Path(path), write=True) as connection:
+        counted = signal_at_step(step, signal.SIGKILL, "/engram/", "programs.py")
+        steps = schema.migrate(connection, Env().now(), second_migration())
+        sys.settrace(None)
+        say(migrated=steps, steps=counted())
+
+
+def hold_open(path: str, settings: dict[str, object] | None = None, write: bool = True) -> None:
+    """Have a vault open with a write in its log; say when, and close when told."""
+    mem = open_vault(path, **(settings or {}))
+    if write:
+        say(ack=mem.remember(f"{word(os.getpid(), 'held')} held open").id)
+    else:
+        say(count=mem.health().counts.memories)
+    heed()
+    mem.close()
+
+
+# ── several processes ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def take_part(path: str, name: str, others: list[str], rounds: int) -> None:
+    """Write as one agent, privately and for all, and look at what the others do."""
+    with open_vault(path, reader=agent(name, "p")) as mem:
+        dice = random.Random(name)
+        say(open=True)
+        heed()
+        for number in range(rounds):
+            own = mem.remember(f"{word(number, name)} of {name}", scope=Scope(agent=name))
+            everyone = mem.remember(f"{word(number, 'all' + name)} for all", scope=Scope())
+            say(ack="own", id=own.id, text=own.text)
+            say(ack="all", id=everyone.id, text=everyone.text)
+            if dice.random() < 0.3:
+                mem.update(own.id, text=own.text + " again")
+                say(ack="own", id=own.id, text=own.text + " again")
+            seen = [memory for memory in mem.list(limit=200)]
+            strangers = [memory.id for memory in seen if memory.scope.agent not in ("", name)]
+            hits = store_of(mem).search_text(mem.reader, [word(number, other) for other in others], limit=9)
+            if strangers or hits:
+                say(leak=strangers + [hit.key for hit in hits])
+        say(done=True)
+        heed()
+
+
+def see_at_once(path: str) -> None:
+    """Told an id, say what is seen of it now."""
+    with open_vault(path, reader=agent("watcher")) as mem:
+        say(open=True)
+        while True:
+            asked = heed()
+            if asked is None:
+                return
+            found = mem.get(asked["id"])
+            hits = store_of(mem).search_text(mem.reader, [asked["word"]], limit=5)
+            say(text=found.text if found else None, hits=[hit.key for hit in hits])
+
+
+def come_and_go(path: str, name: str, rounds: int) -> None:
+    """Open, write, close, over and over."""
+    for number in range(rounds):
+        with open_vault(path, reader=agent(name)) as mem:
+            say(ack=mem.remember(f"{word(number, 'come' + name)} came and went").id)
+
+
+def open_at_once(path: str, settings: dict[str, object], key: bool = True) -> None:
+    """Wait at the line, then open (or make) the vault as fast as possible."""
+    say(ready=True)
+    heed()
+    mem = Engram.open(path, reader=OWNER, key=KEY if key else None, settings={"backup_hours": 0, **settings})
+    kept = mem.remember(f"{word(os.getpid(), 'race')} raced")
+    say(id=kept.id, notice=mem.notice)
+    heed()
+    say(count=mem.health().counts.memories)
+    mem.close()
+
+
+def migrate_at_once(path: str, seconds: float) -> None:
+    with inside(Path(path), write=True) as connection:
+        say(ready=True)
+        heed()
+        try:
+            say(steps=schema.migrate(connection, Env().now(), second_migration(seconds)))
+        except EngramError as error:
+            say(code=error.code)
+
+
+def have_it_alone(path: str, patience_s: float = 0.2) -> None:
+    live = LiveSettings({"write_patience_s": patience_s}, monotonic=time.monotonic)
+    try:
+        with alone(Path(path), live, Env(), credentials()):
+            say(alone=True)
+            heed()
+    except EngramError as error:
+        say(code=error.code)
+    else:
+        say(over=True)
+
+
+def try_to_open(path: str, settings: dict[str, object]) -> None:
+    start = time.monotonic()
+    code = code_of(lambda: open_vault(path, **settings).close())
+    say(code=code, seconds=time.monotonic() - start)
+
+
+def erase_beside_a_writer(path: str, rounds: int) -> None:
+    with open_vault(path) as mem:
+        for number in range(rounds):
+            kept = mem.remember(f"{word(number, 'doomed')} doomed")
+            say(code=code_of(lambda kept=kept: mem.forget(kept.id, erase=True)))
+
+
+# ── full disk ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def fill_under_limit(path: str, limit: int) -> None:
+    mem = open_vault(path, full_retry_s=0.3)
+    first = mem.remember(f"{word(0, 'first')} before the limit")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+    acked, code = _until_refused(mem)
+    at_once = code_of(lambda: mem.remember("refused at once"))
+    say(code=code, at_once=at_once, acked=[first.id, *acked], degradation=mem.health().degradation)
+    say(read=mem.get(first.id) is not None, listed=len(mem.list(limit=500)), warnings=mem.health().warnings)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    time.sleep(0.4)
+    say(code=code_of(lambda: mem.remember(f"{word(1, 'first')} after the limit")), degradation=mem.health().degradation)
+    mem.close()
+
+
+def _until_refused(mem: Engram, most: int = 3000, size: int = 4000) -> tuple[list[str], str]:
+    acked: list[str] = []
+    for number in range(most):
+        text = f"{word(number, 'filler')} " + word(number, "more") * (size // 14)
+        code = code_of(lambda text=text: acked.append(mem.remember(text).id))
+        if code:
+            return acked, code
+    return acked, ""
+
+
+def live_on_a_full_disk(path: str, filler: str) -> None:
+    """Fill the file system, be refused, read on, wait for room (the parent makes it), write again."""
+    mem = open_vault(path, full_retry_s=0.3)
+    first = mem.remember(f"{word(0, 'first')} while there was room")
+    eat_room(filler)
+    acked, code = _until_refused(mem)
+    say(code=code, acked=[first.id, *acked], text=mem.get(first.id).text, warnings=mem.health().warnings)
+    say(
+        hits=len(store_of(mem).search_text(OWNER, [word(0, "first")], limit=5)),
+        degradation=mem.health().degradation,
+        backup=code_of(mem.backup),
+        erase=code_of(lambda: mem.forget(first.id, erase=True)),
+    )
+    heed()
+    time.sleep(0.4)
+    say(code=code_of(lambda: mem.remember(f"{word(1, 'first')} when there was room again")), degradation=mem.health().degradation)
+    mem.close()
+    say(closed=True)
+
+
+def eat_room(filler: str, leave: int = 0) -> None:
+    with open(filler, "wb", buffering=0) as file:
+        for size in (65536, 4096, 512):
+            try:
+                while True:
+                    file.write(bytes(size))
+            except OSError:
+                pass
+    if leave:
+        os.truncate(filler, os.path.getsize(filler) - leave)
+
+
+def read_only_and_back(path: str) -> None:
+    """Open on a file system that cannot be written; the parent makes it writable; try again without reopening."""
+    mem = open_vault(path, full_retry_s=0.1)
+    held = sorted(memory.text for memory in mem.list())
+    say(
+        held=held,
+        warnings=mem.health().warnings,
+        degradation=mem.health().degradation,
+        code=code_of(lambda: mem.remember("not now")),
+        audit=code_of(lambda: mem.audit()),
+        backup=code_of(mem.backup),
+    )
+    heed()
+    time.sleep(0.2)
+    text = f"{word(1, 'writable')} written after all"
+    say(code=code_of(lambda: mem.remember(text)))
+    say(seen=text in [memory.text for memory in mem.list()], degradation=mem.health().degradation)
+    mem.close()
+    say(after_close=code_of(lambda: mem.list()))
+
+
+def open_read_only(path: str) -> None:
+    code, held = "", []
+    try:
+        mem = open_vault(path)
+        held = sorted(memory.text for memory in mem.list(limit=500))
+        warnings = mem.health().warnings
+        mem.close()
+    except EngramError as error:
+        code, warnings = error.code, ()
+    say(code=code, held=held, warnings=warnings)
+
+
+# ── shutdown ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def write_until_signalled(path: str) -> None:
+    mem = open_vault(path)
+    say(open=True)
+    for number in range(10**6):
+        kept = mem.remember(f"{word(number, 'signal')} written")
+        say(ack=kept.id)
+
+
+def write_in_threads_until_signalled(path: str) -> None:
+    mem = open_vault(path)
+    say(open=True)
+
+    def write(name: str) -> None:
+        for number in range(10**6):
+            try:
+                kept = mem.remember(f"{word(number, name)} written")
+            except EngramError:
+                return
+            say(ack=kept.id)
+
+    for name in "abc":
+        threading.Thread(target=write, args=(name,), daemon=True).start()
+    while True:
+        time.sleep(0.01)
+        mem.list(limit=3)
+
+
+def terminate_at_step(path: str, step: int) -> None:
+    """SIGTERM at that very line of a write or a read in the main thread, inside the locks of the standard library too."""
+    mem = open_vault(path)
+    mem.remember("warm")
+    mem.list()
+    counted = signal_at_step(step, signal.SIGTERM, "/engram/", "/queue.py", "/threading.py", "/futures/", only_main=True)
+    for _ in range(3):
+        say(ack=mem.remember("one more").id)
+        mem.list()
+    sys.settrace(None)
+    say(steps=counted())
+    time.sleep(5)
+
+
+def interrupt_in_with(path: str) -> None:
+    try:
+        with open_vault(path) as mem:
+            say(open=True)
+            for number in range(10**6):
+                say(ack=mem.remember(f"{word(number, 'interrupt')} written").id)
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def exit_without_close(path: str) -> None:
+    mem = open_vault(path)
+    for number in range(5):
+        say(ack=mem.remember(f"{word(number, 'exit')} written").id)
+
+
+def fork_while_open(path: str) -> None:
+    """A fork with the vault open: the child ends as programs end, and the parent goes on."""
+    mem = open_vault(path)
+    say(ack=mem.remember(f"{word(0, 'fork')} before the fork").id)
+    mem.list()
+    pid = os.fork()
+    if not pid:
+        sys.exit(0)
+    _, status = os.waitpid(pid, 0)
+    say(child=os.waitstatus_to_exitcode(status))
+    for number in range(1, 20):
+        say(ack=mem.remember(f"{word(number, 'fork')} after the fork").id)
+    say(count=len(mem.list(limit=100)))
+    mem.close()
+
+
+def hardening(path: str, harden: bool) -> None:
+    with open_vault(path, harden_process=harden):
+        import ctypes
+
+        dumpable = ctypes.CDLL(None).prctl(3, 0, 0, 0, 0)
+        say(core=resource.getrlimit(resource.RLIMIT_CORE), dumpable=dumpable)
+
+
+def live_fully(path: str, words: int, umask: int, config: str | None = None) -> None:
+    """A full life of a vault: every verb, then wait to be looked at, killed or closed."""
+    os.umask(umask)
+    mem = Engram.open(path, reader=OWNER, settings={"key_source": "file", "backup_hours": 24})
+    ids = []
+    for number in range(words):
+        kept = mem.remember(
+            f"{word(number, 'text')} {word(number, 'second')}",
+            category=word(number, "category"),
+            attributes={word(number, "name"): word(number, "value")},
+            scope=Scope(agent=word(number % 7, "agent")),
+            source=Source.TOOL,
+        )
+        ids.append(kept.id)
+    store = store_of(mem)
+    for number, one in enumerate(ids[: words // 2]):
+        mem.update(one, text=f"{word(number, 'newer')} {word(number, 'newest')}")
+        store.set_status(OWNER, one, Status.ARCHIVED, word(number, "reason"))
+        mem.relate(one, ids[-1], word(number, "edge"))
+    store.put_vectors(OWNER, SPACE, {1: word(1, "vector").encode() * 8}, model=word(1, "model"), dimensions=28)
+    mem.forget(ids[0], erase=True)
+    for number in range(0, words, 9):
+        store.search_text(OWNER, [word(number, "text")], limit=5, where=ANY_STATUS)
+        mem.get(ids[number])
+    mem.backup()
+    mem.audit()
+    mem.remember(f"{word(words, 'text')} {word(words, 'second')} after the backup")
+    say(lived=True)
+    heed()
+    mem.close()
+    say(closed=True)
+    heed()

@@ -1,0 +1,154 @@
+"""Vaults as the promises use them: a fixed key, an owner who sees all, and the database seen from inside and outside."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from engram.engine import Engram
+from engram.env import Env
+from engram.guard.keys import MasterKey
+from engram.store.folder import VaultFolder, read_header
+from engram.store.protocol import Filter
+from engram.store.sqlite import open as opening
+from engram.store.sqlite.store import SqliteStore
+from engram.store.sqlite.vault import Credentials
+from engram.types import Policy, Reader, Role, Scope
+
+KEY = bytes(range(32))
+OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
+ANY_STATUS = Filter(statuses=())
+SPACE = "test-space"
+
+
+def agent(name: str, project: str = "") -> Reader:
+    return Reader(Scope(project=project, agent=name))
+
+
+def open_vault(
+    path: Path | str, *, reader: Reader = OWNER, key: bytes | str | None = KEY, env: Env | None = None, **settings: object
+) -> Engram:
+    """A vault with its key in hand. No backups by themselves unless asked for: they are tested where they are meant."""
+    return Engram.open(path, reader=reader, key=key, settings={"backup_hours": 0, **settings}, env=env)
+
+
+def credentials(key: bytes = KEY) -> Credentials:
+    return Credentials(lambda: MasterKey(bytearray(key)))
+
+
+def store_of(mem: Engram) -> SqliteStore:
+    return mem._shared.store
+
+
+def word(number: int, salt: str = "") -> str:
+    """A word of fourteen letters that is nowhere else: no stemmer changes it, no chance makes it."""
+    digest = hashlib.sha256(f"{salt}{number}".encode()).digest()
+    return "zq" + "".join("abcdfghjklmnpqrtvwxz"[byte % 20] for byte in digest[:12])
+
+
+def everything(mem: Engram) -> dict[str, Any]:
+    """All that a vault holds, read through its verbs, in a form that compares."""
+    store = store_of(mem)
+    memories, cursor = [], None
+    while True:
+        page = store.page(OWNER, limit=1000, cursor=cursor, where=ANY_STATUS)
+        memories += page.memories
+        cursor = page.cursor
+        if cursor is None:
+            break
+    ids = [memory.id for memory in memories]
+    return {
+        "memories": [{**asdict_(memory), "attributes": dict(memory.attributes)} for memory in memories],
+        "again": [memory.text for memory in store.get(OWNER, ids)],
+        "versions": {one: store.versions(OWNER, one) for one in ids},
+        "statuses": {one: store.status_history(OWNER, one) for one in ids},
+        "edges": store.edges(OWNER, ids),
+        "vectors": list(store.vectors(OWNER, SPACE, where=ANY_STATUS)),
+        "counts": store.counts(OWNER),
+        "changes": store.changes(OWNER, after=0, limit=100_000),
+        "found": {
+            memory.id: [hit.key for hit in store.search_text(OWNER, [memory.text.split()[0]], limit=9, where=ANY_STATUS)]
+            for memory in memories
+        },
+    }
+
+
+def asdict_(memory: Any) -> dict[str, Any]:
+    return {name: getattr(memory, name) for name in memory.__dataclass_fields__}
+
+
+@contextmanager
+def inside(path: Path, key: bytes = KEY, database: Path | None = None, *, write: bool = False) -> Iterator[apsw.Connection]:
+    """The database itself, decrypted, beside whoever has it open."""
+    folder = VaultFolder(path)
+    with MasterKey(bytearray(key)) as master:
+        secret = opening.key_for(master, read_header(folder.header).cipher)
+    file = database or folder.database
+    make = opening.writing(file, secret, synchronous="full", cache_kib=1024) if write else None
+    connection = make or opening.reading(file, secret, cache_kib=1024)
+    secret.wipe()
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def image(path: Path, key: bytes = KEY, database: Path | None = None) -> bytes:
+    """Every page of the database in plaintext, free ones included."""
+    with inside(path, key, database) as connection:
+        return connection.serialize("main")
+
+
+HALVES = {
+    "rows without words": "SELECT count(*) FROM memories WHERE key NOT IN (SELECT memory FROM contents)",
+    "words without a row": "SELECT count(*) FROM contents WHERE memory NOT IN (SELECT key FROM memories)",
+    "rows not in the text index": "SELECT count(*) FROM memories WHERE key NOT IN (SELECT id FROM lexicon_docsize)",
+    "text index without a row": "SELECT count(*) FROM lexicon_docsize WHERE id NOT IN (SELECT key FROM memories)",
+    "rows not in the change log": "SELECT count(*) FROM memories WHERE key NOT IN (SELECT memory FROM changes WHERE what = 'add')",
+    "rows without an audit entry": "SELECT count(*) FROM memories WHERE id NOT IN"
+    " (SELECT subject FROM audit WHERE operation = 'add' AND ok)",
+    "erased in the change log, yet there": "SELECT count(*) FROM changes WHERE what = 'erase' AND memory IN (SELECT key FROM memories)",
+    "gone without an entry": "SELECT count(*) FROM changes WHERE what = 'add' AND memory NOT IN (SELECT key FROM memories)"
+    " AND memory NOT IN (SELECT memory FROM changes WHERE what = 'erase')",
+    "versions that do not add up": "SELECT count(*) FROM memories AS m"
+    " WHERE version - 1 <> (SELECT count(*) FROM versions WHERE memory = m.key)",
+    "padding left behind": "SELECT count(*) FROM padding",
+    "broken references": "SELECT count(*) FROM pragma_foreign_key_check",
+}
+
+
+def halves(path: Path) -> dict[str, int]:
+    """What is half there: nothing, or the promise is broken."""
+    with inside(path) as connection:
+        found = {what: connection.execute(sql).get for what, sql in HALVES.items()}
+        found["integrity"] = sum(1 for (line,) in connection.execute("PRAGMA integrity_check") if line != "ok")
+    with inside(path, write=True) as connection:
+        connection.execute("INSERT INTO lexicon (lexicon, rank) VALUES ('integrity-check', 0)")
+    return {what: count for what, count in found.items() if count}
+
+
+def files(path: Path) -> dict[str, tuple[int, str]]:
+    """Every file below a folder with its size and the hash of its bytes."""
+    return {
+        str(file.relative_to(path)): (file.stat().st_size, hashlib.sha256(file.read_bytes()).hexdigest())
+        for file in sorted(path.rglob("*"))
+        if file.is_file()
+    }
+
+
+def entropy(content: bytes) -> float:
+    """Bits per byte."""
+    total = len(content)
+    return -sum(count / total * math.log2(count / total) for count in Counter(content).values())
+
+
+def is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0

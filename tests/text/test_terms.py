@@ -1,0 +1,99 @@
+"""Words as the text index sees them."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.text.terms import layout, terms
+
+ANY = st.text(max_size=60)
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("Who runs the API?", ("who", "runs", "the", "api")),
+        ("the The THE the", ("the",)),
+        ("don't stop", ("don", "t", "stop")),
+        ("O’Brien", ("o", "brien")),
+        ("a AND b OR NOT c NEAR(d)", ("a", "and", "b", "or", "not", "c", "near", "d")),
+        ('words:x "quoted" star* ^caret -minus', ("words", "x", "quoted", "star", "caret", "minus")),
+        ("v2.0 is 3,14", ("v2", "0", "is", "3", "14")),
+        ("ﬁne ＡＢＣ", ("fine", "abc")),
+        ("Ä Ö", ("ä", "ö")),
+        ("привет МИР", ("привет", "мир")),
+        ("مرحبا بالعالم", ("مرحبا", "بالعالم")),
+        ("東京都", ("東京", "京都")),
+        ("猫", ("猫",)),
+        ("我用Python写代码", ("我用", "python", "写代", "代码")),
+        ("한국어 문장", ("한국어", "문장")),
+        ("", ()),
+        ("   \n\t", ()),
+        ("?!… --- «»", ()),
+        ("🦀🚀", ()),
+        ("\x00", ()),
+    ],
+)
+def test_the_words_of_a_question(question: str, wanted: tuple[str, ...]) -> None:
+    assert terms(question) == wanted
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("snake_case_name", ("snake", "case", "name")),
+        ("__init__", ("init",)),
+        ("my_var var", ("my", "var")),  # the index sees one word; counting it twice would weigh it twice
+        ("_private", ("private",)),
+        ("HttpClient.get_url()", ("httpclient", "get", "url")),
+    ],
+)
+def test_code_identifiers_come_apart_at_underscores_as_in_the_index(question: str, wanted: tuple[str, ...]) -> None:
+    assert terms(question) == wanted
+
+
+def test_marks_that_have_no_composed_letter_stay_in_their_word() -> None:
+    """The index drops them and goes on with the word (Yoruba, IPA, …); the question must not break it there."""
+    assert len(terms("kẹ̀kẹ́")) == 1
+
+
+@given(ANY)
+def test_terms_are_distinct_and_never_empty(question: str) -> None:
+    found = terms(question)
+    assert len(set(found)) == len(found)
+    assert all(found)
+
+
+@given(ANY)
+def test_no_term_can_leave_its_quotes(question: str) -> None:
+    assert not any(set(term) & set("\"'*^:(){}+- \t\n\0") for term in terms(question))
+
+
+@given(ANY)
+def test_equivalent_spellings_are_laid_out_alike(text: str) -> None:
+    for form in ("NFC", "NFD", "NFKC", "NFKD"):
+        assert layout(unicodedata.normalize(form, text)) == layout(text)
+
+
+@given(ANY)
+def test_the_words_of_a_laid_out_text_are_those_of_the_text(text: str) -> None:
+    assert set(terms(layout(text))) == set(terms(text))
+
+
+@given(st.text("東京都庁前駅", min_size=2, max_size=12))
+def test_each_pair_of_an_unspaced_run_is_a_term(run: str) -> None:
+    assert set(terms(run)) == {run[i : i + 2] for i in range(len(run) - 1)}
+
+
+def test_spaced_text_is_not_touched() -> None:
+    assert layout("Plain words, with 3 numbers.") == "Plain words, with 3 numbers."
+
+
+def test_a_long_text_is_laid_out_in_linear_time() -> None:
+    assert len(layout("語" * 100_000).split()) == 99_999
+    assert terms("'" * 100_000) == ()
+    assert terms("a'" * 50_000) == ("a",)
