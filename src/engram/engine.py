@@ -169,7 +169,7 @@ class Engram:
         """Archive memories (`restore` brings them back), or with `erase` remove every trace of them for good."""
         if erase:
             return self._shared.store.erase(self._reader, ids)
-        done = [self._shared.store.set_status(self._reader, one, Status.ARCHIVED, reason) for one in ids]
+        done = self._shared.store.set_statuses(self._reader, ids, Status.ARCHIVED, reason)
         return Report(operation="forget", ids=tuple(memory.id for memory in done), counts={"memories": len(done)})
 
     def restore(self, memory_id: str) -> Memory:

@@ -205,6 +205,10 @@ TABLE: Mapping[str, dataclasses.Field[Any]] = {f.name: f for f in dataclasses.fi
 _DEFAULTS = Settings()
 
 
+IDENTITY = ("agent", "project", "squad", "channel", "user", "policy")
+"""Never bent: a name that is not understood must not turn its bearer into somebody else."""
+
+
 def coerce(name: str, value: object) -> tuple[Value, str]:
     """The value as its setting holds it, and a warning if it had to be bent ('' if not)."""
     spec = TABLE[name]
@@ -340,9 +344,11 @@ class LiveSettings:
 
     def __init__(self, arguments: Mapping[str, object] | None = None, *, monotonic: Callable[[], float]) -> None:
         self._arguments = dict(arguments or {})
-        for name in self._arguments:
+        for name, value in self._arguments.items():
             if name not in TABLE:
                 raise ConfigInvalid(unknown(name) + ".")
+            if name in IDENTITY and (warning := coerce(name, value)[1]):
+                raise ConfigInvalid(warning.split(";")[0] + ".")
         self._path = config_path()
         self._monotonic = monotonic
         self._lock = threading.Lock()

@@ -57,7 +57,12 @@ class Reader:
     scope: Scope = Scope()
     policy: Policy = Policy.AGENT_GLOBAL
     role: Role = Role.AGENT
-    may_write: bool = True
+    may_write: bool | None = None
+
+    @property
+    def writes(self) -> bool:
+        """As granted; where nothing was said, all but guests may."""
+        return self.role is not Role.GUEST if self.may_write is None else self.may_write
 
 
 class Kind(StrEnum):
@@ -120,6 +125,52 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """One thing said, as it was said. `ref` is the caller's own name for it."""
+
+    text: str
+    speaker: str = "user"
+    at: datetime | None = None
+    session: str | None = None
+    ref: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposition:
+    """One statement taken from a turn: `text` stands by itself, `said` is the words as they were."""
+
+    text: str
+    said: str
+    speaker: str
+    category: str
+    confidence: float
+    importance: float = 0.5
+    kind: Kind = Kind.PROPOSITION
+    happened_at: datetime | None = None
+    happened_until: datetime | None = None
+
+
+class Fate(StrEnum):
+    """What became of a piece of what was said."""
+
+    KEPT = "kept"
+    MERGED = "merged"
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Why a piece of a turn was kept, merged or dropped. Holds no words: the piece is a place in a turn."""
+
+    fate: Fate
+    reason: str
+    turn: int
+    start: int
+    end: int
+    memory: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Edge:
     """A typed, weighted, dated link from one memory to another, by their ids."""
 
@@ -137,6 +188,91 @@ class TextHit:
 
     key: int
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """How far to rely on a hit, each 0 … 1. Relevance is about the question, the rest about the memory (§7)."""
+
+    relevance: float
+    accuracy: float
+    freshness: float
+    utility: float
+    composite: float
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """What one arm said of a hit: its rank there (1 is best; 0 if the arm did not find it), its score, its share."""
+
+    arm: str
+    rank: int
+    score: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why a hit is here: what each arm said, and what was decided after. As text it reads as a sentence."""
+
+    signals: tuple[Signal, ...]
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        said = [f"{s.arm} #{s.rank} ({s.score:.2f}, {s.share:.0%})" if s.rank else f"{s.arm} ({s.score:.2f})" for s in self.signals]
+        return "; ".join([*said, *self.notes])
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A memory that answers, and the reasons it is here."""
+
+    memory: Memory
+    score: float
+    trust: Trust
+    why: Why
+
+
+class Outcome(StrEnum):
+    """What an answer means. An empty one is never ambiguous."""
+
+    ANSWERED = "answered"
+    NOTHING_KNOWN = "nothing_known"
+    BELOW_THRESHOLD = "below_threshold"
+    DEGRADED = "degraded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quality:
+    """Figures of one recall: how it was made, what it cost, how sure it is."""
+
+    strategy: str
+    candidates: int
+    returned: int
+    relevancy: float
+    ndcg: float
+    tokens: int
+    milliseconds: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """All hits, best first; what was held back; how far the engine was degraded. Behaves as a sequence of hits."""
+
+    hits: tuple[Hit, ...]
+    outcome: Outcome
+    quality: Quality
+    hidden: int = 0
+    notes: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __getitem__(self, index: int) -> Hit:
+        return self.hits[index]
 
 
 @dataclass(frozen=True, slots=True)

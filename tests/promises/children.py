@@ -36,7 +36,7 @@ class Child:
         self._buffer = b""
         self._status: int | None = None
 
-    def line(self, timeout: float = 30.0) -> Any:
+    def line(self, timeout: float = 20.0) -> Any:
         """The next value the program said; fails if it ends or stays silent."""
         while b"\n" not in self._buffer:
             if not self._more(timeout):
@@ -44,7 +44,7 @@ class Child:
         line, _, self._buffer = self._buffer.partition(b"\n")
         return json.loads(line)
 
-    def rest(self, timeout: float = 60.0) -> list[Any]:
+    def rest(self, timeout: float = 20.0) -> list[Any]:
         """All that the program says until it ends or is ended."""
         while self._more(timeout):
             pass

@@ -16,6 +16,7 @@ from types import FrameType
 from typing import Any
 
 import apsw
+from promises.vaults_at_hand import ANY_STATUS, KEY, OWNER, SPACE, agent, credentials, inside, open_vault, store_of, word
 
 from engram.engine import Engram
 from engram.env import Env
@@ -24,7 +25,6 @@ from engram.settings import LiveSettings
 from engram.store.sqlite import schema
 from engram.store.sqlite.vault import alone
 from engram.types import Memory, Scope, Source, Status
-from promises.vaults_at_hand import ANY_STATUS, KEY, OWNER, SPACE, agent, credentials, inside, open_vault, store_of, word
 
 
 def say(**values: object) -> None:
@@ -49,7 +49,7 @@ def code_of(work: Callable[[], object]) -> str:
         work()
     except EngramError as error:
         return error.code
-    except Exception as error:  # noqa: BLE001  the parent judges
+    except Exception as error:
         return f"{type(error).__name__}: {error}"
     return ""
 
@@ -202,7 +202,7 @@ def take_part(path: str, name: str, others: list[str], rounds: int) -> None:
             if dice.random() < 0.3:
                 mem.update(own.id, text=own.text + " again")
                 say(ack="own", id=own.id, text=own.text + " again")
-            seen = [memory for memory in mem.list(limit=200)]
+            seen = mem.list(limit=200)
             strangers = [memory.id for memory in seen if memory.scope.agent not in ("", name)]
             hits = store_of(mem).search_text(mem.reader, [word(number, other) for other in others], limit=9)
             if strangers or hits:
@@ -271,11 +271,29 @@ def try_to_open(path: str, settings: dict[str, object]) -> None:
     say(code=code, seconds=time.monotonic() - start)
 
 
+def take_the_log_away(path: str) -> None:
+    """What only the last one out may do: leave write-ahead mode, which removes the log."""
+    with inside(Path(path), write=True) as connection:
+        try:
+            say(mode=connection.execute("PRAGMA journal_mode = DELETE").get)
+        except apsw.BusyError:
+            say(mode="wal")
+
+
 def erase_beside_a_writer(path: str, rounds: int) -> None:
     with open_vault(path) as mem:
         for number in range(rounds):
             kept = mem.remember(f"{word(number, 'doomed')} doomed")
             say(code=code_of(lambda kept=kept: mem.forget(kept.id, erase=True)))
+
+
+def erase_and_wait(path: str, number: int) -> None:
+    mem = open_vault(path)
+    one = mem.remember(f"{word(number, 'erased')} said", attributes={"a": word(number, "value")})
+    mem.remember(f"{word(number, 'neighbour')} said")
+    mem.forget(one.id, erase=True)
+    say(erased=True)
+    heed()
 
 
 # ── full disk ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -292,6 +310,19 @@ def fill_under_limit(path: str, limit: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     time.sleep(0.4)
     say(code=code_of(lambda: mem.remember(f"{word(1, 'first')} after the limit")), degradation=mem.health().degradation)
+    mem.close()
+
+
+def erase_under_limit(path: str, limit: int) -> None:
+    """Erase where the log can be used as it is but not be made long again; then see how commits are synced."""
+    mem = open_vault(path, full_retry_s=0.0)
+    doomed = mem.remember(f"{word(0, 'doomed')} doomed")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+    code = code_of(lambda: mem.forget(doomed.id, erase=True))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    mem.remember("there is room again")
+    synchronous = store_of(mem)._writer.aside(lambda connection: connection.execute("PRAGMA synchronous").get, "asking")
+    say(code=code, gone=mem.get(doomed.id) is None, synchronous=synchronous)
     mem.close()
 
 
@@ -408,7 +439,7 @@ def terminate_at_step(path: str, step: int) -> None:
     counted = signal_at_step(step, signal.SIGTERM, "/engram/", "/queue.py", "/threading.py", "/futures/", only_main=True)
     for _ in range(3):
         say(ack=mem.remember("one more").id)
-        mem.list()
+        mem.list(limit=1)
     sys.settrace(None)
     say(steps=counted())
     time.sleep(5)
@@ -455,9 +486,10 @@ def hardening(path: str, harden: bool) -> None:
         say(core=resource.getrlimit(resource.RLIMIT_CORE), dumpable=dumpable)
 
 
-def live_fully(path: str, words: int, umask: int, config: str | None = None) -> None:
+def live_fully(path: str, words: int, umask: int, cwd: str) -> None:
     """A full life of a vault: every verb, then wait to be looked at, killed or closed."""
     os.umask(umask)
+    os.chdir(cwd)
     mem = Engram.open(path, reader=OWNER, settings={"key_source": "file", "backup_hours": 24})
     ids = []
     for number in range(words):
@@ -474,7 +506,7 @@ def live_fully(path: str, words: int, umask: int, config: str | None = None) -> 
         mem.update(one, text=f"{word(number, 'newer')} {word(number, 'newest')}")
         store.set_status(OWNER, one, Status.ARCHIVED, word(number, "reason"))
         mem.relate(one, ids[-1], word(number, "edge"))
-    store.put_vectors(OWNER, SPACE, {1: word(1, "vector").encode() * 8}, model=word(1, "model"), dimensions=28)
+    store.put_vectors(OWNER, SPACE, {1: word(1, "vector").encode() * 8}, model=word(1, "model"), dimensions=108)
     mem.forget(ids[0], erase=True)
     for number in range(0, words, 9):
         store.search_text(OWNER, [word(number, "text")], limit=5, where=ANY_STATUS)

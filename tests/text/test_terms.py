@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 import pytest
@@ -24,7 +25,7 @@ ANY = st.text(max_size=60)
         ('words:x "quoted" star* ^caret -minus', ("words", "x", "quoted", "star", "caret", "minus")),
         ("v2.0 is 3,14", ("v2", "0", "is", "3", "14")),
         ("ﬁne ＡＢＣ", ("fine", "abc")),
-        ("Ä Ö", ("ä", "ö")),
+        ("Ä Ö", ("a", "o")),
         ("привет МИР", ("привет", "мир")),
         ("مرحبا بالعالم", ("مرحبا", "بالعالم")),
         ("東京都", ("東京", "京都")),
@@ -58,7 +59,7 @@ def test_code_identifiers_come_apart_at_underscores_as_in_the_index(question: st
 
 def test_marks_that_have_no_composed_letter_stay_in_their_word() -> None:
     """The index drops them and goes on with the word (Yoruba, IPA, …); the question must not break it there."""
-    assert len(terms("kẹ̀kẹ́")) == 1
+    assert len(terms("o\u0323\u0300re\u0323\u0301")) == 1
 
 
 @given(ANY)
@@ -80,8 +81,9 @@ def test_equivalent_spellings_are_laid_out_alike(text: str) -> None:
 
 
 @given(ANY)
-def test_the_words_of_a_laid_out_text_are_those_of_the_text(text: str) -> None:
-    assert set(terms(layout(text))) == set(terms(text))
+def test_whatever_is_asked_for_in_the_words_of_a_text_is_in_its_layout(text: str) -> None:
+    laid_out = {word.lower() for word in re.findall(r"[^\W_]+", layout(text))}
+    assert set(terms(text)) <= laid_out
 
 
 @given(st.text("東京都庁前駅", min_size=2, max_size=12))
@@ -94,6 +96,7 @@ def test_spaced_text_is_not_touched() -> None:
 
 
 def test_a_long_text_is_laid_out_in_linear_time() -> None:
-    assert len(layout("語" * 100_000).split()) == 99_999
+    assert len(layout("語" * 100_000)) < 1_000_000
+    assert terms("語" * 100_000) == ("語語",)
     assert terms("'" * 100_000) == ()
     assert terms("a'" * 50_000) == ("a",)

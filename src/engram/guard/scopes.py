@@ -66,7 +66,7 @@ def readable(reader: Reader) -> Visibility:
 
 def writable(reader: Reader) -> Visibility:
     """Where the reader may write: nowhere it could not read, and for a guest only under its own channel's tag."""
-    if not reader.may_write:
+    if not reader.writes:
         return Visibility(())
     seen = readable(reader)
     if reader.role is not Role.GUEST:
@@ -78,8 +78,14 @@ def writable(reader: Reader) -> Visibility:
 
 def require_writable(reader: Reader, scope: Scope) -> None:
     if not writable(reader).admits(scope):
-        why = "it may only read" if not reader.may_write else "that scope is not its own"
+        why = "it may only read" if not reader.writes else "that scope is not its own"
         raise AccessDenied(f"this reader ({reader.role.value}) may not write there: {why}.")
+
+
+def require_writer(reader: Reader) -> None:
+    """For verbs that write something that has no scope of its own."""
+    if not writable(reader).boxes:
+        raise AccessDenied(f"this reader ({reader.role.value}) may only read.")
 
 
 def require_owner(reader: Reader, what: str) -> None:

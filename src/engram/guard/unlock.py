@@ -274,7 +274,7 @@ def _into_keychain(errand: _Errand) -> Created:
     return errand.done(
         "keychain",
         f"The key of this vault is in the keychain of this computer (service {keychain.SERVICE}, account {errand.vault_id}). "
-        "If the keychain is lost, nobody can read the vault: write down the recovery key (`engram key`) and keep it elsewhere.",
+        "If the keychain is lost, nobody can read the vault: write down the recovery key (`engram key export`) and keep it elsewhere.",
     )
 
 
@@ -287,7 +287,7 @@ def _under_passphrase(errand: _Errand) -> Created:
     return errand.done(
         "passphrase",
         "The key of this vault is in its header, under your passphrase. If the passphrase is forgotten, nobody can read the "
-        "vault: write down the recovery key (`engram key`) and keep it elsewhere.",
+        "vault: write down the recovery key (`engram key export`) and keep it elsewhere.",
         kdf=kdf,
         wrapped=wrapped,
     )

@@ -145,8 +145,17 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def touch_private(path: Path) -> None:
-    """Make an empty file for its owner only, before anything else could make it for everyone."""
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    """Make an empty file for its owner only, before anything else could make it for everyone.
+
+    A file that is there is not even opened: on POSIX, closing any descriptor of a file drops every lock that this process
+    holds on it, SQLite's own included.
+    """
+    if path.exists():
+        return
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return
 
 
 def sync_folder(folder: Path) -> None:

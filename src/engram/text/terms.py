@@ -15,19 +15,29 @@ _UNSPACED = (
     "\U00020000-\U0003ffff"
 )
 _RUN = re.compile(f"([{_UNSPACED}]+)")
-_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*|_+[^\W_]+")
+_WORD = re.compile(r"[^\W_]+")
+_KEPT_MARKS = "\u3099\u309a"  # Japanese voicing: another letter, not an accent
 
 
 def layout(text: str) -> str:
-    """The text as it is given to the tokenizer: NFKC, unspaced runs as pairs."""
-    return _RUN.sub(lambda run: f" {' '.join(_pairs(run.group()))} ", unicodedata.normalize("NFKC", text))
+    """The text as it is given to the tokenizer: accents off, unspaced runs as single characters and pairs."""
+    return _RUN.sub(lambda run: f" {' '.join([*run.group(), *_pairs(run.group())])} ", _plain(text))
 
 
 def terms(question: str) -> tuple[str, ...]:
     """The distinct words of a question in their order, ready to be quoted in a match expression."""
-    found = (part for word in _WORD.findall(layout(question)) for part in re.split(r"['\u2019]", word))
-    return tuple(dict.fromkeys(word.lower() for word in found if word))
+    spaced = _RUN.sub(lambda run: f" {' '.join(_pairs(run.group()) or run.group())} ", _plain(question))
+    return tuple(dict.fromkeys(word.lower() for word in _WORD.findall(spaced)))
+
+
+def _plain(text: str) -> str:
+    """NFKC without combining marks, so that a word is one word for every tokenizer, however it was typed."""
+    if text.isascii():
+        return text
+    apart = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text))
+    kept = "".join(c for c in apart if c in _KEPT_MARKS or unicodedata.category(c) != "Mn")
+    return unicodedata.normalize("NFC", kept)
 
 
 def _pairs(run: str) -> list[str]:
-    return [run] if len(run) < 2 else [run[i : i + 2] for i in range(len(run) - 1)]
+    return [run[i : i + 2] for i in range(len(run) - 1)]

@@ -10,7 +10,7 @@ import contextlib
 import functools
 import getpass
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
@@ -59,16 +59,18 @@ class Caller:
     def path(self) -> Path:
         return settings_room.home() if self.vault is None else Path(self.vault).expanduser().absolute()
 
-    def live(self, **more: object) -> LiveSettings:
-        return LiveSettings({**self.identity, **more}, monotonic=self.env.monotonic)
+    def live(self) -> LiveSettings:
+        return LiveSettings(self.identity, monotonic=self.env.monotonic)
 
     @contextlib.contextmanager
-    def open(self, *, everything: bool = False, make: bool = False, ask: Ask | None = None, **more: object) -> Iterator[Engram]:
+    def open(
+        self, *, everything: bool = False, make: bool = False, settings: Mapping[str, object] | None = None
+    ) -> Iterator[Engram]:
         """The vault as its owner sees it from where they stand, or all of it. Only with `make` is a missing one made."""
         if not make:
             key_facts(self.path)  # a mistyped path is an error, not a new vault
-        chosen = {**self.identity, **more}
-        with Engram.open(self.path, ask=ask or self.ask, settings=chosen, env=self.env) as opened:
+        ask = self.ask if exists(self.path) else self.ask_new
+        with Engram.open(self.path, ask=ask, settings={**self.identity, **(settings or {})}, env=self.env) as opened:
             if opened.notice:
                 self.remark(f"A new vault was made at {self.path}.\n{opened.notice}")
             reader = replace(opened.reader, role=Role.OWNER)

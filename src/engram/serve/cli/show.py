@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from engram.errors import EngramError
 from engram.serve import wire
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _CONTROLS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _JOINERS = frozenset("\u00ad\u200c\u200d")
 """Soft hyphen and the two joiners, which emoji and several scripts are written with: formats, but harmless ones."""
+
+_ID_WIDTH = 26
+"""Columns of a table take this much at most, which an id needs, so that the last one has room."""
 
 
 def safe(text: str, *, lines: bool = False) -> str:
@@ -95,10 +98,11 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, wrap: bool =
     from rich.table import Table  # as above
     from rich.text import Text
 
-    grid = Table(box=None, pad_edge=False, header_style="bold")
+    grid = Table(box=None, pad_edge=False, header_style="bold", expand=True)
+    overflow: Literal["fold", "ellipsis"] = "fold" if wrap else "ellipsis"
     for name in columns[:-1]:
-        grid.add_column(Text(name), no_wrap=True)
-    grid.add_column(Text(columns[-1]), no_wrap=not wrap, overflow="fold" if wrap else "ellipsis")
+        grid.add_column(Text(name), max_width=_ID_WIDTH, no_wrap=not wrap, overflow=overflow)
+    grid.add_column(Text(columns[-1]), ratio=1, no_wrap=not wrap, overflow=overflow)
     for row in cells:
         grid.add_row(*(Text(cell) for cell in row))
     _console().print(grid)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import threading
 from collections import deque
 from collections.abc import Iterable
@@ -17,6 +18,8 @@ import apsw
 
 from engram.env import Env, from_micros, to_micros
 from engram.types import AuditEntry, Reader, Scope
+
+_ULID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 
 
 class Audit:
@@ -30,7 +33,11 @@ class Audit:
     def entry(
         self, reader: Reader, operation: str, *, subject: str = "", count: int = 0, digest: str = "", ok: bool = True
     ) -> AuditEntry:
-        return AuditEntry(self._env.now(), operation, subject, reader.scope, count, digest, ok)
+        return AuditEntry(self._env.now(), operation, self._named(subject), reader.scope, count, digest, ok)
+
+    def _named(self, subject: str) -> str:
+        """An id of our own making as it is; whatever else a caller passes as an id may be words, and is hashed."""
+        return subject if not subject or _ULID.fullmatch(subject) else f"#{self.digest(subject)}"
 
     def digest(self, words: str) -> str:
         """A keyed hash: equal words give equal digests in this vault, and nobody without the key can guess them."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import apsw
 
-from engram.errors import DiskFull, EncryptionFailed, EngramError, VaultBusy, VaultDamaged, WriteFailed
+from engram.errors import DiskFull, EncryptionFailed, EngramError, InvalidContent, VaultBusy, VaultDamaged, WriteFailed
 
 _WRITE_PROBLEMS = (
     apsw.SQLITE_IOERR_WRITE,
@@ -38,4 +38,6 @@ def explain(error: apsw.Error, doing: str) -> EngramError:
         return VaultBusy(f"another process kept the vault to itself for too long while {doing}.")
     if isinstance(error, apsw.CorruptError | apsw.NotADBError | apsw.IOError | apsw.FormatError):
         return VaultDamaged(f"a part of the vault does not verify ({type(error).__name__}, {extended}) while {doing}.")
+    if isinstance(error, apsw.ConstraintError | apsw.MismatchError | apsw.TooBigError):
+        return InvalidContent(f"a rule of the vault was broken while {doing}: an id is there already, or a value is of no use.")
     return WriteFailed(f"SQLite refused ({type(error).__name__}, {extended}) while {doing}.")

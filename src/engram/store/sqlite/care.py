@@ -17,7 +17,7 @@ import apsw
 from engram.env import Env, from_micros, to_micros
 from engram.errors import NotFound, VaultDamaged
 from engram.settings import Settings
-from engram.store.folder import VaultFolder, neutralise, sync_folder, write_private
+from engram.store.folder import VaultFolder, neutralise, sync_folder, touch_private, write_private
 from engram.store.sqlite import memories, schema
 from engram.store.sqlite.binding import explain
 from engram.store.sqlite.open import DatabaseKey, reading, writing
@@ -66,22 +66,31 @@ def back_up(folder: VaultFolder, source: apsw.Connection, key: DatabaseKey, sett
     target = _claim_number(folder)
     part = target.with_suffix(".part")
     discard(part)
-    copy = writing(part, key, synchronous="full", cache_kib=settings.page_cache_kib)
     try:
-        with copy.backup("main", source, "main") as backup:
-            backup.step(-1)
-        copy.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('backed_up_at', ?)", (to_micros(now),))
-        copy.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    finally:
-        copy.close()
+        _copy_whole(source, part, key, settings, now)
+    except apsw.CorruptError:
+        # A page that nothing uses is damaged, or one that is: copying only what is used tells which.
+        discard(part)
+        touch_private(part)
+        source.execute("VACUUM INTO ?", (str(part),)).fetchall()
     write_private(target.with_suffix(".toml"), folder.header.read_bytes())
     part.replace(target)
     neutralise(target)
     sync_folder(folder.backups)
-    for number, path in sorted(_numbered(folder))[: -settings.backups_kept]:
+    for _, path in sorted(_numbered(folder))[: -settings.backups_kept]:
         discard(path)
         path.with_suffix(".toml").unlink(missing_ok=True)
     return target
+
+
+def _copy_whole(source: apsw.Connection, part: Path, key: DatabaseKey, settings: Settings, now: datetime) -> None:
+    copy = writing(part, key, synchronous="full", cache_kib=settings.page_cache_kib)
+    try:
+        _copy_pages(source, copy)
+        copy.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('backed_up_at', ?)", (to_micros(now),))
+        copy.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        copy.close()
 
 
 def _claim_number(folder: VaultFolder) -> Path:

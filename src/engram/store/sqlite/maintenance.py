@@ -106,6 +106,8 @@ def _problems(folder: VaultFolder, key: opening.DatabaseKey) -> list[str]:
     try:
         schema.require_known(schema.version_of(connection))
         return care.check(connection) or care.unread_pages(connection)
+    except apsw.Error as error:
+        return [explain(error, "reading the database").message]
     finally:
         connection.close()
 

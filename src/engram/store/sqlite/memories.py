@@ -134,11 +134,13 @@ def log_change(connection: apsw.Connection, key: int, what: str) -> None:
 
 
 def by_ids(connection: apsw.Connection, seen: Visibility, ids: Sequence[str]) -> list[Memory]:
-    """The visible ones among `ids`, in the order asked."""
+    """The visible ones among `ids`, in the order asked. What could not be an id is not found."""
+    ids = [memory_id for memory_id in ids if _is_text(memory_id)]
     return _in_order(_fetch(connection, seen, "id", ids), ids, lambda memory: memory.id)
 
 
 def by_keys(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -> list[Memory]:
+    keys = [key for key in keys if isinstance(key, int) and 0 < key < 1 << 63]  # type: ignore[redundant-expr]
     return _in_order(_fetch(connection, seen, "key", keys), keys, lambda memory: memory.key)
 
 
@@ -163,7 +165,7 @@ def search_text(connection: apsw.Connection, seen: Visibility, where: Filter, te
     """Best first by BM25 over any of the terms. Each term is quoted, so no operator of the match language gets in."""
     visible, values = predicate(seen, "m.scope")
     extra, more = rows.conditions(where)
-    match = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+    match = " OR ".join(_quoted(term) for term in terms)
     sql = f"""
         SELECT m.key, -bm25(lexicon)
           FROM lexicon JOIN memories AS m ON m.key = lexicon.rowid
@@ -171,6 +173,10 @@ def search_text(connection: apsw.Connection, seen: Visibility, where: Filter, te
          ORDER BY bm25(lexicon), m.key DESC LIMIT ?
     """
     return [TextHit(int(key), float(score)) for key, score in connection.execute(sql, (match, *values, *more, limit))]
+
+
+def _quoted(term: str) -> str:
+    return '"' + term.replace("\x00", " ").replace('"', '""') + '"'
 
 
 def vectors(connection: apsw.Connection, seen: Visibility, where: Filter, space: str) -> Iterable[tuple[int, bytes]]:
@@ -202,7 +208,11 @@ def put_vectors(
     sql = f"INSERT OR REPLACE INTO embeddings (memory, space, vector) SELECT key, ?, ? FROM memories WHERE key = ? AND {visible}"
     before = connection.total_changes()
     connection.executemany(sql, ((key, vector, memory, *values) for memory, vector in vectors.items()))
-    return connection.total_changes() - before
+    put = connection.total_changes() - before
+    connection.executemany(
+        "INSERT INTO changes (memory, what) SELECT key, 'vector' FROM memories WHERE key = ?", ((memory,) for memory in vectors)
+    )
+    return put
 
 
 def put_edges(connection: apsw.Connection, owned: Visibility, edges: Sequence[Edge], now: datetime) -> int:
@@ -225,6 +235,14 @@ def put_edges(connection: apsw.Connection, owned: Visibility, edges: Sequence[Ed
 
 def edges_at(connection: apsw.Connection, seen: Visibility, ids: Sequence[str]) -> list[Edge]:
     """Links into and out of `ids`, where both ends are visible."""
+    found: set[Edge] = set()
+    ids = [memory_id for memory_id in ids if _is_text(memory_id)]
+    for start in range(0, len(ids), _AT_ONCE):
+        found |= _edges_of_some(connection, seen, ids[start : start + _AT_ONCE])
+    return sorted(found, key=lambda edge: (edge.source, edge.target, edge.kind))
+
+
+def _edges_of_some(connection: apsw.Connection, seen: Visibility, ids: Sequence[str]) -> set[Edge]:
     at_source, values = predicate(seen, "a.scope")
     at_target, _ = predicate(seen, "b.scope")
     marks = ", ".join("?" * len(ids))
@@ -240,10 +258,10 @@ def edges_at(connection: apsw.Connection, seen: Visibility, ids: Sequence[str]) 
         for side in ("source", "target")
     )
     once = (*ids, *values, *values)
-    found = connection.execute(f"{arms} ORDER BY 1, 2, 3", once + once)
-    return [
-        Edge(source, target, kind, weight, confidence, from_micros(at)) for source, target, kind, weight, confidence, at in found
-    ]
+    return {
+        Edge(source, target, kind, weight, confidence, from_micros(at))
+        for source, target, kind, weight, confidence, at in connection.execute(arms, once + once)
+    }
 
 
 def versions(connection: apsw.Connection, seen: Visibility, memory_id: str) -> list[Version]:
@@ -321,6 +339,13 @@ def _fetch(connection: apsw.Connection, seen: Visibility, column: str, wanted: S
         sql = f"{rows.SELECT} WHERE m.{column} IN ({', '.join('?' * len(some))}) AND {visible}"
         found += rows.memories(connection.execute(sql, (*some, *values)))
     return found
+
+
+def _is_text(value: object) -> bool:
+    """Could this be a text in the database? Callers are other people's programs."""
+    if not isinstance(value, str):
+        return False
+    return value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value)
 
 
 _AT_ONCE = 500

@@ -61,7 +61,6 @@ def writing(path: Path, key: DatabaseKey, *, synchronous: str, cache_kib: int) -
     checkpoint_by_hand(connection)
     cache_pages(connection, cache_kib)
     keep_temporary_data_in_memory(connection)
-    refuse_plaintext(path)
     return connection
 
 
@@ -135,7 +134,10 @@ def keep_temporary_data_in_memory(connection: apsw.Connection) -> None:
 
 
 def refuse_plaintext(path: Path) -> None:
-    """The last trap: a misspelt cipher pragma is ignored and the file comes out readable."""
+    """The last trap: a misspelt cipher pragma is ignored and the file comes out readable.
+
+    For a new file with no connection on it: reading it drops this process's locks (see `touch_private`).
+    """
     with path.open("rb") as file:
         if file.read(len(_PLAIN_MAGIC)) == _PLAIN_MAGIC:
             raise EncryptionFailed(f"{path} is not encrypted.", way_out="It was left as it is. Move it away and report this.")

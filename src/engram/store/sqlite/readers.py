@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import apsw
 
-from engram.errors import SearchTimeout, StorageError
+from engram.errors import InvalidQuery, SearchTimeout, StorageError
 from engram.settings import Settings
 from engram.store.sqlite.binding import explain
 
@@ -46,6 +46,9 @@ class Readers:
                 yield connection
             except apsw.Error as error:
                 raise explain(error, doing) from error
+            except (UnicodeEncodeError, OverflowError):
+                # `from None`: the encoder's own error carries the words.
+                raise InvalidQuery(f"a value given to {doing} is half a character or too large a number.") from None
             finally:
                 self._give_back(connection)
         finally:

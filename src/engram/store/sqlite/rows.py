@@ -8,8 +8,6 @@ from datetime import datetime
 from types import MappingProxyType
 
 from engram.env import from_micros, to_micros
-from engram.errors import ContentTooLarge, InvalidContent
-from engram.settings import Settings
 from engram.store.protocol import Filter
 from engram.types import Kind, Memory, Scope, Source, Status
 
@@ -60,33 +58,6 @@ def _memory(row: tuple) -> Memory:  # type: ignore[type-arg]  # a row is what SE
         scope=Scope(*row[23:28]),
         attributes=_attributes(row[28]),
     )
-
-
-def check(memory: Memory, settings: Settings) -> None:
-    """What may become a row: text, not empty, that UTF-8 can hold, within its limits."""
-    if not memory.text.strip():
-        raise InvalidContent("a memory needs some text.")
-    for name, limit in (
-        ("text", settings.content_bytes),
-        ("summary", settings.summary_bytes),
-        ("key_fact", settings.summary_bytes),
-        ("tag", settings.summary_bytes),
-    ):
-        size = len(_encoded(name, getattr(memory, name)))
-        if size > limit:
-            raise ContentTooLarge(f"the {name} of a memory has {size} bytes; the limit is {limit}.")
-    for name, value in memory.attributes.items():
-        _encoded("attribute", name)
-        if len(_encoded("attribute", value)) > settings.summary_bytes:
-            raise ContentTooLarge(f"an attribute of a memory is longer than {settings.summary_bytes} bytes.")
-
-
-def _encoded(name: str, value: str) -> bytes:
-    try:
-        return value.encode()
-    except UnicodeEncodeError as error:
-        # `from None`: the encoder's own error carries the words.
-        raise InvalidContent(f"the {name} of a memory holds half a character (a lone surrogate) at {error.start}.") from None
 
 
 def conditions(where: Filter, alias: str = "m") -> tuple[str, list[Value]]:

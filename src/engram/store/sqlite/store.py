@@ -9,7 +9,8 @@ import logging
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from datetime import datetime
 from typing import TypeVar
 
 import apsw
@@ -18,9 +19,17 @@ from engram.env import Env, from_micros, to_micros
 from engram.errors import DiskFull, EngramError, InvalidQuery, VaultDamaged
 from engram.guard.keys import wipe
 from engram.guard.process import rss_bytes
-from engram.guard.scopes import readable, require_owner, require_writable, writable
+from engram.guard.scopes import readable, require_owner, require_writable, require_writer, writable
 from engram.settings import LiveSettings
-from engram.store.folder import VaultFolder
+from engram.store.admission import (
+    bounded,
+    check_edges,
+    check_memory,
+    check_status,
+    check_terms,
+    check_vectors,
+    dated,
+)
 from engram.store.meter import Meter
 from engram.store.protocol import Filter
 from engram.store.sqlite import care, memories, schema
@@ -28,10 +37,9 @@ from engram.store.sqlite import open as opening
 from engram.store.sqlite.audit import Audit
 from engram.store.sqlite.audit import read as read_audit
 from engram.store.sqlite.audit import write as write_audit
-from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.readers import Readers
-from engram.store.sqlite.rows import check as check_row
-from engram.store.sqlite.silence import Silence, hide_times
+from engram.store.sqlite.silence import hide_times
+from engram.store.sqlite.tides import Opened, Tides
 from engram.store.sqlite.writer import Work, Writer
 from engram.types import (
     AuditEntry,
@@ -57,20 +65,6 @@ _FIXED = {"id", "key", "scope", "version", "learned_at", "updated_at", "status"}
 """What `update` may not touch: identity and place never change, the rest has verbs of its own."""
 
 
-@dataclass(slots=True)
-class Opened:
-    """What opening the vault established: handed to the store once, closed by it."""
-
-    folder: VaultFolder
-    key: opening.DatabaseKey
-    audit_key: bytearray
-    lock: VaultLock
-    crashed_before: bool = False
-    read_only: bool = False
-    unchecked: bool = False
-    warnings: list[str] = field(default_factory=list)
-
-
 class SqliteStore:
     """Made by `vault.open_vault`."""
 
@@ -82,7 +76,7 @@ class SqliteStore:
         self._backing_up = threading.Lock()
         self._meter = Meter(env.monotonic, settings.latency_window)
         self._audit = Audit(env, opened.audit_key, settings.audit_ring)
-        self._tides = _Tides(opened, live, env)
+        self._tides = Tides(opened, live, env)
         self._writer = Writer(self._connect_to_write, lambda: live.now, env, self._tides)
         self._readers = Readers(self._connect_to_read, lambda: live.now)
 
@@ -93,12 +87,12 @@ class SqliteStore:
         with self._watched(reader, "add"):
             settings = self._live.now
             for draft in drafts:
+                check_memory(draft, settings)
                 require_writable(reader, draft.scope)
-                check_row(draft, settings)
             now = self._env.now()
             ready = [
                 replace(draft, id=draft.id or self._env.new_id(), learned_at=draft.learned_at or now, updated_at=now, version=1)
-                for draft in drafts
+                for draft in map(dated, drafts)
             ]
             if not ready:
                 return []
@@ -124,23 +118,39 @@ class SqliteStore:
                 old = memories.one(connection, writable(reader), memory_id)
                 version = old.version + ("text" in changes and changes["text"] != old.text)
                 new = replace(old, **changes, version=version, updated_at=self._env.now())  # type: ignore[arg-type]
-                check_row(new, self._live.now)
+                check_memory(new, self._live.now)
+                new = dated(new)
                 memories.rewrite(connection, old, new)
                 return new
 
             return self._write(reader, "update", work, subject=memory_id, timeout=timeout)
 
     def set_status(self, reader: Reader, memory_id: str, status: Status, reason: str, *, timeout: float | None = None) -> Memory:
-        with self._watched(reader, f"status:{status.value}", memory_id):
+        return self.set_statuses(reader, [memory_id], status, reason, timeout=timeout)[0]
 
-            def work(connection: apsw.Connection) -> Memory:
-                old = memories.one(connection, writable(reader), memory_id)
-                new = replace(old, status=status, updated_at=self._env.now())
-                if new.status is not old.status:
-                    memories.rewrite(connection, old, new, reason)
-                return new
+    def set_statuses(
+        self, reader: Reader, ids: Sequence[str], status: Status, reason: str, *, timeout: float | None = None
+    ) -> list[Memory]:
+        """Change the status of memories, all or none."""
+        with self._watched(reader, "status"):
+            check_status(status, reason, self._live.now)
+            now = self._env.now()
 
-            return self._write(reader, f"status:{status.value}", work, subject=memory_id, timeout=timeout)
+            def work(connection: apsw.Connection) -> list[Memory]:
+                return [self._move(connection, reader, memory_id, status, reason, now) for memory_id in dict.fromkeys(ids)]
+
+            entries = [self._audit.entry(reader, f"status:{status}", subject=memory_id, count=1) for memory_id in ids]
+            return self._write(reader, "status", work, entries=entries, timeout=timeout)
+
+    def _move(
+        self, connection: apsw.Connection, reader: Reader, memory_id: str, status: Status, reason: str, now: datetime
+    ) -> Memory:
+        old = memories.one(connection, writable(reader), memory_id)
+        if old.status is status:
+            return old
+        new = replace(old, status=status, updated_at=now)
+        memories.rewrite(connection, old, new, reason)
+        return new
 
     def erase(self, reader: Reader, ids: Sequence[str], *, timeout: float | None = None) -> Report:
         """Remove memories so that no word of them is left in the database, its log or any backup made later."""
@@ -164,6 +174,7 @@ class SqliteStore:
 
     def relate(self, reader: Reader, edges: Sequence[Edge], *, timeout: float | None = None) -> int:
         with self._watched(reader, "relate"):
+            check_edges(edges)
             return self._write(
                 reader,
                 "relate",
@@ -174,6 +185,8 @@ class SqliteStore:
 
     def put_vectors(self, reader: Reader, space: str, vectors: Mapping[int, bytes], *, model: str, dimensions: int) -> int:
         with self._watched(reader, "put_vectors"):
+            require_writer(reader)
+            check_vectors(vectors, dimensions)
             return self._write(
                 reader,
                 "put_vectors",
@@ -199,8 +212,7 @@ class SqliteStore:
 
     def page(self, reader: Reader, *, limit: int, cursor: str | None = None, where: Filter = Filter()) -> Page:
         """Newest first."""
-        if limit < 1 or limit > self._live.now.page_limit:
-            raise InvalidQuery(f"a page holds 1 to {self._live.now.page_limit} memories, not {limit}.")
+        bounded(limit, self._live.now.page_limit, "a page")
         before = None if cursor is None else _key_of(cursor)
         with self._read(reader, "list") as connection:
             found = memories.page(connection, readable(reader), where, before=before, limit=limit + 1)
@@ -210,8 +222,10 @@ class SqliteStore:
 
     def search_text(self, reader: Reader, terms: Sequence[str], *, limit: int, where: Filter = Filter()) -> list[TextHit]:
         """Memories that hold any of the terms, best first."""
-        if not terms or limit < 1:
+        check_terms(terms)
+        if not terms:
             return []
+        bounded(limit, self._live.now.page_limit, "a search")
         with self._read(reader, "search") as connection:
             found = memories.search_text(connection, readable(reader), where, terms, limit)
         self._note(reader, "search", count=len(found), digest=self._audit.digest(" ".join(terms)))
@@ -241,12 +255,14 @@ class SqliteStore:
     def changes(self, reader: Reader, *, after: int, limit: int) -> list[Change]:
         """The change log after a point: keys and verbs only, for whoever may see the whole vault's rhythm."""
         require_owner(reader, "the change log")
+        bounded(limit, self._live.now.change_log_rows, "the change log")
         with self._read(reader, "changes") as connection:
             found = connection.execute("SELECT seq, memory, what FROM changes WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))
             return [Change(seq, key, what) for seq, key, what in found]
 
     def audit(self, reader: Reader, *, limit: int) -> list[AuditEntry]:
         """Newest first: one's own entries, or the owner's view of all."""
+        bounded(limit, self._live.now.audit_rows, "the audit trail")
         self._flush_audit(wait=True)
         with self._read(reader, "audit") as connection:
             return read_audit(connection, None if reader.role is Role.OWNER else reader.scope, limit)
@@ -446,50 +462,6 @@ class SqliteStore:
         return tuple(found)
 
 
-class _Tides:
-    """What the writer does around its transactions: padding, the log, file times (§10.4, §10.6)."""
-
-    def __init__(self, opened: Opened, live: LiveSettings, env: Env) -> None:
-        self._opened = opened
-        self._live = live
-        self._silence = Silence(lambda: live.now, env)
-        self._log_pages = 0
-
-    def opened(self, connection: apsw.Connection) -> None:
-        connection.set_wal_hook(self._grew)
-        self._silence.prime(connection, self._opened.folder.wal)
-
-    def fold_in(self, connection: apsw.Connection) -> bool:
-        """Empty the log of what it held; False if a reader still uses it."""
-        try:
-            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        except apsw.BusyError:
-            return False
-        self._silence.prime(connection, self._opened.folder.wal)
-        return True
-
-    def before_commit(self, connection: apsw.Connection) -> None:
-        keep = self._live.now.change_log_rows
-        connection.execute("DELETE FROM changes WHERE seq <= (SELECT max(seq) FROM changes) - ?", (keep,))
-        self._silence.settle(connection)
-
-    def after_commit(self, connection: apsw.Connection) -> None:
-        if self._log_pages >= self._live.now.wal_pages:
-            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-        if self._live.now.neutral_times:
-            hide_times(self._opened.folder)
-
-    def closing(self, connection: apsw.Connection) -> None:
-        connection.execute("BEGIN IMMEDIATE")
-        self._silence.shrink(connection)
-        connection.execute("COMMIT")
-        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-
-    def _grew(self, connection: apsw.Connection, database: str, pages: int) -> int:
-        self._log_pages = pages
-        return apsw.SQLITE_OK
-
-
 _LOG_STILL_READ = "a reader was still using the log, so it keeps the erased pages (encrypted) until that reader is done."
 
 
@@ -498,7 +470,10 @@ def _meta(connection: apsw.Connection, name: str) -> int | None:
     return None if value is None else int(value)
 
 
-def _key_of(cursor: str) -> int:
-    if not cursor.isascii() or not cursor.isdigit():
+_CURSOR_DIGITS = 40
+
+
+def _key_of(cursor: object) -> int:
+    if not isinstance(cursor, str) or not cursor.isascii() or not cursor.isdigit() or len(cursor) > _CURSOR_DIGITS:
         raise InvalidQuery("that cursor was not made by a listing of this vault.")
     return min(int(cursor), (1 << 63) - 1)

@@ -25,7 +25,8 @@ from engram.store.sqlite import open as opening
 from engram.store.sqlite.binding import explain
 from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.silence import Silence
-from engram.store.sqlite.store import Opened, SqliteStore
+from engram.store.sqlite.store import SqliteStore
+from engram.store.sqlite.tides import Opened
 
 log = logging.getLogger("engram.store.vault")
 
@@ -46,9 +47,9 @@ class Credentials:
 def open_vault(path: Path, live: LiveSettings, env: Env, credentials: Credentials) -> tuple[SqliteStore, str]:
     """The store of the vault at `path`, made if missing; and, if it was made, the sentence about its key."""
     folder = VaultFolder(path)
-    notice = "" if folder.exists() else _make(folder, live, env, credentials)
+    notice, fresh = ("", None) if folder.exists() else _make(folder, live, env, credentials)
     header = read_header(folder.header)
-    with unlock(header.key, live.now, vault=path, key=credentials.master(), ask=credentials.ask) as master:
+    with fresh or unlock(header.key, live.now, vault=path, key=credentials.master(), ask=credentials.ask) as master:
         key = opening.key_for(master, header.cipher)
         opened = Opened(folder, key, master.subkey(Purpose.AUDIT), VaultLock(folder.lock, env))
     opened.read_only = not folder.has_room_to_write()
@@ -84,21 +85,19 @@ def alone(
         key.wipe()
 
 
-def _make(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials) -> str:
-    """A new vault. Processes that race here take turns, and the later ones find it made."""
+def _make(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials) -> tuple[str, MasterKey | None]:
+    """A new vault, and its key in hand. Processes that race here take turns, and the later ones find it made."""
     folder.make()
     lock = VaultLock(folder.lock, env)
     lock.alone(live.now.write_patience_s)
     try:
         if folder.header.exists():
-            return ""
+            return "", None
         created = create(env.random(16).hex(), live.now, env, vault=folder.path, key=credentials.master(), ask=credentials.ask)
-        with created.master as master:
-            key = opening.key_for(master, live.now.cipher)
-        _make_database(folder.newborn, key, live, env)
+        _make_database(folder.newborn, opening.key_for(created.master, live.now.cipher), live, env)
         write_header(folder.header, Header(live.now.cipher, created.header))
         _name_newborn(folder)
-        return created.notice
+        return created.notice, created.master
     except apsw.Error as error:
         raise explain(error, "making the vault") from error
     finally:
@@ -113,10 +112,10 @@ def _make_database(path: Path, key: opening.DatabaseKey, live: LiveSettings, env
         with connection:
             Silence(lambda: live.now, env).grow(connection, at_least=live.now.wal_pages)
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        opening.refuse_plaintext(path)
     finally:
         connection.close()
         key.wipe()
+    opening.refuse_plaintext(path)
 
 
 def _name_newborn(folder: VaultFolder) -> None:

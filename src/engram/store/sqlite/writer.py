@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeVar
 import apsw
 
 from engram.env import Env
-from engram.errors import DiskFull, EngramError, VaultDamaged, WriteFailed
+from engram.errors import DiskFull, EngramError, InvalidContent, VaultDamaged, WriteFailed
 from engram.settings import Settings
 from engram.store.sqlite.binding import explain
 
@@ -162,8 +162,8 @@ class Writer:
         if connection is not None:
             try:
                 self._around.closing(connection)
-            except apsw.Error as error:
-                log.warning("tidying up while closing was cut short: %s", explain(error, "closing").code)
+            except Exception as error:  # noqa: BLE001  closing goes on: everything acknowledged is durable
+                log.warning("tidying up while closing was cut short: %s", _as_ours(error, "closing").code)
             connection.close()
 
     def _gather(self, first: _Job | None) -> tuple[list[_Job], bool]:
@@ -190,11 +190,8 @@ class Writer:
             connection = connection or self._open()
             outcomes = self._commit(connection, [job for job in batch if not job.aside])
             outcomes += [self._apart(connection, job) for job in batch if job.aside]
-        except apsw.Error as error:
-            self._fail(connection, batch, explain(error, batch[0].doing))
-            return connection
-        except EngramError as error:
-            self._fail(connection, batch, error)
+        except Exception as error:  # noqa: BLE001  the job runner: its thread outlives whatever a batch meets
+            self._fail(connection, batch, _as_ours(error, batch[0].doing))
             return connection
         self._recovered()
         for job, outcome in zip(sorted(batch, key=lambda job: job.aside), outcomes, strict=True):
@@ -209,7 +206,7 @@ class Writer:
         connection = self._connect()
         try:
             self._around.opened(connection)
-        except (apsw.Error, EngramError):
+        except BaseException:
             connection.close()
             raise
         return connection
@@ -242,21 +239,21 @@ class Writer:
         connection.execute("SAVEPOINT job")
         try:
             result = job.work(connection)
-        except Exception as error:
+        except BaseException as error:
             if _ends_everything(error):
                 raise
             if not connection.in_transaction:
                 raise WriteFailed(f"the transaction ended early while {job.doing}.") from error
             connection.execute("ROLLBACK TO job")
-            result = explain(error, job.doing) if isinstance(error, apsw.Error) else error
+            result = _answer(error, job.doing)
         connection.execute("RELEASE job")
         return result
 
     def _apart(self, connection: apsw.Connection, job: _Job) -> Any:
         try:
             return job.work(connection)
-        except apsw.Error as error:
-            return explain(error, job.doing)
+        except BaseException as error:  # noqa: BLE001  as above
+            return _answer(error, job.doing)
 
     def _fail(self, connection: apsw.Connection | None, batch: list[_Job], error: EngramError) -> None:
         if connection is not None and connection.in_transaction:
@@ -277,10 +274,27 @@ class Writer:
     def _after(self, connection: apsw.Connection) -> None:
         try:
             self._around.after_commit(connection)
-        except apsw.Error as error:
-            log.warning("folding the log in was put off: %s", explain(error, "checkpointing").code)
+        except Exception as error:  # noqa: BLE001  the write is durable and answered; tidying can wait
+            log.warning("folding the log in was put off: %s", _as_ours(error, "checkpointing").code)
 
 
-def _ends_everything(error: Exception) -> bool:
+def _as_ours(error: Exception, doing: str) -> EngramError:
+    if isinstance(error, EngramError):
+        return error
+    if isinstance(error, apsw.Error):
+        return explain(error, doing)
+    if isinstance(error, OSError):
+        return DiskFull(f"the file system refused ({error.strerror}) while {doing}.")
+    return WriteFailed(f"something unforeseen ({type(error).__name__}) happened while {doing}.")
+
+
+def _answer(error: BaseException, doing: str) -> BaseException:
+    """The caller's answer. An encoder's error carries the words it could not encode, so it is not passed on."""
+    if isinstance(error, UnicodeEncodeError | OverflowError):
+        return InvalidContent(f"a value given to {doing} is half a character or too large a number.")
+    return explain(error, doing) if isinstance(error, apsw.Error) else error
+
+
+def _ends_everything(error: BaseException) -> bool:
     """A full disk or a damaged page concerns every job of the batch, not the one that met it."""
     return isinstance(error, apsw.Error) and isinstance(explain(error, ""), DiskFull | VaultDamaged)

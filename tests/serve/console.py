@@ -1,0 +1,102 @@
+"""Ways to call the command line: in this process, in one of its own, and on a terminal that a test types on."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+COMMAND = (sys.executable, "-m", "engram.serve.cli")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        assert self.code == 0, self.err
+        return json.loads(self.out)
+
+    @property
+    def lines(self) -> list[str]:
+        assert self.code == 0, self.err
+        return self.out.splitlines()
+
+    @property
+    def id(self) -> str:
+        assert self.code == 0, self.err
+        return self.out.strip()
+
+
+Engram = Callable[..., Ran]
+
+
+def in_process_of_its_own(*arguments: str, given: bytes = b"", environment: Mapping[str, str] | None = None) -> Ran:
+    done = subprocess.run(
+        [*COMMAND, *arguments], input=given, capture_output=True, env={**os.environ, **(environment or {})}, timeout=60
+    )
+    return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+class Terminal:
+    """A command on a terminal of its own. `wait_for` words on the screen, `type` an answer, then `end`."""
+
+    def __init__(self, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
+        import pty  # not on every platform
+
+        self._screen, line = pty.openpty()
+        self._seen = b""
+        plain = {"TERM": "xterm", "COLUMNS": "100", "LINES": "40"}
+        self._process = subprocess.Popen(
+            [*COMMAND, *arguments],
+            stdin=line,
+            stdout=line,
+            stderr=line,
+            env={**os.environ, **plain, **(environment or {})},
+            start_new_session=True,
+        )
+        os.close(line)
+
+    def wait_for(self, words: str, timeout: float = 30.0) -> None:
+        deadline = time.monotonic() + timeout
+        while words.encode() not in self._seen:
+            assert time.monotonic() < deadline, f"{words!r} did not come; the screen shows {self._seen!r}"
+            self._read(0.1)
+
+    def type(self, text: str) -> None:
+        self._seen = b""
+        os.write(self._screen, text.encode())
+
+    def send(self, signal: int) -> None:
+        self._process.send_signal(signal)
+
+    def end(self, timeout: float = 30.0) -> tuple[int, str]:
+        """The exit code, and what the screen showed since the last answer."""
+        deadline = time.monotonic() + timeout
+        while self._process.poll() is None:
+            assert time.monotonic() < deadline, f"the command does not end; the screen shows {self._seen!r}"
+            self._read(0.05)
+        while self._read(0.0):
+            pass
+        os.close(self._screen)
+        return self._process.returncode, self._seen.decode()
+
+    def _read(self, patience: float) -> bool:
+        ready, _, _ = select.select([self._screen], [], [], patience)
+        with contextlib.suppress(OSError):  # the other side is gone
+            if ready and (piece := os.read(self._screen, 65536)):
+                self._seen += piece
+                return True
+        return False

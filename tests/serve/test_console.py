@@ -1,0 +1,276 @@
+"""The command line as a process: exit codes, errors, pipes, signals, terminals."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from serve.console import COMMAND, Engram, Terminal, in_process_of_its_own
+
+import engram as library
+from engram.serve.cli import app, memories
+
+terminals = pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals")
+ESCAPE = "\x1b"
+
+
+def test_the_whole_way_in_processes_of_their_own(vault: Path) -> None:
+    run = in_process_of_its_own
+    assert run("--version").out == f"engram {library.__version__}\n"
+    assert run("init").code == 0
+    kept = run("remember", "-", given="Grüße aus Köln\n".encode()).id
+    assert run("list", "--json").json["memories"][0]["text"] == "Grüße aus Köln"
+    gone = run("forget", kept, "--erase")
+    assert (gone.code, gone.out) == (2, "")
+    assert run("forget", kept, "--erase", "--yes").code == 0
+    missing = run("show", kept)
+    assert (missing.code, missing.out) == (1, "")
+    assert re.fullmatch(r"E1008: [^\n]+\n[^\n]+\n", missing.err)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "frobnicate",
+        "list --limit 0",
+        "list --limit many",
+        "list --status gone",
+        "list --kind x",
+        "remember",
+        "remember x --importance 2",
+        "remember x --importance nan",
+        "show",
+        "show a b",
+        "update x",
+        "config get",
+        "restore-backup zero",
+        "key import --to pocket",
+        "audit --limit 99999999999999999999",
+        "remember half-a-character-\udcff",
+        "--agent \udcff list",
+        "bench store --sizes many",
+        "bench store --sizes 1,-1",
+        "--nonsense list",
+        "",
+    ],
+)
+def test_a_bad_call_is_two_and_says_so(engram: Engram, vault: Path, arguments: str) -> None:
+    bad = engram(*arguments.split())
+    assert bad.code == 2
+    assert bad.err or not arguments
+    assert "Traceback" not in bad.err
+    assert not vault.exists()
+
+
+COMMANDS = """
+    init remember list show update forget restore pin relate status doctor backup restore-backup key audit config bench demo
+"""
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS.split(), "key export", "key import", "config set", "bench store"])
+def test_every_command_explains_itself(engram: Engram, command: str) -> None:
+    helped = engram(*command.split(), "--help")
+    assert helped.code == 0
+    assert f"Usage: engram {command}".strip() in helped.out
+
+
+def test_a_defect_shows_its_type_and_nothing_else(made: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("the words of a memory")
+
+    monkeypatch.setattr(memories, "_list", fail)
+    failed = made("list")
+    assert failed.code == 1
+    assert failed.err.startswith("Unexpected RuntimeError.")
+    assert "words of a memory" not in failed.err + failed.out
+    monkeypatch.setenv("ENGRAM_DEBUG", "1")
+    with pytest.raises(RuntimeError, match="the words of a memory"):
+        made("list")
+
+
+def test_an_error_of_the_system_is_told_in_its_words(made: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", "/a/name")
+
+    monkeypatch.setattr(memories, "_list", fail)
+    assert (made("list").code, made("list").err) == (1, "The system refused: Permission denied.\n")
+
+
+def test_the_handler_of_warnings_is_taken_away_again(made: Engram) -> None:
+    import logging
+
+    before = list(logging.getLogger("engram").handlers)
+    made("list")
+    assert logging.getLogger("engram").handlers == before
+    assert app.run(["--version"]) == 0
+
+
+def test_importing_the_package_loads_no_face() -> None:
+    code = "import engram, sys; engram.open; print([m for m in sys.modules if m.startswith(('engram.serve', 'typer', 'rich'))])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_a_reader_that_goes_away_is_no_reason_to_complain(made: Engram) -> None:
+    with subprocess.Popen([*COMMAND, "config"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        said = process.stderr.read()
+        assert process.wait(60) == 1
+    assert said == b""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_output_that_cannot_be_written_fails_without_a_traceback(made: Engram) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([*COMMAND, "config", "get", "kdf"], stdout=full, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (1, b"The system refused: No space left on device.\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
+def test_closed_streams_do_no_harm(made: Engram) -> None:
+    kept = subprocess.run(f"{' '.join(COMMAND)} remember hidden >&- 2>&- <&-", shell=True)
+    assert kept.returncode == 0
+    assert [row.split("\t")[-1] for row in made("list").lines] == ["hidden"]
+
+
+def test_an_encoding_that_lacks_a_character_spells_it_out(made: Engram) -> None:
+    made("remember", "Größe")
+    plain = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    assert in_process_of_its_own("list", environment=plain).out.rstrip().endswith(r"Gr\xf6\xdfe")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+def test_an_interrupt_is_130_and_quiet(made: Engram) -> None:
+    with subprocess.Popen([*COMMAND, "remember", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1.5)  # it waits for its input
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read()
+        assert process.wait(60) == 130
+    assert said == b""
+
+
+# ── on a terminal ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@terminals
+def test_erasing_asks_on_a_terminal(made: Engram) -> None:
+    kept = made("remember", "x").id
+    for answer in ("n\n", "\n", "what\n"):
+        console = Terminal("forget", kept, "--erase")
+        console.wait_for("Erase 1 memory for good? [y/N]")
+        console.type(answer)
+        assert console.end()[0] == 1
+    assert made("show", kept).code == 0
+    console = Terminal("forget", kept, "--erase")
+    console.wait_for("[y/N]")
+    console.type("y\n")
+    assert console.end()[0] == 0
+    assert made("show", kept).code == 1
+
+
+@terminals
+def test_the_end_of_input_at_a_question_does_nothing(made: Engram) -> None:
+    kept = made("remember", "x").id
+    console = Terminal("forget", kept, "--erase")
+    console.wait_for("[y/N]")
+    console.type("\x04")
+    code, screen = console.end()
+    assert (code, "Nothing was done." in screen) == (1, True)
+    assert made("show", kept).code == 0
+
+
+@terminals
+def test_an_interrupt_at_a_question_is_130(made: Engram) -> None:
+    console = Terminal("restore-backup")
+    console.wait_for("[y/N]")
+    console.send(signal.SIGINT)
+    code, screen = console.end()
+    assert code == 130
+    assert "Traceback" not in screen
+
+
+@terminals
+def test_a_passphrase_is_asked_for_unseen(engram: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENGRAM_ARGON2_MEMORY_KIB", "8192")
+    monkeypatch.setenv("ENGRAM_ARGON2_PASSES", "1")
+    console = Terminal("init", "--passphrase")
+    console.wait_for("New passphrase: ")
+    console.type("open sesame\n")
+    console.wait_for("The same again: ")
+    console.type("open sesame\n")
+    code, screen = console.end()
+    assert code == 0
+    assert "under your passphrase" in screen.replace("\r\n", " ")
+    assert "sesame" not in screen
+    console = Terminal("status", "--json")
+    console.wait_for("Passphrase: ")
+    console.type("open sesame\n")
+    assert console.end()[0] == 0
+    console = Terminal("status")
+    console.wait_for("Passphrase: ")
+    console.type("wrong\n")
+    code, screen = console.end()
+    assert code == 1
+    assert "E1001: " in screen
+
+
+@terminals
+def test_two_passphrases_that_differ_make_nothing(engram: Engram, vault: Path) -> None:
+    console = Terminal("init", "--passphrase")
+    console.wait_for("New passphrase: ")
+    console.type("one\n")
+    console.wait_for("The same again: ")
+    console.type("two\n")
+    code, screen = console.end()
+    assert code == 1
+    assert "E1001: the two passphrases are not the same." in screen
+    assert not (vault / "vault.toml").exists()
+
+
+@terminals
+def test_a_recovery_key_is_asked_for_unseen(made: Engram) -> None:
+    text = made("key", "export").out.strip()
+    console = Terminal("key", "import", "--to", "file")
+    console.wait_for("Recovery key: ")
+    console.type(text + "\n")
+    code, screen = console.end()
+    assert code == 0
+    assert text not in screen
+
+
+@terminals
+def test_a_terminal_gets_columns_and_colour_but_no_stored_escape(made: Engram) -> None:
+    made("remember", f"{ESCAPE}[2J{ESCAPE}]0;title\x07 [red]x[/red] " + "long " * 100)
+    code, screen = Terminal("list").end()
+    assert code == 0
+    assert "learned" in screen
+    assert f"{ESCAPE}[1m" in screen
+    assert "…" in screen
+    for listing in (("list",), ("show", made("list").lines[0].split("\t")[0]), ("status",), ("doctor",), ("audit",), ("config",)):
+        screen = Terminal(*listing).end()[1]
+        assert re.sub(ESCAPE + r"\[\d*(;\d+)*m", "", screen).count(ESCAPE) == 0, listing
+
+
+@terminals
+def test_no_color_is_respected(made: Engram, vault: Path) -> None:
+    (vault / "vault.db").chmod(0o644)
+    assert f"{ESCAPE}[33m" in Terminal("doctor").end()[1]
+    screen = Terminal("doctor", environment={"NO_COLOR": "1"}).end()[1]
+    assert f"{ESCAPE}[33m" not in screen
+    assert "warning" in screen
+
+
+def test_a_pipe_gets_no_colour_even_if_somebody_forces_it(made: Engram, vault: Path) -> None:
+    (vault / "vault.db").chmod(0o644)
+    forced = {"FORCE_COLOR": "1", "CLICOLOR_FORCE": "1"}
+    for command in (("doctor",), ("list", "--all"), ("status",)):
+        assert ESCAPE not in in_process_of_its_own(*command, environment=forced).out
+    assert os.environ.get("FORCE_COLOR") is None

@@ -1,0 +1,61 @@
+"""The tour: it works, it is true, and it leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from serve.console import in_process_of_its_own
+
+from engram.serve import demo
+from engram.types import Memory
+
+
+def everything_under(*folders: Path) -> set[Path]:
+    return {path for folder in folders for path in folder.rglob("*")}
+
+
+def test_the_demo_shows_the_main_job_and_touches_nothing(tmp_path: Path) -> None:
+    world = (Path(os.environ["HOME"]), Path(os.environ["ENGRAM_CONFIG"]).parent)
+    before = everything_under(*world)
+    began = time.monotonic()
+    shown = in_process_of_its_own(
+        "demo",
+        environment={"TMPDIR": str(tmp_path), "ENGRAM_AGENT": "someone", "ENGRAM_CIPHER": "sqlcipher", "ENGRAM_PASSPHRASE": "x"},
+    )
+    assert time.monotonic() - began < 5
+    assert shown.err == ""
+    assert len(shown.lines) <= 40
+    for words in (
+        "ada: 0 memories",
+        "rex: 5 memories",
+        "cipher aegis",
+        "'peanuts': not found",
+        "wrong key: E1001: ",
+        "was removed",
+    ):
+        assert words in shown.out
+    assert re.search(r"v1  .*Tuesday\n  v2  .*Wednesday  \(now\)", shown.out)
+    assert list(tmp_path.iterdir()) == []
+    assert everything_under(*world) == before
+
+
+def test_the_search_of_the_demo_would_find_a_leak(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What it says of the files is looked up, not recited: with a plaintext file beside the vault, it finds the word."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    real = demo.Engram.remember
+
+    def leaking(self: demo.Engram, text: str, **more: object) -> Memory:
+        (folder,) = tmp_path.glob("engram-demo-*")
+        with (folder / "vault" / "leak").open("a") as leak:
+            leak.write(text)
+        return real(self, text, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(demo.Engram, "remember", leaking)
+    said: list[str] = []
+    demo.run(title=said.append, say=said.append)
+    assert any("for 'peanuts': found 1 times" in line for line in said)

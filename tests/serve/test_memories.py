@@ -1,0 +1,170 @@
+"""Commands on memories, as a person or a script calls them."""
+
+from __future__ import annotations
+
+import pytest
+from serve.console import Engram
+
+
+def test_what_is_remembered_can_be_listed_and_shown(engram: Engram) -> None:
+    kept = engram("remember", "I", "prefer", "dark mode", "--importance", "0.8", "--category", "preference")
+    assert "A new vault was made" in kept.err
+    assert "without it nobody can" in kept.err
+    (row,) = engram("list").lines
+    assert row.split("\t")[0] == kept.id
+    assert row.split("\t")[2:] == ["preference", "I prefer dark mode"]
+    shown = engram("show", kept.id).lines
+    assert shown[0] == "I prefer dark mode"
+    assert any("importance 0.8" in line for line in shown)
+
+
+def test_text_comes_from_standard_input_for_a_dash(made: Engram) -> None:
+    kept = made("remember", "-", given="zwei\nZeilen – schön\n".encode())
+    assert made("show", kept.id, "--json").json["memory"]["text"] == "zwei\nZeilen – schön"
+    assert made("list").lines[0].endswith("zwei Zeilen – schön")
+
+
+def test_input_that_is_no_text_is_refused_without_quoting_it(made: Engram) -> None:
+    refused = made("remember", "-", given=b"geheim\xff\xfe")
+    assert (refused.code, refused.out) == (1, "")
+    assert refused.err.startswith("E4005: ")
+    assert "geheim" not in refused.err
+    assert made("remember", "-", given=b"x" * 2_000_000).err.startswith("E4004: ")
+    assert made("remember", "-").err.startswith("E4005: ")
+
+
+def test_every_answer_can_be_json(made: Engram) -> None:
+    memory = made("remember", "one", "--json").json
+    assert (memory["text"], memory["status"], memory["version"]) == ("one", "active", 1)
+    assert memory["learned_at"].endswith("Z")
+    one, two = memory["id"], made("remember", "two").id
+    assert [m["text"] for m in made("list", "--json").json["memories"]] == ["two", "one"]
+    assert [m["text"] for m in made("--json", "list").json["memories"]] == ["two", "one"]
+    assert made("update", one, "uno", "--json").json["version"] == 2
+    assert made("pin", one, "--json").json["pinned"] is True
+    assert made("pin", one, "--off", "--json").json["pinned"] is False
+    assert made("relate", one, two, "--kind", "before", "--json").json == {
+        "source": one,
+        "target": two,
+        "kind": "before",
+        "edges": 1,
+    }
+    assert made("forget", one, "--json").json["ids"] == [one]
+    assert made("restore", one, "--json").json["status"] == "active"
+    whole = made("show", one, "--json").json
+    assert whole["memory"]["text"] == "uno"
+    assert [version["text"] for version in whole["versions"]] == ["one"]
+    assert [(change["old"], change["new"]) for change in whole["status_history"]] == [
+        ("active", "archived"),
+        ("archived", "active"),
+    ]
+    assert [(edge["source"], edge["target"], edge["kind"]) for edge in whole["edges"]] == [(one, two, "before")]
+
+
+def test_show_tells_the_history(made: Engram) -> None:
+    one, two = made("remember", "first wording").id, made("remember", "another").id
+    made("update", one, "second wording")
+    made("relate", one, two)
+    made("forget", one)
+    page = made("show", one).out
+    assert "v1  first wording" in page
+    assert "v2  second wording" in page
+    assert "active → archived: forgotten on request" in page
+    assert f"related_to  → {two}" in page
+    assert f"related_to  ← {one}" in made("show", two).out
+
+
+def test_a_listing_goes_on_where_the_last_one_ended(made: Engram) -> None:
+    for number in range(5):
+        made("remember", f"number {number}")
+    first = made("list", "--limit", "2", "--json").json
+    second = made("list", "--limit", "2", "--cursor", first["cursor"], "--json").json
+    third = made("list", "--limit", "2", "--cursor", second["cursor"], "--json").json
+    texts = [memory["text"] for page in (first, second, third) for memory in page["memories"]]
+    assert texts == [f"number {number}" for number in (4, 3, 2, 1, 0)]
+    assert third["cursor"] is None
+    assert first["cursor"] in made("list", "-n", "2").err
+    assert made("list", "--cursor", "nonsense").err.startswith("E2004: ")
+
+
+def test_a_listing_is_narrowed_by_what_is_asked(made: Engram) -> None:
+    made("remember", "kept", "--category", "fact")
+    made("forget", made("remember", "gone", "--category", "rule").id)
+    assert [row.split("\t")[-1] for row in made("list").lines] == ["kept"]
+    assert [row.split("\t")[-1] for row in made("list", "--status", "archived").lines] == ["gone"]
+    assert [row.split("\t")[3:] for row in made("list", "--status", "any").lines] == [["archived", "gone"], ["active", "kept"]]
+    assert made("list", "--category", "rule").out == ""
+    assert "nothing to list" in made("list", "--kind", "skill").err
+
+
+def test_an_agent_does_not_see_what_is_another_ones_but_the_owner_does_on_request(made: Engram) -> None:
+    kept = made("--agent", "rex", "remember", "rex knows").id
+    assert made("--agent", "ada", "list").out == ""
+    assert made("list").out == ""
+    assert made("show", kept).code == 1
+    assert "rex knows" in made("--agent", "rex", "list").out
+    assert made("list", "--all").lines[0].split("\t")[3:] == ["agent:rex", "rex knows"]
+    assert made("--agent", "ada", "update", kept, "ada was here").err.startswith("E1008: ")
+    assert made("show", kept, "--all").out.startswith("rex knows\n")
+    for command in (("update", kept, "new"), ("pin", kept), ("forget", kept), ("restore", kept), ("relate", kept, kept)):
+        assert made(*command).code == 1, command
+        assert made(*command, "--all").code == 0, command
+
+
+def test_identity_comes_from_the_settings_too(made: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENGRAM_AGENT", "rex")
+    memory = made("remember", "x", "--json").json
+    assert memory["scope"]["agent"] == "rex"
+    assert made("--agent", "", "--project", "p", "remember", "y", "--json").json["scope"] == {
+        "project": "p",
+        "squad": "",
+        "agent": "",
+        "channel": "",
+        "user": "",
+    }
+
+
+def test_erasing_needs_a_yes(made: Engram) -> None:
+    kept = made("remember", "x").id
+    asked = made("forget", kept, "--erase")
+    assert asked.code == 2
+    assert "--yes" in asked.err
+    assert made("show", kept).code == 0
+    gone = made("forget", kept, "--erase", "--yes")
+    assert gone.out == "1 memory erased.\n"
+    assert made("show", kept).err.startswith("E1008: ")
+
+
+def test_several_are_forgotten_at_once(made: Engram) -> None:
+    ids = [made("remember", text).id for text in ("a", "b")]
+    assert made("forget", *ids, ids[0]).out == "2 memories archived.\n"
+    assert made("list").out == ""
+
+
+def test_stored_escape_sequences_and_markup_do_not_act(made: Engram) -> None:
+    evil = "\x1b[2J\x9b31m[bold]loud[/bold]\u202etxt.exe\rover :smile:"
+    kept = made("remember", evil, "--category", "\x1b]0;title\x07").id
+    for shown in (made("list").out, made("list", "--all").out, made("show", kept).out, made("show", kept, "--json").out):
+        assert "\x1b" not in shown
+        assert "\x9b" not in shown
+        assert "\u202e" not in shown
+        assert "\r" not in shown
+        assert "[bold]loud[/bold]" in shown
+    assert made("show", kept, "--json").json["memory"]["text"] == evil
+    made("update", kept, "harmless")
+    assert "\x1b" not in made("show", kept).out
+
+
+def test_quiet_leaves_data_and_errors(engram: Engram) -> None:
+    kept = engram("--quiet", "remember", "x")
+    assert (kept.err, len(kept.id)) == ("", 26)
+    for command in (("update", kept.id, "y"), ("pin", kept.id), ("forget", kept.id), ("list",)):
+        ran = engram("--quiet", *command)
+        assert (ran.code, ran.out, ran.err) == (0, "", "")
+    assert engram("--quiet", "show", "nothing").err.startswith("E1008: ")
+
+
+def test_an_update_must_change_something(made: Engram) -> None:
+    kept = made("remember", "x").id
+    assert made("update", kept).code == 2
+    assert made("update", kept, "--importance", "0.9", "--json").json["importance"] == 0.9

@@ -1,0 +1,54 @@
+"""What reaches a terminal: words, and never what moves its cursor or turns its lines around."""
+
+from __future__ import annotations
+
+import unicodedata
+from datetime import UTC, datetime, tzinfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.serve.cli import show
+from engram.types import Scope
+
+
+@given(st.text(st.characters(codec=None, categories=None)))
+def test_no_control_character_passes(text: str) -> None:
+    for shown in (show.safe(text), show.one_line(text)):
+        assert not {unicodedata.category(c) for c in shown} & {"Cc", "Cs", "Zl", "Zp"}
+        assert not any(c in shown for c in "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
+
+
+@given(st.text(st.characters(categories=("L", "N", "P", "S", "M"))))
+def test_words_stay_what_they_are(text: str) -> None:
+    assert show.safe(text) == text
+
+
+def test_what_is_taken_away_is_spelled_out() -> None:
+    assert show.safe("a\x1b[2Jb\x9bc\u202ed\U000e0041e\nf") == r"a\x1b[2Jb\x9bc\u202ed\U000e0041e\x0af"
+    assert show.safe("a\nb\rc", lines=True) == "a\nb\\x0dc"
+    assert show.one_line("a\n\t b\u2028c\x07") == r"a b c\x07"
+
+
+def test_emoji_and_scripts_that_need_joiners_are_kept() -> None:
+    assert show.safe("👩‍👩‍👧 نمی‌خواهم") == "👩‍👩‍👧 نمی‌خواهم"
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1536 * 1024, "1.5 MiB"), (2**40 * 3, "3.0 TiB")],
+)
+def test_sizes_are_for_people(number: int, words: str) -> None:
+    assert show.size(number) == words
+
+
+@pytest.mark.parametrize("zone", [UTC, None])
+@pytest.mark.parametrize("moment", [datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59)])
+def test_the_ends_of_the_calendar_can_be_shown(moment: datetime, zone: tzinfo | None) -> None:
+    assert show.when(moment.replace(tzinfo=zone))
+
+
+def test_places_are_named() -> None:
+    assert show.place(Scope()) == "global"
+    assert show.place(Scope(project="p", agent="rex")) == "project:p agent:rex"

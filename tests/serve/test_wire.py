@@ -1,0 +1,77 @@
+"""Values on the wire: nothing is lost that a reader needs, and everything is JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.serve.wire import moment, plain
+from engram.types import Edge, Kind, Memory, Page, Scope, Status
+
+TIMES = st.datetimes(timezones=st.just(UTC))
+MEMORIES = st.builds(
+    Memory,
+    text=st.text(),
+    key=st.integers(0, 2**63 - 1),
+    kind=st.sampled_from(Kind),
+    status=st.sampled_from(Status),
+    scope=st.builds(Scope, agent=st.text(), project=st.text()),
+    importance=st.floats(0, 1),
+    happened_at=st.none() | TIMES,
+    attributes=st.dictionaries(st.text(), st.text()),
+)
+
+
+@given(MEMORIES)
+def test_a_memory_survives_the_wire(memory: Memory) -> None:
+    there = json.loads(json.dumps(plain(memory), allow_nan=False))
+    assert there["text"] == memory.text
+    assert there["kind"] == memory.kind.value
+    assert there["scope"] == {
+        "project": memory.scope.project,
+        "squad": "",
+        "agent": memory.scope.agent,
+        "channel": "",
+        "user": "",
+    }
+    assert there["attributes"] == dict(memory.attributes)
+    assert (there["happened_at"] and datetime.fromisoformat(there["happened_at"])) == memory.happened_at
+
+
+def test_a_memory_has_every_field_on_the_wire_but_its_key() -> None:
+    shown = plain(Memory(text="x", key=7))
+    assert isinstance(shown, dict)
+    assert set(shown) == {field.name for field in fields(Memory)} - {"key"}
+
+
+def test_times_are_in_utc() -> None:
+    there = datetime(2026, 3, 4, 5, 6, 7, 8, tzinfo=timezone(timedelta(hours=2)))
+    assert moment(there) == "2026-03-04T03:06:07.000008Z"
+    assert moment(datetime(2026, 3, 4, 5, 6, 7)) == "2026-03-04T05:06:07Z"
+
+
+def test_values_inside_values_are_unfolded() -> None:
+    page = Page((Memory(text="x"),), "7")
+    edge = plain({Status.ACTIVE: [Edge("a", "b", "k")], "path": Path("/x"), "set": {1}})
+    assert isinstance(edge, dict)
+    assert plain(page) == {"memories": [plain(page[0])], "cursor": "7"}
+    assert edge["path"] == "/x"
+    assert edge["set"] == [1]
+    assert json.dumps(edge["active"]).startswith('[{"source": "a", "target": "b", "kind": "k"')
+
+
+def test_numbers_that_json_has_no_word_for_are_null() -> None:
+    assert plain([float("nan"), float("inf"), 0.5]) == [None, None, 0.5]
+
+
+@pytest.mark.parametrize("secret", [b"bytes", bytearray(b"bytes"), object()])
+def test_what_has_no_wire_form_is_refused_by_type(secret: object) -> None:
+    with pytest.raises(TypeError, match="no wire form") as refusal:
+        plain({"x": secret})
+    assert "bytes'" not in str(refusal.value)

@@ -1,0 +1,193 @@
+"""Who did what: the ring, the table, and that neither holds words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import astuple, replace
+from datetime import timedelta
+
+import pytest
+from hand_clock import HandClock
+from store.vaults import OWNER, connect
+
+from engram.env import Env
+from engram.errors import AccessDenied, EngramError, InvalidQuery, NotFound
+from engram.store.folder import VaultFolder
+from engram.store.sqlite import audit as table
+from engram.store.sqlite.audit import Audit
+from engram.store.sqlite.store import SqliteStore
+from engram.types import Memory, Policy, Reader, Role, Scope, Status
+
+ME = Reader(Scope(agent="rex"))
+OpenStore = Callable[..., SqliteStore]
+
+
+@pytest.fixture
+def audit(env: Env) -> Audit:
+    return Audit(env, bytearray(b"k" * 32), 2000)
+
+
+def test_the_ring_keeps_the_last_2000_newest_first(audit: Audit, clock: HandClock) -> None:
+    for n in range(2500):
+        clock.advance(1)
+        audit.note(audit.entry(ME, "get", subject=str(n)))
+    recent = audit.recent()
+    assert [entry.subject for entry in recent] == [str(n) for n in range(2499, 499, -1)]
+    assert recent[0].at - recent[1].at == timedelta(seconds=1)
+
+
+def test_what_waits_is_taken_once_and_can_be_put_back_in_order(audit: Audit) -> None:
+    for n in range(3):
+        assert audit.note(audit.entry(ME, "get", subject=str(n))) == n + 1
+    taken = audit.take_waiting()
+    assert audit.take_waiting() == []
+    audit.note(audit.entry(ME, "get", subject="3"))
+    audit.put_back(taken)
+    assert [entry.subject for entry in audit.take_waiting()] == ["0", "1", "2", "3"]
+
+
+def test_when_nothing_can_be_written_for_long_the_newest_stay(audit: Audit) -> None:
+    for n in range(2100):
+        audit.note(audit.entry(ME, "get", subject=str(n)))
+    taken = audit.take_waiting()
+    audit.note(audit.entry(ME, "get", subject="newest"))
+    audit.put_back(taken)
+    waiting = [entry.subject for entry in audit.take_waiting()]
+    assert len(waiting) == 2000
+    assert waiting[-1] == "newest"
+
+
+def test_a_digest_is_keyed_short_and_says_nothing(env: Env, audit: Audit) -> None:
+    other = Audit(env, bytearray(b"l" * 32), 10)
+    assert audit.digest("dark mode") == audit.digest("dark mode") != audit.digest("Dark mode")
+    assert audit.digest("dark mode") != other.digest("dark mode")
+    assert len(audit.digest("x" * 10_000)) == 16
+    assert audit.digest("half a character \ud800")
+
+
+def test_equal_words_have_equal_digests_in_one_vault(open_store: OpenStore) -> None:
+    store = open_store()
+    first, second = store.add(ME, [Memory(text="same", scope=ME.scope), Memory(text="same", scope=ME.scope)])
+    store.add(ME, [Memory(text="other", scope=ME.scope)])
+    digests = {entry.subject: entry.digest for entry in store.audit(ME, limit=9)}
+    assert digests[first.id] == digests[second.id]
+    assert len(set(digests.values())) == 2
+
+
+def test_the_table_keeps_so_many_and_lets_the_oldest_go(open_store: OpenStore, folder: VaultFolder, audit: Audit) -> None:
+    open_store().add(ME, [Memory(text="a", scope=ME.scope)])
+    connection = connect(folder.database)
+    for start in range(0, 50, 10):
+        table.write(connection, [audit.entry(ME, "get", subject=str(n)) for n in range(start, start + 10)], keep=25)
+    assert [entry.subject for entry in table.read(connection, None, 100)] == [str(n) for n in range(49, 24, -1)]
+    assert [entry.subject for entry in table.read(connection, None, 3)] == ["49", "48", "47"]
+    connection.close()
+
+
+def test_the_table_is_trimmed_as_the_settings_say(open_store: OpenStore) -> None:
+    store = open_store(audit_rows=1000, audit_batch=1, size_bucket_kib=0)
+    for _ in range(3):
+        store.add(ME, [Memory(text=f"number {n}", scope=ME.scope) for n in range(400)])
+    assert len(store.audit(OWNER, limit=1000)) == 1000
+    with pytest.raises(InvalidQuery):
+        store.audit(OWNER, limit=10**9)
+
+
+def test_an_entry_comes_back_from_the_table_as_it_was(open_store: OpenStore, folder: VaultFolder, audit: Audit) -> None:
+    open_store().add(ME, [Memory(text="a", scope=ME.scope)])
+    places = Scope("p'", 's"', "a\0b", "日本", "%")
+    entry = replace(audit.entry(Reader(places), "search", subject="", count=7, digest="abc"), ok=False)
+    connection = connect(folder.database)
+    table.write(connection, [entry], keep=100)
+    assert table.read(connection, places, 1) == table.read(connection, None, 1) == [entry]
+    assert table.read(connection, replace(places, user=""), 9) == []
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("operation", "call"),
+    [
+        ("add", lambda s, i: s.add(ME, [Memory(text="b", scope=Scope(agent="zoe"))])),
+        ("add", lambda s, i: s.add(replace(ME, may_write=False), [Memory(text="b", scope=ME.scope)])),
+        ("add", lambda s, i: s.add(ME, [Memory(text="", scope=ME.scope)])),
+        ("update", lambda s, i: s.update(ME, i, {"text": "b"})),
+        ("update", lambda s, i: s.update(ME, i, {"key": 5})),
+        ("status", lambda s, i: s.set_status(ME, i, Status.ARCHIVED, "")),
+        ("erase", lambda s, i: s.erase(ME, [i])),
+        ("versions", lambda s, i: s.versions(ME, i)),
+        ("status_history", lambda s, i: s.status_history(ME, i)),
+        ("list", lambda s, i: s.page(replace(ME, policy=Policy.ALL), limit=5)),
+        ("search", lambda s, i: s.search_text(replace(ME, policy=Policy.PROJECT), ["a"], limit=5)),
+        ("vectors", lambda s, i: list(s.vectors(replace(ME, policy=Policy.ALL), "s"))),
+        ("counts", lambda s, i: s.counts(replace(ME, policy=Policy.ALL))),
+        ("changes", lambda s, i: s.changes(ME, after=0, limit=5)),
+        ("backup", lambda s, i: s.back_up(ME)),
+        ("check", lambda s, i: s.check(ME)),
+    ],
+)
+def test_an_attempt_that_was_refused_is_recorded(
+    open_store: OpenStore, operation: str, call: Callable[[SqliteStore, str], object]
+) -> None:
+    store = open_store()
+    hidden = store.add(OWNER, [Memory(text="a", scope=Scope(agent="zoe"))])[0]
+    with pytest.raises((AccessDenied, NotFound, InvalidQuery, EngramError)):
+        call(store, hidden.id)
+    refused = [entry for entry in store.audit(OWNER, limit=99) if not entry.ok]
+    assert [(entry.operation.partition(":")[0], entry.scope) for entry in refused] == [(operation, ME.scope)]
+
+
+@pytest.mark.parametrize(
+    ("operation", "call"),
+    [
+        ("get", lambda s, m: s.get(ME, [m.id])),
+        ("fetch", lambda s, m: s.fetch(ME, [m.key])),
+        ("list", lambda s, m: s.page(ME, limit=5)),
+        ("search", lambda s, m: s.search_text(ME, ["canary"], limit=5)),
+        ("versions", lambda s, m: s.versions(ME, m.id)),
+        ("status_history", lambda s, m: s.status_history(ME, m.id)),
+        ("edges", lambda s, m: s.edges(ME, [m.id])),
+        ("vectors", lambda s, m: list(s.vectors(ME, "s"))),
+        ("get", lambda s, m: s.get(ME, ["an id that is not there"])),
+    ],
+)
+def test_every_look_leaves_an_entry(open_store: OpenStore, operation: str, call: Callable[[SqliteStore, Memory], object]) -> None:
+    """V18: writes, reads and searches; what was looked for and not found as well, or ids could be tried out unseen."""
+    store = open_store()
+    kept = store.add(ME, [Memory(text="canary", scope=ME.scope)])[0]
+    call(store, kept)
+    assert [entry.operation for entry in store.audit(ME, limit=9) if entry.operation not in ("add", "audit")] == [operation]
+
+
+def test_entries_of_reads_reach_the_table_in_batches_and_on_closing(open_store: OpenStore, folder: VaultFolder) -> None:
+    store = open_store(audit_batch=10)
+    kept = store.add(ME, [Memory(text="a", scope=ME.scope)])[0]
+    for _ in range(15):
+        store.get(ME, [kept.id])
+    store.close()
+    again = open_store()
+    assert sum(entry.operation == "get" for entry in again.audit(OWNER, limit=99)) == 15
+
+
+def test_one_sees_ones_own_entries_and_the_owner_sees_all(open_store: OpenStore) -> None:
+    store = open_store()
+    zoe = Reader(Scope(agent="zoe"))
+    store.add(ME, [Memory(text="a", scope=ME.scope)])
+    store.add(zoe, [Memory(text="b", scope=zoe.scope)])
+    assert {entry.scope for entry in store.audit(ME, limit=99)} == {ME.scope}
+    assert {entry.scope for entry in store.audit(zoe, limit=99)} == {zoe.scope}
+    assert {entry.scope for entry in store.audit(OWNER, limit=99)} >= {ME.scope, zoe.scope}
+    everyones = replace(ME, scope=Scope(), role=Role.ORCHESTRATOR)
+    assert ME.scope not in {entry.scope for entry in store.audit(everyones, limit=99)}
+
+
+def test_words_given_as_an_id_are_not_kept(open_store: OpenStore) -> None:
+    """People pass the text where the id belongs; the trail holds ids and hashes, never words."""
+    store = open_store()
+    for call in (
+        lambda: store.update(ME, "the canary sings", {"text": "b"}),
+        lambda: store.set_status(ME, "the canary sings", Status.ARCHIVED, ""),
+        lambda: store.erase(ME, ["the canary sings"]),
+    ):
+        with pytest.raises(NotFound):
+            call()
+    assert "canary" not in repr([astuple(entry) for entry in store.audit(OWNER, limit=99)])

@@ -1,0 +1,159 @@
+"""Taking turns between processes. A lock that was taken is held until it is let go, whatever else this process opens."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from store.vaults import KEY
+
+from engram.env import Env
+from engram.errors import EngramError, VaultBusy
+from engram.store.folder import VaultFolder
+from engram.store.sqlite.locks import VaultLock
+from engram.store.sqlite.store import SqliteStore
+from engram.types import Memory, Reader
+
+ME = Reader()
+OpenStore = Callable[..., SqliteStore]
+
+ELSEWHERE = """
+import sys
+from pathlib import Path
+from engram.env import Env
+from engram.errors import EngramError
+from engram.guard.keys import MasterKey
+from engram.settings import LiveSettings
+from engram.store.sqlite.locks import VaultLock
+from engram.store.sqlite.vault import Credentials, open_vault
+from engram.types import Memory, Reader
+what, path, key = sys.argv[1:]
+env = Env()
+if what in ("alone", "share"):
+    try:
+        getattr(VaultLock(Path(path), env), what)(0.0)
+        print("got it")
+    except EngramError as error:
+        print(error.code)
+else:
+    live = LiveSettings({}, monotonic=env.monotonic)
+    store, _ = open_vault(Path(path), live, env, Credentials(lambda: MasterKey(bytearray.fromhex(key))))
+    if what == "write":
+        store.add(Reader(), [Memory(text="from elsewhere")])
+    print(sorted(memory.text for memory in store.page(Reader(), limit=99)))
+    store.close()
+"""
+
+
+def elsewhere(what: str, path: Path) -> str:
+    """Do it in another process; what it said."""
+    arguments = [sys.executable, "-c", ELSEWHERE, what, str(path), KEY.hex()]
+    return subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
+
+
+def test_those_who_share_keep_out_whoever_wants_it_alone(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    lock = VaultLock(path, Env())
+    lock.share(0.0)
+    assert elsewhere("alone", path) == "E1006"
+    assert elsewhere("share", path) == "got it"
+    lock.release()
+    lock.release()
+    assert lock.released
+    assert elsewhere("alone", path) == "got it"
+
+
+def test_whoever_has_it_alone_keeps_out_everyone(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    lock = VaultLock(path, Env())
+    lock.alone(0.0)
+    assert elsewhere("alone", path) == elsewhere("share", path) == "E1006"
+    lock.share(0.0)  # from alone to shared
+    assert elsewhere("share", path) == "got it"
+    assert elsewhere("alone", path) == "E1006"
+
+
+def test_two_in_one_process_take_turns_too(tmp_path: Path) -> None:
+    first, second = VaultLock(tmp_path / "lock", Env()), VaultLock(tmp_path / "lock", Env())
+    first.alone(0.0)
+    with pytest.raises(VaultBusy):
+        second.share(0.0)
+    assert not second.try_alone()
+    assert second.released
+    first.release()
+    assert second.try_alone()
+
+
+def test_a_second_look_at_the_lock_does_not_let_go_of_the_first(tmp_path: Path) -> None:
+    """POSIX drops all locks of a process on a file when *any* descriptor of it is closed."""
+    path = tmp_path / "lock"
+    first, second = VaultLock(path, Env()), VaultLock(path, Env())
+    first.share(0.0)
+    second.share(0.0)
+    second.release()
+    assert elsewhere("alone", path) == "E1006"
+    assert not second.try_alone()
+    assert elsewhere("alone", path) == "E1006"
+
+
+def test_waiting_takes_as_long_as_it_was_told(tmp_path: Path, env: Env) -> None:
+    first, second = VaultLock(tmp_path / "lock", env), VaultLock(tmp_path / "lock", env)
+    first.alone(0.0)
+    before = env.monotonic()
+    with pytest.raises(VaultBusy):
+        second.share(3.0)
+    assert 3.0 <= env.monotonic() - before < 4.0
+
+
+def test_a_lock_that_cannot_be_made_is_an_error_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "lock").mkdir()
+    for path in (tmp_path / "lock", tmp_path / "no such folder" / "lock"):
+        with pytest.raises(EngramError):
+            VaultLock(path, Env()).share(0.0)
+
+
+def test_a_vault_open_twice_here_is_still_open_when_one_is_closed(open_store: OpenStore, folder: VaultFolder) -> None:
+    first, second = open_store(), open_store()
+    first.add(ME, [Memory(text="one")])
+    second.close()
+    assert elsewhere("alone", folder.lock) == "E1006"
+    first.close()
+    assert elsewhere("alone", folder.lock) == "got it"
+
+
+def test_a_process_that_leaves_does_not_take_the_log_of_one_that_stays(open_store: OpenStore, folder: VaultFolder) -> None:
+    """The last one out folds the log in and deletes it, and goes by the lock on the database for being the last."""
+    store = open_store()
+    store.page(ME, limit=1)
+    store.add(ME, [Memory(text="one")])
+    log = folder.wal.stat().st_ino
+    assert elsewhere("write", folder.path) == "['from elsewhere', 'one']"
+    assert folder.wal.exists()
+    assert folder.wal.stat().st_ino == log
+    store.add(ME, [Memory(text="two")])
+    assert elsewhere("read", folder.path) == "['from elsewhere', 'one', 'two']"
+
+
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="Linux shows who holds what")
+def test_the_database_stays_locked_as_long_as_it_is_open(open_store: OpenStore, folder: VaultFolder) -> None:
+    """SQLite keeps a shared lock on a database in write-ahead mode; opening the file beside it would drop that lock."""
+    import os
+
+    def locked() -> bool:
+        inode = str(folder.database.stat().st_ino)
+        lines = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+        return any(line[4] == str(os.getpid()) and line[5].endswith(":" + inode) for line in lines if len(line) > 5)
+
+    store = open_store()
+    store.page(ME, limit=1)
+    assert locked()
+    store.add(ME, [Memory(text="one")])
+    assert locked()
+    other = open_store()
+    other.add(ME, [Memory(text="two")])
+    assert locked()
+    other.close()
+    assert locked()

@@ -1,0 +1,96 @@
+"""Opening: crashes are noticed, and a vault that can only be read is let go of like any other."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+from store.vaults import KEY, OWNER, database_key
+
+from engram.env import Env
+from engram.errors import DiskFull, EngramError
+from engram.settings import LiveSettings
+from engram.store.folder import VaultFolder
+from engram.store.sqlite.locks import VaultLock
+from engram.store.sqlite.store import SqliteStore
+from engram.store.sqlite.tides import Opened
+from engram.types import Memory, Reader
+
+ME = Reader()
+OpenStore = Callable[..., SqliteStore]
+
+
+def read_only_store(folder: VaultFolder) -> tuple[SqliteStore, Opened]:
+    """As `open_vault` makes it on a medium that cannot be written; here by hand, because root can write anywhere."""
+    env = Env()
+    opened = Opened(folder, database_key(), bytearray(b"a" * 32), VaultLock(folder.lock, env), read_only=True)
+    return SqliteStore(opened, LiveSettings({}, monotonic=env.monotonic), env), opened
+
+
+def test_closing_a_vault_that_is_read_only_lets_go_of_files_and_keys(open_store: OpenStore, folder: VaultFolder) -> None:
+    made = open_store()
+    made.add(ME, [Memory(text="a")])
+    made.close()
+    store, opened = read_only_store(folder)
+    assert [m.text for m in store.page(ME, limit=5)] == ["a"]
+    store.close()
+    store.close()
+    assert set(opened.key._material) == {0}
+    assert set(opened.audit_key) == {0}
+    with pytest.raises(EngramError, match="closed"):
+        store.page(ME, limit=5)
+
+
+def test_a_vault_that_is_read_only_is_read_and_not_written(open_store: OpenStore, folder: VaultFolder) -> None:
+    made = open_store()
+    kept = made.add(ME, [Memory(text="a")])[0]
+    made.close()
+    before = folder.database.read_bytes()
+    store, _ = read_only_store(folder)
+    assert store.get(ME, [kept.id]) == [kept]
+    assert [hit.key for hit in store.search_text(ME, ["a"], limit=5)] == [kept.key]
+    with pytest.raises(DiskFull):
+        store.add(ME, [Memory(text="b")])
+    with pytest.raises(DiskFull):
+        store.erase(ME, [kept.id])
+    assert store.health(ME).degradation == "read-only"
+    assert not store.backup_due()
+    assert isinstance(store.audit(ME, limit=5), list)
+    store.close()
+    assert folder.database.read_bytes() == before
+
+
+CRASH = """
+import os, sys
+from pathlib import Path
+from engram.env import Env
+from engram.guard.keys import MasterKey
+from engram.settings import LiveSettings
+from engram.store.sqlite.vault import Credentials, open_vault
+from engram.types import Memory, Reader
+env = Env()
+live = LiveSettings({}, monotonic=env.monotonic)
+store, _ = open_vault(Path(sys.argv[1]), live, env, Credentials(lambda: MasterKey(bytearray.fromhex(sys.argv[2]))))
+store.add(Reader(), [Memory(text="acknowledged")])
+os._exit(9)
+"""
+
+
+def test_a_crash_is_noticed_once_and_nothing_acknowledged_is_lost(open_store: OpenStore, folder: VaultFolder) -> None:
+    assert subprocess.run([sys.executable, "-c", CRASH, str(folder.path), KEY.hex()], timeout=60).returncode == 9
+    store = open_store()
+    assert store.health(OWNER).crashed_before
+    assert any("did not close" in warning for warning in store.health(OWNER).warnings)
+    assert [m.text for m in store.page(ME, limit=5)] == ["acknowledged"]
+    store.close()
+    again = open_store()
+    assert not again.health(OWNER).crashed_before
+    assert [m.text for m in again.page(ME, limit=5)] == ["acknowledged"]
+
+
+def test_one_who_comes_while_another_writes_does_not_take_it_for_a_crash(open_store: OpenStore) -> None:
+    first = open_store()
+    first.add(ME, [Memory(text="a")])
+    assert not open_store().health(OWNER).crashed_before

@@ -1,0 +1,612 @@
+"""The one thread that writes, and the connections that read: nothing lost, nothing half done, nobody left waiting."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+from hand_clock import HandClock
+from store.vaults import KEY, OWNER, connect
+
+from engram.env import Env
+from engram.errors import DiskFull, EngramError, SearchTimeout, VaultBusy, VaultDamaged, WriteFailed
+from engram.settings import Settings
+from engram.store.folder import VaultFolder
+from engram.store.sqlite.readers import Readers
+from engram.store.sqlite.store import SqliteStore
+from engram.store.sqlite.writer import Writer
+from engram.types import Memory, Reader, Scope, Status
+
+ME = Reader(Scope(agent="rex"))
+SOON = 10.0
+"""Longer than anything here takes; a test that waits this long has found somebody who waits for ever."""
+
+OpenStore = Callable[..., SqliteStore]
+
+
+class Counting:
+    """What stands around the writer's transactions, counted."""
+
+    def __init__(self) -> None:
+        self.commits = 0
+        self.trouble: dict[str, BaseException] = {}
+
+    def _meet(self, where: str) -> None:
+        if where in self.trouble:
+            raise self.trouble.pop(where)
+
+    def opened(self, connection: apsw.Connection) -> None:
+        self._meet("opened")
+
+    def before_commit(self, connection: apsw.Connection) -> None:
+        self._meet("before_commit")
+
+    def after_commit(self, connection: apsw.Connection) -> None:
+        self.commits += 1
+        self._meet("after_commit")
+
+    def closing(self, connection: apsw.Connection) -> None:
+        self._meet("closing")
+
+
+class Bench:
+    """A writer on a plain table of its own."""
+
+    def __init__(self, place: Path, env: Env | None = None, **settings: Any) -> None:
+        self.path = place / "numbers.db"
+        self.around = Counting()
+        self._connect().execute("PRAGMA journal_mode = WAL; CREATE TABLE numbers (n INTEGER PRIMARY KEY)").fetchall()
+        self.writer = Writer(self._connect, lambda: Settings(**settings), env or Env(), self.around)
+
+    def _connect(self) -> apsw.Connection:
+        connection = apsw.Connection(str(self.path))
+        connection.set_busy_timeout(100)
+        return connection
+
+    def put(self, number: int, **how: Any) -> int:
+        return self.writer.run(put(number), f"putting {number}", **how)
+
+    @property
+    def numbers(self) -> list[int]:
+        return [n for (n,) in self._connect().execute("SELECT n FROM numbers ORDER BY n")]
+
+    @contextmanager
+    def held_up(self) -> Iterator[threading.Event]:
+        """The writer is busy with one piece of work until the event is set, or the block is left."""
+        begun, go = threading.Event(), threading.Event()
+
+        def work(connection: apsw.Connection) -> None:
+            begun.set()
+            assert go.wait(SOON)
+
+        thread = threading.Thread(target=lambda: self.writer.run(work, "holding up"))
+        thread.start()
+        assert begun.wait(SOON)
+        try:
+            yield go
+        finally:
+            go.set()
+            thread.join(SOON)
+
+
+def put(number: int) -> Callable[[apsw.Connection], int]:
+    def work(connection: apsw.Connection) -> int:
+        connection.execute("INSERT INTO numbers VALUES (?)", (number,))
+        return number
+
+    return work
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    bench = Bench(tmp_path)
+    yield bench
+    bench.writer.close(0.1)
+
+
+class Caller(threading.Thread):
+    """Somebody who calls and waits; `outcome` is what it got."""
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        super().__init__(daemon=True)
+        self._call = call
+        self.outcome: Any = "still waiting"
+        self.start()
+
+    def run(self) -> None:
+        try:
+            self.outcome = self._call()
+        except BaseException as error:
+            self.outcome = error
+
+    def answer(self) -> Any:
+        self.join(SOON)
+        assert not self.is_alive(), "left waiting for ever"
+        return self.outcome
+
+
+def waits_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SOON
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
+# ── the queue ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_full_queue_makes_callers_wait_and_drops_nothing(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, queue_limit=2)
+    with bench.held_up():
+        callers = [Caller(lambda n=n: bench.put(n)) for n in range(40)]
+        waits_for(lambda: bench.writer.depth == 2)
+        assert all(caller.is_alive() for caller in callers)
+        assert bench.writer.depth <= 2
+    assert sorted(caller.answer() for caller in callers) == bench.numbers == list(range(40))
+    bench.writer.close(2.0)
+
+
+def test_what_waits_together_is_committed_together(bench: Bench) -> None:
+    bench.put(1000)
+    before = bench.around.commits
+    watcher = apsw.Connection(str(bench.path))
+    with bench.held_up():
+        callers = [Caller(lambda n=n: bench.put(n)) for n in range(30)]
+        waits_for(lambda: bench.writer.depth == 30)
+        version = watcher.execute("PRAGMA data_version").get
+    assert sorted(caller.answer() for caller in callers) == list(range(30))
+    assert bench.around.commits - before == 2  # the one that held them up, and all of them
+    assert watcher.execute("PRAGMA data_version").get != version
+
+
+def test_a_group_has_its_limit(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, group_limit=10)
+    with bench.held_up():
+        callers = [Caller(lambda n=n: bench.put(n)) for n in range(30)]
+        waits_for(lambda: bench.writer.depth == 30)
+    for caller in callers:
+        caller.answer()
+    assert bench.around.commits == 4
+    bench.writer.close(2.0)
+
+
+def test_one_that_fails_takes_nothing_else_with_it(bench: Bench) -> None:
+    def half(connection: apsw.Connection) -> None:
+        connection.execute("INSERT INTO numbers VALUES (777)")
+        raise ValueError("half way")
+
+    with bench.held_up():
+        good = [Caller(lambda n=n: bench.put(n)) for n in (1, 2)]
+        bad = [
+            Caller(lambda: bench.writer.run(half, "failing half way")),
+            Caller(lambda: bench.put(1)),
+            Caller(lambda: bench.writer.run(lambda c: c.execute("no sql at all"), "failing")),
+        ]
+        more = [Caller(lambda n=n: bench.put(n)) for n in (3, 4)]
+        waits_for(lambda: bench.writer.depth == 7)
+    assert {caller.answer() for caller in more} == {3, 4}
+    answers = [caller.answer() for caller in (*good, *bad)]
+    assert sum(isinstance(answer, ValueError) for answer in answers) == 1
+    assert sum(isinstance(answer, WriteFailed) for answer in answers) == 2  # the second 1, and what is no SQL
+    assert bench.numbers == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), MemoryError(), RuntimeError("x"), GeneratorExit()])
+def test_whatever_a_piece_of_work_raises_is_its_callers_answer(bench: Bench, error: BaseException) -> None:
+    def work(connection: apsw.Connection) -> None:
+        raise error
+
+    assert Caller(lambda: bench.writer.run(work, "raising")).answer() is error
+    assert Caller(lambda: bench.put(1)).answer() == 1
+
+
+@pytest.mark.parametrize("where", ["opened", "before_commit", "after_commit"])
+@pytest.mark.parametrize("error", [OSError(5, "input/output error"), RuntimeError("x"), apsw.BusyError("x"), DiskFull("x")])
+def test_trouble_around_a_commit_is_answered_and_does_not_end_the_writer(tmp_path: Path, where: str, error: Exception) -> None:
+    """Padding and the log's length are looked up in the file system, which may fail like any."""
+    bench = Bench(tmp_path, full_retry_s=0.0)
+    bench.around.trouble[where] = error
+    answer = Caller(lambda: bench.put(1)).answer()
+    assert isinstance(answer, Exception) or (where == "after_commit" and answer == 1)
+    assert bench.numbers == ([1] if answer == 1 else [])
+    assert Caller(lambda: bench.put(2)).answer() == 2
+    bench.writer.close(2.0)
+
+
+def test_trouble_in_what_is_done_aside_is_answered(bench: Bench) -> None:
+    def work(connection: apsw.Connection) -> None:
+        raise OSError(5, "input/output error")
+
+    assert isinstance(Caller(lambda: bench.writer.aside(work, "looking")).answer(), Exception)
+    assert Caller(lambda: bench.put(2)).answer() == 2
+
+
+# ── giving up ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_time_that_runs_out_before_the_turn_leaves_nothing(bench: Bench) -> None:
+    with bench.held_up():
+        started = time.monotonic()
+        for timeout in (0.05, 0.0, -1.0):
+            with pytest.raises(WriteFailed, match="time ran out"):
+                bench.put(1, timeout=timeout)
+        assert time.monotonic() - started < 5
+    assert bench.put(2) == 2
+    assert bench.numbers == [2]
+
+
+def test_time_that_runs_out_at_a_full_queue_leaves_nothing(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, queue_limit=1)
+    with bench.held_up():
+        waiting = Caller(lambda: bench.put(1))
+        waits_for(lambda: bench.writer.depth == 1)
+        with pytest.raises(WriteFailed, match="full"):
+            bench.put(2, timeout=0.05)
+    assert waiting.answer() == 1
+    assert bench.numbers == [1]
+    bench.writer.close(2.0)
+
+
+def test_time_that_runs_out_within_the_turn_brings_the_outcome(bench: Bench) -> None:
+    begun = threading.Event()
+
+    def slow(connection: apsw.Connection) -> str:
+        begun.set()
+        time.sleep(0.2)
+        connection.execute("INSERT INTO numbers VALUES (1)")
+        return "done"
+
+    assert bench.writer.run(slow, "being slow", timeout=0.05) == "done"
+    assert begun.is_set()
+    assert bench.numbers == [1]
+
+
+def test_an_interrupt_while_waiting_leaves_nothing(bench: Bench) -> None:
+    """As Ctrl-C does: an exception out of nowhere in the thread that waits."""
+    import ctypes
+
+    with bench.held_up():
+        caller = Caller(lambda: bench.put(1, timeout=0.3))
+        waits_for(lambda: bench.writer.depth == 1)
+        assert caller.ident is not None
+        raised = ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(caller.ident), ctypes.py_object(KeyboardInterrupt))
+        assert raised == 1
+        assert isinstance(caller.answer(), KeyboardInterrupt | WriteFailed)
+    assert bench.put(2) == 2
+    assert bench.numbers == [2]
+
+
+# ── closing ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_closing_finishes_what_is_queued(bench: Bench) -> None:
+    with bench.held_up() as go:
+        callers = [Caller(lambda n=n: bench.put(n)) for n in range(20)]
+        waits_for(lambda: bench.writer.depth == 20)
+        closing = Caller(lambda: bench.writer.close(SOON))
+        time.sleep(0.05)
+        go.set()
+        assert closing.answer() is None
+    assert sorted(caller.answer() for caller in callers) == bench.numbers == list(range(20))
+
+
+def test_what_is_not_begun_when_time_is_up_gets_an_error(bench: Bench) -> None:
+    with bench.held_up() as go:
+        callers = [Caller(lambda n=n: bench.put(n)) for n in range(20)]
+        waits_for(lambda: bench.writer.depth == 20)
+        closing = Caller(lambda: bench.writer.close(0.05))
+        time.sleep(0.3)
+        go.set()
+        assert closing.answer() is None
+    answers = [caller.answer() for caller in callers]
+    kept = sorted(answer for answer in answers if isinstance(answer, int))
+    assert kept == bench.numbers
+    assert all(isinstance(answer, int | WriteFailed) for answer in answers)
+    assert len(kept) < 20
+
+
+def test_callers_who_wait_at_a_full_queue_when_it_closes_are_answered(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, queue_limit=2)
+    with bench.held_up() as go:
+        callers = [Caller(lambda n=n: bench.put(n)) for n in range(20)]
+        waits_for(lambda: bench.writer.depth == 2)
+        closing = Caller(lambda: bench.writer.close(0.5))
+        time.sleep(0.05)
+        go.set()
+        closing.answer()
+    answers = [caller.answer() for caller in callers]
+    assert sorted(answer for answer in answers if isinstance(answer, int)) == bench.numbers
+    assert all(isinstance(answer, int | WriteFailed) for answer in answers)
+
+
+def test_writers_racing_with_a_close_are_all_answered(tmp_path: Path) -> None:
+    for round_ in range(15):
+        place = tmp_path / str(round_)
+        place.mkdir()
+        bench = Bench(place, queue_limit=3)
+        bench.put(-1)
+        stop = threading.Event()
+        kept: list[int] = []
+
+        def hammer(base: int, bench: Bench = bench, stop: threading.Event = stop, kept: list[int] = kept) -> None:
+            for n in range(base, base + 100_000):
+                if stop.is_set():
+                    return
+                try:
+                    kept.append(bench.put(n))
+                except WriteFailed:
+                    return
+
+        callers = [Caller(lambda i=i: hammer(i * 100_000)) for i in range(6)]
+        time.sleep(0.01)
+        bench.writer.close(1.0)
+        stop.set()
+        assert [caller.answer() for caller in callers] == [None] * 6
+        assert sorted([-1, *kept]) == bench.numbers
+
+
+def test_nothing_is_taken_after_closing(bench: Bench) -> None:
+    bench.put(1)
+    bench.writer.close(1.0)
+    bench.writer.close(1.0)
+    with pytest.raises(WriteFailed, match="closed"):
+        bench.put(2)
+    with pytest.raises(WriteFailed, match="closed"):
+        bench.writer.aside(lambda c: None, "looking")
+    assert bench.writer.later(put(3), "later") is False
+    assert bench.numbers == [1]
+
+
+def test_a_writer_that_never_wrote_closes_at_once(tmp_path: Path) -> None:
+    Bench(tmp_path).writer.close(60.0)
+
+
+# ── a full disk ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def full(connection: apsw.Connection) -> None:
+    raise apsw.FullError("database or disk is full")
+
+
+def test_a_full_disk_refuses_everyone_until_it_is_time_to_try_again(tmp_path: Path, clock: HandClock) -> None:
+    bench = Bench(tmp_path, Env(now=clock.now, monotonic=clock.monotonic, sleep=clock.sleep), full_retry_s=5.0)
+    with bench.held_up():
+        callers = [Caller(lambda: bench.put(1)), Caller(lambda: bench.writer.run(full, "filling")), Caller(lambda: bench.put(2))]
+        waits_for(lambda: bench.writer.depth == 3)
+    assert all(isinstance(caller.answer(), DiskFull) for caller in callers)
+    assert bench.numbers == []
+    assert bench.writer.full
+    with pytest.raises(DiskFull):
+        bench.put(3)
+    assert bench.writer.later(put(3), "later") is False
+    clock.advance(5.0)
+    assert bench.put(4) == 4
+    assert not bench.writer.full
+    assert bench.numbers == [4]
+    bench.writer.close(2.0)
+
+
+def test_damage_stops_all_writing(bench: Bench) -> None:
+    bench.writer.damage = VaultDamaged("a page does not verify.")
+    with pytest.raises(VaultDamaged):
+        bench.put(1)
+
+
+def test_a_refusal_raised_often_stays_small(tmp_path: Path, clock: HandClock) -> None:
+    """One error object raised again and again gathers the frames of every caller, and with them what they held."""
+    bench = Bench(tmp_path, Env(now=clock.now, monotonic=clock.monotonic, sleep=clock.sleep))
+    with pytest.raises(DiskFull):
+        bench.writer.run(full, "filling")
+    lengths = []
+    for _ in range(3):
+        with pytest.raises(DiskFull) as caught:
+            bench.put(1)
+        lengths.append(len(traceback.extract_tb(caught.value.__traceback__)))
+    assert len(set(lengths)) == 1
+    bench.writer.close(2.0)
+
+
+# ── with the store around it ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_many_threads_write_through_a_short_queue(open_store: OpenStore) -> None:
+    store = open_store(queue_limit=2)
+    with ThreadPoolExecutor(16) as threads:
+        kept = list(threads.map(lambda n: store.add(ME, [Memory(text=f"number {n}", scope=ME.scope)])[0], range(200)))
+    assert store.counts(ME).memories == 200
+    assert len({m.key for m in kept}) == len({m.id for m in kept}) == 200
+    assert store.get(ME, [m.id for m in kept]) == kept
+
+
+def test_readers_go_on_while_another_connection_writes_for_long(open_store: OpenStore, folder: VaultFolder) -> None:
+    store = open_store()
+    kept = store.add(ME, [Memory(text="before", scope=ME.scope)])[0]
+    other = connect(folder.database)
+    other.execute("BEGIN IMMEDIATE; UPDATE contents SET text = 'under way'")
+    started = time.monotonic()
+    with ThreadPoolExecutor(8) as threads:
+        seen = list(threads.map(lambda _: store.get(ME, [kept.id])[0].text, range(64)))
+    assert seen == ["before"] * 64
+    assert time.monotonic() - started < 5
+    other.execute("ROLLBACK")
+    other.close()
+
+
+def test_eight_readers_read_at_once(tmp_path: Path) -> None:
+    opened: list[apsw.Connection] = []
+
+    def new() -> apsw.Connection:
+        opened.append(apsw.Connection(str(tmp_path / "a.db")))
+        return opened[-1]
+
+    readers = Readers(new, lambda: Settings(read_patience_s=0.05))
+    all_in = threading.Barrier(8)
+
+    def read(_: int) -> bool:
+        with readers.use("reading") as connection:
+            all_in.wait(SOON)
+            return connection.in_transaction
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(read, range(8)))
+    assert (readers.open, readers.idle, len(opened)) == (8, 8, 8)
+    readers.close()
+    assert (readers.open, readers.idle) == (0, 0)
+
+
+def test_a_pool_that_is_all_in_use_gives_up_in_time(open_store: OpenStore) -> None:
+    store = open_store(reader_limit=2, read_patience_s=0.2)
+    kept = store.add(ME, [Memory(text=f"number {n}", scope=ME.scope) for n in range(3)])
+    store.put_vectors(ME, "s", {m.key: b"12345" for m in kept}, model="m", dimensions=1)
+    half_read = [store.vectors(ME, "s") for _ in range(2)]
+    for one in half_read:
+        next(one)
+    started = time.monotonic()
+    with pytest.raises(SearchTimeout) as caught:
+        store.get(ME, [kept[0].id])
+    assert caught.value.code == "E2001"
+    assert 0.15 < time.monotonic() - started < 5
+    half_read[0].close()
+    assert store.get(ME, [kept[0].id]) == kept[:1]
+
+
+def test_a_read_cut_short_leaves_no_connection_in_the_past(bench: Bench) -> None:
+    """An exception between two rows (an interrupt, say) must not leave its snapshot open for the next reader."""
+    readers = Readers(bench._connect, lambda: Settings(reader_limit=1))
+    for n in range(10):
+        bench.put(n)
+
+    def rows(cursor: apsw.Cursor) -> Iterator[int]:
+        for (n,) in cursor:
+            if n == 3:
+                raise KeyboardInterrupt
+            yield n
+
+    def cut_short() -> None:
+        with readers.use("reading") as connection:
+            list(rows(connection.execute("SELECT n FROM numbers")))
+
+    with pytest.raises(KeyboardInterrupt):
+        cut_short()
+    bench.put(10)
+    with readers.use("reading") as connection:
+        assert connection.execute("SELECT count(*) FROM numbers").get == 11
+    readers.close()
+
+
+def test_every_read_sees_what_was_committed_before_it(open_store: OpenStore) -> None:
+    ours, theirs = open_store(), open_store()
+    for n in range(20):
+        kept = ours.add(ME, [Memory(text=f"word{n}", scope=ME.scope)])[0]
+        assert theirs.get(ME, [kept.id]) == [kept]
+        assert [hit.key for hit in theirs.search_text(ME, [f"word{n}"], limit=1)] == [kept.key]
+
+
+# ── other processes ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+HOLD = """
+import sys, time
+from pathlib import Path
+import apsw
+from engram.guard.keys import MasterKey, Purpose
+from engram.store.sqlite import open as opening
+path, key, seconds = sys.argv[1:]
+with MasterKey(bytearray.fromhex(key)) as master:
+    database = opening.key_for(master, "aegis")
+connection = apsw.Connection(Path(path).as_uri(), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI)
+database.give_to(connection)
+connection.execute("BEGIN IMMEDIATE; INSERT INTO meta VALUES ('held', 1)")
+print("held", flush=True)
+time.sleep(float(seconds))
+connection.execute("ROLLBACK")
+connection.close()
+"""
+
+
+@contextmanager
+def writing_elsewhere(folder: VaultFolder, seconds: float) -> Iterator[None]:
+    """Another process that holds the write lock."""
+    arguments = [sys.executable, "-c", HOLD, str(folder.database), KEY.hex(), str(seconds)]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("has_written", [True, False])
+def test_another_process_that_writes_for_too_long_is_E1006_and_nothing_is_written(  # noqa: N802
+    open_store: OpenStore, folder: VaultFolder, has_written: bool
+) -> None:
+    store = open_store(write_patience_s=0.6)
+    if has_written:
+        store.add(ME, [Memory(text="before", scope=ME.scope)])
+    with writing_elsewhere(folder, 60):
+        started = time.monotonic()
+        with pytest.raises(VaultBusy) as caught:
+            store.add(ME, [Memory(text="during", scope=ME.scope)])
+        assert caught.value.code == "E1006"
+        assert 0.5 < time.monotonic() - started < 10
+        assert store.counts(ME).memories == has_written  # reads go on
+    store.add(ME, [Memory(text="after", scope=ME.scope)])
+    assert "during" not in [m.text for m in store.page(ME, limit=9)]
+
+
+@pytest.mark.parametrize("has_written", [True, False])
+def test_another_process_that_writes_for_a_while_is_waited_for(
+    open_store: OpenStore, folder: VaultFolder, has_written: bool
+) -> None:
+    store = open_store(write_patience_s=30.0)
+    if has_written:
+        store.add(ME, [Memory(text="before", scope=ME.scope)])
+    with writing_elsewhere(folder, 0.7):
+        kept = store.add(ME, [Memory(text="after", scope=ME.scope)])[0]
+    assert store.get(ME, [kept.id]) == [kept]
+
+
+def test_a_writer_that_was_killed_holds_nobody_up(open_store: OpenStore, folder: VaultFolder) -> None:
+    store = open_store(write_patience_s=SOON)
+    store.add(ME, [Memory(text="before", scope=ME.scope)])
+    with writing_elsewhere(folder, 60):
+        pass  # killed here, in the midst of its transaction
+    store.set_status(ME, store.page(ME, limit=1)[0].id, Status.ARCHIVED, "fine")
+    assert store.check(OWNER) == []
+
+
+def test_a_store_that_is_closed_while_threads_use_it_answers_them_all(open_store: OpenStore) -> None:
+    store = open_store()
+    store.add(ME, [Memory(text="before", scope=ME.scope)])
+    stop = threading.Event()
+    strange: list[BaseException] = []
+
+    def use(n: int) -> None:
+        while not stop.is_set():
+            try:
+                store.add(ME, [Memory(text=f"number {n}", scope=ME.scope)])
+                store.page(ME, limit=5)
+                store.search_text(ME, ["number"], limit=5)
+            except EngramError as error:
+                if "closed" in str(error):
+                    return
+                strange.append(error)
+            except BaseException as error:
+                strange.append(error)
+
+    callers = [Caller(lambda n=n: use(n)) for n in range(6)]
+    time.sleep(0.2)
+    store.close()
+    waits_for(lambda: not any(caller.is_alive() for caller in callers))
+    stop.set()
+    assert strange == []
