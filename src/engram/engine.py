@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import atexit
 import logging
+import os
 import signal
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Self
+from typing import Any, Self
 
 from engram import settings as settings_room
 from engram.env import Env
@@ -58,6 +59,7 @@ class _Shared:
     notice: str
     care: threading.Thread | None = None
     closed: bool = False
+    closing: Any = field(default_factory=threading.RLock)
 
 
 class Engram:
@@ -266,13 +268,14 @@ def _take_care(shared: _Shared) -> None:
 
 
 def _close(shared: _Shared) -> None:
-    if shared.closed:
-        return
-    shared.closed = True
-    _OPEN.discard(shared)
-    if shared.care is not None and shared.care is not threading.current_thread():
-        shared.care.join()
-    shared.store.close()
+    with shared.closing:  # whoever comes second returns when it is done
+        if shared.closed:
+            return
+        shared.closed = True
+        if shared.care is not None and shared.care is not threading.current_thread():
+            shared.care.join()
+        shared.store.close()
+        _OPEN.discard(shared)
 
 
 _OPEN: set[_Shared] = set()
@@ -285,15 +288,20 @@ def _close_all() -> None:
         _close(shared)
 
 
+def _close_and_end(number: int) -> None:
+    _close_all()
+    os.kill(os.getpid(), number)
+
+
 def _heed_sigterm() -> None:
     """Only where nobody else does: in the main thread, and if the signal would simply end the process."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         return
 
     def end(number: int, frame: FrameType | None) -> None:
-        _close_all()
+        # The main thread may hold a lock that closing needs: it goes on, and another thread closes and ends the process.
         signal.signal(number, signal.SIG_DFL)
-        signal.raise_signal(number)
+        threading.Thread(target=_close_and_end, args=(number,), name="engram-end", daemon=True).start()
 
     signal.signal(signal.SIGTERM, end)
 

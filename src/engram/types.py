@@ -219,8 +219,8 @@ class Why:
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        said = [f"{s.arm} #{s.rank} ({s.score:.2f}, {s.share:.0%})" if s.rank else f"{s.arm} ({s.score:.2f})" for s in self.signals]
-        return "; ".join([*said, *self.notes])
+        found = [f"{s.arm} #{s.rank} ({s.score:.2f}, {s.share:.0%})" for s in self.signals if s.rank]
+        return "; ".join([*found, *self.notes])
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,8 +71,6 @@ class VaultSource:
     def put(self, keys: Sequence[int], vectors: Vectors) -> None:
         stored = dict(zip(keys, encode(vectors), strict=True))
         self.store.put_vectors(OWNER, SPACE, stored, model="test", dimensions=vectors.shape[1])
-        with closing(connect(VaultFolder(self.path).database)) as connection:
-            connection.executemany("INSERT INTO changes (memory, what) VALUES (?, 'vector')", [(key,) for key in keys])
 
     def set_status(self, memory: Memory, status: Status) -> None:
         self.store.set_status(OWNER, memory.id, status, "a test")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -15,13 +18,16 @@ import pytest
 from index.sources import DIMENSIONS, SPACE, VaultSource, clustered
 from store.vaults import OWNER
 
-from engram.errors import DimensionMismatch, InvalidQuery
-from engram.index.vectors.encoding import decode, encode, restore
+from engram.errors import AccessDenied, DimensionMismatch, InvalidQuery
+from engram.index.vectors import registry
+from engram.index.vectors.encoding import decode, encode, restore, turn_back
 from engram.index.vectors.live import LiveIndex, Nearest
+from engram.index.vectors.quantized import Quantized
+from engram.index.vectors.registry import Backend
 from engram.models.embed import Vectors
 from engram.settings import LiveSettings
 from engram.store.protocol import Filter
-from engram.types import Kind, Memory, Policy, Reader, Role, Scope, Status
+from engram.types import Edge, Kind, Memory, Policy, Reader, Role, Scope, Status
 
 REX = Scope(agent="rex")
 ADA = Scope(agent="ada")
@@ -77,7 +83,7 @@ def test_it_finds_the_nearest_of_what_the_vault_holds(source: VaultSource, open_
     index = open_index()
     query = clustered(1, 2)[0]
     found = nearest(index, query)
-    scores = restore(*decode(encode(vectors), DIMENSIONS)) @ query
+    scores = turn_back(restore(*decode(encode(vectors), DIMENSIONS))) @ query
     assert found.keys.tolist() == [kept[place].key for place in np.argsort(-scores)[:10]]
     np.testing.assert_allclose(found.scores, np.sort(scores)[::-1][:10], atol=1e-5)
 
@@ -123,19 +129,30 @@ def test_what_was_written_since_is_in_the_next_search(source: VaultSource, open_
     assert index.warmth.loaded == 0
 
 
-def test_what_another_process_writes_is_in_the_next_search(source: VaultSource, open_index: MakeIndex, tmp_path: Path) -> None:
+OTHER_PROCESS = """
+import sys
+from pathlib import Path
+from index.sources import VaultSource, clustered
+source = VaultSource(Path(sys.argv[1]), size_bucket_kib=0, check_inline_mib=0)
+kept = source.add(clustered(10, 1)[5:])
+source.erase(kept[0])
+source.close()
+print(kept[2].key, kept[0].key)
+"""
+
+
+def test_what_another_process_writes_is_in_the_next_search(source: VaultSource, open_index: MakeIndex) -> None:
     vectors = clustered(10, 1)
     source.add(vectors[:5])
     index = open_index()
     assert len(nearest(index, vectors[0], 50).keys) == 5
-    other = VaultSource(tmp_path / "vault", size_bucket_kib=0, check_inline_mib=0)
-    try:
-        kept = other.add(vectors[5:])
-        assert nearest(index, vectors[7], 1).keys.tolist() == [kept[2].key]
-        other.erase(kept[2])
-        assert kept[2].key not in nearest(index, vectors[7], 50).keys
-    finally:
-        other.close()
+    world = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    said = subprocess.run([sys.executable, "-c", OTHER_PROCESS, source.path], check=True, capture_output=True, env=world)
+    kept, erased = map(int, said.stdout.split())
+    assert nearest(index, vectors[7], 1).keys.tolist() == [kept]
+    found = nearest(index, vectors[5], 50).keys
+    assert len(found) == 9
+    assert erased not in found
 
 
 def test_a_log_that_was_cut_is_followed_by_loading_anew(source: VaultSource, open_index: MakeIndex) -> None:
@@ -159,8 +176,6 @@ def test_a_vault_that_was_put_back_to_an_earlier_state_is_loaded_anew(source: Va
 
 
 def test_links_alone_change_nothing(source: VaultSource, open_index: MakeIndex) -> None:
-    from engram.types import Edge
-
     one, two = source.add(clustered(2, 1))
     index = open_index()
     source.store.relate(OWNER, [Edge(one.id, two.id, "like")])
@@ -258,7 +273,16 @@ def test_stored_vectors_of_another_length_are_a_problem_that_is_told(source: Vau
 # ── tiers ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.fixture
+def sealed_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The quantized tier seals after 64 rows instead of thousands."""
+    usual = registry.BACKENDS["quantized"]
+    soon = Backend("quantized", lambda rows, settings: Quantized(rows, tail=64, few=5), usual.bytes_per_vector, usual.needs)
+    monkeypatch.setitem(registry.BACKENDS, "quantized", soon)
+
+
 @needs_faiss
+@pytest.mark.usefixtures("sealed_soon")
 def test_growing_past_the_limit_swaps_the_tier_and_shrinking_swaps_it_back(source: VaultSource, open_index: MakeIndex) -> None:
     vectors = clustered(500, 1)
     index = open_index(tuned(vector_exact_limit=100))
@@ -282,7 +306,7 @@ def test_a_changed_setting_swaps_the_tier_of_a_running_index(source: VaultSource
     source.add(clustered(50, 1))
     live = tuned()
     index = open_index(live)
-    live.now.vector_backend = "quantized"  # type: ignore[misc]
+    cast(Any, live.now).vector_backend = "quantized"
     nearest(index, clustered(1, 1)[0])
     assert index.settle(60)
     assert index.warmth.backend == "quantized"
@@ -315,11 +339,12 @@ def test_removed_rows_give_their_memory_back(source: VaultSource, open_index: Ma
 
 
 @needs_faiss
+@pytest.mark.usefixtures("sealed_soon")
 def test_searches_go_on_while_tiers_are_swapped_and_rows_come_and_go(source: VaultSource, open_index: MakeIndex) -> None:
     """No search is refused, none shows what its reader may not see, and each finds the one row that is always there."""
-    vectors = clustered(3000, 1, clusters=500)
-    mine = source.add(vectors[:400], REX)
-    theirs = set(keys(source.add(vectors[400:800], ADA)))
+    vectors = clustered(1000, 1, clusters=500)
+    mine = source.add(vectors[:300], REX)
+    theirs = set(keys(source.add(vectors[300:400], ADA)))
     live = tuned()
     index = open_index(live)
     done = threading.Event()
@@ -342,19 +367,22 @@ def test_searches_go_on_while_tiers_are_swapped_and_rows_come_and_go(source: Vau
     threads = [threading.Thread(target=search, args=(seed,)) for seed in range(3)]
     for thread in threads:
         thread.start()
-    for round in range(8):
-        live.now.vector_backend = ("quantized", "exact")[round % 2]  # type: ignore[misc]
-        start = 800 + round * 250
-        theirs |= set(keys(source.add(vectors[start : start + 125], ADA)))
-        source.add(vectors[start + 125 : start + 250], REX)
-        source.put(keys(mine[100:400]), vectors[start - 150 : start + 150])
+    tiers = set()
+    for round in range(6):
+        cast(Any, live.now).vector_backend = ("quantized", "exact")[round % 2]
+        start = 400 + round * 100
+        theirs |= set(keys(source.add(vectors[start : start + 50], ADA)))
+        source.add(vectors[start + 50 : start + 100], REX)
+        source.put(keys(mine[100:300]), vectors[start - 100 : start + 100])
         nearest(index, vectors[0])
         assert index.settle(60)
+        tiers.add(index.warmth.backend)
     done.set()
     for thread in threads:
         thread.join()
     assert not wrong, wrong[0]
     assert min(answers) > 0
+    assert tiers == {"exact", "quantized"}
 
 
 def test_closing_while_it_loads_stops_the_loading(source: VaultSource, open_index: MakeIndex) -> None:
@@ -366,8 +394,6 @@ def test_closing_while_it_loads_stops_the_loading(source: VaultSource, open_inde
 
 
 def test_a_guest_of_another_role_gets_no_more_than_its_policy(source: VaultSource, open_index: MakeIndex) -> None:
-    from engram.errors import AccessDenied
-
     source.add(clustered(3, 1))
     with pytest.raises(AccessDenied):
         open_index().search(Reader(policy=Policy.ALL, role=Role.AGENT), clustered(1, 1)[0], 5)

@@ -174,7 +174,7 @@ def told_by(error: BaseException | None, seen: set[int] | None = None) -> str:
 def refusals(mem: Engram) -> dict[str, Any]:
     """Every way to be refused that has words in its arguments."""
     store = store_of(mem)
-    kept = mem.remember("something plain")
+    kept, other = mem.remember("something plain"), mem.remember("something else")
     guest = mem.as_reader(Reader(role=Role.GUEST))
     half = CANARY + "\ud800"
     return {
@@ -187,7 +187,7 @@ def refusals(mem: Engram) -> dict[str, Any]:
         "half a character in a category": lambda: mem.remember("x", category=half),
         "half a character in a scope": lambda: mem.remember("x", scope=Scope(agent=half)),
         "half a character in a reason": lambda: store.set_status(OWNER, kept.id, Status.ARCHIVED, half),
-        "half a character in a link": lambda: mem.relate(kept.id, kept.id, half),
+        "half a character in a link": lambda: mem.relate(kept.id, other.id, half),
         "half a character in a search": lambda: store.search_text(OWNER, [half], limit=3),
         "half a character in an id": lambda: mem.get(half),
         "half a character in an update": lambda: mem.update(kept.id, text=half),
@@ -205,10 +205,10 @@ def refusals(mem: Engram) -> dict[str, Any]:
         "bad number": lambda: store.add(OWNER, [Memory(text=CANARY, accesses=2**70)]),
         "no number": lambda: store.add(OWNER, [Memory(text=CANARY, importance=float("nan"))]),
         "same id twice": lambda: store.add(OWNER, [Memory(text=CANARY, id=kept.id)]),
-        "bad link weight": lambda: store.relate(OWNER, [Edge(kept.id, kept.id, CANARY, float("nan"))]),
+        "bad link weight": lambda: store.relate(OWNER, [Edge(kept.id, other.id, CANARY, float("nan"))]),
         "no time left": lambda: mem.remember(CANARY, timeout=0.0),
         "other dimensions": lambda: [
-            store.put_vectors(OWNER, "s", {kept.key: bytes(n + 4)}, model=CANARY[:40], dimensions=n) for n in (1, 2)
+            store.put_vectors(OWNER, "s", {kept.key: bytes(n + 4)}, model="m", dimensions=n) for n in (1, 2)
         ],
         "closed": lambda: (mem.close(), mem.remember(CANARY)),
     }

@@ -99,7 +99,7 @@ def test_closing_from_several_threads_is_closing_once_and_all_return_after_it(pa
 def test_verbs_after_close_say_that_it_is_closed(path: Path) -> None:
     """V10, V17: a sentence and a way out, from every verb."""
     mem = open_vault(path)
-    one = mem.remember("kept").id
+    one, other = mem.remember("kept").id, mem.remember("another").id
     mem.close()
     mem.close()
     for verb in (
@@ -110,7 +110,7 @@ def test_verbs_after_close_say_that_it_is_closed(path: Path) -> None:
         lambda: mem.get(one),
         mem.list,
         lambda: mem.versions(one),
-        lambda: mem.relate(one, one),
+        lambda: mem.relate(one, other),
         mem.health,
         mem.audit,
         mem.check,

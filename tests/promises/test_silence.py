@@ -107,8 +107,8 @@ def test_files_show_no_date_after_a_write_nor_after_closing(path: Path) -> None:
     """V11: database, log, lock, header and the rest, read and written."""
     with open_vault(path) as mem:
         for number in range(5):
-            mem.remember(f"{word(number, 'date')} said")
             mem.list()
+            mem.remember(f"{word(number, 'date')} said")
             assert soon_neutral(path) == {}
         mem.backup()
         mem.remember("after the backup")
@@ -148,5 +148,5 @@ def test_names_of_files_say_nothing(path: Path) -> None:
         mem.remember(f"{word(0, 'named')} said", category=word(0, "category"))
         mem.backup()
         names = {str(file.relative_to(path)) for file in path.rglob("*")}
-    known = {".gitignore", ".nomedia", ".noindex", "vault.db", "vault.db-wal", "vault.db-shm", "vault.toml", "vault.lock"}
+    known = {".gitignore", ".nomedia", ".noindex", "vault.db", "vault.db-wal", "vault.db-shm", "vault.toml", "vault.lock", "vault.turn"}
     assert names - known == {"backups", "backups/000001.db", "backups/000001.toml"}

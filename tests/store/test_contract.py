@@ -59,7 +59,7 @@ def fresh(kind: str) -> Iterator[Store]:
 @pytest.fixture(params=FACTORIES)
 def store(request: pytest.FixtureRequest, env: Env) -> Iterator[Store]:
     with quick_folder() as place:
-        store = FACTORIES[request.param](place / "vault", env)
+        store = FACTORIES[request.param](place / "vault", env, size_bucket_kib=0)
         yield store
         store.close()
 
@@ -413,7 +413,7 @@ LETTERS = st.text(
 
 
 @each_store
-@examples(60)
+@examples(30)
 @given(text=LETTERS)
 def test_a_memory_is_found_by_each_of_its_own_words(kind: str, text: str) -> None:
     words = terms(text)
@@ -922,7 +922,8 @@ ODD = st.sampled_from(
     ["", "a", "A", " ", "a\0b", "a'b", 'a"b', "ä", "a\u0308", "%", "_", "*", "日本", "\u202e", "\U0010ffff", "\n"]
 )
 PLACES = st.builds(Scope, *[ODD | st.text(max_size=5)] * 5)
-MOMENTS = st.none() | st.datetimes(timezones=st.just(UTC) | st.timezones())
+OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+MOMENTS = st.none() | st.datetimes(datetime(1, 1, 3), datetime(9999, 12, 29), timezones=st.just(UTC) | OFFSETS)
 SHARES = st.floats(0, 1)
 MEMORIES = st.builds(
     Memory,
@@ -951,7 +952,7 @@ MEMORIES = st.builds(
 
 
 @each_store
-@examples(50)
+@examples(30)
 @given(drafts=st.lists(MEMORIES, min_size=1, max_size=4), reason=WORDS, after=MEMORIES)
 def test_a_memory_comes_back_as_it_went_in(kind: str, drafts: list[Memory], reason: str, after: Memory) -> None:
     with fresh(kind) as store:
@@ -1006,7 +1007,7 @@ def populate(store: Store, scopes: list[Scope]) -> list[Memory]:
 
 
 @each_store
-@examples(40)
+@examples(25)
 @given(world=worlds())
 def test_no_verb_shows_what_is_outside_and_each_shows_what_is_inside(kind: str, world: tuple[Reader, list[Scope]]) -> None:
     reader, scopes = world
@@ -1052,7 +1053,7 @@ def test_no_verb_shows_what_is_outside_and_each_shows_what_is_inside(kind: str, 
 
 
 @each_store
-@examples(40)
+@examples(25)
 @given(world=worlds())
 def test_no_verb_changes_what_is_outside_and_each_changes_what_is_inside(kind: str, world: tuple[Reader, list[Scope]]) -> None:
     reader, scopes = world
@@ -1088,7 +1089,7 @@ def test_no_verb_changes_what_is_outside_and_each_changes_what_is_inside(kind: s
 
 
 @each_store
-@examples(30)
+@examples(25)
 @given(world=worlds())
 def test_vectors_are_put_only_where_the_reader_may_write(kind: str, world: tuple[Reader, list[Scope]]) -> None:
     reader, scopes = world

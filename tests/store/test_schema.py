@@ -122,18 +122,15 @@ def test_of_two_who_race_one_migrates_and_the_other_finds_it_done(tmp_path: Path
     steps = (ONE, ("slow", slow))
     taken: list[object] = []
 
-    def migrate() -> None:
+    def migrate(connection: apsw.Connection) -> None:
         try:
-            connection = database(tmp_path)
             taken.append(schema.migrate(connection, NOW, steps))
-            connection.close()
         except BaseException as error:
             taken.append(error)
 
-    first = threading.Thread(target=migrate)
+    first, second = (threading.Thread(target=migrate, args=(database(tmp_path),)) for _ in range(2))
     first.start()
     assert begun.wait(20)
-    second = threading.Thread(target=migrate)
     second.start()
     first.join(20)
     second.join(20)

@@ -11,19 +11,19 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from engram.capture import filler, phrases
 from engram.text import sentences
 
 SIZE = 400
 _CODE_SIZE = 1_200  # code is found by its names, and half a function explains nothing
 _CONTEXT_SIZE = 100
+_SPOKEN_LINES = 6
 
 _BLOCK = re.compile(r"[^\n]*(?:\n|$)")
 _FENCE = re.compile(r"[ \t>]*(```+|~~~+)")
 _HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]+\S|[ \t]*\*\*[^*\n]{2,80}\*\*:?[ \t]*$|[ \t]*__[^_\n]{2,80}__:?[ \t]*$")
 _ITEM = re.compile(r"[ \t>]*(?:[-*+•·‣▪–]|\(?\d{1,3}[.)]|[A-Za-z][.)])[ \t]+\S")
 _ROW = re.compile(r"[ \t]*\|.*\|[ \t]*$")
-_RULE = re.compile(r"[ \t]*(?:[-*_=][ \t]*){3,}$|[ \t]*\|?[ \t:|-]+\|[ \t:|-]*$")
+_RULE = re.compile(r"[ \t]*(?:[-*_=][ \t]*+){3,}$|[ \t:|-]++$")
 _DECORATION = re.compile(r"\*{1,3}|_{2,3}|^[ \t>]*#{1,6}[ \t]+|^[ \t]*[-*+•·‣▪][ \t]+|^[ \t]*>[ \t]?", re.MULTILINE)
 
 Why = Callable[[str], str | None]
@@ -42,37 +42,57 @@ class Piece:
 
 @dataclass(slots=True)
 class _Open:
-    """The chunk that is being filled."""
+    """The chunk that is being filled, and the headings above it."""
 
     start: int = -1
     end: int = -1
+    solid: bool = False  # does it hold more than headings and lead-ins?
     context: str = ""
-    code: bool = False
+    headings: list[tuple[float, str]] = field(default_factory=list)
+    lead_in: str = ""
     done: list[Piece] = field(default_factory=list)
 
-    def close(self) -> None:
+    def close(self, *, code: bool = False) -> None:
         if self.start >= 0:
-            self.done.append(Piece(self.start, self.end, self.context, code=self.code))
-        self.start, self.code = -1, False
+            reason = "" if self.solid else "heading"
+            self.done.append(Piece(self.start, self.end, "" if reason else self.context, reason, code))
+        self.start, self.solid = -1, False
 
     def leave_out(self, start: int, end: int, reason: str) -> None:
         self.close()
         self.done.append(Piece(start, end, reason=reason))
 
-    def add(self, start: int, end: int, *, size: int = SIZE) -> None:
+    def add(self, start: int, end: int, *, size: int = SIZE, solid: bool = True) -> None:
         if self.start >= 0 and end - self.start > size:
             self.close()
         if self.start < 0:
             self.start = start
+            self.context = self.above()
         self.end = end
+        self.solid = self.solid or solid
+
+    def above(self) -> str:
+        return ": ".join([*(name for _, name in self.headings[-2:]), *([self.lead_in] if self.lead_in else [])])
+
+    def enter(self, level: float, name: str) -> None:
+        """Under a new heading. Two of a level with nothing between them are a title and its first part."""
+        if self.headings and self.headings[-1][0] == level and self.start >= 0 and not self.solid:
+            title = self.headings.pop()[1]
+            while self.headings and self.headings[-1][0] >= level - 0.5:
+                self.headings.pop()
+            self.headings.append((level - 0.5, title))
+        while self.headings and self.headings[-1][0] >= level:
+            self.headings.pop()
+        self.headings.append((level, name))
+        self.lead_in = ""
 
 
 def is_laid_out(text: str) -> bool:
-    """Is this a document rather than speech: code, a table, headings or a list of three?"""
+    """Is this a document rather than speech: code, a table, headings, a list of three, or many lines?"""
     if "\n" not in text:
         return False
-    lines = [line.group() for line in _BLOCK.finditer(text[:20_000])]
-    if any(_FENCE.match(line) for line in lines) or any(_HEADING.match(line) for line in lines):
+    lines = [line.group() for line in _BLOCK.finditer(text[:20_000]) if not line.group().isspace()]
+    if len(lines) > _SPOKEN_LINES or any(_FENCE.match(line) or _HEADING.match(line) for line in lines):
         return True
     return sum(bool(_ITEM.match(line) or _ROW.match(line)) for line in lines) >= 3
 
@@ -80,37 +100,60 @@ def is_laid_out(text: str) -> bool:
 def chunks(text: str, why_not: Why) -> list[Piece]:
     """The pieces of `text`, in order, without gaps but for white space. `why_not` says why a sentence is left out."""
     chunk = _Open()
+    before = ""
     for kind, start, end in _blocks(text):
         if kind == "code":
             chunk.close()
-            chunk.code = True
             for low, high in _lines_within(text, start, end, _CODE_SIZE):
+                if chunk.start >= 0 and high - chunk.start > _CODE_SIZE:
+                    chunk.close(code=True)
                 chunk.add(low, high, size=_CODE_SIZE)
-            chunk.close()
+            chunk.close(code=True)
         elif kind == "rule":
             chunk.leave_out(start, end, "layout")
         elif kind == "heading":
-            chunk.close()
-            chunk.context = plain(text[start:end])[:_CONTEXT_SIZE].rstrip(" :")
-            chunk.start, chunk.end = start, end
-        else:
-            _prose(chunk, text, start, end, why_not, is_item=kind == "item")
-    chunk.close()
-    return _without_bare_headings(chunk.done, text)
-
-
-def _prose(chunk: _Open, text: str, start: int, end: int, why_not: Why, *, is_item: bool) -> None:
-    """A paragraph or a list item: whole if it is short, else by sentences; a lead-in becomes the context."""
-    found = [(start + low, start + high) for low, high in sentences.spans(text[start:end])]
-    for low, high in found:
-        sentence = text[low:high]
-        if not is_item and sentence.endswith(":") and len(sentence) < 2 * _CONTEXT_SIZE:
-            if chunk.end != low and chunk.start >= 0 and high - chunk.start > SIZE:
+            if chunk.solid:
                 chunk.close()
-            chunk.context = _lead_in(sentence)
-            chunk.add(low, high)
+            chunk.enter(_level(text[start:end]), _shortened(plain(text[start:end])))
+            chunk.add(start, end, solid=False)
+            chunk.context = chunk.above()
+        elif kind == "item":
+            for low, high in _pieces_of_item(text, start, end):
+                chunk.add(low, high)
+        else:
+            if before == "item":
+                chunk.lead_in = ""
+            _prose(chunk, text, start, end, why_not)
+        before = kind
+    chunk.close()
+    return chunk.done
+
+
+def _level(heading: str) -> float:
+    hashes = heading.lstrip(" \t>")
+    return len(hashes) - len(hashes.lstrip("#")) or (
+        8 if heading.rstrip(" *_\n").endswith(":") or heading.rstrip().endswith(":") else 7
+    )
+
+
+def _pieces_of_item(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """A list item or a table row: whole if it is short, else by sentences."""
+    if end - start <= SIZE:
+        yield start, end
+        return
+    for low, high in sentences.spans(text[start:end]):
+        yield from words_within(text, start + low, start + high, 2 * SIZE)
+
+
+def _prose(chunk: _Open, text: str, start: int, end: int, why_not: Why) -> None:
+    """A paragraph by sentences; a lead-in ("Here are some tips:") becomes the context of what follows."""
+    for low, high in ((start + low, start + high) for low, high in sentences.spans(text[start:end])):
+        sentence = text[low:high]
+        if sentence.endswith(":") and high - low < 2 * _CONTEXT_SIZE:
+            chunk.add(low, high, solid=False)
+            chunk.lead_in = _lead_in(sentence)
             continue
-        reason = None if is_item else why_not(sentence)
+        reason = why_not(sentence) if high - low <= 2 * SIZE else None
         if reason:
             chunk.leave_out(low, high, reason)
             continue
@@ -121,26 +164,22 @@ def _prose(chunk: _Open, text: str, start: int, end: int, why_not: Why, *, is_it
 def _lead_in(sentence: str) -> str:
     """ "Here are some tips to style them:" → "tips to style them"."""
     text = re.sub(
-        r"^\W*(?:sure|certainly|of course|absolutely|great|ok|okay|yes)?[\s,!.]*(?:here (?:are|is)|here's|below (?:are|is)|these are|the following are)\s+(?:some|a few|the|an?)?\s*",
+        r"^\W*(?:sure|certainly|of course|absolutely|great|ok|okay|yes)?[\s,!.]*(?:here (?:are|is)|here's"
+        r"|below (?:are|is)|these are|the following are)\s+(?:(?:some|a few|the|an?|several)\s+)?(?:of the\s+)?",
         "", plain(sentence), flags=re.IGNORECASE,
     )  # fmt: skip
-    return text[:_CONTEXT_SIZE].rstrip(" :")
+    return _shortened(text)
+
+
+def _shortened(text: str) -> str:
+    if len(text) > _CONTEXT_SIZE:
+        text = text[:_CONTEXT_SIZE].rsplit(" ", 1)[0]
+    return text.rstrip(" :,")
 
 
 def plain(text: str) -> str:
     """Without the signs of Markdown, on one line."""
     return " ".join(_DECORATION.sub("", text).split())
-
-
-def _without_bare_headings(pieces: list[Piece], text: str) -> list[Piece]:
-    """A heading, a lead-in or scraps that nothing follows say nothing alone."""
-    kept = []
-    for piece in pieces:
-        body = plain(text[piece.start : piece.end])
-        bare = not piece.reason and not piece.code and (body.rstrip(" :") == piece.context or not filler.WORD.search(body))
-        bare = bare or (not piece.reason and body.endswith(":") and phrases.LEAD_IN.search(body) is not None and len(body) < 2 * _CONTEXT_SIZE)
-        kept.append(Piece(piece.start, piece.end, reason="heading") if bare else piece)
-    return kept
 
 
 def _blocks(text: str) -> Iterator[tuple[str, int, int]]:

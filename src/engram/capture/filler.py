@@ -10,22 +10,34 @@ import re
 
 from engram.capture import phrases
 from engram.text.verbs import is_past
+from engram.text.wordlist import word_set
 
 WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
 _QUESTION_END = re.compile(r"[?？؟;][\s\"'”’)\]!]*[^\w\s]*$")
 _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'll|i'd|my|mine|we|we've|we're|our)\b", re.IGNORECASE)
 _FIRST_PERSON_SUBJECT = re.compile(
-    r"^\W*(?:(?:yes|yeah|no|well|so|also|and|but|oh|ok|okay|by the way|btw|actually|hi|hey|hello|thanks|recently|currently|since|as)[\s,!.]+)*"
+    r"^\W*(?:(?:yes|yeah|no|well|so|also|and|but|oh|ok|okay|by the way|btw|actually|hi|hey|hello|thanks"
+    r"|recently|currently|since|as)[\s,!.]+)*"
     r"(?:i|i'm|i've|i'll|i'd|my|we|we've|we're|we'll|our)\b",
     re.IGNORECASE,
 )
 # A question that carries news of its asker: "… for the tent I bought last week?", "now that I've moved to Oslo?"
 _NEWS_IN_QUESTION = re.compile(
-    r"\b(?:i|we)(?:'ve|’ve| have| had| just| recently| already| also)+ (?!any\b|ever\b|to\b|been able)\w+|\b(?:i'm|i am|we're|we are) (?:\w+ )?\w+ing\b"
-    r"|\b(?:my|our) (?:new|old|own|upcoming|favou?rite|first|last|current|recent|wife|husband|son|daughter|kids?|mom|mum|dad|sister|brother|dog|cat|friend|boss|partner)\b"
-    r"|\bas an? \w+|\bi (?:used to|usually|always|often)\b",
+    r"\b(?:i|we)(?:'ve|’ve| have| had| just| recently| already| also)+ (?!any\b|ever\b|to\b|been able)\w+"
+    r"|\b(?:i'm|i am|we're|we are) (?:\w+ )?\w+ing\b"
+    r"|\b(?:my|our) (?:new|old|own|upcoming|favou?rite|first|last|current|recent|wife|husband|son|daughter"
+    r"|kids?|mom|mum|dad|sister|brother|dog|cat|friend|boss|partner)\b"
+    r"|\bi (?:used to|usually|always|often)\b",
     re.IGNORECASE,
 )
+_I_FIRST = re.compile(r"^\W*(?:\w+[\s,!]+)?i(?:'m|’m| am|'ll|’ll)? ", re.IGNORECASE)
+_OTHER = frozenset({"you", "you're", "you've", "you'll", "you'd", "your", "yourself"})
+_GLOWING = word_set(
+    "inspiring impressive rewarding encouraging motivating breathtaking remarkable outstanding solid smart talented gifted"
+    " skilled dedicated passionate determined caring creative genuine"
+)
+_SHOWN = word_set("pic pics photo photos picture pictures shot image view painting colors colours")
+_MINE = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
 _I_PAST = re.compile(r"\b(?:i|we) ((?:\w+ly |just |also )?\w+)", re.IGNORECASE)
 
 
@@ -64,18 +76,49 @@ def reason(sentence: str, names: frozenset[str] = frozenset()) -> str | None:
     if is_question(sentence):
         return None if holds_news(sentence) else "question"
     rest = content(found, names)
+    sentence = _unaddressed(sentence, names)
+    return _courtesy(sentence, rest) or _demand(sentence, found, rest) or _reaction(sentence, found, rest)
+
+
+def _unaddressed(sentence: str, names: frozenset[str]) -> str:
+    """ "Ann, hope you're well" → "hope you're well"."""
+    first = WORD.match(sentence)
+    if first and first.group().lower() in names and sentence[first.end() : first.end() + 1] in (",", "!"):
+        return sentence[first.end() + 1 :].lstrip() or sentence
+    return sentence
+
+
+def _courtesy(sentence: str, rest: list[str]) -> str | None:
     if phrases.FAREWELL.match(sentence) and len(rest) <= 1:
         return "farewell"
     if phrases.GREETING.match(sentence) and len(rest) <= _vocative(sentence):
         return "greeting"
+    if phrases.CATCHING_UP.search(sentence) and len(rest) <= 4 and len(sentence) <= 60:
+        return "greeting"
     if phrases.THANKS.match(sentence) and (len(rest) <= 2 or not _FIRST_PERSON.search(_after_thanks(sentence))):
         return "thanks"
+    return None
+
+
+def _demand(sentence: str, found: list[str], rest: list[str]) -> str | None:
+    if phrases.OFFER.search(sentence) and len(rest) <= 4 and not _NEWS_IN_QUESTION.search(sentence):
+        return "offer"
+    if phrases.WISH.match(sentence) and not _NEWS_IN_QUESTION.search(sentence):
+        return "request"
+    if phrases.REQUEST.match(sentence) and not holds_news(sentence):
+        return None if _MINE.search(sentence) and len(rest) >= 2 else "request"
+    if phrases.QUESTION_WORD.match(sentence) and len(found) <= 3 and len(rest) <= 1 and rest != found[-1:]:
+        return "question"
+    if phrases.INVERSION.match(sentence) and sentence[-1] not in ".!" and not holds_news(sentence):
+        return "question"
+    return None
+
+
+def _reaction(sentence: str, found: list[str], rest: list[str]) -> str | None:
     if not rest:
         return "reaction" if any(word in phrases.FEELING for word in found) else "filler"
-    if phrases.WISH.match(sentence) or (phrases.REQUEST.match(sentence) and not holds_news(sentence)):
-        return "request"
-    if phrases.QUESTION_WORD.match(sentence) and len(found) <= 3 and len(rest) <= 1:
-        return "question"
+    if phrases.REACTING.match(sentence) and len(rest) <= 3 and not any(word[:1].isdigit() for word in found):
+        return "reaction"
     return "reaction" if _is_applause(sentence, found, rest) else None
 
 
@@ -91,14 +134,16 @@ def _after_thanks(sentence: str) -> str:
 
 def _is_applause(sentence: str, found: list[str], rest: list[str]) -> bool:
     """Praise of what the other one said or is: little in it but praise, and nothing about the speaker."""
-    if not phrases.APPLAUSE.match(sentence) or any(word[:1].isdigit() for word in found):
+    if any(word[:1].isdigit() for word in found):
         return False
-    about_other = any(word in ("you", "you're", "you've", "you'll", "you'd", "your", "yourself") for word in found)
-    praise = sum(word in phrases.FEELING for word in found)
-    if _FIRST_PERSON.search(sentence) and not re.match(r"^\W*(?:\w+[\s,!]+)?i(?:'m| am|'ll)? ", sentence, re.IGNORECASE):
+    if not phrases.APPLAUSE.match(sentence) and found[0] not in phrases.FEELING and found[0] not in _GLOWING:
         return False
-    if about_other:
-        return praise >= 1 and len(rest) <= 1 + praise and len(rest) <= 3
+    if _MINE.search(sentence) or (_FIRST_PERSON.search(sentence) and _OTHER.isdisjoint(found) and not _I_FIRST.match(sentence)):
+        return False
+    rest = [word for word in rest if word not in _SHOWN]
+    praise = sum(word in phrases.FEELING or word in _GLOWING for word in found)
+    if not _OTHER.isdisjoint(found):
+        return praise >= 1 and len(rest) <= min(3, 1 + praise)
     return not _FIRST_PERSON.search(sentence) and praise >= 1 and len(rest) <= 1 and len(found) <= 8
 
 
@@ -116,4 +161,7 @@ def boilerplate(sentence: str) -> str | None:
 
 def _opens_into_content(sentence: str, found: list[str]) -> bool:
     """ "Sure, the capital of Norway is Oslo and it lies on a fjord": an opening word before an answer."""
-    return bool(re.match(r"^\W*(?:sure|certainly|of course|absolutely|yes)\b[\s,!]", sentence, re.IGNORECASE)) and len(content(found)) >= 5
+    return (
+        bool(re.match(r"^\W*(?:sure|certainly|of course|absolutely|yes)\b[\s,!]", sentence, re.IGNORECASE))
+        and len(content(found)) >= 5
+    )

@@ -141,12 +141,22 @@ def create(
     if not _VAULT_ID.fullmatch(vault_id):
         raise ValueError("a vault id is made of letters, digits, dots, dashes and underscores")
     with contextlib.ExitStack() as on_failure:
-        master = MasterKey.generate(env.random) if key is None else key
+        master = key or _already_there(settings) or MasterKey.generate(env.random)
         on_failure.callback(master.wipe)
         errand = _Errand(vault_id, master, settings, env, vault, lambda: _environment_first(ask), overwrite)
         created = _keep(errand, settings.key_source if key is None else "given")
         on_failure.pop_all()
     return created
+
+
+def _already_there(settings: Settings) -> MasterKey | None:
+    """The key in the file that the settings name, if one is: put there by hand, or by a first try that was cut short."""
+    if not settings.key_file or settings.key_source not in ("auto", "file"):
+        return None
+    try:
+        return _read_key_file(_key_path("", settings))
+    except VaultLocked:
+        return None
 
 
 def rehome(

@@ -84,6 +84,8 @@ def check_status(status: Status, reason: str, settings: Settings) -> None:
 def check_terms(terms: Sequence[str]) -> None:
     if not all(isinstance(term, str) for term in terms):
         raise InvalidQuery("the terms of a search must be text.")
+    if any(_half_character(term) is not None for term in terms):
+        raise InvalidQuery("a term of a search holds half a character (a lone surrogate).")
 
 
 def dated(memory: Memory) -> Memory:
@@ -112,13 +114,21 @@ def _check_attributes(attributes: Mapping[str, str], settings: Settings) -> None
 def _text(name: str, value: object, most: int) -> None:
     if not isinstance(value, str):
         raise InvalidContent(f"the {name} must be text, not {type(value).__name__}.")
-    try:
-        size = len(value.encode())
-    except UnicodeEncodeError as error:
-        # `from None`: the encoder's own error carries the words.
-        raise InvalidContent(f"the {name} holds half a character (a lone surrogate) at {error.start}.") from None
+    at = _half_character(value)
+    if at is not None:
+        raise InvalidContent(f"the {name} holds half a character (a lone surrogate) at {at}.")
+    size = len(value.encode())
     if size > most:
         raise ContentTooLarge(f"the {name} has {size} bytes; the limit is {most}.")
+
+
+def _half_character(value: str) -> int | None:
+    """Where. Raised on by the caller, outside any handler: even behind `from None` the encoder's error keeps the words."""
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        return error.start
+    return None
 
 
 def _number(name: str, value: object) -> None:

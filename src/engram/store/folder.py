@@ -62,11 +62,17 @@ class VaultFolder:
         return self.path / "vault.lock"
 
     @property
+    def turn(self) -> Path:
+        """Carries the lock of whoever makes a backup."""
+        return self.path / "vault.turn"
+
+    @property
     def backups(self) -> Path:
         return self.path / "backups"
 
     def exists(self) -> bool:
-        return self.header.exists() or self.database.exists()
+        """Is there a vault, or what is left of one? A folder that held a vault is never taken for a new one."""
+        return any(path.exists() for path in (self.header, self.database, self.wal)) or any(self.backups.glob("*.db"))
 
     def make(self) -> None:
         """Create the folder for its owner only. A folder that holds other things is left alone."""
@@ -85,6 +91,9 @@ class VaultFolder:
                 way_out="Name an empty or new folder.",
             )
         self.path.chmod(0o700)
+
+    def mark(self) -> None:
+        """Keep the vault out of version control, galleries and search. The caller holds the vault alone."""
         for name, content in _MARKERS.items():
             write_private(self.path / name, content.encode())
 
@@ -98,13 +107,15 @@ def _is_ours(name: str) -> bool:
 
 def read_header(path: Path) -> Header:
     try:
-        table = tomllib.loads(path.read_text("utf-8"))
+        table = tomllib.loads(_read_quietly(path).decode("utf-8"))
     except FileNotFoundError as error:
         raise VaultDamaged(
             f"{path} is missing.", way_out="Copy the newest vault.toml from backups/ back beside vault.db."
         ) from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise _damaged(path) from error
+    except OSError as error:
+        raise VaultDamaged(f"{path} cannot be read ({error.strerror}).") from error
     found = table.get("format")
     if isinstance(found, int) and found > FORMAT and table.get("check") == _checksum(table):
         raise VaultTooNew(f"this vault has format {found}; this release reads formats up to {FORMAT}.")
@@ -112,6 +123,17 @@ def read_header(path: Path) -> Header:
     if found != FORMAT or table.get("check") != _checksum(table) or not isinstance(key, dict):
         raise _damaged(path)
     return Header(cipher=str(table.get("cipher")), key=from_table(key), format=found)
+
+
+def _read_quietly(path: Path) -> bytes:
+    """Without a trace of the time, where the system lets the owner ask for that (§10.4.4)."""
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+    try:
+        descriptor = os.open(path, flags | getattr(os, "O_NOATIME", 0))
+    except PermissionError:
+        descriptor = os.open(path, flags)
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read()
 
 
 def write_header(path: Path, header: Header) -> None:

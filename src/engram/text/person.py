@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from engram.text.verbs import BARE, IRREGULAR_PARTICIPLES, NOUNS_TOO, is_past, third
+from engram.text.wordlist import word_set
 
 ASSISTANTS = frozenset({"assistant", "ai", "bot", "system", "model"})
 _USERS = frozenset({"user", "human", "me", ""})
@@ -17,27 +18,30 @@ _USERS = frozenset({"user", "human", "me", ""})
 _MOST_MENTIONS = 4
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _FIRST = frozenset({"i", "me", "my", "mine", "i'm", "i've", "i'll", "i'd", "im", "ive"})
-_REFUSED = frozenset(
-    "we us our ours ourselves myself let's we're we've we'll we'd you your yours you're you've you'll you'd u ur".split()
-)
+_REFUSED = word_set("we us our ours ourselves myself let's we're we've we'll we'd you your yours you're you've you'll you'd u ur")
 _QUOTES = re.compile(r"[\"“”„«»]|(?:^|\s)['‘]\w")
 # Same for every person, or made so by one word.
-_SAME = frozenset(
-    "was wasn't can can't cannot could couldn't will won't would wouldn't should shouldn't might must may did didn't had hadn't"
-    " used gotta better".split()
+_SAME = word_set(
+    "was wasn't can can't cannot could couldn't will won't would wouldn't should shouldn't might must may did"
+    " didn't had hadn't"
+    " used gotta better"
 )
 _CHANGED = {"am": "is", "have": "has", "haven't": "hasn't", "do": "does", "don't": "doesn't", "ain't": "isn't"}
 _CONTRACTED = {"i'm": "is", "im": "is", "i've": "has", "ive": "has", "i'll": "will"}
+_INVERTED = word_set("can could should do does did would will am have had may might must shall was")
 _PRESENT = frozenset({"is", "has", "hasn't", "does", "doesn't", "isn't"})
-_ADVERBS = frozenset(
-    "also always just never often still even ever only already sometimes almost really usually now then finally recently"
+_ADVERBS = word_set(
+    "also always just never often still even ever only already sometimes almost really usually now then"
+    " finally recently"
     " actually totally definitely absolutely currently truly especially mostly probably certainly simply honestly"
-    " seriously kinda sorta first once again both all soon".split()
+    " seriously kinda sorta first once again both all soon"
 )
 _THEY = frozenset({"they", "them", "their", "theirs", "they're", "they've"})
 _JOINTS = frozenset({"and", "or", "but", "then", "so"})
-_PRONOUN_SUBJECTS = frozenset("i i'm i've i'll i'd he she it they this that there who which".split())
-_DROPPED_SUBJECT = frozenset("gonna wanna gotta hope hoping thinking looking trying got had went been feeling loving just let please check".split())
+_PRONOUN_SUBJECTS = word_set("i i'm i've i'll i'd he she it they this that there who which")
+_DROPPED_SUBJECT = word_set(
+    "gonna wanna gotta hope hoping thinking looking trying got had went been feeling loving just let please check"
+)
 
 
 def named(speaker: str) -> str:
@@ -105,7 +109,7 @@ def _subject(sentence: str, found: list[re.Match[str]], words: list[str], at: in
     verb = at + 1
     while verb < len(words) and (words[verb] in _ADVERBS or (words[verb].endswith("ly") and words[verb] not in BARE)):
         verb += 1
-    if verb >= len(words) or not _is_open(sentence, found, at, verb):
+    if verb >= len(words) or not _is_open(sentence, found, at, verb) or (at > 0 and words[at - 1] in _INVERTED):
         return None
     word = words[verb]
     if word in _SAME or is_past(word):

@@ -14,24 +14,28 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
+from engram.text.wordlist import word_set
+
 Span = tuple[int, int]
 
 # Never at the end of a sentence: a name follows.
-_TITLES = frozenset(
-    "mr mrs ms mx dr prof st mt sr sra srta herr frau hr fr gen col capt lt sgt maj vs e.g i.e eg ie cf viz approx ca dept"
-    " z.b d.h u.a bzw vgl bsp p.ej т.е г ул им см".split()
+_TITLES = word_set(
+    "mr mrs ms mx dr prof st mt sr sra srta herr frau hr fr gen col capt lt sgt maj vs e.g i.e eg ie cf viz"
+    " approx ca dept"
+    " z.b d.h u.a bzw vgl bsp p.ej т.е г ул им см"
 )
 # Not at the end when a number follows.
-_BEFORE_NUMBERS = frozenset(
-    "no nr nos fig figs eq vol vols pp p art sec ch chap op ext tel jan feb mar apr jun jul aug sep sept oct nov dec".split()
+_BEFORE_NUMBERS = word_set(
+    "no nr nos fig figs eq vol vols pp p art sec ch chap op ext tel jan feb mar apr jun jul aug sep sept oct nov dec"
 )
 # Sometimes at the end: then the next word is one that begins sentences.
-_ENDINGS = frozenset("etc inc ltd co corp jr esq a.m p.m am pm b.c a.d ph.d m.d b.a m.a u.s u.k usw etc и.т.д".split())
-_OPENERS = frozenset(
-    "i i'm i've i'll i'd we we're we've they they're he he's she she's it it's you you're this that that's these those"
+_ENDINGS = word_set("etc inc ltd co corp jr esq a.m p.m am pm b.c a.d ph.d m.d b.a m.a u.s u.k usw etc и.т.д")
+_OPENERS = word_set(
+    "i i'm i've i'll i'd we we're we've they they're he he's she she's it it's you you're this that that's"
+    " these those"
     " the a an my our your their his her and but so or then there there's what when where who why how if after before"
     " while since because however also as in on at for from with no not yes well now thanks thank hey hi please let let's"
-    " do does did is are was were can could will would should have has".split()
+    " do does did is are was were can could will would should have has"
 )
 
 _UNSPACED_MARKS = "。！？｡．"
@@ -48,6 +52,7 @@ _PICTURES = re.compile(f"(?:\\s*[{_EMOJI}]+)+")
 # Lengths are bounded so that an opening mark without its partner costs no more than a look ahead.
 _INSIDE = re.compile(r'"[^"\n]{1,300}"|“[^“”\n]{1,300}”|«[^«»\n]{1,300}»|\([^()\n]{1,300}\)|\[[^\[\]\n]{1,500}\]')
 _LAST_WORD = re.compile(r"[^\s(\[\"'“‘«]+$")
+_ITEM_NUMBER = re.compile(r":\s{1,4}\d{1,2}$")  # "Tips: 1. Stretch"
 _NEXT_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _WORD_LOOK_BACK = 24
 _LINE = re.compile(r"[^\n\r\u2028\u2029\x0b\x0c\x85]+")
@@ -98,7 +103,7 @@ def _sentences(text: str, start: int, end: int) -> Iterator[Span]:
     number = _LIST_NUMBER.match(text, start, end)
     floor = number.end() if number else start  # "1. First" does not end after its number
     for stop in _stops(text, floor, end):
-        if stop <= start or _is_inside(stop, closed, begins):
+        if stop <= start or _is_inside(stop, closed, begins) or _is_number(text[start:stop] if stop - start <= 4 else ""):
             continue
         yield start, stop
         start = _past_space(text, stop, end)
@@ -108,6 +113,11 @@ def _sentences(text: str, start: int, end: int) -> Iterator[Span]:
             start = _past_space(text, closed[at][1], end)
     if start < end:
         yield start, end
+
+
+def _is_number(piece: str) -> bool:
+    """ "3." inside a line: the number of what follows."""
+    return piece[:-1].isdigit() and piece.endswith(".")
 
 
 def _is_inside(stop: int, closed: list[Span], begins: list[int]) -> bool:
@@ -139,6 +149,8 @@ def _ends_sentence(text: str, mark: re.Match[str], end: int) -> bool:
     word = following.group() if following else ""
     if sign != ".":
         return not word[:1].islower() or sign[0] not in ".…!?"  # "well… no", '"Stop!" he said'
+    if _ITEM_NUMBER.search(text, max(0, mark.start() - _WORD_LOOK_BACK), mark.start()):
+        return False
     last = _LAST_WORD.search(text, max(0, mark.start() - _WORD_LOOK_BACK), mark.start())
     return last is None or _is_no_abbreviation(last.group().lower(), word)
 

@@ -5,9 +5,10 @@ Lists, not a grammar: a word that is not here is not known, and who asks must th
 
 from __future__ import annotations
 
+from engram.text.wordlist import word_set
+
 # Safe in the present after "I": none of these is also its own past ("put", "read", "cut" are left out on purpose).
-BARE = frozenset(
-    """
+BARE = word_set("""
     accept achieve admire adopt adore agree aim allow answer apply appreciate approach arrange arrive ask attend avoid bake
     become begin believe belong blog breathe bring build buy call camp care carry catch cherish choose clean climb
     code coach collect come commute compete consider contribute cook cope crave create cycle dance deal decide dedicate
@@ -22,39 +23,32 @@ BARE = frozenset(
     stick strive struggle study suffer suggest support surf suspect swim take talk teach tell tend thank think train travel
     treasure treat trust try turn understand use value visit volunteer wait wake walk want watch wear welcome win
     wish wonder work worry worship write
-    """.split()
-)
+    """)
 
-IRREGULAR_PAST = frozenset(
-    """
+IRREGULAR_PAST = word_set("""
     ate became began blew bought broke brought built came caught chose did drank drew drove fell fed felt flew forgot fought
     found gave got grew had heard held hid hung kept knew laid led left lent lost made meant met paid ran rang rode rose said
     sang sat saw sent shook shot slept sold spent spoke stood stole struck stuck swam swore taught thought threw told took
     understood was were went woke won wore wrote
-    """.split()
-)
+    """)
 
-IRREGULAR_PARTICIPLES = frozenset(
-    """
+IRREGULAR_PARTICIPLES = word_set("""
     been done gone had seen known given taken written eaten driven ridden chosen spoken broken forgotten fallen grown
     worn drawn shown thrown heard made met bought brought built caught felt found got gotten held kept left lost meant paid
     said sent slept sold spent stood taught thought told understood won lived
-    """.split()
-)
+    """)
 
 # End in -ed and are not in the past.
-_NOT_PAST = frozenset("need feed speed proceed exceed succeed heed seed weed bleed breed embed shed wed bed red bred indeed".split())
+_NOT_PAST = word_set("need feed speed proceed exceed succeed heed seed weed bleed breed embed shed wed bed red bred indeed")
 
 # Nouns as often as verbs: after "and" they do not show that a second verb follows.
-NOUNS_TOO = frozenset(
-    """
+NOUNS_TOO = word_set("""
     aim answer call camp care coach code cook cycle dance deal design draw dream drink drive envision exercise experience
     face fall feed fight fish focus garden guess handle help hike hope lack laugh lead lie look love mentor mind move need
     offer order own paint plan plant play practice promise record research respect rest ride roast run share shop show
     sketch skate ski sleep smile stand start stay stick struggle study support surf swim talk thank train travel treat trust
     turn use value visit volunteer wait walk watch welcome win wish wonder work worry worship
-    """.split()
-)
+    """)
 
 _SIBILANT = ("s", "sh", "ch", "x", "z", "o")
 

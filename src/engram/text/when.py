@@ -20,36 +20,33 @@ _Rule = Callable[[re.Match[str], datetime, int], Range | None]  # the match, the
 _PAST, _UNSURE, _FUTURE = -1, 0, 1
 _DAY = timedelta(days=1)
 
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        "january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|september sept sep|october oct"
-        "|november nov|december dec".split("|"),
-        start=1,
-    )
-    for name in names.split()
-}
-_WEEKDAYS = {
-    name: number
-    for number, names in enumerate(
-        "monday mon|tuesday tues tue|wednesday wed|thursday thurs thur thu|friday fri|saturday sat|sunday sun".split("|")
-    )
-    for name in names.split()
-}
-_NUMBERS = {
-    name: number
-    for number, names in enumerate(
-        "|a an one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen"
-        "|nineteen|twenty".split("|")
-    )
-    for name in names.split()
-} | {"couple": 2, "few": 3, "several": 4, "thirty": 30, "forty": 40, "fifty": 50}
+
+def _numbered(names: str, first: int = 0) -> dict[str, int]:
+    """Names to numbers: groups between bars, one number a group."""
+    return {name: number for number, group in enumerate(names.split("|"), start=first) for name in group.split()}
+
+
+_MONTHS = _numbered(
+    "january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|september sept sep|october oct"
+    "|november nov|december dec",
+    first=1,
+)
+_WEEKDAYS = _numbered("monday mon|tuesday tues tue|wednesday wed|thursday thurs thur thu|friday fri|saturday sat|sunday sun")
+_NUMBERS = _numbered(
+    "|a an one|two couple|three few|four several|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen"
+    "|seventeen|eighteen|nineteen|twenty"
+) | {"thirty": 30, "forty": 40, "fifty": 50}
 _SEASONS = {"spring": 3, "summer": 6, "fall": 9, "autumn": 9, "winter": 12}
 _HOURS = {"morning": (5, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 30), "lunchtime": (11, 14)}
 
-_MONTH = r"(?P<month>jan(?:uary|\.)?|feb(?:ruary|\.)?|mar(?:ch|\.)?|apr(?:il|\.)?|may|june?|july?|aug(?:ust|\.)?|sept?(?:ember|\.)?|oct(?:ober|\.)?|nov(?:ember|\.)?|dec(?:ember|\.)?)"
-_WEEKDAY = r"(?P<weekday>mon(?:day)?|tue(?:s(?:day)?)?|wed(?:nesday)?|thu(?:r(?:s(?:day)?)?)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?)"
-_COUNT = r"(?:(?P<count>\d{1,3}|" + "|".join(sorted((word for word in _NUMBERS if word), key=len, reverse=True)) + r")(?:\s+of)?)"
+_MONTH = (
+    r"(?P<month>jan(?:uary|\.)?|feb(?:ruary|\.)?|mar(?:ch|\.)?|apr(?:il|\.)?|may|june?|july?|aug(?:ust|\.)?|sept?(?:ember|\.)?"
+    r"|oct(?:ober|\.)?|nov(?:ember|\.)?|dec(?:ember|\.)?)"
+)
+_WEEKDAY = (
+    r"(?P<weekday>mon(?:day)?|tue(?:s(?:day)?)?|wed(?:nesday)?|thu(?:r(?:s(?:day)?)?)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?)"
+)
+_COUNT = r"(?:(?P<count>\d{1,3}|" + "|".join(sorted(_NUMBERS, key=len, reverse=True)) + r")(?:\s+of)?)"
 _YEAR = r"(?P<year>(?:1[6-9]|20|21)\d\d)"
 _DATE = r"(?P<day>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?"
 _LAST = r"(?P<which>last|past|previous|next|coming|upcoming|following|this|current)"
@@ -74,7 +71,8 @@ _NOT_BEFORE = re.compile(r"\s+(?:to|until|till|through|the|of)\s+(?:\w+teen|twen
 _LOOK_BACK = 24
 _FUTURE_WORDS = re.compile(
     r"\b(?:will|won't|shall|tomorrow|gonna|upcoming|planning|plan|plans|hope|hoping|schedul\w+|looking forward|can't wait)\b"
-    r"|['’]ll\b|\bgoing (?:to|on)\b|\b(?:is|are|'s|'re|am|'m) (?:coming|happening|getting|starting|leaving|having|flying|visiting)\b",
+    r"|['’]ll\b|\bgoing (?:to|on)\b|\b(?:is|are|'s|'re|am|'m) (?:coming|happening|getting|starting|leaving"
+    r"|having|flying|visiting)\b",
     re.IGNORECASE,
 )
 _WORDS = re.compile(r"[a-z]+(?:['’][a-z]+)?", re.IGNORECASE)
@@ -311,17 +309,24 @@ _RULES: tuple[tuple[re.Pattern[str], _Rule], ...] = tuple(
         (rf"(?:the\s+)?{_DATE}(?:\s+of)?\s+{_MONTH}", _date),
         (rf"{_MONTH}\s+(?:the\s+)?{_DATE}", _date),
         (rf"{_MONTH},?\s+(?:of\s+)?{_YEAR}", _month_of_year),
-        (rf"(?P<beyond>(?:the\s+)?day\s+(?:before|after)\s+)?(?P<word>today|tonight|tomorrow|tmrw|yesterday)(?:\s+{_PART})?", _relative_day),
+        (
+            rf"(?P<beyond>(?:the\s+)?day\s+(?:before|after)\s+)?(?P<word>today|tonight|tomorrow|tmrw|yesterday)(?:\s+{_PART})?",
+            _relative_day,
+        ),
         (rf"(?P<which>last|this)\s+{_PART}", _part_of_today),
-        (rf"(?:about\s+|around\s+|like\s+)?(?:a\s+)?{_COUNT}\s+(?:short\s+|long\s+)?{_UNIT}s?\s+(?P<sign>ago|earlier|back|from\s+now|from\s+today|later)", _ago),
+        (
+            rf"(?:about\s+|around\s+|like\s+)?(?:a\s+)?{_COUNT}\s+(?:short\s+|long\s+)?{_UNIT}s?\s+(?P<sign>ago|earlier"
+            rf"|back|from\s+now|from\s+today|later)",
+            _ago,
+        ),
         (rf"in\s+(?:about\s+|around\s+)?(?:a\s+)?{_COUNT}\s+{_UNIT}s?(?:['’]s?\s+time)?", _ahead),
         (rf"(?:on\s+)?{_WEEKDAY}\s+(?:of\s+)?{_LAST}\s+week", _weekday_of_week),
         (rf"{_LAST}\s+week(?:['’]s)?,?\s+(?:on\s+)?{_WEEKDAY}", _weekday_of_week),
         (rf"(?:on\s+)?{_LAST}\s+{_WEEKDAY}(?:\s+(?:morning|afternoon|evening|night))?", _which_weekday),
         (rf"(?:the\s+)?{_LAST}\s+{_UNIT}(?:['’]s)?", _which_unit),
         (rf"(?:on\s+)?(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)(?:\s+{_PART})?", _bare_weekday),
-        (rf"(?:on\s+)(?P<weekday>mon|tues?|wed|thurs?|thur?|fri|sat|sun)\.?(?P<part>)", _bare_weekday),
-        (rf"(?P<which>last|next|this|past|coming)\s+(?P<season>spring|summer|fall|autumn|winter)", _season),
+        (r"(?:on\s+)(?P<weekday>mon|tues?|wed|thurs?|thur?|fri|sat|sun)\.?(?P<part>)", _bare_weekday),
+        (r"(?P<which>last|next|this|past|coming)\s+(?P<season>spring|summer|fall|autumn|winter)", _season),
         (rf"(?:in|during|back\s+in|early|late|mid|of)[\s-]+(?:{_LAST}\s+)?{_MONTH}", _bare_month),
         (rf"{_LAST}\s+{_MONTH}", _bare_month),
         (rf"(?:in|during|back\s+in|early|late|of|year)\s+(?:the\s+year\s+)?{_YEAR}", _plain_year),

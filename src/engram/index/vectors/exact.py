@@ -1,9 +1,9 @@
 """The scan that looks at every allowed row: the smallest tier, and the oracle of the others.
 
-The question is rounded to a byte a dimension like the rows, so that the scan is one integer dot product a row
-(`numkong`'s SIMD kernels; 0.26 ms for 10,000 rows of 384 dimensions); the best few are then scored against the question
-as it is, which mends what rounding it did. Without `numkong`, numpy multiplies in float32, block by block, seven times
-slower. With few rows allowed, only those are gathered and scored.
+The question is rounded to a byte a dimension like the rows, so that the scan is one integer dot product a row (`numkong`'s
+SIMD kernels; 0.4 ms for 10,000 rows of 384 dimensions, 4.5 ms for 100,000); the best few are then scored against the
+question as it is, which mends what rounding it did. Without `numkong`, numpy multiplies in float32, block by block, at
+two to three times the cost. With few rows allowed, only those are gathered and scored.
 """
 
 from __future__ import annotations

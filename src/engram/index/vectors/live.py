@@ -22,7 +22,7 @@ from engram.errors import DimensionMismatch, EngramError, InvalidQuery
 from engram.guard.process import rss_bytes
 from engram.guard.scopes import Visibility, readable
 from engram.index.vectors import registry
-from engram.index.vectors.encoding import Codes, Scales, decode
+from engram.index.vectors.encoding import Codes, Scales, decode, turn, turn_back
 from engram.index.vectors.marks import Condition, Fresh, Marks
 from engram.index.vectors.protocol import Allowed, Keys, Mask, Numbers, Scores, VectorIndex
 from engram.index.vectors.rows import Rows
@@ -193,7 +193,7 @@ class LiveIndex:
         """
         if where.attributes and within is None:
             raise InvalidQuery("attributes are looked up by the store; the index needs the keys that have them.")
-        question = self._checked(query)
+        question = self._turned(query)
         condition = Condition.of(readable(reader), where)
         latest = self._source.latest_change()
         with self._lock:
@@ -210,7 +210,7 @@ class LiveIndex:
 
     def score(self, reader: Reader, query: Vectors, keys: Sequence[int]) -> Scores | None:
         """The cosine of each of these memories; NaN where there is no vector or this reader does not see it."""
-        question = self._checked(query)
+        question = self._turned(query)
         latest = self._source.latest_change()
         with self._lock:
             served = self._current(latest)
@@ -228,16 +228,16 @@ class LiveIndex:
                 return None
             numbers = self._seen(served, reader, keys)
         made = np.full((len(numbers), self._dimensions), np.nan, np.float32)
-        made[numbers >= 0] = served.rows.vectors(numbers[numbers >= 0])
+        made[numbers >= 0] = turn_back(served.rows.vectors(numbers[numbers >= 0]))
         return made
 
-    def _checked(self, query: Vectors) -> Vectors:
+    def _turned(self, query: Vectors) -> Vectors:
         question = np.ascontiguousarray(query, np.float32)
         if question.shape != (self._dimensions,):
             raise DimensionMismatch(f"the question has {question.shape} dimensions; the space holds {self._dimensions}.")
         if not np.isfinite(question @ question):
             raise InvalidQuery("the question's vector is not made of numbers.")
-        return question
+        return turn(question)
 
     def _seen(self, served: _Served, reader: Reader, keys: Sequence[int]) -> Numbers:
         numbers = served.rows.find(_array(keys))
@@ -387,8 +387,8 @@ class LiveIndex:
                 self._served = served
 
 
-_PAGE = 8192
-"""Rows read from the store at a time."""
+_PAGE = 2048
+"""Rows read from the store at a time: few, because what a page needs besides its rows stays with the process."""
 
 _CHANGES = 10_000
 """Changes taken in at a time."""

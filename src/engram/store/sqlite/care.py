@@ -6,7 +6,6 @@ once it is whole.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,6 +19,7 @@ from engram.settings import Settings
 from engram.store.folder import VaultFolder, neutralise, sync_folder, touch_private, write_private
 from engram.store.sqlite import memories, schema
 from engram.store.sqlite.binding import explain
+from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.open import DatabaseKey, reading, writing
 from engram.store.sqlite.silence import Silence
 
@@ -59,51 +59,60 @@ def unread_pages(connection: apsw.Connection) -> list[str]:
     return []
 
 
-def back_up(folder: VaultFolder, source: apsw.Connection, key: DatabaseKey, settings: Settings, now: datetime) -> Path:
-    """Copy the database page by page, still encrypted, as it stands now; readers and writers go on."""
+def back_up(folder: VaultFolder, source: apsw.Connection, key: DatabaseKey, settings: Settings, env: Env) -> Path:
+    """Copy the database as it stands now, still encrypted; readers and writers go on. One process at a time does this."""
     folder.backups.mkdir(mode=0o700, exist_ok=True)
     folder.backups.chmod(0o700)
-    target = _claim_number(folder)
-    part = target.with_suffix(".part")
-    discard(part)
+    turn = VaultLock(folder.turn, env)
+    turn.alone(settings.write_patience_s)
     try:
-        _copy_whole(source, part, key, settings, now)
-    except apsw.CorruptError:
-        # A page that nothing uses is damaged, or one that is: copying only what is used tells which.
-        discard(part)
-        touch_private(part)
-        source.execute("VACUUM INTO ?", (str(part),)).fetchall()
-    write_private(target.with_suffix(".toml"), folder.header.read_bytes())
-    part.replace(target)
-    neutralise(target)
-    sync_folder(folder.backups)
-    for _, path in sorted(_numbered(folder))[: -settings.backups_kept]:
-        discard(path)
-        path.with_suffix(".toml").unlink(missing_ok=True)
+        _sweep(folder)
+        target = folder.backups / f"{max((number for number, _ in _numbered(folder)), default=0) + 1:06d}.db"
+        part = target.with_suffix(".part")
+        try:
+            _copy(source, part, key, settings, env.now())
+            write_private(target.with_suffix(".toml"), folder.header.read_bytes())
+            part.replace(target)
+        except BaseException:
+            _sweep(folder)  # on a full disk above all, nothing half made may stay
+            raise
+        neutralise(target)
+        sync_folder(folder.backups)
+        for _, path in sorted(_numbered(folder))[: -settings.backups_kept]:
+            discard(path)
+            path.with_suffix(".toml").unlink(missing_ok=True)
+    finally:
+        turn.release()
     return target
 
 
-def _copy_whole(source: apsw.Connection, part: Path, key: DatabaseKey, settings: Settings, now: datetime) -> None:
+def _copy(source: apsw.Connection, part: Path, key: DatabaseKey, settings: Settings, now: datetime) -> None:
+    """Page by page; or, if a page that nothing uses is damaged, only what is used."""
     copy = writing(part, key, synchronous="full", cache_kib=settings.page_cache_kib)
     try:
         _copy_pages(source, copy)
+    except apsw.CorruptError:
+        copy.close()
+        discard(part)
+        touch_private(part)
+        source.execute("PRAGMA query_only = OFF")  # it only reads, but SQLite counts the new file as a change
+        source.execute("VACUUM INTO ?", (str(part),)).fetchall()
+        source.execute("PRAGMA query_only = ON")
+        copy = writing(part, key, synchronous="full", cache_kib=settings.page_cache_kib)
+    try:
         copy.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('backed_up_at', ?)", (to_micros(now),))
         copy.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     finally:
         copy.close()
 
 
-def _claim_number(folder: VaultFolder) -> Path:
-    """The next free name, held by its header so that no other process takes it too."""
-    number = max((number for number, _ in _numbered(folder)), default=0)
-    while True:
-        number += 1
-        target = folder.backups / f"{number:06d}.db"
-        try:
-            os.close(os.open(target.with_suffix(".toml"), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        except FileExistsError:
-            continue
-        return target
+def _sweep(folder: VaultFolder) -> None:
+    """Remove what a backup that was cut short left behind."""
+    for path in folder.backups.glob("*.part*"):
+        path.unlink(missing_ok=True)
+    for path in folder.backups.glob("*.toml"):
+        if not path.with_suffix(".db").exists():
+            path.unlink(missing_ok=True)
 
 
 def backups(folder: VaultFolder, key: DatabaseKey) -> list[Backup]:

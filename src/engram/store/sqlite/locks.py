@@ -11,9 +11,21 @@ from pathlib import Path
 import apsw
 
 from engram.env import Env
-from engram.errors import VaultBusy
+from engram.errors import DiskFull, VaultBusy
 from engram.store.folder import touch_private
 from engram.store.sqlite.binding import explain
+
+
+def take_turn(connection: apsw.Connection, begin: str, patience_s: float, env: Env) -> None:
+    """Begin a transaction once other processes let us, in short tries so that none starves behind a long sleeper."""
+    deadline = env.monotonic() + patience_s
+    while True:
+        try:
+            connection.execute(begin)
+            return
+        except apsw.BusyError:
+            if env.monotonic() >= deadline:
+                raise
 
 
 class VaultLock:
@@ -48,7 +60,10 @@ class VaultLock:
 
     def _hold(self, begin: str, patience_s: float, why_not: str) -> None:
         self.release()
-        touch_private(self._path)
+        try:
+            touch_private(self._path)
+        except OSError as error:
+            raise DiskFull(f"the vault's lock {self._path} cannot be made ({error.strerror}).") from error
         connection = apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)
         deadline = self._env.monotonic() + patience_s
         while True:

@@ -64,9 +64,10 @@ def writing(path: Path, key: DatabaseKey, *, synchronous: str, cache_kib: int) -
     return connection
 
 
-def reading(path: Path, key: DatabaseKey, *, cache_kib: int, immutable: bool = False) -> apsw.Connection:
+def reading(path: Path, key: DatabaseKey, *, cache_kib: int, immutable: bool = False, keep_log: bool = False) -> apsw.Connection:
     """A connection that changes nothing. `immutable` is for a file system that cannot be written at all."""
-    connection = _connect(path, key, apsw.SQLITE_OPEN_READONLY if immutable else apsw.SQLITE_OPEN_READWRITE, immutable=immutable)
+    mode = apsw.SQLITE_OPEN_READONLY if immutable else apsw.SQLITE_OPEN_READWRITE
+    connection = _connect(path, key, mode, immutable=immutable, keep_log=keep_log)
     refuse_changes(connection)
     overwrite_what_is_deleted(connection)
     cache_pages(connection, cache_kib)
@@ -74,12 +75,14 @@ def reading(path: Path, key: DatabaseKey, *, cache_kib: int, immutable: bool = F
     return connection
 
 
-def _connect(path: Path, key: DatabaseKey, mode: int, *, immutable: bool = False) -> apsw.Connection:
+def _connect(path: Path, key: DatabaseKey, mode: int, *, immutable: bool = False, keep_log: bool = False) -> apsw.Connection:
     require_encryption()
     name = path.absolute().as_uri() + ("?immutable=1" if immutable else "")
     connection = apsw.Connection(name, flags=mode | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOMUTEX)
     try:
         connection.set_busy_timeout(100)
+        if keep_log:
+            leave_the_log_alone(connection)  # before the first page is read: that may already refuse
         key.give_to(connection)
         connection.execute("SELECT count(*) FROM sqlite_master").fetchall()  # the first page now verifies, or raises
     except apsw.Error:
@@ -90,7 +93,8 @@ def _connect(path: Path, key: DatabaseKey, mode: int, *, immutable: bool = False
 
 def give_back_free_pages_on_request(connection: apsw.Connection) -> None:
     """Only before the first table; lets closing shrink the file by whole buckets instead of rewriting it."""
-    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    if connection.execute("PRAGMA auto_vacuum").get != 2:  # setting it again would wait for other writers
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
 
 
 def use_write_ahead_log(connection: apsw.Connection) -> None:
@@ -141,3 +145,8 @@ def refuse_plaintext(path: Path) -> None:
     with path.open("rb") as file:
         if file.read(len(_PLAIN_MAGIC)) == _PLAIN_MAGIC:
             raise EncryptionFailed(f"{path} is not encrypted.", way_out="It was left as it is. Move it away and report this.")
+
+
+def leave_the_log_alone(connection: apsw.Connection) -> None:
+    """Closing this connection folds nothing in: a vault that is refused stays byte for byte as it was."""
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)

@@ -37,26 +37,39 @@ class Readers:
     @contextmanager
     def use(self, doing: str) -> Iterator[apsw.Connection]:
         """A connection inside one read transaction: all statements see the same state of the vault."""
+        if self._closed:
+            raise StorageError("the vault is closed.", way_out="Open it again.")
         if not self._places.acquire(timeout=self._settings().read_patience_s):
             raise SearchTimeout(f"no connection was free in time for {doing}.")
         try:
             connection = self._take()
+            refused = False
             try:
                 connection.execute("BEGIN")
                 yield connection
             except apsw.Error as error:
                 raise explain(error, doing) from error
             except (UnicodeEncodeError, OverflowError):
-                # `from None`: the encoder's own error carries the words.
-                raise InvalidQuery(f"a value given to {doing} is half a character or too large a number.") from None
+                refused = True  # raised below, outside the handler: an encoder's error in the context carries the words
             finally:
                 self._give_back(connection)
+            if refused:
+                raise InvalidQuery(f"a value given to {doing} is half a character or too large a number.")
         finally:
             self._places.release()
 
-    def close(self) -> None:
+    def close(self, patience_s: float = 0.0) -> None:
+        """Take no more; wait this long for reads that are under way, whose connections would keep the log in use."""
         with self._lock:
             self._closed = True
+        for _ in range(self._settings().reader_limit):
+            if not self._places.acquire(timeout=patience_s):
+                break
+        self.renew()
+
+    def renew(self) -> None:
+        """Let go of idle connections; the next read opens anew."""
+        with self._lock:
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()

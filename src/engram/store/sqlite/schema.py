@@ -15,6 +15,9 @@ from engram.env import to_micros
 from engram.errors import MigrationFailed, VaultTooNew
 from engram.store.sqlite.binding import explain
 
+_PATIENCE_MS = 600_000
+"""How long a process waits for another one's migration: as long as a large vault may take."""
+
 Migration = Callable[[apsw.Connection], None]
 
 
@@ -172,8 +175,9 @@ def require_known(version: int, newest: int = VERSION) -> None:
 
 def migrate(connection: apsw.Connection, now: datetime, migrations: tuple[tuple[str, Migration], ...] = MIGRATIONS) -> int:
     """Bring the database up to date; returns how many steps it took. Fails as a whole or not at all."""
-    connection.execute("BEGIN EXCLUSIVE")
     try:
+        connection.set_busy_timeout(_PATIENCE_MS)
+        connection.execute("BEGIN EXCLUSIVE")
         # Inside the transaction: a process that waited here finds the work done by the one it waited for.
         connection.execute(
             "CREATE TABLE IF NOT EXISTS schema_version"

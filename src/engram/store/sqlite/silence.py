@@ -8,6 +8,7 @@ written to its full length before the first write of a session and then reused f
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ import apsw
 from engram.env import Env
 from engram.settings import Settings
 from engram.store.folder import VaultFolder, neutralise
+from engram.store.sqlite.locks import take_turn
 from engram.store.sqlite.open import PAGE_BYTES
 
 _PRIMING = 64
@@ -84,21 +86,32 @@ class Silence:
             return
         length = (self.settings().wal_pages + self.bucket + _PRIMING) * PAGE_BYTES
         connection.execute("PRAGMA synchronous = OFF")
-        while not log.exists() or log.stat().st_size < length:
-            with connection:
+        try:
+            while not log.exists() or log.stat().st_size < length:
+                take_turn(connection, "BEGIN IMMEDIATE", self.settings().write_patience_s, self.env)
                 if _pages(connection)[1] < _PRIMING:
                     self.grow(connection, at_least=_PRIMING)
                 _fill(connection, _PRIMING)
                 connection.execute("DELETE FROM padding")
-        connection.execute(f"PRAGMA synchronous = {self.settings().synchronous}")
-        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                connection.execute("COMMIT")
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            connection.execute(f"PRAGMA synchronous = {self.settings().synchronous}")
+        fold_in_if_free(connection)
 
     def _draw(self) -> None:
         self._reserve = self.env.below(self.settings().size_jitter_kib * 1024 // PAGE_BYTES + 1)
 
 
+def fold_in_if_free(connection: apsw.Connection) -> None:
+    """Copy what the log holds into the database, unless another process is doing just that."""
+    with contextlib.suppress(apsw.BusyError):
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+
+
 def hide_times(folder: VaultFolder) -> None:
-    for path in (folder.database, folder.wal, folder.path / "vault.db-shm", folder.lock):
+    for path in (folder.header, folder.database, folder.wal, folder.path / "vault.db-shm", folder.lock, folder.turn):
         neutralise(path)
 
 

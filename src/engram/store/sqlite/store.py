@@ -16,7 +16,7 @@ from typing import TypeVar
 import apsw
 
 from engram.env import Env, from_micros, to_micros
-from engram.errors import DiskFull, EngramError, InvalidQuery, VaultDamaged
+from engram.errors import DiskFull, EngramError, InvalidQuery, StorageError, VaultDamaged
 from engram.guard.keys import wipe
 from engram.guard.process import rss_bytes
 from engram.guard.scopes import readable, require_owner, require_writable, require_writer, writable
@@ -71,6 +71,7 @@ class SqliteStore:
     def __init__(self, opened: Opened, live: LiveSettings, env: Env) -> None:
         settings = live.now
         self._opened = opened
+        self._closed = False
         self._live = live
         self._env = env
         self._backing_up = threading.Lock()
@@ -164,7 +165,7 @@ class SqliteStore:
 
             entries = [self._audit.entry(reader, "erase", subject=memory_id, count=1) for memory_id in dict.fromkeys(ids)]
             gone = self._write(reader, "erase", work, entries=entries, timeout=timeout)
-            notes = [] if self._writer.aside(self._tides.fold_in, "folding the log in") else [_LOG_STILL_READ]
+            notes = [] if self._writer.aside(self._tides.scrub, "rewriting the pages") else [_LOG_STILL_READ]
             older = sum(1 for _ in self._opened.folder.backups.glob("*.db"))
             if older:
                 notes.append(f"{older} backups made before this still hold what was erased; delete them if they must not.")
@@ -292,7 +293,10 @@ class SqliteStore:
             with self._backing_up, self._read(reader, "backup") as connection:
                 upto = connection.execute("SELECT coalesce(max(seq), 0) FROM changes").get
                 connection.execute("ROLLBACK")  # a backup brings its own transaction
-                path = care.back_up(self._opened.folder, connection, self._opened.key, self._live.now, now)
+                try:
+                    path = care.back_up(self._opened.folder, connection, self._opened.key, self._live.now, self._env)
+                except OSError as error:
+                    raise DiskFull(f"the backup could not be written ({error.strerror}).") from error
             self._write(
                 reader,
                 "backup",
@@ -317,6 +321,8 @@ class SqliteStore:
 
     def backups(self, reader: Reader) -> list[care.Backup]:
         require_owner(reader, "looking into backups")
+        if self._closed:
+            raise StorageError("the vault is closed.", way_out="Open it again.")
         return care.backups(self._opened.folder, self._opened.key)
 
     def health(self, reader: Reader) -> Health:
@@ -353,10 +359,13 @@ class SqliteStore:
 
     def close(self) -> None:
         """Stop intake, drain, tidy, let go. Closing twice is closing once."""
-        if self._opened.lock.released:
+        if self._closed:
             return
+        self._closed = True
         self._flush_audit(wait=False)
-        self._readers.close()  # before the writer, whose connection is the last one out and takes the log with it
+        self._readers.close(
+            self._live.now.drain_s
+        )  # before the writer, whose connection is the last one out and takes the log with it
         self._writer.close(self._live.now.drain_s)
         if self._live.now.neutral_times and not self._opened.read_only:
             hide_times(self._opened.folder)
@@ -402,7 +411,8 @@ class SqliteStore:
             with self._meter.time(operation):
                 yield
         except EngramError:
-            self._note(reader, operation, subject=subject, ok=False)
+            # What was passed as an id may be anything, words included: only its keyed hash is kept.
+            self._note(reader, operation, digest=self._audit.digest(subject) if subject else "", ok=False)
             raise
 
     def _note(
@@ -429,6 +439,8 @@ class SqliteStore:
     def _connect_to_write(self) -> apsw.Connection:
         settings = self._live.now
         try:
+            if self._opened.read_only:
+                self._become_writable()
             return opening.writing(
                 self._opened.folder.database,
                 self._opened.key,
@@ -438,12 +450,21 @@ class SqliteStore:
         except OSError as error:
             raise DiskFull(f"the vault cannot be opened for writing ({error.strerror}).") from error
 
+    def _become_writable(self) -> None:
+        """What was open for reading only is opened for the first write: join the others, and read with the log from now on."""
+        if not self._opened.folder.has_room_to_write():
+            raise DiskFull("the vault's folder cannot be written.")
+        self._opened.lock.share(self._live.now.write_patience_s)
+        self._opened.read_only = False
+        self._opened.warnings[:] = [one for one in self._opened.warnings if "reading only" not in one]
+        self._readers.renew()
+
     def _connect_to_read(self) -> apsw.Connection:
         return opening.reading(
             self._opened.folder.database,
             self._opened.key,
             cache_kib=self._live.now.page_cache_kib,
-            immutable=self._opened.read_only,
+            immutable=self._opened.immutable,
         )
 
     def _degradation(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 
 import apsw
@@ -10,8 +11,11 @@ from engram.env import Env
 from engram.settings import LiveSettings
 from engram.store.folder import VaultFolder
 from engram.store.sqlite import open as opening
-from engram.store.sqlite.locks import VaultLock
-from engram.store.sqlite.silence import Silence, hide_times
+from engram.store.sqlite.binding import explain
+from engram.store.sqlite.locks import VaultLock, take_turn
+from engram.store.sqlite.silence import Silence, fold_in_if_free, hide_times
+
+log = logging.getLogger("engram.store.tides")
 
 
 @dataclass(slots=True)
@@ -20,18 +24,24 @@ class Opened:
 
     folder: VaultFolder
     key: opening.DatabaseKey
-    audit_key: bytearray
-    lock: VaultLock
+    audit_key: bytearray = field(repr=False)
+    lock: VaultLock = field(repr=False)
     crashed_before: bool = False
     read_only: bool = False
     unchecked: bool = False
     warnings: list[str] = field(default_factory=list)
+
+    @property
+    def immutable(self) -> bool:
+        """Nothing can be written and there is no log: the file is all there is."""
+        return self.read_only and not (self.folder.wal.exists() and self.folder.wal.stat().st_size)
 
 
 class Tides:
     def __init__(self, opened: Opened, live: LiveSettings, env: Env) -> None:
         self._opened = opened
         self._live = live
+        self._env = env
         self._silence = Silence(lambda: live.now, env)
         self._log_pages = 0
 
@@ -45,8 +55,25 @@ class Tides:
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         except apsw.BusyError:
             return False
-        self._silence.prime(connection, self._opened.folder.wal)
+        try:
+            self._silence.prime(connection, self._opened.folder.wal)
+        except apsw.Error as error:  # what was asked for is done; the length of the log can wait
+            log.warning("the log was not made to its full length: %s", explain(error, "priming").code)
         return True
+
+    def scrub(self, connection: apsw.Connection) -> bool:
+        """Rewrite every page, because `secure_delete` does not reach the copies that moving cells about leaves in them."""
+        try:
+            take_turn(connection, "VACUUM", self._live.now.write_patience_s, self._env)
+            take_turn(connection, "BEGIN IMMEDIATE", self._live.now.write_patience_s, self._env)
+            self._silence.settle(connection)
+            connection.execute("COMMIT")
+        except apsw.Error as error:  # the rows are gone; what is left of them in the pages is told in the report
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            log.warning("the pages were not rewritten: %s", explain(error, "rewriting").code)
+            return False
+        return self.fold_in(connection)
 
     def before_commit(self, connection: apsw.Connection) -> None:
         keep = self._live.now.change_log_rows
@@ -55,15 +82,17 @@ class Tides:
 
     def after_commit(self, connection: apsw.Connection) -> None:
         if self._log_pages >= self._live.now.wal_pages:
-            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            fold_in_if_free(connection)
         if self._live.now.neutral_times:
             hide_times(self._opened.folder)
 
     def closing(self, connection: apsw.Connection) -> None:
-        connection.execute("BEGIN IMMEDIATE")
+        take_turn(connection, "BEGIN IMMEDIATE", self._live.now.drain_s, self._env)
         self._silence.shrink(connection)
         connection.execute("COMMIT")
-        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        # Not TRUNCATE: others may have the vault open, and the log would show their single writes. The last connection
+        # to close removes it.
+        fold_in_if_free(connection)
 
     def _grew(self, connection: apsw.Connection, database: str, pages: int) -> int:
         self._log_pages = pages

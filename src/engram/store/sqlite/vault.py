@@ -15,7 +15,7 @@ from pathlib import Path
 import apsw
 
 from engram.env import Env
-from engram.errors import VaultDamaged
+from engram.errors import DiskFull, VaultBusy, VaultDamaged
 from engram.guard.keys import MasterKey, Purpose
 from engram.guard.unlock import create, unlock
 from engram.settings import LiveSettings
@@ -54,11 +54,18 @@ def open_vault(path: Path, live: LiveSettings, env: Env, credentials: Credential
         opened = Opened(folder, key, master.subkey(Purpose.AUDIT), VaultLock(folder.lock, env))
     opened.read_only = not folder.has_room_to_write()
     try:
+        try:
+            if not opened.read_only:
+                _take_part(opened, live)
+            _require_database(folder)
+            _bring_up_to_date(opened, live, env)
+        except DiskFull:
+            if opened.read_only:
+                raise
+            opened.read_only = True  # a full disk has no room for the log's index; what is in the file can be read
+            _bring_up_to_date(opened, live, env)
         if opened.read_only:
             opened.warnings.append("the vault's folder cannot be written; it is open for reading only")
-        else:
-            _take_part(opened, live)
-        _bring_up_to_date(opened, live, env)
         _check_first(opened, live)
     except BaseException:
         opened.lock.release()
@@ -89,10 +96,17 @@ def _make(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Creden
     """A new vault, and its key in hand. Processes that race here take turns, and the later ones find it made."""
     folder.make()
     lock = VaultLock(folder.lock, env)
-    lock.alone(live.now.write_patience_s)
+    deadline = env.monotonic() + live.now.write_patience_s
+    while not lock.try_alone():
+        if folder.header.exists():
+            return "", None  # whoever was faster has it open already, so it will not be free for long
+        if env.monotonic() >= deadline:
+            raise VaultBusy("another process has been making this vault for too long.")
+        env.sleep(0.02)
     try:
         if folder.header.exists():
             return "", None
+        folder.mark()
         created = create(env.random(16).hex(), live.now, env, vault=folder.path, key=credentials.master(), ask=credentials.ask)
         _make_database(folder.newborn, opening.key_for(created.master, live.now.cipher), live, env)
         write_header(folder.header, Header(live.now.cipher, created.header))
@@ -100,6 +114,8 @@ def _make(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Creden
         return created.notice, created.master
     except apsw.Error as error:
         raise explain(error, "making the vault") from error
+    except OSError as error:
+        raise DiskFull(f"the vault at {folder.path} cannot be made ({error.strerror}).") from error
     finally:
         lock.release()
 
@@ -132,23 +148,35 @@ def _take_part(opened: Opened, live: LiveSettings) -> None:
         _name_newborn(folder)
         opened.crashed_before = folder.wal.exists() and folder.wal.stat().st_size > 0
     lock.share(live.now.write_patience_s)
-    if not folder.database.exists():
-        raise VaultDamaged(f"{folder.database} is missing.", way_out="Run `engram restore-backup`.")
     if opened.crashed_before:
         log.warning("the vault was not closed in order last time; everything acknowledged is kept")
         opened.warnings.append("the last session did not close in order; everything it acknowledged is here")
 
 
+def _require_database(folder: VaultFolder) -> None:
+    if not folder.database.exists():
+        raise VaultDamaged(f"{folder.database} is missing.", way_out="Run `engram restore-backup`.")
+
+
+def _look(opened: Opened) -> apsw.Connection:
+    """A connection to judge the vault by; with a log left by a crash, one that leaves it for whoever is let in."""
+    return opening.reading(
+        opened.folder.database, opened.key, cache_kib=1024, immutable=opened.immutable, keep_log=opened.crashed_before
+    )
+
+
 def _bring_up_to_date(opened: Opened, live: LiveSettings, env: Env) -> None:
     try:
-        connection = opening.reading(opened.folder.database, opened.key, cache_kib=1024, immutable=opened.read_only)
+        connection = _look(opened)
         try:
             version = schema.version_of(connection)
             schema.require_known(version)
+            if not version:  # a database gets its name only once its tables are in it
+                raise VaultDamaged(f"{opened.folder.database} is empty.", way_out="Run `engram restore-backup`.")
             if version == schema.VERSION or opened.read_only:
                 return
             if version:
-                care.back_up(opened.folder, connection, opened.key, live.now, env.now())
+                care.back_up(opened.folder, connection, opened.key, live.now, env)
         finally:
             connection.close()
         writer = opening.writing(opened.folder.database, opened.key, synchronous="full", cache_kib=live.now.page_cache_kib)
@@ -166,7 +194,7 @@ def _check_first(opened: Opened, live: LiveSettings) -> None:
         opened.unchecked = True
         return
     try:
-        connection = opening.reading(opened.folder.database, opened.key, cache_kib=1024, immutable=opened.read_only)
+        connection = _look(opened)
         try:
             problems = care.check(connection)
         finally:

@@ -58,7 +58,8 @@ class Writer:
         self._settings = settings
         self._env = env
         self._around = around
-        self._queue: queue.Queue[_Job | None] = queue.Queue(settings().queue_limit)
+        self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._places = threading.Semaphore(settings().queue_limit)
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
         self._closed = False
@@ -103,25 +104,21 @@ class Writer:
         """Queue `work` without waiting; False if there is no room or no writing now."""
         try:
             self._refuse_if_needed()
-            self._start()
-            self._queue.put_nowait(_Job(work, doing))
-        except (queue.Full, EngramError):
+            if not self._places.acquire(blocking=False):
+                return False
+            self._put(_Job(work, doing))
+        except EngramError:
             return False
         return True
 
     def close(self, drain_s: float) -> None:
         """Take no more, finish what is queued within `drain_s`, tidy up, end the thread."""
-        with self._lock:
+        with self._lock:  # nothing is queued after the None, because `_put` holds the lock too
             self._closed = True
             thread = self._thread
+            self._queue.put(None)
         if thread is None:
             return
-        while True:
-            try:
-                self._queue.put(None, timeout=drain_s or 0.001)
-                break
-            except queue.Full:
-                self._abandon = True
         thread.join(drain_s)
         if thread.is_alive():
             self._abandon = True  # what has not begun is answered with an error, not silently lost
@@ -129,12 +126,21 @@ class Writer:
 
     def _accept(self, job: _Job, deadline: float | None) -> None:
         self._refuse_if_needed()
-        self._start()
         patience = None if deadline is None else max(deadline - self._env.monotonic(), 0.0)
+        if not self._places.acquire(timeout=patience):
+            raise WriteFailed(f"the queue was full and time ran out before {job.doing} had its turn.")
+        self._put(job)
+
+    def _put(self, job: _Job) -> None:
+        """Queue a job that has a place. Whoever waited for the place while the vault was closed hears of it here."""
         try:
-            self._queue.put(job, timeout=patience)
-        except queue.Full:
-            raise WriteFailed(f"the queue was full and time ran out before {job.doing} had its turn.") from None
+            with self._lock:
+                self._refuse_if_needed()
+                self._start()
+                self._queue.put(job)
+        except BaseException:
+            self._places.release()
+            raise
 
     def _refuse_if_needed(self) -> None:
         if self._closed:
@@ -145,10 +151,9 @@ class Writer:
             raise self._refuse
 
     def _start(self) -> None:
-        with self._lock:
-            if self._thread is None and not self._closed:
-                self._thread = threading.Thread(target=self._live, name="engram-writer", daemon=True)
-                self._thread.start()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._live, name="engram-writer", daemon=True)
+            self._thread.start()
 
     def _live(self) -> None:
         connection: apsw.Connection | None = None
@@ -172,6 +177,7 @@ class Writer:
         job: _Job | None = first
         limit = self._settings().group_limit
         while job is not None:
+            self._places.release()
             if self._abandon and job.future.set_running_or_notify_cancel():
                 job.future.set_exception(WriteFailed("the vault was closed before this write began."))
             elif job.future.set_running_or_notify_cancel():

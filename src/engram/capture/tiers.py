@@ -1,0 +1,111 @@
+"""Three shorter forms of a memory, cut out of its own words: a summary, a key fact, a tag.
+
+Each is no longer than the one above it and never breaks a word. The summary is the first whole sentences that fit into
+512 bytes; the key fact is the leading clause in at most fifteen words, adjuncts dropped at commas and clause borders; the
+tag is up to five names, numbers and rare words in their order. No model: one with a better summary may replace them.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engram.text import sentences
+from engram.text.wordlist import word_set
+
+SUMMARY_BYTES = 512
+KEY_FACT_WORDS = 15
+TAG_WORDS = 5
+
+_LOOKED_AT = 4_096  # characters; what comes later can be in no tier
+_CLAUSE_END = re.compile(r"[,;]\s|\s[–—-]\s|(?<=[a-z]):\s")
+_BORDER = re.compile(
+    r"(?<=\w)(?=\s+(?:because|which|who|where|when|while|although|though|since|so that|and then|but)\b)", re.IGNORECASE
+)
+_LEAST_WORDS = 4
+_WORD = re.compile(r"[^\W_]+(?:['’.@/:+#-]*[^\W_]+)*[+#]*")
+_ASIDE = re.compile(r"\s*\((?:asked: \"[^\"]*\"|[^()]*)\)|\s*\[[^\[\]]*\]")
+_PLAIN = word_set(
+    """
+    a about actually after again all also always am an and any are around as asked assistant at be because been before being
+    best both but by can can't come could course day definitely did do does doesn't don't each else even ever every few for
+    from get gets getting go goes going gonna good got great had has have having he her here here's him his how i i'd i'll i'm
+    i've if in into is it it's its just keep kind know last let's like likes little lot lots love loves made make makes many
+    maybe me more most much my need never new next nice no not now of off on one only or other our out over people pretty put
+    really said same see she should since so some something spoke still such sure take than thank thanks that that's the their
+    them then there there's these they they're thing things think thinks this those through time to today too took two up us
+    use used user user's uses using very want wants was way we we're we've week well went were what when where which while who
+    why will with would yeah year years yes yesterday yet you you're your
+    """
+)
+
+
+def tiers(text: str) -> tuple[str, str, str]:
+    """(summary, key fact, tag) of a memory's text."""
+    text = " ".join(text[:_LOOKED_AT].split())
+    summary = _summary(text)
+    key_fact = _no_longer(_key_fact(summary), summary)
+    return summary, key_fact, _no_longer(_tag(key_fact, summary), key_fact)
+
+
+def _summary(text: str) -> str:
+    if _fits(text):
+        return text
+    end = 0
+    for _, stop in sentences.spans(text):
+        if not _fits(text[:stop]):
+            break
+        end = stop
+    return text[:end] if end else _within_bytes(text, SUMMARY_BYTES)
+
+
+def _fits(text: str) -> bool:
+    return len(text) <= SUMMARY_BYTES and len(text.encode("utf-8", "surrogatepass")) <= SUMMARY_BYTES
+
+
+def _within_bytes(text: str, limit: int) -> str:
+    """As many whole words as fit; characters, if the first word is too long or the script has no spaces."""
+    ellipsis = "…"
+    size = len(ellipsis.encode())
+    end = 0
+    for end, character in enumerate(text):  # noqa: B007
+        size += len(character.encode("utf-8", "surrogatepass"))
+        if size > limit:
+            break
+    head = text[:end]
+    space = head.rfind(" ")
+    return (head[:space] if space > len(head) // 2 else head).rstrip(" ,;:") + ellipsis
+
+
+def _key_fact(text: str) -> str:
+    """The first sentence without asides; if that is long, its leading clauses."""
+    bare = _ASIDE.sub("", text).strip()
+    if len(bare.split()) >= _LEAST_WORDS:
+        text = bare
+    found = sentences.spans(text)
+    if not found:
+        return text
+    first = text[found[0][0] : found[0][1]]
+    if len(first.split()) <= KEY_FACT_WORDS:
+        return first
+    ends = sorted({match.start() for pattern in (_CLAUSE_END, _BORDER) for match in pattern.finditer(first)})
+    fitting = [first[:end] for end in ends if _LEAST_WORDS <= len(first[:end].split()) <= KEY_FACT_WORDS]
+    return fitting[-1] if fitting else " ".join(first.split()[:KEY_FACT_WORDS]).rstrip(" ,;:")
+
+
+def _tag(key_fact: str, summary: str) -> str:
+    """Names and numbers first in rank, then long rare words; in the order they are said."""
+    for source in (key_fact, summary):
+        ranked: dict[str, tuple[int, int]] = {}
+        for at, match in enumerate(_WORD.finditer(source)):
+            word = match.group()
+            if word.lower() not in _PLAIN and word not in ranked:
+                named = (at > 0 and word[0].isupper()) or word[0].isdigit()
+                ranked[word] = (0 if named else 1, -min(len(word), 9))
+        best = set(sorted(ranked, key=lambda word: ranked[word])[:TAG_WORDS])
+        if best:
+            return " ".join(word for word in ranked if word in best)
+    return key_fact if len(key_fact.split()) <= TAG_WORDS else " ".join(key_fact.split()[:TAG_WORDS])
+
+
+def _no_longer(text: str, above: str) -> str:
+    return text if len(text) <= len(above) else above
