@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from engram import settings as settings_room
 from engram.env import Env
-from engram.errors import EngramError, VaultLocked
+from engram.errors import EngramError, NotFound, VaultLocked
 from engram.guard.keys import MasterKey
 from engram.guard.process import harden
 from engram.settings import LiveSettings, Settings
@@ -88,8 +88,8 @@ class Engram:
         if live.now.harden_process:
             for note in harden():
                 log.info("%s", note)
-        where = Path(path).expanduser() if path is not None else settings_room.home()
-        store, notice = open_vault(where.absolute(), live, env, credentials_from(key, ask))
+        where = settings_room.home() if path is None else vault_path(path)
+        store, notice = open_vault(where, live, env, credentials_from(key, ask))
         shared = _Shared(store, live, env, notice)
         _OPEN.add(shared)
         if live.now.close_on_sigterm:
@@ -149,7 +149,7 @@ class Engram:
             text=text,
             kind=kind,
             category=category,
-            importance=min(max(importance, 0.0), 1.0),
+            importance=_between_0_and_1(importance),
             source=source,
             scope=self._reader.scope if scope is None else scope,
             happened_at=happened_at,
@@ -159,7 +159,7 @@ class Engram:
 
     def update(self, memory_id: str, *, text: str | None = None, importance: float | None = None) -> Memory:
         """Change a memory; its earlier wording stays reachable through `versions`."""
-        wanted = {"text": text, "importance": importance}
+        wanted = {"text": text, "importance": None if importance is None else _between_0_and_1(importance)}
         changes = {name: value for name, value in wanted.items() if value is not None}
         return self._shared.store.update(self._reader, memory_id, changes)
 
@@ -235,6 +235,27 @@ class Engram:
     def audit(self, *, limit: int = 50) -> Sequence[AuditEntry]:
         """Who did what, newest first; never what was said."""
         return self._shared.store.audit(self._reader, limit=limit)
+
+
+def _between_0_and_1(importance: float) -> float:
+    """Bent into its range; what is no number is left for the store to refuse by name."""
+    return min(max(importance, 0.0), 1.0) if isinstance(importance, int | float) else importance  # type: ignore[redundant-expr]
+
+
+def vault_path(path: str | Path) -> Path:
+    """The folder that was named, absolute; what can be no folder's name is refused."""
+    name = str(path)
+    try:
+        name.encode()
+        if not name or "\0" in name:
+            raise ValueError
+        where = Path(name).expanduser().absolute()
+        where.exists()
+    except (ValueError, RuntimeError, OSError):
+        problem = NotFound("the vault's path can be no folder.", way_out="Name a folder; it is made if missing.")
+    else:
+        return where
+    raise problem
 
 
 def scope_of(settings: Settings) -> Scope:

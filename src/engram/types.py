@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 
-_NOTHING: Mapping[str, str] = MappingProxyType({})
+NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Memory:
     status: Status = Status.ACTIVE
     pinned: bool = False
     version: int = 1
-    attributes: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    attributes: Mapping[str, str] = field(default_factory=lambda: NO_ATTRIBUTES)
 
 
 @dataclass(frozen=True, slots=True)

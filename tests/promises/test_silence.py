@@ -148,5 +148,15 @@ def test_names_of_files_say_nothing(path: Path) -> None:
         mem.remember(f"{word(0, 'named')} said", category=word(0, "category"))
         mem.backup()
         names = {str(file.relative_to(path)) for file in path.rglob("*")}
-    known = {".gitignore", ".nomedia", ".noindex", "vault.db", "vault.db-wal", "vault.db-shm", "vault.toml", "vault.lock", "vault.turn"}
+    known = {
+        ".gitignore",
+        ".nomedia",
+        ".noindex",
+        "vault.db",
+        "vault.db-wal",
+        "vault.db-shm",
+        "vault.toml",
+        "vault.lock",
+        "vault.turn",
+    }
     assert names - known == {"backups", "backups/000001.db", "backups/000001.toml"}

@@ -22,6 +22,10 @@ ME = Reader(Scope(agent="rex"))
 OpenStore = Callable[..., SqliteStore]
 
 
+def ulid(number: int) -> str:
+    return f"{number:026d}"
+
+
 @pytest.fixture
 def audit(env: Env) -> Audit:
     return Audit(env, bytearray(b"k" * 32), 2000)
@@ -30,31 +34,31 @@ def audit(env: Env) -> Audit:
 def test_the_ring_keeps_the_last_2000_newest_first(audit: Audit, clock: HandClock) -> None:
     for n in range(2500):
         clock.advance(1)
-        audit.note(audit.entry(ME, "get", subject=str(n)))
+        audit.note(audit.entry(ME, "get", subject=ulid(n)))
     recent = audit.recent()
-    assert [entry.subject for entry in recent] == [str(n) for n in range(2499, 499, -1)]
+    assert [entry.subject for entry in recent] == [ulid(n) for n in range(2499, 499, -1)]
     assert recent[0].at - recent[1].at == timedelta(seconds=1)
 
 
 def test_what_waits_is_taken_once_and_can_be_put_back_in_order(audit: Audit) -> None:
     for n in range(3):
-        assert audit.note(audit.entry(ME, "get", subject=str(n))) == n + 1
+        assert audit.note(audit.entry(ME, "get", subject=ulid(n))) == n + 1
     taken = audit.take_waiting()
     assert audit.take_waiting() == []
-    audit.note(audit.entry(ME, "get", subject="3"))
+    audit.note(audit.entry(ME, "get", subject=ulid(3)))
     audit.put_back(taken)
-    assert [entry.subject for entry in audit.take_waiting()] == ["0", "1", "2", "3"]
+    assert [entry.subject for entry in audit.take_waiting()] == [ulid(n) for n in range(4)]
 
 
 def test_when_nothing_can_be_written_for_long_the_newest_stay(audit: Audit) -> None:
     for n in range(2100):
-        audit.note(audit.entry(ME, "get", subject=str(n)))
+        audit.note(audit.entry(ME, "get", subject=ulid(n)))
     taken = audit.take_waiting()
-    audit.note(audit.entry(ME, "get", subject="newest"))
+    audit.note(audit.entry(ME, "get", subject=ulid(9999)))
     audit.put_back(taken)
     waiting = [entry.subject for entry in audit.take_waiting()]
     assert len(waiting) == 2000
-    assert waiting[-1] == "newest"
+    assert waiting[-1] == ulid(9999)
 
 
 def test_a_digest_is_keyed_short_and_says_nothing(env: Env, audit: Audit) -> None:
@@ -78,9 +82,9 @@ def test_the_table_keeps_so_many_and_lets_the_oldest_go(open_store: OpenStore, f
     open_store().add(ME, [Memory(text="a", scope=ME.scope)])
     connection = connect(folder.database)
     for start in range(0, 50, 10):
-        table.write(connection, [audit.entry(ME, "get", subject=str(n)) for n in range(start, start + 10)], keep=25)
-    assert [entry.subject for entry in table.read(connection, None, 100)] == [str(n) for n in range(49, 24, -1)]
-    assert [entry.subject for entry in table.read(connection, None, 3)] == ["49", "48", "47"]
+        table.write(connection, [audit.entry(ME, "get", subject=ulid(n)) for n in range(start, start + 10)], keep=25)
+    assert [entry.subject for entry in table.read(connection, None, 100)] == [ulid(n) for n in range(49, 24, -1)]
+    assert [entry.subject for entry in table.read(connection, None, 3)] == [ulid(49), ulid(48), ulid(47)]
     connection.close()
 
 

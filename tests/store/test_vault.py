@@ -43,10 +43,13 @@ def test_closing_a_vault_that_is_read_only_lets_go_of_files_and_keys(open_store:
         store.page(ME, limit=5)
 
 
-def test_a_vault_that_is_read_only_is_read_and_not_written(open_store: OpenStore, folder: VaultFolder) -> None:
+def test_a_vault_that_is_read_only_is_read_and_not_written(
+    open_store: OpenStore, folder: VaultFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = open_store()
     kept = made.add(ME, [Memory(text="a")])[0]
     made.close()
+    monkeypatch.setattr(VaultFolder, "has_room_to_write", lambda self: False)
     before = folder.database.read_bytes()
     store, _ = read_only_store(folder)
     assert store.get(ME, [kept.id]) == [kept]

@@ -13,7 +13,7 @@ from engram.text.verbs import is_past
 from engram.text.wordlist import word_set
 
 WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
-_QUESTION_END = re.compile(r"[?？؟;][\s\"'”’)\]!]*[^\w\s]*$")
+_QUESTION_END = re.compile(r"[?？؟\u037e][\s\"'”’)\]!]*[^\w\s]*$")
 _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'll|i'd|my|mine|we|we've|we're|our)\b", re.IGNORECASE)
 _FIRST_PERSON_SUBJECT = re.compile(
     r"^\W*(?:(?:yes|yeah|no|well|so|also|and|but|oh|ok|okay|by the way|btw|actually|hi|hey|hello|thanks"
@@ -23,20 +23,26 @@ _FIRST_PERSON_SUBJECT = re.compile(
 )
 # A question that carries news of its asker: "… for the tent I bought last week?", "now that I've moved to Oslo?"
 _NEWS_IN_QUESTION = re.compile(
-    r"\b(?:i|we)(?:'ve|’ve| have| had| just| recently| already| also)+ (?!any\b|ever\b|to\b|been able)\w+"
+    r"\b(?:i|we)(?:'ve| have| had| just| recently| already| also)+ (?!any\b|ever\b|to\b|been able)\w+"
     r"|\b(?:i'm|i am|we're|we are) (?:\w+ )?\w+ing\b"
     r"|\b(?:my|our) (?:new|old|own|upcoming|favou?rite|first|last|current|recent|wife|husband|son|daughter"
     r"|kids?|mom|mum|dad|sister|brother|dog|cat|friend|boss|partner)\b"
     r"|\bi (?:used to|usually|always|often)\b",
     re.IGNORECASE,
 )
-_I_FIRST = re.compile(r"^\W*(?:\w+[\s,!]+)?i(?:'m|’m| am|'ll|’ll)? ", re.IGNORECASE)
+_I_FIRST = re.compile(r"^\W*(?:\w+[\s,!]+)?i(?:'m| am|'ll)? ", re.IGNORECASE)
 _OTHER = frozenset({"you", "you're", "you've", "you'll", "you'd", "your", "yourself"})
 _GLOWING = word_set(
-    "inspiring impressive rewarding encouraging motivating breathtaking remarkable outstanding solid smart talented gifted"
-    " skilled dedicated passionate determined caring creative genuine"
+    "inspiring impressive rewarding encouraging motivating breathtaking remarkable outstanding solid smart perfectly peaceful"
+    " talented gifted skilled dedicated passionate determined caring creative genuine"
 )
 _SHOWN = word_set("pic pics photo photos picture pictures shot image view painting colors colours")
+_AS_AN_AI = re.compile(
+    r"\bas an? (?:\w+ )?ai\b|\b(?:ai|language) (?:language )?model,? i\b|\bi(?:'m| am) (?:just |only )?an? (?:ai|language)\b",
+    re.IGNORECASE,
+)
+_SELF = re.compile(r"\b(?:i|i'm|i've|i'll|i'd|my|mine)\b", re.IGNORECASE)
+_TELLING = re.compile(r"\b(?:my|our|mine|me|i|i've|i'll|i'd)\b(?!'m sure)", re.IGNORECASE)
 _MINE = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
 _I_PAST = re.compile(r"\b(?:i|we) ((?:\w+ly |just |also )?\w+)", re.IGNORECASE)
 
@@ -61,6 +67,7 @@ def is_substantive_question(sentence: str) -> bool:
 
 def holds_news(question: str) -> bool:
     """Does a question state something about the one who asks?"""
+    question = question.replace("’", "'")
     if _FIRST_PERSON_SUBJECT.match(question) and not phrases.WISH.match(question):
         return len(content(words(question))) >= 3
     if _NEWS_IN_QUESTION.search(question):
@@ -70,6 +77,7 @@ def holds_news(question: str) -> bool:
 
 def reason(sentence: str, names: frozenset[str] = frozenset()) -> str | None:
     """Why a person's sentence is no statement; None if it is one. `names` are those who are addressed, lower case."""
+    sentence = sentence.replace("’", "'")
     found = words(sentence)
     if not found:
         return "empty"
@@ -101,12 +109,12 @@ def _courtesy(sentence: str, rest: list[str]) -> str | None:
 
 
 def _demand(sentence: str, found: list[str], rest: list[str]) -> str | None:
-    if phrases.OFFER.search(sentence) and len(rest) <= 4 and not _NEWS_IN_QUESTION.search(sentence):
+    if phrases.OFFER.search(sentence) and len(rest) <= 5 and not _NEWS_IN_QUESTION.search(sentence):
         return "offer"
-    if phrases.WISH.match(sentence) and not _NEWS_IN_QUESTION.search(sentence):
+    if (phrases.WISH.match(sentence) or phrases.ASKING.search(sentence)) and not _NEWS_IN_QUESTION.search(sentence):
         return "request"
     if phrases.REQUEST.match(sentence) and not holds_news(sentence):
-        return None if _MINE.search(sentence) and len(rest) >= 2 else "request"
+        return None if re.search(r"\bmy\b", sentence, re.IGNORECASE) and len(rest) >= 2 else "request"
     if phrases.QUESTION_WORD.match(sentence) and len(found) <= 3 and len(rest) <= 1 and rest != found[-1:]:
         return "question"
     if phrases.INVERSION.match(sentence) and sentence[-1] not in ".!" and not holds_news(sentence):
@@ -117,7 +125,11 @@ def _demand(sentence: str, found: list[str], rest: list[str]) -> str | None:
 def _reaction(sentence: str, found: list[str], rest: list[str]) -> str | None:
     if not rest:
         return "reaction" if any(word in phrases.FEELING for word in found) else "filler"
-    if phrases.REACTING.match(sentence) and len(rest) <= 3 and not any(word[:1].isdigit() for word in found):
+    numbered = any(word[:1].isdigit() for word in found)
+    opening = phrases.REACTING.match(sentence)
+    if opening and len(rest) <= 4 and not numbered and not _SELF.search(sentence, opening.end()):
+        return "reaction"
+    if phrases.CHEERING.search(sentence) and len(rest) <= 5 and not numbered and not _TELLING.search(sentence):
         return "reaction"
     return "reaction" if _is_applause(sentence, found, rest) else None
 
@@ -140,6 +152,8 @@ def _is_applause(sentence: str, found: list[str], rest: list[str]) -> bool:
         return False
     if _MINE.search(sentence) or (_FIRST_PERSON.search(sentence) and _OTHER.isdisjoint(found) and not _I_FIRST.match(sentence)):
         return False
+    if len(_SELF.findall(sentence)) > 1:  # "I agree, I love travelling too"
+        return False
     rest = [word for word in rest if word not in _SHOWN]
     praise = sum(word in phrases.FEELING or word in _GLOWING for word in found)
     if not _OTHER.isdisjoint(found):
@@ -149,12 +163,13 @@ def _is_applause(sentence: str, found: list[str], rest: list[str]) -> bool:
 
 def boilerplate(sentence: str) -> str | None:
     """Why an assistant's sentence is no part of its answer; None if it is."""
+    sentence = sentence.replace("’", "'")
     found = words(sentence)
     if not found:
         return "empty"
     if is_question(sentence):
         return "question"
-    if phrases.BOILERPLATE.match(sentence) and not _opens_into_content(sentence, found):
+    if _AS_AN_AI.search(sentence) or (phrases.BOILERPLATE.match(sentence) and not _opens_into_content(sentence, found)):
         return "boilerplate"
     return None if content(found) else "filler"
 

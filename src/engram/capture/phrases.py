@@ -8,6 +8,17 @@ import re
 
 from engram.text.wordlist import word_set
 
+
+def _opening(*ways: str, after: str = "") -> re.Pattern[str]:
+    """Matches at the head of a sentence; `after` are words that may stand before it, any number of them."""
+    lead = rf"(?:(?:{after})[\s,!.]+)*" if after else ""
+    return re.compile(rf"^\W*{lead}(?:{'|'.join(ways)})", re.IGNORECASE)
+
+
+def _anywhere(*ways: str) -> re.Pattern[str]:
+    return re.compile("|".join(ways), re.IGNORECASE)
+
+
 # Words that carry no fact by themselves: grammar …
 GRAMMAR = word_set(
     """
@@ -63,144 +74,155 @@ INTERJECTION = re.compile(
     r"|honestly|also|and|but|plus|man|omg|gosh|congrats)\b(?=[\s,.!–—-])[\s,.!–—-]*)+",
     re.IGNORECASE,
 )
+_EXCLAIMED = "oh|wow|yeah|yes|aw+|haha|well|and|but|so|man|hey|ok|okay|thanks|nice|cool|awesome|great"
+_VERY = r"(?:so |really |very |truly |totally |completely |pretty |super |quite |just |also |always )?"
+_GOOD = r"(?:great|good|nice|lovely|awesome|amazing|wonderful|fantastic|perfect|cool|fun|inspiring|excellent|brilliant)"
 
-GREETING = re.compile(
-    r"^\W*(?:hey|hi|hiya|hello|howdy|yo|greetings|good (?:morning|afternoon|evening|day)|long time no|nice to (?:see|meet|hear)"
-    r"|(?:so |really |it's |it is )?(?:good|great|nice|lovely) to (?:see|hear from|meet|be))\b",
-    re.IGNORECASE,
+GREETING = _opening(
+    r"(?:hey|hi|hiya|hello|howdy|yo|greetings)\b",
+    r"good (?:morning|afternoon|evening|day)\b",
+    r"long time no\b",
+    rf"(?:it's |it is )?{_VERY}{_GOOD} to (?:see|hear from|meet|be)\b",
 )
-THANKS = re.compile(
-    r"^\W*(?:(?:oh|aw+|wow|yeah|okay|ok|great|perfect|no|and)[\s,!.]+)?(?:many |a million )?(?:thanks"
-    r"|thank you|thank u|thx|ty\b|cheers"
-    r"|much appreciated|(?:i )?(?:really |so |truly )?appreciate (?:it|that|you|your|the)|i'm (?:so |really "
-    r"|very )?(?:grateful|thankful) for (?:you|your))",
-    re.IGNORECASE,
+CATCHING_UP = _anywhere(
+    r"\bbeen (?:a|so|too) (?:long |little )?(?:while|long|time)\b",
+    r"\bbeen ages\b|\blong time\b",
+    r"\bsince we (?:last )?(?:talked|chatted|spoke|met|caught up)\b",
+    r"\b(?:lots?|tons|much)(?:'s)? (?:has |has been |have )?(?:happened|happening|gone (?:on|down)|going on|changed|been going on)\b",
+    r"\b(?:wanted to|thought i'd) (?:say (?:hi|hello|hey)|check in|catch up)\b",
+    rf"\b(?:life|things)(?:'s| has| have) been {_VERY}(?:crazy|wild|busy|hectic|good|great|ok|okay)\b",
 )
-FAREWELL = re.compile(
-    r"^\W*(?:(?:well|ok|okay|anyway|alright)[\s,]+)?(?:bye|goodbye|good ?night|see (?:you|ya)|catch (?:you|ya)"
-    r"|talk (?:to you )?(?:soon|later)"
-    r"|take care|ttyl|have (?:a|an) (?:\w+ )?(?:day|night|one|weekend|evening|time|trip)|until next time|later)\b",
-    re.IGNORECASE,
+THANKS = _opening(
+    r"(?:many |a million )?(?:thanks|thank you|thank u|thx|ty\b|cheers)",
+    r"much appreciated",
+    rf"(?:i )?{_VERY}appreciate (?:it|that|you|your|the)",
+    rf"i'm {_VERY}(?:grateful|thankful) for (?:you|your)",
+    after="oh|aw+|wow|yeah|okay|ok|great|perfect|no|and",
 )
-# "You're amazing", "Your art is lovely", "What a view", "Keep it up": about what the other one said.
-APPLAUSE = re.compile(
-    r"^\W*(?:(?:oh|wow|yeah|yes|aw+|haha|well|and|but|so|man|hey)[\s,!.]+)*(?:you(?:'re|'ve|'ll|'d)?|your"
-    r"|that(?:'s|'ll)?|those|these|this|what an?"
-    r"|how|keep|sounds?|looks?|so|glad|great|good|nice|love|loving|happy|congrats|congratulations|wishing"
-    r"|enjoy|cherish|awesome|cool|amazing"
-    r"|i(?:'m| am)? (?:so |really |very |totally |completely |just |also )?(?:happy|glad|proud|excited|sorry"
-    r"|thrilled|love|hope|bet|agree|hear|know|get|feel|can)"
-    r"|can't wait|no (?:problem|worries|doubt)|it(?:'s| is| must| sounds| looks)|let's|let me|they|we|totally"
-    r"|absolutely|definitely|exactly)\b",
-    re.IGNORECASE,
+FAREWELL = _opening(
+    r"(?:bye|goodbye|good ?night|take care|ttyl|later|until next time)\b",
+    r"(?:see|catch) (?:you|ya)\b",
+    r"(?:talk|speak) (?:to you )?(?:soon|later)\b",
+    r"have an? (?:\w+ )?(?:day|night|one|weekend|evening|time|trip)\b",
+    after="well|ok|okay|anyway|alright",
+)
+
+# "You're amazing", "Your art is lovely", "What a view": may be praise, if little else is in it.
+APPLAUSE = _opening(
+    r"(?:you(?:'re|'ve|'ll|'d)?|your|that(?:'s|'ll)?|those|these|this|they|we|what an?|how|so|let's|let me)\b",
+    r"(?:sounds?|looks?|keep|glad|great|good|nice|love|loving|happy|congrats|congratulations)\b",
+    r"(?:wishing|enjoy|cherish|awesome|cool|amazing)\b",
+    rf"i(?:'m| am)? {_VERY}(?:happy|glad|proud|excited|sorry|thrilled|love|hope|bet|agree|hear|know|get|feel|can)\b",
+    r"(?:can't wait|no (?:problem|worries|doubt)|it(?:'s| is| must| sounds| looks)|totally|absolutely|definitely|exactly)\b",
+    after="oh|wow|yeah|yes|aw+|haha|well|and|but|so|man|hey",
+)
+# "Sounds like a plan", "That's a great point about …", "Hope you're well": an answer to what was said, whatever follows.
+REACTING = _opening(
+    r"(?:that |this |it )?(?:sounds|looks|seems) like (?:an?|you|your|the|it|fun|things|such|quite)\b",
+    rf"that(?:'s| is) (?:such )?(?:an? )?(?:\w+ )?(?:{_GOOD}|interesting|valid|fair|solid|helpful|smart)"
+    r" (?:point|idea|question|tip|suggestion|way|start|plan|choice|advice|news)",
+    r"(?:i )?(?:really )?hope (?:you|your|it goes|that helps|this helps|all)",
+    r"(?:sorry|great|good|glad|nice|happy) to hear",
+    r"(?:i'm )?sorry (?:to hear|about|for)",
+    rf"(?:i'm |i am )?{_VERY}(?:glad|happy|proud|thrilled|stoked) (?:for|of|that|to hear|you|our|i could)",
+    r"(?:i'm )?sure you",
+    r"let(?:'s| us) (?:keep|cherish|continue|do (?:it|this)|spread|stay|tackle|make|work|team up|support|help)",
+    r"(?:don't|never) (?:be afraid|give up|forget|worry|let|stop|sweat)",
+    r"you(?:'re| are)? (?:got this|killing|crushing|nailing|rocking)",
+    r"(?:i )?can(?:'t) wait to (?:see|hear|check|try it|read|chat|catch|talk)",
+    rf"it(?:'s| is|s)(?: been)? {_VERY}(?:{_GOOD}|wise|easy) (?:to (?:know|see|hear|talk|think|get|chat|catch)|how|that|you)",
+    r"(?:i(?:'ve) )?got your back|count me in|i(?:'m) in\b|sign me up",
+    r"congrat|best of luck|good luck|way to go|fingers crossed",
+    r"keep (?:it )?up|keep (?:up )?(?:the|on|going|rock|shin|inspir|push)",
+    r"i can (?:just |totally )?(?:picture|imagine|see) (?:you|your|how|it)",
+    r"i (?:totally |completely |can )?(?:understand|imagine|relate|agree|see|hear you|know)"
+    r" (?:how|what|why|that|with you|where|it)",
+    after=_EXCLAIMED,
+)
+# What the other one must have felt, will surely do, should believe: encouragement.
+CHEERING = _anywhere(
+    r"\bmust (?:have been|be|feel|have felt)\b",
+    r"\b(?:i'm|i am) sure (?:you|your|it|they|that)",
+    r"\bbelieve in you|\b(?:in|on|to|of|for|with) yourself\b",
+    rf"\b(?:sounds|looks) {_VERY}(?:like )?{_GOOD}\b",
+    r"\b(?:keep (?:pushing|going|at it|it up)|stay (?:positive|strong|true|motivated|focused)|give up)\b",
 )
 
 # Said to a person or a machine to make it do something; not a fact about anyone.
-REQUEST = re.compile(
-    r"^\W*(?:(?:please|kindly|now|ok|okay|great|thanks|and|then|so|also|yes|no|alright|sure|well|hey|hi|next"
-    r"|again|just)[\s,!.]+)*"
-    r"(?:please\s+)?(?:write|rewrite|give|tell|show|explain|list|create|generate|suggest|recommend|provide"
-    r"|summari[sz]e|translate|describe"
-    r"|compare|find|make|help|continue|elaborate|expand|act|pretend|imagine|draft|compose|outline|convert"
-    r"|calculate|solve|answer|define"
-    r"|discuss|analy[sz]e|identify|design|develop|propose|include|add|remove|change|replace|use|try"
-    r"|let me know|consider|format|check out"
-    r"|take a look|have a look|look at|see if|come up|proofread|edit|correct|fix|implement|choose|pick|name|share|tell me)\b",
-    re.IGNORECASE,
+REQUEST = _opening(
+    r"(?:please\s+)?(?:write|rewrite|give|tell|show|explain|list|create|generate|suggest|recommend|provide|summari[sz]e|translate"
+    r"|describe|compare|find|make|help|continue|elaborate|expand|act|pretend|imagine|draft|compose|outline|convert|calculate|solve"
+    r"|answer|define|discuss|analy[sz]e|identify|design|develop|propose|include|add|remove|change|replace|use|try|let me know"
+    r"|consider|format|check out|take a look|have a look|look at|see if|come up|proofread|edit|correct|fix|implement|choose|pick"
+    r"|name|share)\b",
+    after="please|kindly|now|ok|okay|great|thanks|and|then|so|also|yes|no|alright|sure|well|hey|hi|next|again|just",
 )
-WISH = re.compile(
-    r"^\W*(?:(?:also|and|so|ok|okay|hi|hey|hello|actually|by the way)[\s,!.]+)*i(?:'d| would)? ?(?:was|am"
-    r"|'m)? ?(?:just )?(?:wondering|curious|like to know|love to (?:know|hear)"
-    r"|want to know|want you to|would like you to|need you to|'d like you to|would love (?:to hear|for you))\b",
-    re.IGNORECASE,
+WISH = _opening(
+    r"i(?:'d| would)? ?(?:was|am|'m)? ?(?:just |also )?(?:wondering|curious|like to know|love to (?:know|hear))\b",
+    r"i(?:'d| would)? (?:want|like|need|love) (?:you to|to know|for you|to hear)\b",
+    after="also|and|so|ok|okay|hi|hey|hello|actually|by the way",
+)
+ASKING = _anywhere(
+    r"\b(?:can|could|would|will) you (?:please |also |kindly )?"
+    r"(?:help|give|tell|suggest|recommend|show|provide|explain|share|write)\b",
+    r"\bi was (?:also |just )?wondering\b",
+)
+OFFER = _anywhere(
+    r"\b(?:just )?(?:let me know|hit me up|give me a (?:shout|call)|reach out to me|here for you)\b",
+    r"\bi(?:'m) (?:always )?here (?:if you|to (?:help|support|listen|cheer))\b",
+    r"\bcount on me\b|\bif you(?:'re| are) interested\b",
+    r"\bif you(?:'d like| need| want| ever need)\b.*\b(?:just ask|i can|i could|i'm here|happy to)\b",
 )
 
-QUESTION_WORD = re.compile(
-    r"^\W*(?:(?:and|so|but|ok|okay|well|hey|oh|wow|also|by the way|btw|then|hmm)[\s,]+)*"
-    r"(?:what|what's|whats|who|who's|whose|whom|where|where's|when|why|how|how's|which|do|does|did|don't"
-    r"|doesn't|didn't|is|are|am|was|were|isn't|aren't"
-    r"|can|could|can't|couldn't|will|would|won't|wouldn't|should|shouldn't|have|has|had|haven't|hasn't|may"
-    r"|might|shall|any|got any)\b",
-    re.IGNORECASE,
+QUESTION_WORD = _opening(
+    r"(?:what|what's|whats|who|who's|whose|whom|where|where's|when|why|how|how's|which)\b",
+    r"(?:do|does|did|don't|doesn't|didn't|is|are|am|was|were|isn't|aren't|have|has|had|haven't|hasn't)\b",
+    r"(?:can|could|can't|couldn't|will|would|won't|wouldn't|should|shouldn't|may|might|shall|any|got any)\b",
+    after="and|so|but|ok|okay|well|hey|oh|wow|also|by the way|btw|then|hmm",
 )
 # A question even without its mark.
-INVERSION = re.compile(
-    r"^\W*(?:(?:how|what|why|where|when|who|which)(?:'s|’s)? (?:do|does|did|can|could|should|would|is|are|was"
-    r"|were|will|to|about|if)"
-    r"|(?:can|could|would|will|do|does|did|is|are|should) (?:you|i|we|there|it|they|he|she|this|that))\b",
-    re.IGNORECASE,
+INVERSION = _opening(
+    r"(?:how|what|why|where|when|who|which)(?:'s)? (?:do|does|did|can|could|should|would|is|are|was|were|will|to|about|if)\b",
+    r"(?:can|could|would|will|do|does|did|is|are|should) (?:you|i|we|there|it|they|he|she|this|that)\b",
 )
-PLEASANTRY = re.compile(
-    r"\bhow(?:'s| is| are| have| has)? (?:you|it|things|everything|life|your day)\b|\bwhat(?:'s| is)? (?:up"
-    r"|new|happening|going on)\b"
-    r"|\banything (?:new|else|exciting)\b|\bhow about you\b|\bwhat about you\b|\band you\b|\byou (?:ok|okay)\b",
-    re.IGNORECASE,
+PLEASANTRY = _anywhere(
+    r"\bhow(?:'s| is| are| have| has)? (?:you|it|things|everything|life|your day)\b",
+    r"\bwhat(?:'s| is)? (?:up|new|happening|going on)\b",
+    r"\banything (?:new|else|exciting)\b",
+    r"\b(?:how|what) about you\b|\band you\b|\byou (?:ok|okay)\b",
 )
 
 # What assistants say around an answer.
-BOILERPLATE = re.compile(
-    r"^\W*(?:as an? (?:ai|artificial|large|language)|i(?:'m| am) (?:just |only )?an? (?:ai|artificial"
-    r"|language)|sure(?: thing)?\b|certainly\b|of course\b"
-    r"|absolutely[!,.]|definitely[!,.]|great (?:question|idea|choice|point)|good (?:question|idea|choice"
-    r"|point)|excellent (?:question|idea|choice|point)"
-    r"|that(?:'s| is) (?:a |an )?(?:really |very |absolutely )?(?:great|good|fantastic|excellent|wonderful"
-    r"|awesome|amazing|interesting|lovely|fascinating|terrific|perfect)\b"
-    r"|what an? (?:great|lovely|wonderful|fantastic|interesting|exciting|amazing|score)|i(?:'d| would|'m"
-    r"| am) (?:be )?(?:so |very |more than )?(?:happy|glad|delighted|thrilled|excited) (?:to|that|you|for)"
-    r"|you(?:'re| are) (?:very |most )?welcome|no problem|my pleasure|i hope (?:this|that|these|you|it|the)"
-    r"|hope (?:this|that|it) helps|let me know|feel free|don't hesitate"
-    r"|if you (?:have|need|want|would|'d|are|need) (?:any |more |further |additional )?(?:other |further "
-    r"|more |specific |additional )*(?:questions?|help|assistance|clarification|information|concerns?"
-    r"|suggestions?)"
-    r"|(?:is|are) there (?:anything|any)|please (?:let me know|feel free|provide|note that (?:i|as))|i(?:'m"
-    r"| am) here to|i(?:'m| am) sorry|i apologi[sz]e|sorry(?: for|,| about)|my apologies|apologies"
-    r"|thank you for|thanks for|congratulations|happy to help|glad (?:to|i|you|that)|good luck|best of luck"
-    r"|enjoy|have (?:a |fun)|remember[,:]? (?:i\b|to have fun)"
-    r"|i(?:'ll| will) (?:do my best|be happy|try to|be here)|would you like|do you have|can you (?:tell"
-    r"|provide|share)|could you (?:tell|provide|share)|noted\b|got it\b|understood\b|hello\b|hi\b|hey\b)",
-    re.IGNORECASE,
+_IDEAS = r"(?:ideas?|tips|suggestions?|recommendations?|options?|resources?|steps|guidelines|list)"
+BOILERPLATE = _opening(
+    r"as an? (?:ai|artificial|large|language)|i(?:'m| am) (?:just |only )?an? (?:ai|artificial|language)",
+    r"(?:sure(?: thing)?|certainly|of course|noted|got it|understood|hello|hi|hey)\b|(?:absolutely|definitely)[!,.]",
+    r"(?:great|good|excellent) (?:question|idea|choice|point)",
+    rf"that(?:'s| is) (?:an? )?(?:{_VERY}|absolutely )(?:{_GOOD}|interesting|fascinating|terrific)\b",
+    r"what an? (?:great|lovely|wonderful|fantastic|interesting|exciting|amazing|score)",
+    r"i(?:'d| would|'m| am) (?:be )?(?:so |very |more than )?(?:happy|glad|delighted|thrilled|excited) (?:to|that|you|for)",
+    r"you(?:'re| are) (?:very |most )?welcome|no problem|my pleasure|happy to help|glad (?:to|i|you|that)",
+    r"i hope (?:this|that|these|you|it|the)|hope (?:this|that|it) helps",
+    r"let me know|feel free|don't hesitate|i(?:'m| am) here to|is there any|are there any",
+    r"if you (?:have|need|want|would|'d|are) (?:any |more |further |additional |other |specific )*"
+    r"(?:questions?|help|assistance|clarification|information|concerns?|suggestions?)",
+    r"please (?:let me know|feel free|provide|note that (?:i|as)\b)",
+    r"i(?:'m| am) sorry|i apologi[sz]e|sorry(?: for|,| about)|my apologies|apologies",
+    r"thank you for|thanks for|congratulations|good luck|best of luck|enjoy|have (?:a |fun)|remember[,:]? (?:i\b|to have fun)",
+    r"i(?:'ll| will) (?:do my best|be happy|try to|be here)",
+    r"would you like|do you have|(?:can|could) you (?:tell|provide|share)",
+    r"(?:and )?don't forget to (?:celebrate|have fun|enjoy)|you can't go wrong|it sounds like you",
+    rf"(?:these|those|this) (?:\w+ )?{_IDEAS} (?:should|will|can) (?:give|help|get|provide)",
+    rf"by \w+ing (?:these|this|the above)|with these (?:\w+ )?{_IDEAS}",
+    r"i think there(?:'s| has) been a|regarding your [^.]{0,60}that's",
 )
-# Begins a sentence that means nothing without the one before it.
+
+# Begins a sentence that means nothing without the one before it; "this weekend" and "that day" are times, not pronouns.
 LEANING = re.compile(
-    r"^\W*(?:(?:and|but|so|plus|also|then)[\s,]+)?(?:it|it's|it'll|it'd|its|that|that's|this|they|they're"
-    r"|they've|they'll|them|their|those|these|he|he's|she|she's|his|her|which"
-    r"|there|because|'cause|cause|plus|especially|especially because|same|both|such|otherwise|instead"
-    r"|afterwards?|then|so|and|but|or|one of them)\b(?![’'-]?\w*\s+(?:one|day|week|month|year|morning|weekend"
-    r"|summer|time)\b)",
+    r"^\W*(?:(?:and|but|so|plus|also|then)[\s,]+)?"
+    r"(?:it|it's|it'll|it'd|its|that|that's|this|they|they're|they've|they'll|them|their|those|these|he|he's|she|she's|his|her"
+    r"|which|there|because|'cause|cause|plus|especially|same|both|such|otherwise|instead|afterwards?|then|so|and|but|or)\b"
+    r"(?![’'-]?\w*\s+(?:one|day|week|month|year|morning|weekend|summer|time)\b)",
     re.IGNORECASE,
 )
 CAPTION = re.compile(r"^\[[^\[\]]{3,}\]$")
-
-# "Sounds like a plan", "That's a great point about …", "Hope you're well": an answer to what was said, whatever follows.
-REACTING = re.compile(
-    r"^\W*(?:(?:oh|wow|yeah|yes|aw+|haha|well|and|but|so|man|hey|ok|okay|thanks|nice|cool|awesome|great)[\s,!.]+)*"
-    r"(?:(?:that |this |it )?(?:sounds|looks|seems) like (?:an?|you|your|the|it|fun|things|such|quite)\b"
-    r"|that(?:'s|’s| is) (?:such )?(?:an? )?(?:\w+ )?(?:great|good|excellent|interesting|wonderful|fantastic"
-    r"|amazing|awesome|valid|fair|brilliant|solid|helpful|smart) (?:point|idea|question|tip|suggestion|way"
-    r"|start|plan|choice|advice|news)"
-    r"|(?:i )?(?:really )?hope (?:you|your|it goes|that helps|this helps|all)|(?:sorry|great|good|glad|nice"
-    r"|happy) to hear|(?:i'm |i’m )?sorry (?:to hear|about|for)"
-    r"|(?:i'm |i’m |i am )?(?:so |really |very |just )?(?:glad|happy|proud|thrilled|stoked) (?:for|of|that"
-    r"|to hear|you|our|i could)"
-    r"|(?:i'm |i’m )?sure you|let(?:'s|’s| us) (?:keep|cherish|continue|do (?:it|this)|spread|stay|tackle|make it)|congrat"
-    r"|(?:don't|don’t|never) (?:be afraid|give up|forget|worry|let|stop|sweat)|you(?:'re|’re"
-    r"| are)? (?:got this|killing|crushing|nailing|rocking)"
-    r"|got your back|i(?:'ve|’ve) got your back|best of luck|good luck|way to go|fingers crossed"
-    r"|keep (?:it )?up|keep (?:up )?(?:the|on|going|rock|shin|inspir|push)"
-    r"|i (?:totally |completely |can )?(?:understand|imagine|relate|agree|see|hear you|know) (?:how|what|why"
-    r"|that|with you|where|it))",
-    re.IGNORECASE,
-)
-OFFER = re.compile(
-    r"\b(?:just )?(?:let me know|hit me up|give me a (?:shout|call)|reach out to me"
-    r"|i'm (?:always )?here (?:for you|if you|to (?:help|support|listen|cheer))|here for you)\b"
-    r"|\bif you(?:'d like| need| want| ever need)\b.*\b(?:let me know|just ask|i can|i could|i'm here|happy to)\b",
-    re.IGNORECASE,
-)
-CATCHING_UP = re.compile(
-    r"\b(?:lots?|tons|much) (?:has |has been |have |'s |’s )?(?:happened|happening|gone (?:on|down)|going on"
-    r"|changed|been going on)\b|"
-    r"\b(?:been (?:a|so|too) (?:long |little )?(?:while|long|time)|been ages|long time"
-    r"|since we (?:last )?(?:talked|chatted|spoke|met|caught up))\b",
-    re.IGNORECASE,
-)

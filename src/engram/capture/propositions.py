@@ -43,11 +43,9 @@ _SUBORDINATE = re.compile(
     re.IGNORECASE,
 )
 _CLAUSE_SUBJECT = re.compile(
-    r"^\W*(?:(?:\w+ly|yeah|yes|well|also|so|by the way|btw)[\s,]+)?(?:I|I['’](?:m|ve|ll|d)|My|my|We|we"
-    r"|We['’](?:re|ve|ll)|we['’](?:re|ve|ll))\s"
+    r"^\W*(?:(?:\w+ly|yeah|yes|well|also|so|by the way|btw)[\s,]+)?(?:I|I['’](?:m|ve|ll|d)|[Mm]y|[Ww]e|[Ww]e['’](?:re|ve|ll))\s"
 )
-
-
+_NODDING = frozenset({"get", "hear", "feel", "know", "agree", "see"})
 _FRAGMENT = re.compile(r"(?!(?:I|I'm|I've|My|my|We|we|Our|He|She|They|It|he|she|they|it)\b)[A-Za-z'-]+(?:,? [a-z'-]+){0,2}[.!]*$")
 _SHARES = re.compile(r"\[[a-z]+s (?:an?|the|some|his|her|their|\d)\b")
 _ANSWERING = word_set("i i'm i've i'll i'd we we've we're it it's they they're he she there")
@@ -107,10 +105,10 @@ def _document(text: str, turn: Turn, assistant: bool) -> Iterator[tuple[int, int
     why_not = filler.boilerplate if assistant else filler.reason
     who = _who(turn.speaker)
     for piece in chunks.chunks(text, why_not):
-        if piece.reason:
-            yield piece.start, piece.end, None, piece.reason
-            continue
         said = text[piece.start : piece.end].strip()
+        if piece.reason or not filler.WORD.search(said):
+            yield piece.start, piece.end, None, piece.reason or "empty"
+            continue
         body = said if piece.code else chunks.plain(said)
         context = f"{piece.context}: " if piece.context and not body.startswith(piece.context) else ""
         event = when.resolve(body, turn.at) if turn.at and not assistant else None
@@ -226,7 +224,7 @@ def _keep_bare_answer(text: str, groups: list[_Group]) -> None:
             continue
         found = filler.words(text[group.start : group.end])
         answers = bool(found) and found[0] in phrases.YES_OR_NO and group.reason in ("reaction", "filler")
-        if answers and (alone or (len(found) >= 3 and found[1] in _ANSWERING)):
+        if answers and (alone or (len(found) >= 3 and found[1] in _ANSWERING and found[2] not in _NODDING)):
             group.reason = ""
         return
 

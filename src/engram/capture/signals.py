@@ -38,25 +38,25 @@ def _rule(pattern: str) -> Callable[[str], object]:
 
 _STRONG: tuple[tuple[str, Callable[[str], object]], ...] = (
     ("remember", categories.REMEMBER.search),
-    ("correction", re.compile(categories.CORRECTION.pattern, re.IGNORECASE | re.MULTILINE).search),
+    ("correction", categories.CORRECTION.search),
     (
         "preference",
         _rule(
-            r"\b(?:i|we) (?:\w+ )?(?:prefer|hate|love|adore|dislike|can't stand)\b|\bmy favou?rite\b|\bi(?:'d|’d"
+            r"\b(?:i|we) (?:\w+ )?(?:prefer|hate|love|adore|dislike|can't stand)\b|\bmy favou?rite\b|\bi(?:'d"
             r"| would) rather\b|\bplease (?:always|never)\b"
         ),
     ),
     (
         "decision",
         _rule(
-            r"\b(?:i|we)(?:'ve|’ve| have)? (?:\w+ )?(?:decided|chose|agreed|settled on|went with|switched)\b"
-            r"|\blet(?:'s|’s) (?:go with|use)\b|\bthe decision\b"
+            r"\b(?:i|we)(?:'ve| have)? (?:\w+ )?(?:decided|chose|agreed|settled on|went with|switched)\b"
+            r"|\blet(?:'s) (?:go with|use)\b|\bthe decision\b"
         ),
     ),
     (
         "commitment",
         _rule(
-            r"\b(?:i|we)(?:'ll|’ll| will| promise to| have to| must| need to) \w+ (?:\w+ ){0,8}(?:by|before|until|on"
+            r"\b(?:i|we)(?:'ll| will| promise to| have to| must| need to) \w+ (?:\w+ ){0,8}(?:by|before|until|on"
             r"|tomorrow|next|tonight)\b|\bdeadline\b|\bremind me\b|\bi promise\b"
         ),
     ),
@@ -72,8 +72,8 @@ _SOME: tuple[tuple[str, Callable[[str], object]], ...] = (
     (
         "first-person",
         _rule(
-            r"\b(?:i(?:'m|’m|'ve|’ve| am| have| was| had| work| live| use| own| bought| got| went| made| met| \w+ed)|my \w+"
-            r"|we(?:'re|’re|'ve|’ve| are| have| \w+ed))\b"
+            r"\b(?:i(?:'m|'ve| am| have| was| had| work| live| use| own| bought| got| went| made| met| \w+ed)|my \w+"
+            r"|we(?:'re|'ve| are| have| \w+ed))\b"
         ),
     ),
     (
@@ -97,7 +97,7 @@ _SOME: tuple[tuple[str, Callable[[str], object]], ...] = (
 
 def scan(text: str, speaker: str = "user") -> Signal:
     """The signal of one turn. An assistant's words are never urgent: what counts is what people say."""
-    text = text[:_LOOKED_AT]
+    text = text[:_LOOKED_AT].replace("’", "'")
     if not filler.WORD.search(text):
         return Signal(Level.NONE, ("empty",))
     if is_assistant(speaker):

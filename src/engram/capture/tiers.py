@@ -22,7 +22,7 @@ _BORDER = re.compile(
     r"(?<=\w)(?=\s+(?:because|which|who|where|when|while|although|though|since|so that|and then|but)\b)", re.IGNORECASE
 )
 _LEAST_WORDS = 4
-_WORD = re.compile(r"[^\W_]+(?:['’.@/:+#-]*[^\W_]+)*[+#]*")
+_WORD = re.compile(r"[^\W_]+(?:['’.@/:+#-]+[^\W_]+)*[+#]*")
 _ASIDE = re.compile(r"\s*\((?:asked: \"[^\"]*\"|[^()]*)\)|\s*\[[^\[\]]*\]")
 _PLAIN = word_set(
     """

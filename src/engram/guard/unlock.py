@@ -284,7 +284,8 @@ def _into_keychain(errand: _Errand) -> Created:
     return errand.done(
         "keychain",
         f"The key of this vault is in the keychain of this computer (service {keychain.SERVICE}, account {errand.vault_id}). "
-        "If the keychain is lost, nobody can read the vault: write down the recovery key (`engram key export`) and keep it elsewhere.",
+        "If the keychain is lost, nobody can read the vault: write down the recovery key (`engram key export`) and keep it "
+        "elsewhere.",
     )
 
 

@@ -222,7 +222,7 @@ class Bench:
 
     @property
     def rounds(self) -> int:
-        return 2 if self.trial else 7
+        return 1 if self.trial else 7
 
     def plain(self) -> Direct:
         return Direct(open_plain(self.folder / "plain.db", self.settings), self.env, self.settings)

@@ -28,6 +28,7 @@ _SAME = word_set(
 )
 _CHANGED = {"am": "is", "have": "has", "haven't": "hasn't", "do": "does", "don't": "doesn't", "ain't": "isn't"}
 _CONTRACTED = {"i'm": "is", "im": "is", "i've": "has", "ive": "has", "i'll": "will"}
+_ASIDES = frozenset({"see", "mean", "guess", "know"})  # "I see, so …"
 _INVERTED = word_set("can could should do does did would will am have had may might must shall was")
 _PRESENT = frozenset({"is", "has", "hasn't", "does", "doesn't", "isn't"})
 _ADVERBS = word_set(
@@ -40,7 +41,7 @@ _THEY = frozenset({"they", "them", "their", "theirs", "they're", "they've"})
 _JOINTS = frozenset({"and", "or", "but", "then", "so"})
 _PRONOUN_SUBJECTS = word_set("i i'm i've i'll i'd he she it they this that there who which")
 _DROPPED_SUBJECT = word_set(
-    "gonna wanna gotta hope hoping thinking looking trying got had went been feeling loving just let please check"
+    "gonna wanna gotta hope hoping thinking looking trying got had went been feeling loving just let please check count"
 )
 
 
@@ -112,6 +113,8 @@ def _subject(sentence: str, found: list[re.Match[str]], words: list[str], at: in
     if verb >= len(words) or not _is_open(sentence, found, at, verb) or (at > 0 and words[at - 1] in _INVERTED):
         return None
     word = words[verb]
+    if word in _ASIDES and sentence[found[verb].end() : found[verb].end() + 1] in (",", ".", "!"):
+        return None
     if word in _SAME or is_past(word):
         return {at: name}
     turned = _CHANGED.get(word) or (third(word) if word in BARE else None)

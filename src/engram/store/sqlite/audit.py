@@ -64,7 +64,9 @@ class Audit:
     def put_back(self, entries: Iterable[AuditEntry]) -> None:
         """Let entries wait again; if nothing can be written for long, the oldest are let go."""
         with self._lock:
-            self._waiting.extendleft(reversed(list(entries)))
+            waiting = [*entries, *self._waiting]
+            self._waiting.clear()
+            self._waiting.extend(waiting)
 
     def recent(self) -> list[AuditEntry]:
         """The ring, newest first."""

@@ -64,7 +64,10 @@ class VaultLock:
             touch_private(self._path)
         except OSError as error:
             raise DiskFull(f"the vault's lock {self._path} cannot be made ({error.strerror}).") from error
-        connection = apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)
+        try:
+            connection = apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)
+        except apsw.Error as error:
+            raise explain(error, "taking the vault's lock") from error
         deadline = self._env.monotonic() + patience_s
         while True:
             try:

@@ -158,7 +158,7 @@ def page(connection: apsw.Connection, seen: Visibility, where: Filter, *, before
     extra, more = rows.conditions(where)
     below, key = ("", ()) if before is None else (" AND m.key < ?", (before,))
     sql = f"{rows.SELECT} WHERE {visible}{extra}{below} ORDER BY m.key DESC LIMIT ?"
-    return list(rows.memories(connection.execute(sql, (*values, *more, *key, limit))))
+    return rows.memories(connection, sql, (*values, *more, *key, limit))
 
 
 def search_text(connection: apsw.Connection, seen: Visibility, where: Filter, terms: Sequence[str], limit: int) -> list[TextHit]:
@@ -337,7 +337,7 @@ def _fetch(connection: apsw.Connection, seen: Visibility, column: str, wanted: S
     for start in range(0, len(wanted), _AT_ONCE):
         some = wanted[start : start + _AT_ONCE]
         sql = f"{rows.SELECT} WHERE m.{column} IN ({', '.join('?' * len(some))}) AND {visible}"
-        found += rows.memories(connection.execute(sql, (*some, *values)))
+        found += rows.memories(connection, sql, (*some, *values))
     return found
 
 

@@ -43,16 +43,17 @@ class Readers:
             raise SearchTimeout(f"no connection was free in time for {doing}.")
         try:
             connection = self._take()
-            refused = False
+            refused = sound = False
             try:
                 connection.execute("BEGIN")
                 yield connection
+                sound = True
             except apsw.Error as error:
                 raise explain(error, doing) from error
             except (UnicodeEncodeError, OverflowError):
                 refused = True  # raised below, outside the handler: an encoder's error in the context carries the words
             finally:
-                self._give_back(connection)
+                self._give_back(connection, sound)
             if refused:
                 raise InvalidQuery(f"a value given to {doing} is half a character or too large a number.")
         finally:
@@ -89,12 +90,13 @@ class Readers:
             self._open += 1
         return connection
 
-    def _give_back(self, connection: apsw.Connection) -> None:
-        if connection.in_transaction:
+    def _give_back(self, connection: apsw.Connection, sound: bool) -> None:
+        """A read that was cut short may have left a statement open, which would hold its connection in the past."""
+        if sound and connection.in_transaction:
             connection.execute("ROLLBACK")
         with self._lock:
-            if not self._closed:
+            if sound and not self._closed:
                 self._idle.append(connection)
                 return
             self._open -= 1
-        connection.close()
+        connection.close(True)

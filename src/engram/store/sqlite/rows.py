@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
+from typing import Any
+
+import apsw
 
 from engram.env import from_micros, to_micros
 from engram.store.protocol import Filter
-from engram.types import Kind, Memory, Scope, Source, Status
+from engram.types import NO_ATTRIBUTES, Kind, Memory, Scope, Source, Status
 
 Value = None | int | float | str | bytes
 
@@ -17,20 +19,36 @@ SELECT = """
     SELECT m.key, m.id, m.kind, m.category, m.source, m.status, m.pinned, m.version, m.importance, m.confidence,
            m.strength, m.accesses, m.accessed_at, m.happened_at, m.happened_until, m.valid_from, m.valid_until,
            m.learned_at, m.updated_at, c.text, c.summary, c.key_fact, c.tag,
-           s.project, s.squad, s.agent, s.channel, s.user,
-           (SELECT json_group_object(name, value) FROM attributes WHERE memory = m.key)
+           s.project, s.squad, s.agent, s.channel, s.user
       FROM memories AS m
       JOIN contents AS c ON c.memory = m.key
       JOIN scopes AS s ON s.key = m.scope
 """
-"""One statement for a whole memory, attributes included: no query in a loop."""
+"""A memory but for its attributes, which come with a second statement for all of them."""
 
 
-def memories(rows: Iterable[tuple[Value, ...]]) -> Iterator[Memory]:
-    return (_memory(row) for row in rows)
+def memories(connection: apsw.Connection, sql: str, values: Sequence[Value]) -> list[Memory]:
+    """The memories of one SELECT, attributes included: two statements, however many there are."""
+    found = connection.execute(sql, values).fetchall()
+    attributes = _attributes(connection, [row[0] for row in found])
+    return [_memory(row, attributes.get(row[0])) for row in found]
 
 
-def _memory(row: tuple) -> Memory:  # type: ignore[type-arg]  # a row is what SELECT says, checked by STRICT tables
+def _attributes(connection: apsw.Connection, keys: Sequence[Any]) -> dict[Any, dict[str, str]]:
+    held: dict[Any, dict[str, str]] = {}
+    for start in range(0, len(keys), _AT_ONCE):
+        some = keys[start : start + _AT_ONCE]
+        sql = f"SELECT memory, name, value FROM attributes WHERE memory IN ({', '.join('?' * len(some))})"
+        for memory, name, value in connection.execute(sql, some):
+            held.setdefault(memory, {})[name] = value
+    return held
+
+
+_AT_ONCE = 500
+"""Keys in one statement: well under SQLite's limit on parameters, and few distinct statement texts to keep prepared."""
+
+
+def _memory(row: tuple[Any, ...], attributes: Mapping[str, str] | None) -> Memory:
     return Memory(
         key=row[0],
         id=row[1],
@@ -56,7 +74,7 @@ def _memory(row: tuple) -> Memory:  # type: ignore[type-arg]  # a row is what SE
         key_fact=row[21],
         tag=row[22],
         scope=Scope(*row[23:28]),
-        attributes=_attributes(row[28]),
+        attributes=MappingProxyType(attributes) if attributes else NO_ATTRIBUTES,
     )
 
 
@@ -87,9 +105,3 @@ def micros(moment: datetime | None) -> int | None:
 
 def _moment(value: int | None) -> datetime | None:
     return None if value is None else from_micros(value)
-
-
-def _attributes(encoded: str | None) -> MappingProxyType[str, str]:
-    if not encoded or encoded == "{}":
-        return MappingProxyType({})
-    return MappingProxyType(json.loads(encoded))

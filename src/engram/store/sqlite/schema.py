@@ -12,7 +12,7 @@ from datetime import datetime
 import apsw
 
 from engram.env import to_micros
-from engram.errors import MigrationFailed, VaultTooNew
+from engram.errors import EngramError, MigrationFailed, VaultTooNew
 from engram.store.sqlite.binding import explain
 
 _PATIENCE_MS = 600_000
@@ -193,6 +193,12 @@ def migrate(connection: apsw.Connection, now: datetime, migrations: tuple[tuple[
         _undo(connection)
         told = explain(error, "bringing the vault's format up to date")
         raise (told if told.code in ("E1002", "E1003", "E1006") else MigrationFailed(told.message)) from error
+    except EngramError:
+        _undo(connection)
+        raise
+    except Exception as error:  # noqa: BLE001  a step is any function; what it raised must not leave half of it
+        _undo(connection)
+        raise MigrationFailed(f"a step failed ({type(error).__name__}) while bringing the vault's format up to date.") from None
     except BaseException:
         _undo(connection)
         raise

@@ -203,6 +203,8 @@ class SqliteStore:
             found = memories.by_ids(connection, readable(reader), ids)
         for memory in found:
             self._note(reader, "get", subject=memory.id, count=1)
+        if not found:
+            self._note(reader, "get")
         return found
 
     def fetch(self, reader: Reader, keys: Sequence[int]) -> list[Memory]:
@@ -235,19 +237,26 @@ class SqliteStore:
     def vectors(self, reader: Reader, space: str, *, where: Filter = Filter()) -> Iterator[tuple[int, bytes]]:
         """The stored vectors this reader may search among."""
         with self._read(reader, "vectors") as connection:
+            self._note(reader, "vectors")
             yield from memories.vectors(connection, readable(reader), where, space)
 
     def edges(self, reader: Reader, ids: Sequence[str]) -> list[Edge]:
         with self._read(reader, "edges") as connection:
-            return memories.edges_at(connection, readable(reader), ids) if ids else []
+            found = memories.edges_at(connection, readable(reader), ids) if ids else []
+        self._note(reader, "edges", count=len(found))
+        return found
 
     def versions(self, reader: Reader, memory_id: str) -> list[Version]:
         with self._read(reader, "versions") as connection:
-            return memories.versions(connection, readable(reader), memory_id)
+            found = memories.versions(connection, readable(reader), memory_id)
+        self._note(reader, "versions", subject=memory_id, count=len(found))
+        return found
 
     def status_history(self, reader: Reader, memory_id: str) -> list[StatusChange]:
         with self._read(reader, "status_history") as connection:
-            return memories.status_history(connection, readable(reader), memory_id)
+            found = memories.status_history(connection, readable(reader), memory_id)
+        self._note(reader, "status_history", subject=memory_id, count=len(found))
+        return found
 
     def counts(self, reader: Reader) -> Counts:
         with self._read(reader, "counts") as connection:
@@ -255,7 +264,8 @@ class SqliteStore:
 
     def changes(self, reader: Reader, *, after: int, limit: int) -> list[Change]:
         """The change log after a point: keys and verbs only, for whoever may see the whole vault's rhythm."""
-        require_owner(reader, "the change log")
+        with self._watched(reader, "changes"):
+            require_owner(reader, "the change log")
         bounded(limit, self._live.now.change_log_rows, "the change log")
         with self._read(reader, "changes") as connection:
             found = connection.execute("SELECT seq, memory, what FROM changes WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))
@@ -277,7 +287,8 @@ class SqliteStore:
 
     def check(self, reader: Reader) -> list[str]:
         """Read and verify the whole file; what is wrong, or nothing. Damage found stops all writing."""
-        require_owner(reader, "checking the vault")
+        with self._watched(reader, "check"):
+            require_owner(reader, "checking the vault")
         with self._read(reader, "check") as connection:
             problems = care.check(connection) or care.unread_pages(connection)
         if problems:
@@ -287,9 +298,8 @@ class SqliteStore:
 
     def back_up(self, reader: Reader) -> care.Backup:
         """Make a backup now."""
-        require_owner(reader, "making a backup")
         with self._watched(reader, "backup"):
-            now = self._env.now()
+            require_owner(reader, "making a backup")
             with self._backing_up, self._read(reader, "backup") as connection:
                 upto = connection.execute("SELECT coalesce(max(seq), 0) FROM changes").get
                 connection.execute("ROLLBACK")  # a backup brings its own transaction
@@ -297,15 +307,16 @@ class SqliteStore:
                     path = care.back_up(self._opened.folder, connection, self._opened.key, self._live.now, self._env)
                 except OSError as error:
                     raise DiskFull(f"the backup could not be written ({error.strerror}).") from error
+            made = next(b for b in self.backups(reader) if b.path == path)
             self._write(
                 reader,
                 "backup",
                 lambda connection: connection.execute(
                     "INSERT OR REPLACE INTO meta (name, value) VALUES ('last_backup', ?), ('last_backup_seq', ?)",
-                    (to_micros(now), upto),
+                    (to_micros(made.made_at or self._env.now()), upto),
                 ).fetchall(),
             )
-        return next(b for b in self.backups(reader) if b.path == path)
+        return made
 
     def backup_due(self) -> bool:
         """Is the last backup old, and has anything changed since?"""
@@ -316,7 +327,8 @@ class SqliteStore:
             made = _meta(connection, "last_backup")
             upto = _meta(connection, "last_backup_seq") or 0
             latest = connection.execute("SELECT coalesce(max(seq), 0) FROM changes").get
-        old = made is None or to_micros(self._env.now()) - made >= hours * 3_600_000_000
+        # Either way: a clock that was set back must not put the next backup off for years.
+        old = made is None or abs(to_micros(self._env.now()) - made) >= hours * 3_600_000_000
         return old and int(latest) > upto
 
     def backups(self, reader: Reader) -> list[care.Backup]:
@@ -342,7 +354,7 @@ class SqliteStore:
             counts=counts,
             latencies=self._meter.latencies(),
             queue_depth=self._writer.depth,
-            queue_limit=settings.queue_limit,
+            queue_limit=self._writer.limit,
             readers_idle=self._readers.idle,
             readers_open=self._readers.open,
             rss_bytes=rss,
@@ -423,6 +435,7 @@ class SqliteStore:
             self._flush_audit(wait=False)
 
     def _flush_audit(self, *, wait: bool) -> None:
+        """Write the entries that wait. What cannot be written now waits on, within the ring's length."""
         entries = self._audit.take_waiting()
         if not entries:
             return
@@ -431,9 +444,12 @@ class SqliteStore:
         def work(connection: apsw.Connection) -> None:
             write_audit(connection, entries, keep)
 
-        if wait and not self._opened.read_only:
-            self._writer.run(work, "writing the audit trail")
-        elif not self._writer.later(work, "writing the audit trail"):
+        try:
+            if wait:
+                self._writer.run(work, "writing the audit trail")
+            elif not self._writer.later(work, "writing the audit trail"):
+                self._audit.put_back(entries)
+        except EngramError:
             self._audit.put_back(entries)
 
     def _connect_to_write(self) -> apsw.Connection:

@@ -59,7 +59,8 @@ class Writer:
         self._env = env
         self._around = around
         self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._places = threading.Semaphore(settings().queue_limit)
+        self.limit = settings().queue_limit
+        self._places = threading.Semaphore(self.limit)
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
         self._closed = False
@@ -145,10 +146,11 @@ class Writer:
     def _refuse_if_needed(self) -> None:
         if self._closed:
             raise WriteFailed("the vault is closed.", way_out="Open it again.")
+        # A new error each time: one that is raised again and again gathers the frames of all its callers.
         if self.damage is not None:
-            raise self.damage
+            raise VaultDamaged(self.damage.message, way_out=self.damage.way_out)
         if self._refuse is not None and self._env.monotonic() < self._refuse_until:
-            raise self._refuse
+            raise DiskFull(self._refuse.message, way_out=self._refuse.way_out)
 
     def _start(self) -> None:
         if self._thread is None:

@@ -1,0 +1,44 @@
+"""What the documents name exists, and what is generated from the code is up to date."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+FEATURES = (ROOT / "docs" / "features.md").read_text("utf-8")
+
+
+def test_every_test_that_a_feature_names_exists() -> None:
+    named = re.findall(r"`([\w/]+\.py)::(\w+)`", FEATURES)
+    assert len(named) > 40
+    missing = [f"{file}::{test}" for file, test in named if f"def {test}(" not in (ROOT / "tests" / file).read_text("utf-8")]
+    assert missing == []
+
+
+def test_every_module_that_a_feature_names_exists() -> None:
+    rows = [line.split("|")[3].strip() for line in FEATURES.splitlines() if re.match(r"\| [A-Z]\d+ \|", line)]
+    modules = list((ROOT / "src" / "engram").rglob("*.py"))
+    assert rows
+    for row in rows:
+        for name in row.split(", "):
+            assert any(path.as_posix().endswith("/" + name) for path in modules), name
+
+
+def test_the_page_of_settings_is_the_table() -> None:
+    made = subprocess.run(
+        [sys.executable, "-m", "engram.serve.cli", "config", "--markdown"],
+        capture_output=True,
+        text=True,
+        check=True,
+        encoding="utf-8",
+    )
+    assert made.stdout == (ROOT / "docs" / "settings.md").read_text("utf-8"), "run `make docs`"
+
+
+def test_no_link_of_a_document_is_dead() -> None:
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
