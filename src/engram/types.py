@@ -121,6 +121,11 @@ class Memory:
     status: Status = Status.ACTIVE
     pinned: bool = False
     version: int = 1
+    session: str = ""
+    speaker: str = ""
+    surprise: float = 0.0
+    corroborations: int = 0
+    refs: tuple[str, ...] = ()
     attributes: Mapping[str, str] = field(default_factory=lambda: NO_ATTRIBUTES)
 
 
@@ -133,6 +138,24 @@ class Turn:
     at: datetime | None = None
     session: str | None = None
     ref: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A memory on its way into the store: the turns of its batch it came from, and its vector if there is one."""
+
+    memory: Memory
+    turns: tuple[int, ...] = ()
+    vector: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """A vector space: its name, the fingerprint of the model whose vectors it holds, and their length."""
+
+    name: str
+    model: str
+    dimensions: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,7 +63,7 @@ def test_every_figure_is_finite_and_every_ratio_positive() -> None:
 def test_the_page_shows_each_bar_and_the_environment() -> None:
     results, _, _ = trial()
     page = bench_store.render(results)
-    assert len(results["bars"]) == 9
+    assert len(results["bars"]) == 8
     for bar in results["bars"]:
         assert f"{'pass' if bar['passed'] else 'FAIL'}  {bar['bar']}: " in page
     assert results["environment"]["python"] in page

@@ -88,7 +88,7 @@ CATCHING_UP = _anywhere(
     r"\bbeen (?:a|so|too) (?:long |little )?(?:while|long|time)\b",
     r"\bbeen ages\b|\blong time\b",
     r"\bsince we (?:last )?(?:talked|chatted|spoke|met|caught up)\b",
-    r"\b(?:lots?|tons|much)(?:'s)? (?:has |has been |have )?(?:happened|happening|gone (?:on|down)|going on|changed|been going on)\b",
+    r"\b(?:lots?|tons|much)(?:'s)? (?:has |has been |have )?(?:happened|happening|gone (?:on|down)|going on|changed)\b",
     r"\b(?:wanted to|thought i'd) (?:say (?:hi|hello|hey)|check in|catch up)\b",
     rf"\b(?:life|things)(?:'s| has| have) been {_VERY}(?:crazy|wild|busy|hectic|good|great|ok|okay)\b",
 )

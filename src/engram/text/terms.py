@@ -6,6 +6,7 @@ them are laid out as overlapping pairs of characters, in the text and in the que
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 
@@ -28,6 +29,12 @@ def terms(question: str) -> tuple[str, ...]:
     """The distinct words of a question in their order, ready to be quoted in a match expression."""
     spaced = _RUN.sub(lambda run: f" {' '.join(_pairs(run.group()) or run.group())} ", _plain(question))
     return tuple(dict.fromkeys(word.lower() for word in _WORD.findall(spaced)))
+
+
+def digest_of(text: str) -> bytes:
+    """A hash of what is said whatever its case, punctuation and spacing: equal statements have equal digests (§C4)."""
+    words = "".join(c if c.isalnum() else " " for c in unicodedata.normalize("NFKC", text).casefold()).split()
+    return hashlib.sha256(" ".join(words or [text.strip()]).encode("utf-8", "surrogatepass")).digest()[:16]
 
 
 def _plain(text: str) -> str:

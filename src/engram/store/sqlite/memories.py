@@ -19,29 +19,29 @@ from engram.store.protocol import Filter
 from engram.store.sqlite import rows
 from engram.store.sqlite.rows import micros
 from engram.store.sqlite.scopes import intern, predicate
-from engram.text.terms import layout
+from engram.text.terms import digest_of, layout
 from engram.types import Counts, Edge, Memory, Status, StatusChange, TextHit, Version
 
 
-def insert(connection: apsw.Connection, memory: Memory) -> Memory:
-    """Add one memory that already has its id and dates; returns it with its key."""
+def insert(connection: apsw.Connection, memory: Memory, around: str = "") -> Memory:
+    """Add one memory that already has its id and dates; returns it with its key. `around`: what was said beside it."""
     scope = intern(connection, memory.scope)
     connection.execute(
         """
         INSERT INTO memories (id, scope, kind, category, source, status, pinned, version, importance, confidence,
                               strength, accesses, accessed_at, happened_at, happened_until, valid_from, valid_until,
-                              learned_at, updated_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                              learned_at, updated_at, session, speaker, surprise, corroborations)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (memory.id, scope, *_narrow(memory)),
     )
     key = connection.last_insert_rowid()
     connection.execute(
-        "INSERT INTO contents (memory, text, summary, key_fact, tag) VALUES (?, ?, ?, ?, ?)",
-        (key, memory.text, memory.summary, memory.key_fact, memory.tag),
+        "INSERT INTO contents (memory, text, summary, key_fact, tag, around, digest) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (key, memory.text, memory.summary, memory.key_fact, memory.tag, around, digest_of(memory.text)),
     )
     _put_attributes(connection, key, memory.attributes)
-    index_words(connection, key, memory.text)
+    index_words(connection, key, memory.text, around)
     log_change(connection, key, "add")
     return replace(memory, key=key)
 
@@ -54,8 +54,9 @@ def rewrite(connection: apsw.Connection, old: Memory, new: Memory, reason: str =
             "INSERT INTO versions (memory, number, text, replaced_at) VALUES (?, ?, ?, ?)",
             (key, old.version, old.text, micros(new.updated_at)),
         )
-        unindex_words(connection, key, old.text)
-        index_words(connection, key, new.text)
+        around = _around(connection, key)
+        unindex_words(connection, key, old.text, around)
+        index_words(connection, key, new.text, around)
         # A vector of the old words would find the new ones under the wrong meaning.
         connection.execute("DELETE FROM embeddings WHERE memory = ?", (key,))
     connection.execute(
@@ -63,14 +64,14 @@ def rewrite(connection: apsw.Connection, old: Memory, new: Memory, reason: str =
         UPDATE memories
            SET kind = ?, category = ?, source = ?, status = ?, pinned = ?, version = ?, importance = ?, confidence = ?,
                strength = ?, accesses = ?, accessed_at = ?, happened_at = ?, happened_until = ?, valid_from = ?,
-               valid_until = ?, learned_at = ?, updated_at = ?
+               valid_until = ?, learned_at = ?, updated_at = ?, session = ?, speaker = ?, surprise = ?, corroborations = ?
          WHERE key = ?
         """,
         (*_narrow(new), key),
     )
     connection.execute(
-        "UPDATE contents SET text = ?, summary = ?, key_fact = ?, tag = ? WHERE memory = ?",
-        (new.text, new.summary, new.key_fact, new.tag, key),
+        "UPDATE contents SET text = ?, summary = ?, key_fact = ?, tag = ?, digest = ? WHERE memory = ?",
+        (new.text, new.summary, new.key_fact, new.tag, digest_of(new.text), key),
     )
     connection.execute("DELETE FROM attributes WHERE memory = ?", (key,))
     _put_attributes(connection, key, new.attributes)
@@ -92,8 +93,10 @@ def log_status(connection: apsw.Connection, key: int, change: StatusChange) -> N
 def wipe_out(connection: apsw.Connection, memory: Memory) -> None:
     """Overwrite, then delete (§10.6.1). `secure_delete` zeroes what is freed, and the text index forgets the terms."""
     key = memory.key
-    unindex_words(connection, key, memory.text)
-    connection.execute("UPDATE contents SET text = '', summary = '', key_fact = '', tag = '' WHERE memory = ?", (key,))
+    unindex_words(connection, key, memory.text, _around(connection, key))
+    connection.execute(
+        "UPDATE contents SET text = '', summary = '', key_fact = '', tag = '', around = '', digest = x'' WHERE memory = ?", (key,)
+    )
     connection.execute("UPDATE versions SET text = '' WHERE memory = ?", (key,))
     connection.execute("UPDATE status_history SET reason = '' WHERE memory = ?", (key,))
     connection.execute("UPDATE attributes SET value = '' WHERE memory = ?", (key,))
@@ -101,20 +104,38 @@ def wipe_out(connection: apsw.Connection, memory: Memory) -> None:
     log_change(connection, key, "erase")
 
 
-def index_words(connection: apsw.Connection, key: int, text: str) -> None:
-    connection.execute("INSERT INTO lexicon (rowid, words) VALUES (?, ?)", (key, layout(text)))
+def index_words(connection: apsw.Connection, key: int, text: str, around: str) -> None:
+    connection.execute(
+        "INSERT INTO lexicon (rowid, words, around) VALUES (?, ?, ?)", (key, layout(text), layout(around))
+    )
 
 
-def unindex_words(connection: apsw.Connection, key: int, text: str) -> None:
+def unindex_words(connection: apsw.Connection, key: int, text: str, around: str) -> None:
     """The index keeps no copy of the text, so it is told again what to take out."""
-    connection.execute("INSERT INTO lexicon (lexicon, rowid, words) VALUES ('delete', ?, ?)", (key, layout(text)))
+    connection.execute(
+        "INSERT INTO lexicon (lexicon, rowid, words, around) VALUES ('delete', ?, ?, ?)", (key, layout(text), layout(around))
+    )
+
+
+def _around(connection: apsw.Connection, key: int) -> str:
+    return str(connection.execute("SELECT around FROM contents WHERE memory = ?", (key,)).get or "")
+
+
+def reframe(connection: apsw.Connection, key: int, around: str) -> None:
+    """Tell the text index what stands around a memory now."""
+    text, before = connection.execute("SELECT text, around FROM contents WHERE memory = ?", (key,)).fetchall()[0]
+    if before == around:
+        return
+    unindex_words(connection, key, text, before)
+    index_words(connection, key, text, around)
+    connection.execute("UPDATE contents SET around = ? WHERE memory = ?", (around, key))
 
 
 def reindex(connection: apsw.Connection) -> None:
     """Make the text index anew from the words; it holds nothing that cannot be made again."""
     connection.execute("INSERT INTO lexicon (lexicon) VALUES ('delete-all')")
-    for key, text in connection.execute("SELECT memory, text FROM contents ORDER BY memory"):
-        index_words(connection, key, text)
+    for key, text, around in connection.execute("SELECT memory, text, around FROM contents ORDER BY memory"):
+        index_words(connection, key, text, around)
 
 
 def adrift(connection: apsw.Connection) -> int:
@@ -167,12 +188,12 @@ def search_text(connection: apsw.Connection, seen: Visibility, where: Filter, te
     extra, more = rows.conditions(where)
     match = " OR ".join(_quoted(term) for term in terms)
     sql = f"""
-        SELECT m.key, -bm25(lexicon)
+        SELECT m.key, -bm25(lexicon, 1.0, ?)
           FROM lexicon JOIN memories AS m ON m.key = lexicon.rowid
          WHERE lexicon MATCH ? AND {visible}{extra}
-         ORDER BY bm25(lexicon), m.key DESC LIMIT ?
+         ORDER BY 2 DESC, m.key DESC LIMIT ?
     """
-    return [TextHit(int(key), float(score)) for key, score in connection.execute(sql, (match, *values, *more, limit))]
+    return [TextHit(int(key), float(score)) for key, score in connection.execute(sql, (around, match, *values, *more, limit))]
 
 
 def _quoted(term: str) -> str:
@@ -320,6 +341,10 @@ def _narrow(memory: Memory) -> tuple[rows.Value, ...]:
         micros(memory.valid_until),
         micros(memory.learned_at),
         micros(memory.updated_at),
+        memory.session,
+        memory.speaker,
+        memory.surprise,
+        memory.corroborations,
     )
 
 

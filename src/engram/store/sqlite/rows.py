@@ -19,7 +19,7 @@ SELECT = """
     SELECT m.key, m.id, m.kind, m.category, m.source, m.status, m.pinned, m.version, m.importance, m.confidence,
            m.strength, m.accesses, m.accessed_at, m.happened_at, m.happened_until, m.valid_from, m.valid_until,
            m.learned_at, m.updated_at, c.text, c.summary, c.key_fact, c.tag,
-           s.project, s.squad, s.agent, s.channel, s.user
+           s.project, s.squad, s.agent, s.channel, s.user, m.session, m.speaker, m.surprise, m.corroborations
       FROM memories AS m
       JOIN contents AS c ON c.memory = m.key
       JOIN scopes AS s ON s.key = m.scope
@@ -28,10 +28,11 @@ SELECT = """
 
 
 def memories(connection: apsw.Connection, sql: str, values: Sequence[Value]) -> list[Memory]:
-    """The memories of one SELECT, attributes included: two statements, however many there are."""
+    """The memories of one SELECT, attributes included: three statements, however many there are."""
     found = connection.execute(sql, values).fetchall()
-    attributes = _attributes(connection, [row[0] for row in found])
-    return [_memory(row, attributes.get(row[0])) for row in found]
+    keys = [row[0] for row in found]
+    attributes, refs = _attributes(connection, keys), _refs(connection, keys)
+    return [_memory(row, attributes.get(row[0]), refs.get(row[0], ())) for row in found]
 
 
 def _attributes(connection: apsw.Connection, keys: Sequence[Any]) -> dict[Any, dict[str, str]]:
@@ -44,11 +45,25 @@ def _attributes(connection: apsw.Connection, keys: Sequence[Any]) -> dict[Any, d
     return held
 
 
+def _refs(connection: apsw.Connection, keys: Sequence[Any]) -> dict[Any, tuple[str, ...]]:
+    """The callers' names of the turns each memory came from, in the order they were said."""
+    held: dict[Any, tuple[str, ...]] = {}
+    for start in range(0, len(keys), _AT_ONCE):
+        some = keys[start : start + _AT_ONCE]
+        sql = f"""
+            SELECT s.memory, t.ref FROM sources AS s JOIN turns AS t ON t.key = s.turn
+             WHERE s.memory IN ({', '.join('?' * len(some))}) AND t.ref <> '' ORDER BY s.memory, s.turn
+        """
+        for memory, ref in connection.execute(sql, some):
+            held[memory] = (*held.get(memory, ()), ref)
+    return held
+
+
 _AT_ONCE = 500
 """Keys in one statement: well under SQLite's limit on parameters, and few distinct statement texts to keep prepared."""
 
 
-def _memory(row: tuple[Any, ...], attributes: Mapping[str, str] | None) -> Memory:
+def _memory(row: tuple[Any, ...], attributes: Mapping[str, str] | None, refs: tuple[str, ...]) -> Memory:
     return Memory(
         key=row[0],
         id=row[1],
@@ -74,6 +89,11 @@ def _memory(row: tuple[Any, ...], attributes: Mapping[str, str] | None) -> Memor
         key_fact=row[21],
         tag=row[22],
         scope=Scope(*row[23:28]),
+        session=row[28],
+        speaker=row[29],
+        surprise=row[30],
+        corroborations=row[31],
+        refs=refs,
         attributes=MappingProxyType(attributes) if attributes else NO_ATTRIBUTES,
     )
 
