@@ -164,7 +164,15 @@ class Settings:
     summary_bytes: int = tunable(
         512, "Longest summary, key fact or tag of one memory.", unit="bytes", low=16, high=65536, ref="§10.17"
     )
+    turn_bytes: int = tunable(
+        1048576, "Longest turn that is kept verbatim.", unit="bytes", low=1024, high=16777216, ref="M17"
+    )
     page_limit: int = tunable(1000, "Most memories that one page of a listing holds.", unit="memories", low=1, high=100000)
+
+    # recall
+    around_weight: float = tunable(
+        0.5, "What a word said beside a statement counts, against one of its own.", low=0.0, high=1.0, ref="R1"
+    )
 
     # care: checks and backups
     check_inline_mib: int = tunable(

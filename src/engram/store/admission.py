@@ -14,7 +14,7 @@ from typing import Any
 from engram.env import from_micros, to_micros
 from engram.errors import ContentTooLarge, DimensionMismatch, InvalidContent, InvalidQuery
 from engram.settings import Settings
-from engram.types import SCOPE_DIMENSIONS, Edge, Kind, Memory, Scope, Source, Status
+from engram.types import SCOPE_DIMENSIONS, Edge, Kind, Memory, Scope, Source, Status, Turn
 
 _NAME_BYTES = 256
 """Longest id, category, scope or kind of link: names, not content."""
@@ -50,6 +50,13 @@ def check_scope(scope: Scope) -> None:
         raise InvalidContent("the scope of a memory must be a Scope.")
     for name, value in zip(SCOPE_DIMENSIONS, astuple(scope), strict=True):
         _text(name, value, _NAME_BYTES)
+
+
+def check_turn(turn: Turn, settings: Settings) -> None:
+    _text("text of a turn", turn.text, settings.turn_bytes)
+    for name in ("speaker", "session", "ref"):
+        _text(name, getattr(turn, name) or "", _NAME_BYTES)
+    _time("at", turn.at)
 
 
 def check_edges(edges: Sequence[Edge]) -> None:

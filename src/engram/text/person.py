@@ -39,6 +39,7 @@ _ADVERBS = word_set(
 )
 _THEY = frozenset({"they", "them", "their", "theirs", "they're", "they've"})
 _JOINTS = frozenset({"and", "or", "but", "then", "so"})
+_BEFORE_SUBJECTS = _JOINTS | word_set("because when whenever if that since as while though although which before after")
 _PRONOUN_SUBJECTS = word_set("i i'm i've i'll i'd he she it they this that there who which")
 _DROPPED_SUBJECT = word_set(
     "gonna wanna gotta hope hoping thinking looking trying got had went been feeling loving just let please check count"
@@ -151,8 +152,8 @@ def _leaves_a_verb_behind(words: list[str], verb: int, turned: str) -> bool:
     if turned not in _PRESENT and not turned.endswith("s"):
         return False
     for at in range(verb + 1, len(words) - 1):
-        if words[at] in _PRONOUN_SUBJECTS:
-            return False
+        if words[at] in _PRONOUN_SUBJECTS and words[at - 1] in _BEFORE_SUBJECTS:
+            return False  # from here on another subject rules
         if words[at] in _JOINTS:
             follower = at + 1
             while follower < len(words) - 1 and words[follower] in _ADVERBS:

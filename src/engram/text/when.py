@@ -327,7 +327,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Rule], ...] = tuple(
         (rf"(?:on\s+)?(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)(?:\s+{_PART})?", _bare_weekday),
         (r"(?:on\s+)(?P<weekday>mon|tues?|wed|thurs?|thur?|fri|sat|sun)\.?(?P<part>)", _bare_weekday),
         (r"(?P<which>last|next|this|past|coming)\s+(?P<season>spring|summer|fall|autumn|winter)", _season),
-        (rf"(?:in|during|back\s+in|early|late|mid|of)[\s-]+(?:{_LAST}\s+)?{_MONTH}", _bare_month),
+        (rf"(?:in|during|back\s+in|early|late|mid|of)[\s-]+(?:{_LAST}\s+)?{_MONTH}(?!,?\s+(?:of\s+)?\d)", _bare_month),
         (rf"{_LAST}\s+{_MONTH}", _bare_month),
         (rf"(?:in|during|back\s+in|early|late|of|year)\s+(?:the\s+year\s+)?{_YEAR}", _plain_year),
     )

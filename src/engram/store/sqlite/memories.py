@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 import apsw
 
@@ -20,7 +21,7 @@ from engram.store.sqlite import rows
 from engram.store.sqlite.rows import micros
 from engram.store.sqlite.scopes import intern, predicate
 from engram.text.terms import digest_of, layout
-from engram.types import Counts, Edge, Memory, Status, StatusChange, TextHit, Version
+from engram.types import Counts, Edge, Memory, Scope, Space, Status, StatusChange, TextHit, Version
 
 
 def insert(connection: apsw.Connection, memory: Memory, around: str = "") -> Memory:
@@ -105,9 +106,7 @@ def wipe_out(connection: apsw.Connection, memory: Memory) -> None:
 
 
 def index_words(connection: apsw.Connection, key: int, text: str, around: str) -> None:
-    connection.execute(
-        "INSERT INTO lexicon (rowid, words, around) VALUES (?, ?, ?)", (key, layout(text), layout(around))
-    )
+    connection.execute("INSERT INTO lexicon (rowid, words, around) VALUES (?, ?, ?)", (key, layout(text), layout(around)))
 
 
 def unindex_words(connection: apsw.Connection, key: int, text: str, around: str) -> None:
@@ -123,7 +122,8 @@ def _around(connection: apsw.Connection, key: int) -> str:
 
 def reframe(connection: apsw.Connection, key: int, around: str) -> None:
     """Tell the text index what stands around a memory now."""
-    text, before = connection.execute("SELECT text, around FROM contents WHERE memory = ?", (key,)).fetchall()[0]
+    found = connection.execute("SELECT text, around FROM contents WHERE memory = ?", (key,)).fetchall()
+    text, before = str(found[0][0]), str(found[0][1])
     if before == around:
         return
     unindex_words(connection, key, text, before)
@@ -182,7 +182,9 @@ def page(connection: apsw.Connection, seen: Visibility, where: Filter, *, before
     return rows.memories(connection, sql, (*values, *more, *key, limit))
 
 
-def search_text(connection: apsw.Connection, seen: Visibility, where: Filter, terms: Sequence[str], limit: int) -> list[TextHit]:
+def search_text(
+    connection: apsw.Connection, seen: Visibility, where: Filter, terms: Sequence[str], limit: int, around: float
+) -> list[TextHit]:
     """Best first by BM25 over any of the terms. Each term is quoted, so no operator of the match language gets in."""
     visible, values = predicate(seen, "m.scope")
     extra, more = rows.conditions(where)
@@ -212,19 +214,25 @@ def vectors(connection: apsw.Connection, seen: Visibility, where: Filter, space:
     return connection.execute(sql, (space, *values, *more))
 
 
-def put_vectors(
-    connection: apsw.Connection, owned: Visibility, space: str, vectors: Mapping[int, bytes], model: str, dimensions: int
-) -> int:
-    """Store vectors for memories that may be written; a space holds one model and one length."""
-    connection.execute("INSERT OR IGNORE INTO spaces (name, model, dimensions) VALUES (?, ?, ?)", (space, model, dimensions))
-    key, had_model, had_dimensions = connection.execute(
-        "SELECT key, model, dimensions FROM spaces WHERE name = ?", (space,)
+def space_key(connection: apsw.Connection, space: Space) -> int:
+    """The key of a space, made if it is new. A space holds one model and one length."""
+    connection.execute(
+        "INSERT OR IGNORE INTO spaces (name, model, dimensions) VALUES (?, ?, ?)", (space.name, space.model, space.dimensions)
+    )
+    key, model, dimensions = connection.execute(
+        "SELECT key, model, dimensions FROM spaces WHERE name = ?", (space.name,)
     ).fetchall()[0]
-    if (had_model, had_dimensions) != (model, dimensions):
+    if (model, dimensions) != (space.model, space.dimensions):
         raise DimensionMismatch(
-            f"the vector space {space!r} holds {had_dimensions} dimensions of the model {had_model!r},"
-            f" not {dimensions} of {model!r}."
+            f"the vector space {space.name!r} holds {dimensions} dimensions of the model {model!r},"
+            f" not {space.dimensions} of {space.model!r}."
         )
+    return int(key)  # type: ignore[arg-type]
+
+
+def put_vectors(connection: apsw.Connection, owned: Visibility, space: Space, vectors: Mapping[int, bytes]) -> int:
+    """Store vectors for memories that may be written."""
+    key = space_key(connection, space)
     visible, values = predicate(owned, "scope")
     sql = f"INSERT OR REPLACE INTO embeddings (memory, space, vector) SELECT key, ?, ? FROM memories WHERE key = ? AND {visible}"
     before = connection.total_changes()
@@ -234,6 +242,50 @@ def put_vectors(
         "INSERT INTO changes (memory, what) SELECT key, 'vector' FROM memories WHERE key = ?", ((memory,) for memory in vectors)
     )
     return put
+
+
+def space_rows(connection: apsw.Connection, space: str, condition: str, values: Sequence[int]) -> list[Any]:
+    """What a vector index is made of; `condition` is one of this room's own."""
+    sql = f"""
+        SELECT m.key, m.scope, m.kind, m.status, m.category, coalesce(m.happened_at, m.learned_at), e.vector
+          FROM memories AS m JOIN embeddings AS e ON e.memory = m.key
+         WHERE e.space = (SELECT key FROM spaces WHERE name = ?) AND {condition}
+    """
+    return connection.execute(sql, (space, *values)).fetchall()
+
+
+def without_vector(connection: apsw.Connection, seen: Visibility, space: str, after: int, limit: int) -> list[tuple[int, str, str]]:
+    """Active memories that have no vector in a space yet: (key, speaker, text)."""
+    visible, values = predicate(seen, "m.scope")
+    sql = f"""
+        SELECT m.key, m.speaker, c.text FROM memories AS m JOIN contents AS c ON c.memory = m.key
+         WHERE m.key > ? AND m.status = 'active' AND {visible} AND NOT EXISTS
+               (SELECT 1 FROM embeddings WHERE memory = m.key AND space = (SELECT key FROM spaces WHERE name = ?))
+         ORDER BY m.key LIMIT ?
+    """
+    found: list[Any] = connection.execute(sql, (after, *values, space, limit)).fetchall()
+    return found
+
+
+def frequency(connection: apsw.Connection, term: str, most: int) -> int:
+    """In how many memories a term stands, counted up to `most`."""
+    sql = "SELECT count(*) FROM (SELECT 1 FROM lexicon WHERE lexicon MATCH ? LIMIT ?)"
+    return int(connection.execute(sql, (_quoted(term), most)).get)
+
+
+def by_digest(connection: apsw.Connection, scope: Scope, digests: Sequence[bytes]) -> dict[bytes, str]:
+    """Active memories of exactly this scope that say the same, by digest: their ids."""
+    place = intern(connection, scope)
+    found: dict[bytes, str] = {}
+    for digest in digests:
+        known = connection.execute(
+            "SELECT m.id FROM contents AS c JOIN memories AS m ON m.key = c.memory"
+            " WHERE c.digest = ? AND m.scope = ? AND m.status = 'active' ORDER BY m.key LIMIT 1",
+            (digest, place),
+        ).get
+        if known is not None:
+            found[digest] = str(known)
+    return found
 
 
 def put_edges(connection: apsw.Connection, owned: Visibility, edges: Sequence[Edge], now: datetime) -> int:

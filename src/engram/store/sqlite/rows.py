@@ -52,7 +52,7 @@ def _refs(connection: apsw.Connection, keys: Sequence[Any]) -> dict[Any, tuple[s
         some = keys[start : start + _AT_ONCE]
         sql = f"""
             SELECT s.memory, t.ref FROM sources AS s JOIN turns AS t ON t.key = s.turn
-             WHERE s.memory IN ({', '.join('?' * len(some))}) AND t.ref <> '' ORDER BY s.memory, s.turn
+             WHERE s.memory IN ({", ".join("?" * len(some))}) AND t.ref <> '' ORDER BY s.memory, s.turn
         """
         for memory, ref in connection.execute(sql, some):
             held[memory] = (*held.get(memory, ()), ref)

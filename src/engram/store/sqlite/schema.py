@@ -202,7 +202,10 @@ def _turns(connection: apsw.Connection) -> None:
         connection.execute("INSERT INTO lexicon (rowid, words, around) VALUES (?, ?, '')", (memory, layout(str(text))))
 
 
-MIGRATIONS: tuple[tuple[str, Migration], ...] = (("the first tables", _first_tables), ("turns, and where memories come from", _turns))
+MIGRATIONS: tuple[tuple[str, Migration], ...] = (
+    ("the first tables", _first_tables),
+    ("turns, and where memories come from", _turns),
+)
 VERSION = len(MIGRATIONS)
 
 
