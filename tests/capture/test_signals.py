@@ -44,7 +44,9 @@ def test_facts_names_and_numbers_are_medium(text: str, reason: str) -> None:
     assert reason in signal.reasons
 
 
-@pytest.mark.parametrize("text", ["Hi!", "Thanks a lot!", "Wow, that's great!", "How are you?", "ok", "👍", "", "Bye! Talk soon."])
+@pytest.mark.parametrize(
+    "text", ["Hi!", "Thanks a lot!", "Wow, that's great!", "How are you?", "ok", "👍", "", "Bye! Talk soon."]
+)
 def test_small_talk_is_nothing(text: str) -> None:
     assert scan(text).level is Level.NONE
 

@@ -93,7 +93,8 @@ def test_the_ends_of_time_are_no_error(text: str, said: datetime) -> None:
 
 
 EXPRESSIONS = st.lists(
-    st.sampled_from("I went will last next this week month year Friday march May 3 2023 ago in on two days - / of the".split()), max_size=10
+    st.sampled_from("I went will last next this week month year Friday march May 3 2023 ago in on two days - / of the".split()),
+    max_size=10,
 ).map(" ".join)
 
 

@@ -96,10 +96,10 @@ def _tag(key_fact: str, summary: str) -> str:
     """Names and numbers first in rank, then long rare words; in the order they are said."""
     for source in (key_fact, summary):
         ranked: dict[str, tuple[int, int]] = {}
-        for at, match in enumerate(_WORD.finditer(source)):
+        for match in _WORD.finditer(source):
             word = match.group()
             if word.lower() not in _PLAIN and word not in ranked:
-                named = (at > 0 and word[0].isupper()) or word[0].isdigit()
+                named = word[0].isupper() or word[0].isdigit()
                 ranked[word] = (0 if named else 1, -min(len(word), 9))
         best = set(sorted(ranked, key=lambda word: ranked[word])[:TAG_WORDS])
         if best:

@@ -10,8 +10,8 @@ from engram.env import from_micros, to_micros
 from engram.errors import DiskFull, StorageError, VaultDamaged
 from engram.guard.keys import wipe
 from engram.guard.process import rss_bytes
-from engram.guard.scopes import require_owner
-from engram.store.sqlite import care, schema
+from engram.guard.scopes import readable, require_owner
+from engram.store.sqlite import care, memories, schema
 from engram.store.sqlite.path import Path
 from engram.store.sqlite.silence import hide_times
 from engram.types import (

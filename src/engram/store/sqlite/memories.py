@@ -254,7 +254,9 @@ def space_rows(connection: apsw.Connection, space: str, condition: str, values: 
     return connection.execute(sql, (space, *values)).fetchall()
 
 
-def without_vector(connection: apsw.Connection, seen: Visibility, space: str, after: int, limit: int) -> list[tuple[int, str, str]]:
+def without_vector(
+    connection: apsw.Connection, seen: Visibility, space: str, after: int, limit: int
+) -> list[tuple[int, str, str]]:
     """Active memories that have no vector in a space yet: (key, speaker, text)."""
     visible, values = predicate(seen, "m.scope")
     sql = f"""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from engram.errors import InvalidQuery
 from engram.guard.scopes import readable, require_owner
@@ -26,6 +27,7 @@ from engram.types import (
     Role,
     StatusChange,
     TextHit,
+    Turn,
     Version,
 )
 

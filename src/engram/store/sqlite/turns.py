@@ -32,7 +32,8 @@ def capture(
         memory = memories.insert(connection, draft.memory, frames[sources[0]] if sources else "")
         link(connection, memory.key, sources)
         if draft.vector is not None and space is not None:
-            connection.execute("INSERT INTO embeddings (memory, space, vector) VALUES (?, ?, ?)", (memory.key, space, draft.vector))
+            values = (memory.key, space, draft.vector)
+            connection.execute("INSERT INTO embeddings (memory, space, vector) VALUES (?, ?, ?)", values)
         kept.append(memory)
     for session in dict.fromkeys(turn.session or "" for turn in turns):
         first = next(key for key, turn in zip(keys, turns, strict=True) if (turn.session or "") == session)
@@ -50,8 +51,8 @@ def reframe(connection: apsw.Connection, turns: Sequence[int]) -> None:
     """Tell the text index anew what stands around the memories of these turns."""
     for turn in turns:
         around = frame(connection, turn)
-        for (memory,) in connection.execute("SELECT memory FROM sources WHERE turn = ?", (turn,)).fetchall():
-            memories.reframe(connection, int(memory), around)  # type: ignore[arg-type]
+        for memory in _whole(connection, "SELECT memory FROM sources WHERE turn = ?", turn):
+            memories.reframe(connection, memory, around)
 
 
 def frame(connection: apsw.Connection, turn: int) -> str:
@@ -63,14 +64,14 @@ def frame(connection: apsw.Connection, turn: int) -> str:
 
 def forget_sources(connection: apsw.Connection, memory: int) -> None:
     """Remove the turns a memory came from, and their words from what stands around others. Part of erasing it."""
-    turns = [int(row[0]) for row in connection.execute("SELECT turn FROM sources WHERE memory = ?", (memory,)).fetchall()]  # type: ignore[arg-type]
+    turns = _whole(connection, "SELECT turn FROM sources WHERE memory = ?", memory)
     near = {key for turn in turns for way in ("<", ">") if (key := _neighbour(connection, turn, way)) is not None}
-    kin = [row[0] for turn in turns for row in connection.execute("SELECT memory FROM sources WHERE turn = ?", (turn,)).fetchall()]
+    kin = [other for turn in turns for other in _whole(connection, "SELECT memory FROM sources WHERE turn = ?", turn)]
     for turn in turns:
         connection.execute("UPDATE turns SET text = '' WHERE key = ?", (turn,))
         connection.execute("DELETE FROM turns WHERE key = ?", (turn,))
     for other in dict.fromkeys(kin):
-        memories.reframe(connection, int(other), "")  # type: ignore[arg-type]
+        memories.reframe(connection, other, "")
     reframe(connection, sorted(near - set(turns)))
 
 
@@ -89,7 +90,7 @@ def of_memory(connection: apsw.Connection, seen: Visibility, key: int) -> list[T
 
 def last_of(connection: apsw.Connection, scope: Scope, session: str) -> Turn | None:
     """The turn that was said last in a session."""
-    found = connection.execute(
+    found: list[Any] = connection.execute(
         """
         SELECT t.text, t.speaker, t.at, t.session, t.ref FROM turns AS t JOIN scopes AS s ON s.key = t.scope
          WHERE s.project = ? AND s.squad = ? AND s.agent = ? AND s.channel = ? AND s.user = ? AND t.session = ?
@@ -121,6 +122,11 @@ def _said_at(turn: Turn) -> Any:
     if turn.at is None:
         raise ValueError("a turn reaches the store with its time")
     return turn.at
+
+
+def _whole(connection: apsw.Connection, sql: str, value: int) -> list[int]:
+    found: list[Any] = connection.execute(sql, (value,)).fetchall()
+    return [row[0] for row in found]
 
 
 def _neighbour(connection: apsw.Connection, turn: int, way: str) -> int | None:

@@ -13,18 +13,24 @@ from engram.guard.scopes import require_writable, require_writer, writable
 from engram.store.admission import (
     check_edges,
     check_memory,
+    check_scope,
     check_status,
+    check_turn,
     check_vectors,
     dated,
 )
 from engram.store.sqlite import memories, turns
 from engram.store.sqlite.path import Path
 from engram.types import (
+    Draft,
     Edge,
     Memory,
     Reader,
     Report,
+    Scope,
+    Space,
     Status,
+    Turn,
 )
 
 _FIXED = {"id", "key", "scope", "version", "learned_at", "updated_at", "status"}
@@ -71,10 +77,7 @@ class Writing(Path):
                 check_turn(turn, settings)
             for draft in drafts:
                 check_memory(draft.memory, settings)
-            ready = [
-                replace(draft, memory=replace(dated(draft.memory), id=self._env.new_id(), scope=scope, learned_at=now, updated_at=now))
-                for draft in drafts
-            ]
+            ready = [replace(draft, memory=self._born(draft.memory, scope, now)) for draft in drafts]
 
             def work(connection: apsw.Connection) -> list[Memory]:
                 key = None if space is None else memories.space_key(connection, space)
@@ -82,6 +85,9 @@ class Writing(Path):
 
             entries = [self._audit.entry(reader, "capture", subject=draft.memory.id, count=1) for draft in ready]
             return self._write(reader, "capture", work, entries=entries, count=len(said))
+
+    def _born(self, memory: Memory, scope: Scope, now: datetime) -> Memory:
+        return replace(dated(memory), id=self._env.new_id(), scope=scope, learned_at=now, updated_at=now)
 
     def corroborate(self, reader: Reader, found: Mapping[str, float], said: Sequence[Turn]) -> list[Memory]:
         """What is known was said again: keep the turns, count it, and trust it more. `found`: ids and their new confidence."""
@@ -183,9 +189,7 @@ class Writing(Path):
             return self._write(
                 reader,
                 "put_vectors",
-                lambda connection: memories.put_vectors(
-                    connection, writable(reader), Space(space, model, dimensions), vectors
-                ),
+                lambda connection: memories.put_vectors(connection, writable(reader), Space(space, model, dimensions), vectors),
                 count=len(vectors),
             )
 
