@@ -11,7 +11,7 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +23,9 @@ from engram.env import Env
 from engram.errors import EngramError, NotFound, VaultLocked
 from engram.guard.keys import MasterKey
 from engram.guard.process import harden
+from engram.mind import Mind
+from engram.models.embed import Embedder
+from engram.recall.search import Asked
 from engram.settings import LiveSettings, Settings
 from engram.store.protocol import Filter
 from engram.store.sqlite.care import Backup
@@ -37,12 +40,14 @@ from engram.types import (
     Page,
     Policy,
     Reader,
+    Recall,
     Report,
     Role,
     Scope,
     Source,
     Status,
     StatusChange,
+    Turn,
     Version,
 )
 
@@ -57,6 +62,8 @@ class _Shared:
     live: LiveSettings
     env: Env
     notice: str
+    mind: Mind
+    session: str
     care: threading.Thread | None = None
     closed: bool = False
     closing: Any = field(default_factory=threading.RLock)
@@ -81,6 +88,8 @@ class Engram:
         ask: Ask | None = None,
         settings: Mapping[str, object] | None = None,
         env: Env | None = None,
+        session: str | None = None,
+        embedder: Embedder | None = None,
     ) -> Self:
         """Open the vault for a reader whose identity the caller has established; `engram.open` is the plain way."""
         env = env or Env()
@@ -90,7 +99,7 @@ class Engram:
                 log.info("%s", note)
         where = settings_room.home() if path is None else vault_path(path)
         store, notice = open_vault(where, live, env, credentials_from(key, ask))
-        shared = _Shared(store, live, env, notice)
+        shared = _Shared(store, live, env, notice, Mind(store, live, env, embedder), session or env.new_id())
         _OPEN.add(shared)
         if live.now.close_on_sigterm:
             _heed_sigterm()
@@ -156,6 +165,34 @@ class Engram:
             attributes=dict(attributes or {}),
         )
         return self._shared.store.add(self._reader, [draft], timeout=timeout)[0]
+
+    def observe(self, *turns: Turn, user: str | None = None, assistant: str | None = None) -> Report:
+        """Hear turns, or one exchange, and keep what matters of it. The report says what became of every piece."""
+        exchange = [Turn(text, who) for who, text in (("user", user), ("assistant", assistant)) if text is not None]
+        return self._shared.mind.observer.observe(self._reader, [*turns, *exchange], self._shared.session)
+
+    def ingest(self, turns: Iterable[Turn] | str, *, progress: Callable[[int], None] | None = None) -> Report:
+        """Hear many turns, or a long text. Turns with a `ref` that is known are passed over, so it can be run again."""
+        said = [Turn(turns)] if isinstance(turns, str) else turns
+        return self._shared.mind.observer.ingest(self._reader, iter(said), self._shared.session, progress)
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int | None = None,
+        budget: int | None = None,
+        now: datetime | None = None,
+        filters: Filter | None = None,
+    ) -> Recall:
+        """What is known about this, best first, each with its trust and its reasons. No fixed number of hits."""
+        moment = now or self._shared.env.now()
+        asked = Asked(text=query, limit=limit, budget=budget, now=moment, where=filters or Filter())
+        return self._shared.mind.searcher.recall(self._reader, asked)
+
+    def words(self, memory_id: str) -> Sequence[Turn]:
+        """The turns a memory came from, verbatim."""
+        return self._shared.store.turns_of(self._reader, memory_id)
 
     def update(self, memory_id: str, *, text: str | None = None, importance: float | None = None) -> Memory:
         """Change a memory; its earlier wording stays reachable through `versions`."""
@@ -295,6 +332,7 @@ def _close(shared: _Shared) -> None:
         shared.closed = True
         if shared.care is not None and shared.care is not threading.current_thread():
             shared.care.join()
+        shared.mind.close()
         shared.store.close()
         _OPEN.discard(shared)
 
@@ -335,8 +373,10 @@ def open_engram(
     squad: str | None = None,
     channel: str | None = None,
     user: str | None = None,
+    session: str | None = None,
     key: bytes | bytearray | str | None = None,
     settings: Mapping[str, object] | None = None,
+    embedder: Embedder | None = None,
     clock: Callable[[], datetime] | None = None,
 ) -> Engram:
     """Open the vault at `path` (else `ENGRAM_HOME`, else the platform's data folder); it is made if missing.
@@ -348,4 +388,4 @@ def open_engram(
     named = {"agent": agent, "project": project, "squad": squad, "channel": channel, "user": user}
     given = {name: value for name, value in named.items() if value is not None}
     env = Env() if clock is None else replace(Env(), now=clock)
-    return Engram.open(path, key=key, settings={**(settings or {}), **given}, env=env)
+    return Engram.open(path, key=key, settings={**(settings or {}), **given}, env=env, session=session, embedder=embedder)

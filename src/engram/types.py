@@ -424,3 +424,4 @@ class Report:
     ids: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()

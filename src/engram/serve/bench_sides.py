@@ -171,7 +171,7 @@ class Direct:
         return memories.by_ids(self.connection, self._seen, (memory_id,))
 
     def search(self, terms: Sequence[str]) -> Sequence[TextHit]:
-        return memories.search_text(self.connection, self._seen, Filter(), terms, _FOUND)
+        return memories.search_text(self.connection, self._seen, Filter(), terms, _FOUND, 0.0)
 
     def settle(self) -> None:
         """Do, or wait for, what was put off until after the answer."""

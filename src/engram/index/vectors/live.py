@@ -219,6 +219,16 @@ class LiveIndex:
             numbers = self._seen(served, reader, keys)
         return served.index.score(question, numbers)
 
+    def background(self, query: Vectors) -> tuple[float, float]:
+        """Mean and spread of the question's cosine over a sample of all vectors: what "far from everything" means for it."""
+        served = self._served
+        if served is None or not served.rows.count:
+            return 0.0, 1.0
+        step = max(served.rows.count // _SAMPLE, 1)
+        scores = served.index.score(self._turned(query), np.arange(0, served.rows.count, step, dtype=np.int64))
+        scores = scores[np.isfinite(scores)]
+        return (float(scores.mean()), float(scores.std())) if len(scores) > 1 else (0.0, 1.0)
+
     def vectors(self, reader: Reader, keys: Sequence[int]) -> Vectors | None:
         """The vectors of these memories, row by row; NaN where there is none or this reader does not see it."""
         latest = self._source.latest_change()
@@ -387,6 +397,7 @@ class LiveIndex:
                 self._served = served
 
 
+_SAMPLE = 512
 _PAGE = 2048
 """Rows read from the store at a time: few, because what a page needs besides its rows stays with the process."""
 

@@ -21,7 +21,7 @@ from engram.store.sqlite import rows
 from engram.store.sqlite.rows import micros
 from engram.store.sqlite.scopes import intern, predicate
 from engram.text.terms import digest_of, layout
-from engram.types import Counts, Edge, Memory, Scope, Space, Status, StatusChange, TextHit, Version
+from engram.types import Counts, Edge, Memory, Space, Status, StatusChange, TextHit, Version
 
 
 def insert(connection: apsw.Connection, memory: Memory, around: str = "") -> Memory:
@@ -275,18 +275,18 @@ def frequency(connection: apsw.Connection, term: str, most: int) -> int:
     return int(connection.execute(sql, (_quoted(term), most)).get)
 
 
-def by_digest(connection: apsw.Connection, scope: Scope, digests: Sequence[bytes]) -> dict[bytes, str]:
-    """Active memories of exactly this scope that say the same, by digest: their ids."""
-    place = intern(connection, scope)
+def by_digest(connection: apsw.Connection, seen: Visibility, digests: Sequence[bytes]) -> dict[bytes, str]:
+    """Active memories that say the same, by digest: the id of the oldest of each."""
+    visible, values = predicate(seen, "m.scope")
     found: dict[bytes, str] = {}
-    for digest in digests:
-        known = connection.execute(
-            "SELECT m.id FROM contents AS c JOIN memories AS m ON m.key = c.memory"
-            " WHERE c.digest = ? AND m.scope = ? AND m.status = 'active' ORDER BY m.key LIMIT 1",
-            (digest, place),
-        ).get
-        if known is not None:
-            found[digest] = str(known)
+    for start in range(0, len(digests), _AT_ONCE):
+        some = digests[start : start + _AT_ONCE]
+        sql = f"""
+            SELECT c.digest, m.id FROM contents AS c JOIN memories AS m ON m.key = c.memory
+             WHERE c.digest IN ({", ".join("?" * len(some))}) AND m.status = 'active' AND {visible} ORDER BY m.key DESC
+        """
+        rows_: list[Any] = connection.execute(sql, (*some, *values)).fetchall()
+        found.update({bytes(digest): memory_id for digest, memory_id in rows_})
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from engram.errors import InvalidQuery
@@ -23,6 +24,7 @@ from engram.types import (
     Edge,
     Memory,
     Page,
+    Policy,
     Reader,
     Role,
     StatusChange,
@@ -116,7 +118,7 @@ class Reading(Path):
     def digests(self, reader: Reader, wanted: Sequence[bytes]) -> dict[bytes, str]:
         """Ids of active memories, written from exactly where this reader stands, that say the same."""
         with self._read(reader, "digests") as connection:
-            return memories.by_digest(connection, reader.scope, wanted)
+            return memories.by_digest(connection, readable(replace(reader, policy=Policy.OWN)), wanted)
 
     def without_vector(self, reader: Reader, space: str, *, after: int, limit: int) -> list[tuple[int, str, str]]:
         with self._read(reader, "backlog") as connection:

@@ -66,9 +66,19 @@ class Writing(Path):
             )
 
     def capture(
-        self, reader: Reader, scope: Scope, said: Sequence[Turn], drafts: Sequence[Draft], space: Space | None
+        self,
+        reader: Reader,
+        scope: Scope,
+        said: Sequence[Turn],
+        drafts: Sequence[Draft],
+        *,
+        space: Space | None = None,
+        again: Mapping[str, Sequence[int]] | None = None,
     ) -> list[Memory]:
-        """Keep what was said and what was drafted from it, all or none. Each turn brings its time and session."""
+        """Keep what was said and what was drafted from it, all or none. Each turn brings its time and session.
+
+        `again`: ids of memories that some of the turns say once more; they are counted, trusted more, and linked to these.
+        """
         with self._watched(reader, "capture"):
             check_scope(scope)
             require_writable(reader, scope)
@@ -81,29 +91,26 @@ class Writing(Path):
 
             def work(connection: apsw.Connection) -> list[Memory]:
                 key = None if space is None else memories.space_key(connection, space)
-                return turns.capture(connection, scope, said, ready, key)[1]
+                keys, kept = turns.capture(connection, scope, said, ready, key)
+                for memory_id, numbers in (again or {}).items():
+                    self._said_again(connection, reader, memory_id, [keys[number] for number in numbers], now)
+                return kept
 
             entries = [self._audit.entry(reader, "capture", subject=draft.memory.id, count=1) for draft in ready]
             return self._write(reader, "capture", work, entries=entries, count=len(said))
 
+    def _said_again(
+        self, connection: apsw.Connection, reader: Reader, memory_id: str, sources: Sequence[int], now: datetime
+    ) -> None:
+        """One more witness takes away a fifth of the doubt."""
+        old = memories.one(connection, writable(reader), memory_id)
+        surer = old.confidence + (1.0 - old.confidence) * 0.2
+        new = replace(old, confidence=surer, corroborations=old.corroborations + len(sources), updated_at=now)
+        memories.rewrite(connection, old, new)
+        turns.link(connection, old.key, sources)
+
     def _born(self, memory: Memory, scope: Scope, now: datetime) -> Memory:
         return replace(dated(memory), id=self._env.new_id(), scope=scope, learned_at=now, updated_at=now)
-
-    def corroborate(self, reader: Reader, found: Mapping[str, float], said: Sequence[Turn]) -> list[Memory]:
-        """What is known was said again: keep the turns, count it, and trust it more. `found`: ids and their new confidence."""
-        with self._watched(reader, "corroborate"):
-            now = self._env.now()
-
-            def work(connection: apsw.Connection) -> list[Memory]:
-                again = []
-                for memory_id, confidence in found.items():
-                    old = memories.one(connection, writable(reader), memory_id)
-                    new = replace(old, confidence=confidence, corroborations=old.corroborations + 1, updated_at=now)
-                    memories.rewrite(connection, old, new)
-                    again.append(new)
-                return again
-
-            return self._write(reader, "corroborate", work, count=len(found))
 
     def update(self, reader: Reader, memory_id: str, changes: Mapping[str, object], *, timeout: float | None = None) -> Memory:
         """Change a memory; an earlier wording stays as a version."""

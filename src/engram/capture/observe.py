@@ -1,0 +1,236 @@
+"""From turns to kept memories: statements, duplicates, surprise, vectors, one transaction; and a report of every piece.
+
+Comes in: turns and their reader. Goes out: a report in which every piece of every turn is kept, merged or dropped, and why.
+Durable when it returns. Without an embedder statements are kept all the same; their vectors are made later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engram.capture.propositions import Statement, propositions
+from engram.capture.tiers import tiers
+from engram.env import Env
+from engram.errors import EmbeddingError
+from engram.index.vectors.encoding import encode
+from engram.index.vectors.live import LiveIndex
+from engram.models.embed import Embedder, Vectors
+from engram.settings import LiveSettings, Settings
+from engram.store.protocol import Filter
+from engram.store.sqlite.store import SqliteStore
+from engram.text.person import is_assistant
+from engram.text.terms import digest_of, terms
+from engram.types import Draft, Fate, Memory, Policy, Reader, Report, Source, Space, Turn, Verdict
+
+SPACE = "text"
+Progress = Callable[[int], None]
+
+
+@dataclass(slots=True)
+class _Candidate:
+    """A statement on its way: where it came from, and what was found out about it."""
+
+    statement: Statement
+    turn: int
+    digest: bytes
+    vector: Vectors | None = None
+
+
+class Observer:
+    """What hears. Made once for an open vault; `embedder` and `index` may be missing."""
+
+    def __init__(
+        self, store: SqliteStore, embedder: Embedder | None, index: LiveIndex | None, live: LiveSettings, env: Env
+    ) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._index = index
+        self._live = live
+        self._env = env
+
+    def observe(self, reader: Reader, turns: Sequence[Turn], session: str) -> Report:
+        """Keep what these turns say. Turns without a time or session get the present ones."""
+        now = self._env.now()
+        said = [replace(turn, at=turn.at or now, session=session if turn.session is None else turn.session) for turn in turns]
+        candidates, verdicts = self._statements(reader, said)
+        notes = self._embed(candidates)
+        fresh, merged = self._sift(reader, candidates)
+        drafts = [self._draft(reader, said, candidate) for candidate in fresh]
+        again: dict[str, list[int]] = {}
+        for candidate, twin in merged:
+            again.setdefault(twin, []).append(candidate.turn)
+        kept = self._store.capture(reader, reader.scope, said, drafts, space=self._space(), again=again)
+        verdicts += _verdicts(fresh, [memory.id for memory in kept], Fate.KEPT)
+        verdicts += _verdicts([candidate for candidate, _ in merged], [twin for _, twin in merged], Fate.MERGED)
+        dropped = sum(verdict.fate is Fate.DROPPED for verdict in verdicts)
+        counts = {"turns": len(said), "kept": len(kept), "merged": len(merged), "dropped": dropped}
+        order = sorted(verdicts, key=lambda verdict: (verdict.turn, verdict.start))
+        return Report(
+            operation="observe", ids=tuple(memory.id for memory in kept), counts=counts, notes=notes, verdicts=tuple(order)
+        )
+
+    def ingest(self, reader: Reader, turns: Iterator[Turn], session: str, progress: Progress | None = None) -> Report:
+        """The same for many turns, in batches. What was ingested before, by its `ref`, is passed over."""
+        total: dict[str, int] = {"turns": 0, "kept": 0, "merged": 0, "dropped": 0, "known": 0}
+        ids: list[str] = []
+        notes: dict[str, None] = {}
+        for batch in _batches(turns, self._live.now.ingest_batch):
+            known = self._store.known_refs(reader, [turn.ref for turn in batch if turn.ref])
+            fresh = [turn for turn in batch if not turn.ref or turn.ref not in known]
+            total["known"] += len(batch) - len(fresh)
+            if fresh:
+                report = self.observe(reader, fresh, session)
+                ids += report.ids
+                notes |= dict.fromkeys(report.notes)
+                for name, count in report.counts.items():
+                    total[name] += count
+            if progress is not None:
+                progress(len(batch))
+        return Report(operation="ingest", ids=tuple(ids), counts=total, notes=tuple(notes))
+
+    def backfill(self, reader: Reader) -> int:
+        """Make the vectors that are missing; how many were made."""
+        space = self._space()
+        if self._embedder is None or space is None:
+            return 0
+        made = after = 0
+        while rows := self._store.without_vector(reader, SPACE, after=after, limit=256):
+            vectors = encode(self._embedder.passages([_for_encoder(speaker, text) for _, speaker, text in rows]))
+            made += self._store.put_vectors(
+                reader,
+                SPACE,
+                dict(zip([key for key, _, _ in rows], vectors, strict=True)),
+                model=space.model,
+                dimensions=space.dimensions,
+            )
+            after = rows[-1][0]
+        return made
+
+    def _statements(self, reader: Reader, said: Sequence[Turn]) -> tuple[list[_Candidate], list[Verdict]]:
+        previous: dict[str, Turn | None] = {}
+        candidates: list[_Candidate] = []
+        verdicts: list[Verdict] = []
+        for number, turn in enumerate(said):
+            session = turn.session or ""
+            if session not in previous:
+                previous[session] = self._store.last_turn(reader, session) if session else None
+            found, dropped = propositions(turn, previous=previous[session], number=number)
+            previous[session] = turn
+            verdicts += dropped
+            candidates += [_Candidate(one, number, digest_of(one.proposition.text)) for one in found]
+        return candidates, verdicts
+
+    def _embed(self, candidates: Sequence[_Candidate]) -> tuple[str, ...]:
+        if not candidates:
+            return ()
+        if self._embedder is None:
+            return ("no model is installed, so these memories have no vectors yet (`engram model install`).",)
+        try:
+            made = self._embedder.passages(
+                [_for_encoder(c.statement.proposition.speaker, c.statement.proposition.text) for c in candidates]
+            )
+        except EmbeddingError as error:
+            return (f"{error.code}: these memories have no vectors yet; they are made later.",)
+        for candidate, vector in zip(candidates, made, strict=True):
+            candidate.vector = vector
+        return ()
+
+    def _sift(self, reader: Reader, candidates: Sequence[_Candidate]) -> tuple[list[_Candidate], list[tuple[_Candidate, str]]]:
+        """What is new, and what says again what is known, with the id of that."""
+        known = self._store.digests(reader, [candidate.digest for candidate in candidates])
+        fresh: dict[bytes, _Candidate] = {}
+        merged: list[tuple[_Candidate, str]] = []
+        for candidate in candidates:
+            twin = known.get(candidate.digest) or self._rephrased(reader, candidate)
+            if twin is not None:
+                merged.append((candidate, twin))
+            elif candidate.digest not in fresh:
+                fresh[candidate.digest] = candidate
+        return list(fresh.values()), merged
+
+    def _rephrased(self, reader: Reader, candidate: _Candidate) -> str | None:
+        """The id of a memory of the same place that says the same in other words, if there is one."""
+        if candidate.vector is None or self._index is None:
+            return None
+        settings = self._live.now
+        here = replace(reader, policy=Policy.OWN)
+        near = self._index.search(here, candidate.vector, 1)
+        if near is None or not len(near.keys) or near.scores[0] < settings.duplicate_cosine:
+            return None
+        twin = self._store.fetch(here, [int(near.keys[0])])
+        if not twin or _overlap(twin[0].text, candidate.statement.proposition.text) < settings.duplicate_overlap:
+            return None
+        return twin[0].id
+
+    def _draft(self, reader: Reader, said: Sequence[Turn], candidate: _Candidate) -> Draft:
+        proposition, turn = candidate.statement.proposition, said[candidate.turn]
+        surprise = self._surprise(reader, candidate)
+        summary, key_fact, tag = tiers(proposition.text)
+        memory = Memory(
+            text=_within(proposition.text, self._live.now),
+            summary=summary,
+            key_fact=key_fact,
+            tag=tag,
+            kind=proposition.kind,
+            category=proposition.category,
+            source=Source.ASSISTANT if is_assistant(turn.speaker) else Source.USER,
+            confidence=proposition.confidence,
+            importance=min(max(proposition.importance + surprise, 0.0), 1.0),
+            happened_at=proposition.happened_at or turn.at,
+            happened_until=proposition.happened_until,
+            session=turn.session or "",
+            speaker=turn.speaker,
+            surprise=surprise,
+        )
+        vector = None if candidate.vector is None else encode(candidate.vector[None, :])[0]
+        return Draft(memory=memory, turns=(candidate.turn,), vector=vector)
+
+    def _surprise(self, reader: Reader, candidate: _Candidate) -> float:
+        """How far from what is known (k = 5): novel up to +0.3, redundant down to -0.1 (C5)."""
+        if candidate.vector is None or self._index is None:
+            return 0.0
+        near = self._index.search(reader, candidate.vector, 5, where=Filter())
+        if near is None or len(near.keys) < 5:
+            return 0.0
+        return float(np.clip((0.75 - float(near.scores.mean())) * 1.2, -0.1, 0.3))
+
+    def _space(self) -> Space | None:
+        return None if self._embedder is None else Space(SPACE, self._embedder.fingerprint, self._embedder.dimensions)
+
+
+def _for_encoder(speaker: str, text: str) -> str:
+    """The speaker's name belongs into what is encoded: without it half of what is known of people is not found."""
+    return text if not speaker or speaker.lower() in text.lower() else f"{speaker}: {text}"
+
+
+def _within(text: str, settings: Settings) -> str:
+    encoded = text.encode()
+    return text if len(encoded) <= settings.content_bytes else encoded[: settings.content_bytes].decode("utf-8", "ignore")
+
+
+def _overlap(one: str, other: str) -> float:
+    a, b = set(terms(one)), set(terms(other))
+    return len(a & b) / len(a | b) if a | b else 0.0
+
+
+def _verdicts(candidates: Sequence[_Candidate], ids: Sequence[str], fate: Fate) -> list[Verdict]:
+    why = "states something" if fate is Fate.KEPT else "says again what is known"
+    return [
+        Verdict(fate, why, candidate.turn, start, end, memory)
+        for candidate, memory in zip(candidates, ids, strict=True)
+        for start, end in candidate.statement.spans
+    ]
+
+
+def _batches(turns: Iterator[Turn], size: int) -> Iterator[list[Turn]]:
+    batch: list[Turn] = []
+    for turn in turns:
+        batch.append(turn)
+        if len(batch) >= size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
