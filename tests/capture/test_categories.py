@@ -14,7 +14,7 @@ from engram.types import Kind
         ("I live in Oslo.", "fact", Kind.FACT),
         ("I prefer dark mode.", "preference", Kind.FACT),
         ("My favourite colour is blue.", "preference", Kind.FACT),
-        ("Actually, it's on Tuesday.", "correction", Kind.FACT),
+        ("Actually, it's blue.", "correction", Kind.FACT),
         ("We decided to use Postgres.", "decision", Kind.FACT),
         ("My sister is a doctor.", "relationship", Kind.FACT),
         ("I'll send the report.", "commitment", Kind.FACT),

@@ -10,8 +10,8 @@ from engram.capture.marks import PRIVATE, RECALLED, cut, fence, strip
 
 PARTS = st.lists(
     st.sampled_from(
-        ["<private>", "</private>", "< private >", "<", "private>", "⟦engram:recalled⟧", "⟦engram:recalled v1⟧", "⟦/engram:recalled⟧",
-         "⟦", "⟧", "engram:recalled", "/", "word", " ", "\n", "> ", "…"]
+        ["<private>", "</private>", "< private >", "<", "private>", "⟦engram:recalled⟧", "⟦engram:recalled v1⟧",
+         "⟦/engram:recalled⟧", "⟦", "⟧", "engram:recalled", "/", "word", " ", "\n", "> ", "…"]
     ),
     max_size=30,
 ).map("".join)  # fmt: skip

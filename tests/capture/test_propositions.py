@@ -16,9 +16,9 @@ AT = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 SPEAKERS = st.sampled_from(["user", "assistant", "Ann", "Ben Lee", "", "AI"])
 SCRAPS = st.lists(
     st.sampled_from(
-        ["I went home yesterday. ", "Wow! ", "Thanks, Ben! ", "How are you? ", "It was great. ", "<private>", "</private>", "- item\n",
-         "# Head\n", "Here are some:\n", "```\ncode\n```\n", "| a | b |\n", "[shares an image: a cat] ", "⟦engram:recalled⟧", "⟦/engram:recalled⟧",
-         "我住在柏林。", "\n\n", "  ", "and I ", "; ", "\u200b", "🎉"]
+        ["I went home yesterday. ", "Wow! ", "Thanks, Ben! ", "How are you? ", "It was great. ", "<private>", "</private>",
+         "- item\n", "# Head\n", "Here are some:\n", "```\ncode\n```\n", "| a | b |\n", "[shares an image: a cat] ",
+         "⟦engram:recalled⟧", "⟦/engram:recalled⟧", "我住在柏林。", "\n\n", "  ", "and I ", "; ", "\u200b", "🎉"]
     ),
     max_size=25,
 ).map("".join)  # fmt: skip

@@ -14,7 +14,8 @@ from engram.text.sentences import spans
 # Text that is made of what the rules look at, so that the invariants are tried where they could break.
 TRICKY = st.lists(
     st.sampled_from(
-        ["I went home", " ", ".", "!", "?", "…", "。", "\n", "```", "~~~", "\n```\n", '"', "(", ")", "[", "]", "Mr", "e.g", "5", "😀", "- a", "|", "#", "a"]
+        ["I went home", " ", ".", "!", "?", "…", "。", "\n", "```", "~~~", "\n```\n", '"', "(", ")", "[", "]", "Mr", "e.g", "5",
+         "😀", "- a", "|", "#", "a"]
     ),
     max_size=40,
 ).map("".join)  # fmt: skip

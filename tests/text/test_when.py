@@ -92,10 +92,26 @@ def test_the_ends_of_time_are_no_error(text: str, said: datetime) -> None:
     resolve(text, said)
 
 
-EXPRESSIONS = st.lists(
-    st.sampled_from("I went will last next this week month year Friday march May 3 2023 ago in on two days - / of the".split()),
-    max_size=10,
-).map(" ".join)
+WORDS = [
+    "I went",
+    "will",
+    "last",
+    "next",
+    "this",
+    "week",
+    "month",
+    "year",
+    "Friday",
+    "May",
+    "3",
+    "2023",
+    "ago",
+    "in",
+    "two",
+    "-",
+    "of",
+]
+EXPRESSIONS = st.lists(st.sampled_from(WORDS), max_size=10).map(" ".join)
 
 
 @given(st.text(max_size=80) | EXPRESSIONS, st.datetimes())

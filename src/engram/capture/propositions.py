@@ -16,6 +16,7 @@ from datetime import datetime
 from engram.capture import categories, chunks, filler, marks, phrases
 from engram.text import sentences, when
 from engram.text.person import is_assistant, named, third_person
+from engram.text.verbs import is_past
 from engram.text.wordlist import word_set
 from engram.types import Fate, Kind, Proposition, Turn, Verdict
 
@@ -30,10 +31,7 @@ _ASSISTANT_IMPORTANCE = 0.3
 
 _FIRST = re.compile(r"\b(?:i|i'm|i've|i'll|i'd|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
 _SECOND = re.compile(r"\b(?:you|your|yours|you're|you've|you'll|you'd)\b", re.IGNORECASE)
-_SUBJECT = re.compile(
-    r"^\W*(?:i|i'm|i've|i'll|i'd|we|we're|we've|my|our|the|a|an|he|she|they|there|[A-Z][\w'’]+ (?:is|was|has|and))\b",
-    re.IGNORECASE,
-)
+_FINITE = word_set("i we my our is are was were am be been has have had do does did can could will would should must may might")
 _CLAUSE = re.compile(
     r"(?:,|;)?\s+(?:and|but)\s+(?=(?:I|I['’](?:m|ve|ll|d)|my|we|we['’](?:re|ve|ll))\s)|;\s+(?=(?:I|My|my|We|we)\b)"
 )
@@ -213,7 +211,7 @@ def _is_answer(text: str, group: _Group) -> bool:
         return False
     if found[0] in phrases.YES_OR_NO or phrases.LEANING.match(said):
         return True
-    return len(found) <= _ANSWER_WORDS and _SUBJECT.match(said) is None
+    return len(found) <= _ANSWER_WORDS and not any(word in _FINITE or "'" in word or is_past(word) for word in found)
 
 
 def _keep_bare_answer(text: str, groups: list[_Group]) -> None:

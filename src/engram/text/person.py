@@ -18,6 +18,11 @@ _USERS = frozenset({"user", "human", "me", ""})
 _MOST_MENTIONS = 4
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _FIRST = frozenset({"i", "me", "my", "mine", "i'm", "i've", "i'll", "i'd", "im", "ive"})
+_SUBJECTS = _FIRST - {"me", "my", "mine"}
+_ENGLISH = word_set(
+    "the it and is was are were that of for with this to they he she have has had be been make makes made give gives gave"
+    " help helps feel like just really so when who what"
+)
 _REFUSED = word_set("we us our ours ourselves myself let's we're we've we'll we'd you your yours you're you've you'll you'd u ur")
 _QUOTES = re.compile(r"[\"“”„«»]|(?:^|\s)['‘]\w")
 # Same for every person, or made so by one word.
@@ -83,9 +88,10 @@ def third_person(sentence: str, speaker: str) -> str | None:
 def _is_refused(sentence: str, words: list[str]) -> bool:
     if "?" in sentence or _QUOTES.search(sentence) or not _REFUSED.isdisjoint(words):
         return True
-    has_subject = any(word in ("i", "i'm", "i've", "i'll", "i'd", "im", "ive") for word in words)
+    if _SUBJECTS.isdisjoint(words) and _ENGLISH.isdisjoint(words):  # "my" and "me" are words of other languages too
+        return True
     first = words[0]
-    return not has_subject and (first in _DROPPED_SUBJECT or first.endswith("ing") or is_past(first) or first in BARE)
+    return _SUBJECTS.isdisjoint(words) and (first in _DROPPED_SUBJECT or first.endswith("ing") or is_past(first) or first in BARE)
 
 
 def _turned(sentence: str, found: list[re.Match[str]], words: list[str], at: int, name: str) -> dict[int, str] | None:
