@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from engram.capture import marks
 from engram.capture.propositions import Statement, propositions
 from engram.capture.tiers import tiers
 from engram.env import Env
@@ -19,6 +20,7 @@ from engram.index.vectors.encoding import encode
 from engram.index.vectors.live import LiveIndex
 from engram.models.embed import Embedder, Vectors
 from engram.settings import LiveSettings, Settings
+from engram.store.admission import check_memory, check_turn
 from engram.store.protocol import Filter
 from engram.store.sqlite.store import SqliteStore
 from engram.text.person import is_assistant
@@ -55,6 +57,8 @@ class Observer:
         """Keep what these turns say. Turns without a time or session get the present ones."""
         now = self._env.now()
         said = [replace(turn, at=turn.at or now, session=session if turn.session is None else turn.session) for turn in turns]
+        for turn in said:
+            check_turn(turn, self._live.now)
         candidates, verdicts = self._statements(reader, said)
         notes = self._embed(candidates)
         fresh, merged = self._sift(reader, candidates)
@@ -62,7 +66,9 @@ class Observer:
         again: dict[str, list[int]] = {}
         for candidate, twin in merged:
             again.setdefault(twin, []).append(candidate.turn)
-        kept = self._store.capture(reader, reader.scope, said, drafts, space=self._space(), again=again)
+        # What is private, or was put into the conversation by Engram itself, is not archived either.
+        archived = [replace(turn, text=marks.cut(turn.text).text) for turn in said]
+        kept = self._store.capture(reader, reader.scope, archived, drafts, space=self._space(), again=again)
         verdicts += _verdicts(fresh, [memory.id for memory in kept], Fate.KEPT)
         verdicts += _verdicts([candidate for candidate, _ in merged], [twin for _, twin in merged], Fate.MERGED)
         dropped = sum(verdict.fate is Fate.DROPPED for verdict in verdicts)
@@ -71,6 +77,34 @@ class Observer:
         return Report(
             operation="observe", ids=tuple(memory.id for memory in kept), counts=counts, notes=notes, verdicts=tuple(order)
         )
+
+    def remember(self, reader: Reader, memory: Memory, timeout: float | None = None) -> Memory:
+        """Keep what was said to be kept, as it stands; said twice in one place, it is one memory that is surer."""
+        check_memory(memory, self._live.now)
+        summary, key_fact, tag = tiers(memory.text)
+        whole = replace(memory, summary=summary, key_fact=key_fact, tag=tag)
+        here = replace(reader, scope=memory.scope)
+        twin = self._store.digests(here, [digest_of(memory.text)]) if memory.scope == reader.scope else {}
+        if twin:
+            known = next(iter(twin.values()))
+            self._store.capture(reader, memory.scope, [], [], again={known: []}, timeout=timeout)
+            return self._store.get(reader, [known])[0]
+        draft = Draft(memory=whole, vector=self._vector(whole))
+        return self._store.capture(reader, memory.scope, [], [draft], space=self._space(), timeout=timeout)[0]
+
+    def _vector(self, memory: Memory) -> bytes | None:
+        if self._embedder is None:
+            return None
+        try:
+            return encode(self._embedder.passages([_for_encoder(memory.speaker, memory.text)]))[0]
+        except EmbeddingError:
+            return None  # it is made later
+
+    def refresh(self, reader: Reader, memory: Memory) -> None:
+        """Make the vector of one memory anew, now that its words are new."""
+        space, vector = self._space(), self._vector(memory)
+        if space is not None and vector is not None:
+            self._store.put_vectors(reader, SPACE, {memory.key: vector}, model=space.model, dimensions=space.dimensions)
 
     def ingest(self, reader: Reader, turns: Iterator[Turn], session: str, progress: Progress | None = None) -> Report:
         """The same for many turns, in batches. What was ingested before, by its `ref`, is passed over."""

@@ -28,6 +28,7 @@ from engram.text.tokens import count
 from engram.types import Hit, Memory, Outcome, Quality, Reader, Recall, Signal, Why
 
 _QUERY_BYTES = 16_384
+_ANY = Filter()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +39,7 @@ class Asked:
     limit: int | None = None
     budget: int | None = None
     now: datetime
-    where: Filter = Filter()
+    where: Filter = _ANY
 
 
 @dataclass(slots=True)
@@ -204,7 +205,7 @@ def _breadth(asked: Asked, settings: Settings) -> int:
 
 def _wanted(fused: Fused, asked: Asked, settings: Settings) -> list[int]:
     """Keys to fetch: enough for the hits and for duplicates among them, not all candidates."""
-    most = 2 * (asked.limit or settings.recall_limit) + 10
+    most = (asked.limit or settings.recall_limit) * 5 // 4 + 10
     wanted: list[int] = fused.keys[:most].tolist()
     return wanted
 

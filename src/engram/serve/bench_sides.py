@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 
 import apsw
 
-from engram import engine
+from engram.engine import Engram
 from engram.env import Env
 from engram.guard.keys import MasterKey
 from engram.guard.scopes import readable
@@ -28,6 +28,7 @@ from engram.store.sqlite import open as opening
 from engram.store.sqlite.store import SqliteStore
 from engram.store.sqlite.vault import open_vault
 from engram.types import AuditEntry, Memory, Policy, Reader, Role, Scope, TextHit
+from engram.vault import credentials_from
 
 T = TypeVar("T")
 
@@ -229,11 +230,11 @@ class Bench:
 
     def ours(self) -> Ours:
         live = LiveSettings(asdict(self.settings), monotonic=self.env.monotonic)
-        return Ours(open_vault(self.folder / "vault", live, self.env, engine.credentials_from(self.key, None))[0])
+        return Ours(open_vault(self.folder / "vault", live, self.env, credentials_from(self.key, None))[0])
 
-    def engram(self) -> engine.Engram:
+    def engram(self) -> Engram:
         path = self.folder / "vault"
-        return engine.Engram.open(path, reader=_ASKER, key=self.key, settings=asdict(self.settings), env=self.env)
+        return Engram.open(path, reader=_ASKER, key=self.key, settings=asdict(self.settings), env=self.env)
 
     def keyed(self, name: str) -> apsw.Connection:
         with MasterKey(bytearray(self.key)) as master:

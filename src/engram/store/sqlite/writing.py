@@ -74,12 +74,14 @@ class Writing(Path):
         *,
         space: Space | None = None,
         again: Mapping[str, Sequence[int]] | None = None,
+        timeout: float | None = None,
     ) -> list[Memory]:
         """Keep what was said and what was drafted from it, all or none. Each turn brings its time and session.
 
         `again`: ids of memories that some of the turns say once more; they are counted, trusted more, and linked to these.
         """
-        with self._watched(reader, "capture"):
+        operation = "capture" if said else "add"
+        with self._watched(reader, operation):
             check_scope(scope)
             require_writable(reader, scope)
             settings, now = self._live.now, self._env.now()
@@ -96,8 +98,13 @@ class Writing(Path):
                     self._said_again(connection, reader, memory_id, [keys[number] for number in numbers], now)
                 return kept
 
-            entries = [self._audit.entry(reader, "capture", subject=draft.memory.id, count=1) for draft in ready]
-            return self._write(reader, "capture", work, entries=entries, count=len(said))
+            entries = [
+                self._audit.entry(
+                    reader, operation, subject=draft.memory.id, count=1, digest=self._audit.digest(draft.memory.text)
+                )
+                for draft in ready
+            ]
+            return self._write(reader, operation, work, entries=entries, count=len(said), timeout=timeout)
 
     def _said_again(
         self, connection: apsw.Connection, reader: Reader, memory_id: str, sources: Sequence[int], now: datetime
@@ -105,7 +112,7 @@ class Writing(Path):
         """One more witness takes away a fifth of the doubt."""
         old = memories.one(connection, writable(reader), memory_id)
         surer = old.confidence + (1.0 - old.confidence) * 0.2
-        new = replace(old, confidence=surer, corroborations=old.corroborations + len(sources), updated_at=now)
+        new = replace(old, confidence=surer, corroborations=old.corroborations + max(len(sources), 1), updated_at=now)
         memories.rewrite(connection, old, new)
         turns.link(connection, old.key, sources)
 
