@@ -65,9 +65,7 @@ def test_what_nobody_told_is_not_answered(tmp_path: Path, encoder: OnnxEmbedder,
         ("I prefer tabs for indentation in Python code", "I prefer spaces for indentation in Python code"),
     ],
 )
-def test_what_says_something_else_is_a_memory_of_its_own(
-    tmp_path: Path, encoder: OnnxEmbedder, first: str, second: str
-) -> None:
+def test_what_says_something_else_is_a_memory_of_its_own(tmp_path: Path, encoder: OnnxEmbedder, first: str, second: str) -> None:
     """A change of number, name, day, direction or sign is news. Merged, the newer truth would be lost."""
     with open_mind(tmp_path / "vault", embedder=encoder) as mem:
         mem.observe(user=first)

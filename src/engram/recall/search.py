@@ -18,6 +18,7 @@ from engram.errors import EmbeddingError, InvalidQuery
 from engram.index.lexical import TermPlanner
 from engram.index.vectors.live import LiveIndex
 from engram.models.embed import Embedder, Vectors
+from engram.recall.diversity import mmr
 from engram.recall.fusion import ArmResult, Fused, calibrated
 from engram.recall.trust import trust
 from engram.settings import LiveSettings, Settings
@@ -83,6 +84,7 @@ class Searcher:
         with watch.stage("fuse"):
             arms = self._complete(reader, query, arms)
             fused = calibrated(arms, {"vectors": settings.vector_weight, "words": 1.0 - settings.vector_weight})
+            fused = self._spread_out(reader, fused, asked, settings)
         with watch.stage("fetch"):
             memories = {memory.key: memory for memory in self._store.fetch(reader, _wanted(fused, asked, settings))}
         with watch.stage("select"):
@@ -134,6 +136,17 @@ class Searcher:
         full = np.concatenate((vectors.scores, scores[known]))
         order = np.argsort(-full, kind="stable")
         return [replace(vectors, keys=keys[order], scores=full[order]), words]
+
+    def _spread_out(self, reader: Reader, fused: Fused, asked: Asked, settings: Settings) -> Fused:
+        """Put what repeats what stands above it further down, if that is asked for."""
+        if not settings.diversity or self._index is None or not len(fused.keys):
+            return fused
+        wanted = _wanted(fused, asked, settings)
+        vectors = self._index.vectors(reader, wanted)
+        if vectors is None:
+            return fused
+        head = mmr(fused.scores[: len(wanted)], vectors, settings.diversity)
+        return fused.reordered([*head, *range(len(wanted), len(fused.keys))])
 
     def _select(self, fused: Fused, memories: Mapping[int, Memory], asked: Asked, settings: Settings) -> tuple[list[Hit], int]:
         """Best first; one of those that say the same; as many as asked for, or as many as are worth it."""
