@@ -34,6 +34,10 @@ class Embedder(Protocol):
     @property
     def dimensions(self) -> int: ...
 
+    @property
+    def background(self) -> tuple[float, float]:
+        """Mean and spread of the cosine of things that have nothing to do with each other."""
+
     def query(self, text: str) -> Vectors: ...
 
     def passages(self, texts: Sequence[str]) -> Vectors: ...
@@ -58,6 +62,10 @@ class OnnxEmbedder:
     @property
     def dimensions(self) -> int:
         return self._model.dimensions
+
+    @property
+    def background(self) -> tuple[float, float]:
+        return self._model.background
 
     def query(self, text: str) -> Vectors:
         return self._encode(self._model.query_prefix + text)
@@ -115,12 +123,14 @@ class CallableEmbedder:
         dimensions: int,
         query_prefix: str = "",
         passage_prefix: str = "",
+        background: tuple[float, float] = (0.0, 0.2),
     ) -> None:
         self._embed = embed
         self._name = name
         self._dimensions = dimensions
         self._query_prefix = query_prefix
         self._passage_prefix = passage_prefix
+        self.background = background
 
     @property
     def fingerprint(self) -> str:

@@ -104,13 +104,13 @@ class Searcher:
     def _vector_arm(
         self, reader: Reader, asked: Asked, query: Vectors | None, settings: Settings, notes: list[str]
     ) -> list[ArmResult]:
-        if query is None or self._index is None:
+        if query is None or self._index is None or self._embedder is None:
             return []
         near = self._index.search(reader, query, _breadth(asked, settings), where=asked.where)
         if near is None:
             notes.append("the vector index is still loading: this answer is from words alone.")
             return []
-        background, spread = self._index.background(query)
+        background, spread = self._index.background(query, self._embedder.background)
         return [ArmResult("vectors", near.keys, near.scores, background, spread)]
 
     def _text_arm(self, reader: Reader, asked: Asked, settings: Settings) -> list[ArmResult]:

@@ -30,7 +30,7 @@ _EXCHANGE = (
     Turn("Hi there! I finally moved to Lisbon in March, and I play the cello in a small orchestra.", "user"),
     Turn("That sounds wonderful! How can I help you today?", "assistant"),
 )
-_QUESTIONS = ("Which instrument do I play?", "What city is home for me since I moved?")
+_QUESTIONS = ("Which instrument do I play?", "Which town is home for me these days?")
 _STORED_WORD = "peanuts"
 _PATIENCE_S = 30.0
 _REX = Reader(Scope(agent="rex"))

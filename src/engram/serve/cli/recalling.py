@@ -20,11 +20,11 @@ from engram.settings import Settings
 from engram.types import Hit, Outcome, Recall, Report, Turn
 
 _PATIENCE_S = 30.0
-_OUTCOMES = {
-    Outcome.ANSWERED: "answered",
-    Outcome.NOTHING_KNOWN: "nothing is known about this",
-    Outcome.BELOW_THRESHOLD: "nothing that is known comes near enough",
-    Outcome.DEGRADED: "answered in part",
+_MEANING = {
+    Outcome.ANSWERED: "",
+    Outcome.NOTHING_KNOWN: ": nothing is known about this",
+    Outcome.BELOW_THRESHOLD: ": nothing that is known comes near enough",
+    Outcome.DEGRADED: ": not all that usually answers did",
 }
 _JSONL = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 
@@ -94,11 +94,10 @@ def _explain(hits: Sequence[Hit]) -> None:
 
 
 def _outcome(found: Recall) -> str:
-    words = _OUTCOMES[found.outcome]
     counts = [show.many(len(found), "hit")] if found.hits else []
     counts += [f"{found.hidden:,} held back"] if found.hidden else []
     counts += [f"{found.quality.tokens:,} tokens"] if found.hits else []
-    return f"{found.outcome.value}: {words}" + (f" ({', '.join(counts)})" if counts else "") + "."
+    return f"{found.outcome.value}{_MEANING[found.outcome]}" + (f" ({', '.join(counts)})" if counts else "") + "."
 
 
 # ── hearing ────────────────────────────────────────────────────────────────────────────────────────────────────────────
