@@ -163,6 +163,8 @@ class Engram:
         """Change a memory; its earlier wording stays reachable through `versions`."""
         wanted = {"text": text, "importance": None if importance is None else _between_0_and_1(importance)}
         changes = {name: value for name, value in wanted.items() if value is not None}
+        if isinstance(text, str):
+            changes |= self._vault.observer.shorter(text)
         new = self._vault.store.update(self._reader, memory_id, changes)
         if text is not None:
             self._vault.observer.refresh(self._reader, new)

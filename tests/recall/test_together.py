@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recall.minds import KEY, OWNER, open_mind, texts
+from recall.minds import OWNER, open_mind, texts
 
 from engram.engine import Engram
+from engram.errors import EngramError
 from engram.types import Fate, Outcome, Reader, Scope, Turn
 
 OLD = Path(__file__).parent.parent / "promises" / "vaults" / "format-1"
@@ -112,8 +113,6 @@ def test_closing_while_others_recall_raises_only_errors_of_ours(tmp_path: Path) 
     begun = threading.Event()
 
     def recall() -> None:
-        from engram.errors import EngramError
-
         try:
             while True:
                 mem.recall("Miso", limit=1)
@@ -180,4 +179,3 @@ def test_a_memory_of_the_first_format_is_corroborated(tmp_path: Path) -> None:
             pytest.skip("the old vault has nothing global")
         again = mem.remember(before[0].text)
         assert (again.id, again.corroborations) == (before[0].id, 1)
-        assert len(KEY) == 32

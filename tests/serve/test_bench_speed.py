@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from engram.serve import bench_speed
 
@@ -17,9 +18,10 @@ from engram.serve import bench_speed
 def trial() -> tuple[dict[str, Any], list[str], set[Path]]:
     """One small run for all tests: its results, what it told on the way, what it left behind."""
     told: list[str] = []
-    before = set(Path(tempfile.gettempdir()).glob("engram-bench-*"))
-    results = bench_speed.run((20, 60), progress=lambda stage, share: told.append(stage))
-    return results, told, set(Path(tempfile.gettempdir()).glob("engram-bench-*")) - before
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", folder)  # ours alone: others may measure at the same time
+        results = bench_speed.run((20, 60), progress=lambda stage, share: told.append(stage))
+        return results, told, set(Path(folder).iterdir())
 
 
 def test_a_small_run_has_every_figure_at_every_size() -> None:

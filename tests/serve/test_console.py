@@ -70,7 +70,8 @@ def test_a_bad_call_is_two_and_says_so(engram: Engram, vault: Path, arguments: s
 
 
 COMMANDS = """
-    init remember recall observe import model list show update forget restore pin relate status doctor backup restore-backup key audit config bench demo
+    init remember recall observe import model
+    list show update forget restore pin relate status doctor backup restore-backup key audit config bench demo
 """
 
 

@@ -30,6 +30,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Model:
         max_tokens=8,
         query_prefix="",
         passage_prefix="",
+        background=(0.0, 1.0),
         files=(artefact,),
         wheel="none==1",
         wheel_sha256="",

@@ -60,9 +60,9 @@ def test_what_was_said_is_given_one_way(engram: Engram, vault: Path, arguments: 
 
 def test_a_question_is_answered_with_score_trust_time_and_text(made: Engram) -> None:
     made("observe", "--speaker", "Ada", SAID)
-    found = made("recall", "who", "has", "trouble with peanuts?")
+    found = made("recall", "who", "has", "trouble with peanuts?", "--limit", "3")
     score, trust, when, memory, text = found.lines[0].split("\t")
-    assert float(score) > 0
+    assert float(score) >= 0
     assert 0 < float(trust) <= 1
     assert len(when) == 16
     assert made("show", memory).code == 0
@@ -74,10 +74,10 @@ def test_a_question_is_answered_with_score_trust_time_and_text(made: Engram) -> 
 
 def test_the_reasons_are_told_when_asked_for(made: Engram) -> None:
     made("observe", SAID)
-    shown = made("recall", "--explain", "peanuts").out
+    shown = made("recall", "--explain", "peanuts", "--limit", "3").out
     assert "why    words #1 (" in shown
     assert "relevance 1.00" in shown
-    hit = made("recall", "peanuts", "--json").json["hits"][0]
+    hit = made("recall", "peanuts", "--limit", "3", "--json").json["hits"][0]
     assert hit["why"]["signals"][0]["arm"] == "words"
     assert set(hit["trust"]) == {"relevance", "accuracy", "freshness", "utility", "composite"}
 
@@ -86,9 +86,9 @@ def test_limit_and_budget_bound_the_answer(made: Engram) -> None:
     for place in ("Oslo", "Rome", "Lima"):
         made("remember", f"The harbour of {place} was full of ships")
     assert len(made("recall", "harbour", "--limit", "2", "--json").json["hits"]) == 2
-    whole = made("recall", "harbour", "--json").json
+    whole = made("recall", "harbour", "--limit", "9", "--json").json
     assert len(whole["hits"]) == 3
-    less = made("recall", "harbour", "--budget", str(whole["quality"]["tokens"] - 1), "--json").json
+    less = made("recall", "harbour", "--limit", "9", "--budget", str(whole["quality"]["tokens"] - 1), "--json").json
     assert len(less["hits"]) == 2
     assert less["quality"]["tokens"] < whole["quality"]["tokens"]
 
@@ -112,7 +112,11 @@ def test_asking_makes_no_vault(engram: Engram, vault: Path) -> None:
 
 def test_stored_escape_sequences_do_not_act_in_an_answer(made: Engram) -> None:
     made("remember", "peanuts \x1b[2J\u202eevil")
-    for shown in (made("recall", "peanuts"), made("recall", "--explain", "peanuts"), made("observe", "I like \x1b[2Jtea.")):
+    for shown in (
+        made("recall", "peanuts", "--limit", "3"),
+        made("recall", "--explain", "--limit", "3", "peanuts"),
+        made("observe", "I like \x1b[2Jtea."),
+    ):
         assert shown.code == 0
         assert "\x1b" not in shown.out
         assert "\u202e" not in shown.out
@@ -120,7 +124,7 @@ def test_stored_escape_sequences_do_not_act_in_an_answer(made: Engram) -> None:
 
 def test_a_memory_shows_the_words_it_came_from(made: Engram, turns: Path) -> None:
     made("import", str(turns))
-    memory = made("recall", "dentist", "--json").json["hits"][0]["memory"]
+    memory = made("recall", "dentist", "--limit", "3", "--json").json["hits"][0]["memory"]
     assert memory["refs"] == ["a:2"]
     shown = made("show", memory["id"]).out
     assert "Said\n" in shown
@@ -133,7 +137,7 @@ def test_turns_are_imported_once(engram: Engram, turns: Path) -> None:
     assert engram("import", str(turns)).out == "2 turns heard: 2 kept, 0 merged, 0 dropped.\n"
     again = engram("import", str(turns), "--json").json
     assert (again["counts"]["known"], again["counts"]["turns"]) == (2, 0)
-    memory = engram("recall", "hiking", "--json").json["hits"][0]["memory"]
+    memory = engram("recall", "hiking", "--limit", "3", "--json").json["hits"][0]["memory"]
     assert (memory["speaker"], memory["session"], memory["happened_at"][:10]) == ("Bo", "a", "2023-05-08")
 
 
@@ -165,7 +169,7 @@ def test_a_text_is_one_document(made: Engram, tmp_path: Path) -> None:
     path.write_text("My dentist is called Petrova.\nI moved to Lisbon in March.\n", "utf-8")
     assert made("import", str(path), "--json").json["counts"]["turns"] == 1
     assert made("import", str(path), "--json").json["counts"] == {"turns": 0, "kept": 0, "merged": 0, "dropped": 0, "known": 1}
-    found = made("recall", "Lisbon", "--json").json["hits"][0]["memory"]
+    found = made("recall", "Lisbon", "--limit", "3", "--json").json["hits"][0]["memory"]
     assert found["session"] == "notes.txt"
     assert made("import", str(path), "--format", "jsonl").code == 1
     path.write_bytes(b"fine\n\xff\xfe")

@@ -48,8 +48,7 @@ def test_a_memory_is_found_by_the_words_of_the_turn_before_and_after(mem: Engram
     ]  # fmt: skip
     for some in [[turn] for turn in turns] if apart else [turns]:
         mem.observe(*some)
-    middle = "The user: My sister paid for the middle one."
-    middle = next(text for text in keys(mem, "middle") if "middle" in text)
+    middle = one(mem, "middle")
     assert middle in keys(mem, "zqbefore")
     assert middle in keys(mem, "zqafter")
     assert middle not in keys(mem, "zqfar")

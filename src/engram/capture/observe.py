@@ -6,8 +6,9 @@ Durable when it returns. Without an embedder statements are kept all the same; t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,7 +16,8 @@ from engram.capture import marks
 from engram.capture.propositions import Statement, propositions
 from engram.capture.tiers import tiers
 from engram.env import Env
-from engram.errors import EmbeddingError
+from engram.errors import EmbeddingError, InvalidContent
+from engram.index.lexical import STOP_WORDS
 from engram.index.vectors.encoding import encode
 from engram.index.vectors.live import LiveIndex
 from engram.models.embed import Embedder, Vectors
@@ -39,6 +41,7 @@ class _Candidate:
     turn: int
     digest: bytes
     vector: Vectors | None = None
+    echoes: list[_Candidate] = field(default_factory=list)  # the same, said again in the same batch
 
 
 class Observer:
@@ -55,6 +58,8 @@ class Observer:
 
     def observe(self, reader: Reader, turns: Sequence[Turn], session: str) -> Report:
         """Keep what these turns say. Turns without a time or session get the present ones."""
+        if not all(isinstance(turn, Turn) for turn in turns):
+            raise InvalidContent("a turn must be a Turn.")
         now = self._env.now()
         said = [replace(turn, at=turn.at or now, session=session if turn.session is None else turn.session) for turn in turns]
         for turn in said:
@@ -65,10 +70,16 @@ class Observer:
         drafts = [self._draft(reader, said, candidate) for candidate in fresh]
         again: dict[str, list[int]] = {}
         for candidate, twin in merged:
-            again.setdefault(twin, []).append(candidate.turn)
+            if candidate.turn not in again.setdefault(twin, []):  # who repeats himself is one witness
+                again[twin].append(candidate.turn)
         # What is private, or was put into the conversation by Engram itself, is not archived either.
         archived = [replace(turn, text=marks.cut(turn.text).text) for turn in said]
         kept = self._store.capture(reader, reader.scope, archived, drafts, space=self._space(), again=again)
+        late = [(c, m.id) for c, d, m in zip(fresh, drafts, kept, strict=True) if m.corroborations > d.memory.corroborations]
+        merged += [(echo, memory.id) for candidate, memory in zip(fresh, kept, strict=True) for echo in candidate.echoes] + late
+        told = {id(candidate) for candidate, _ in late}
+        both = [(c, m) for c, m in zip(fresh, kept, strict=True) if id(c) not in told]
+        fresh, kept = [c for c, _ in both], [m for _, m in both]
         verdicts += _verdicts(fresh, [memory.id for memory in kept], Fate.KEPT)
         verdicts += _verdicts([candidate for candidate, _ in merged], [twin for _, twin in merged], Fate.MERGED)
         dropped = sum(verdict.fate is Fate.DROPPED for verdict in verdicts)
@@ -81,7 +92,9 @@ class Observer:
     def remember(self, reader: Reader, memory: Memory, timeout: float | None = None) -> Memory:
         """Keep what was said to be kept, as it stands; said twice in one place, it is one memory that is surer."""
         check_memory(memory, self._live.now)
-        summary, key_fact, tag = tiers(memory.text)
+        memory = replace(memory, text=marks.cut(memory.text).text)
+        check_memory(memory, self._live.now)  # nothing may be left of it
+        summary, key_fact, tag = _tiers(memory.text, self._live.now)
         whole = replace(memory, summary=summary, key_fact=key_fact, tag=tag)
         here = replace(reader, scope=memory.scope)
         twin = self._store.digests(here, [digest_of(memory.text)]) if memory.scope == reader.scope else {}
@@ -100,6 +113,9 @@ class Observer:
         except EmbeddingError:
             return None  # it is made later
 
+    def shorter(self, text: str) -> dict[str, str]:
+        return dict(zip(("summary", "key_fact", "tag"), _tiers(text, self._live.now), strict=True))
+
     def refresh(self, reader: Reader, memory: Memory) -> None:
         """Make the vector of one memory anew, now that its words are new."""
         space, vector = self._space(), self._vector(memory)
@@ -111,19 +127,29 @@ class Observer:
         total: dict[str, int] = {"turns": 0, "kept": 0, "merged": 0, "dropped": 0, "known": 0}
         ids: list[str] = []
         notes: dict[str, None] = {}
+        verdicts: list[Verdict] = []
+        here = replace(reader, policy=Policy.OWN)  # what was said elsewhere is not known here
+        before = 0
         for batch in _batches(turns, self._live.now.ingest_batch):
-            known = self._store.known_refs(reader, [turn.ref for turn in batch if turn.ref])
-            fresh = [turn for turn in batch if not turn.ref or turn.ref not in known]
+            known = self._store.known_refs(here, [turn.ref for turn in batch if turn.ref])
+            places = []
+            for number, turn in enumerate(batch):
+                if not turn.ref or turn.ref not in known:
+                    places.append(number)
+                    known |= {turn.ref} if turn.ref else set()
+            fresh = [batch[n] for n in places]
             total["known"] += len(batch) - len(fresh)
             if fresh:
                 report = self.observe(reader, fresh, session)
                 ids += report.ids
+                verdicts += [replace(verdict, turn=before + places[verdict.turn]) for verdict in report.verdicts]
                 notes |= dict.fromkeys(report.notes)
                 for name, count in report.counts.items():
                     total[name] += count
+            before += len(batch)
             if progress is not None:
                 progress(len(batch))
-        return Report(operation="ingest", ids=tuple(ids), counts=total, notes=tuple(notes))
+        return Report(operation="ingest", ids=tuple(ids), counts=total, notes=tuple(notes), verdicts=tuple(verdicts))
 
     def backfill(self, reader: Reader) -> int:
         """Make the vectors that are missing; how many were made."""
@@ -181,7 +207,9 @@ class Observer:
             twin = known.get(candidate.digest) or self._rephrased(reader, candidate)
             if twin is not None:
                 merged.append((candidate, twin))
-            elif candidate.digest not in fresh:
+            elif candidate.digest in fresh:
+                fresh[candidate.digest].echoes.append(candidate)
+            else:
                 fresh[candidate.digest] = candidate
         return list(fresh.values()), merged
 
@@ -195,14 +223,15 @@ class Observer:
         if near is None or not len(near.keys) or near.scores[0] < settings.duplicate_cosine:
             return None
         twin = self._store.fetch(here, [int(near.keys[0])])
-        if not twin or _overlap(twin[0].text, candidate.statement.proposition.text) < settings.duplicate_overlap:
+        said = candidate.statement.proposition.text
+        if not twin or _overlap(twin[0].text, said) < settings.duplicate_overlap or not _adds_nothing(said, twin[0].text):
             return None
         return twin[0].id
 
     def _draft(self, reader: Reader, said: Sequence[Turn], candidate: _Candidate) -> Draft:
         proposition, turn = candidate.statement.proposition, said[candidate.turn]
         surprise = self._surprise(reader, candidate)
-        summary, key_fact, tag = tiers(proposition.text)
+        summary, key_fact, tag = _tiers(proposition.text, self._live.now)
         memory = Memory(
             text=_within(proposition.text, self._live.now),
             summary=summary,
@@ -220,7 +249,10 @@ class Observer:
             surprise=surprise,
         )
         vector = None if candidate.vector is None else encode(candidate.vector[None, :])[0]
-        return Draft(memory=memory, turns=(candidate.turn,), vector=vector)
+        sources = tuple(dict.fromkeys((candidate.turn, *(echo.turn for echo in candidate.echoes))))
+        again = len(sources) - 1
+        memory = replace(memory, corroborations=again, confidence=1.0 - (1.0 - memory.confidence) * 0.8**again)
+        return Draft(memory=memory, turns=sources, vector=vector)
 
     def _surprise(self, reader: Reader, candidate: _Candidate) -> float:
         """How far from what is known (k = 5): novel up to +0.3, redundant down to -0.1 (C5)."""
@@ -241,13 +273,62 @@ def _for_encoder(speaker: str, text: str) -> str:
 
 
 def _within(text: str, settings: Settings) -> str:
+    return _cut(text, settings.content_bytes)
+
+
+def _tiers(text: str, settings: Settings) -> list[str]:
+    return [_cut(tier, settings.summary_bytes) for tier in tiers(text)]
+
+
+def _cut(text: str, most: int) -> str:
     encoded = text.encode()
-    return text if len(encoded) <= settings.content_bytes else encoded[: settings.content_bytes].decode("utf-8", "ignore")
+    return text if len(encoded) <= most else encoded[:most].decode("utf-8", "ignore")
 
 
 def _overlap(one: str, other: str) -> float:
     a, b = set(terms(one)), set(terms(other))
     return len(a & b) / len(a | b) if a | b else 0.0
+
+
+def _adds_nothing(said: str, known: str) -> bool:
+    """Is every telling word of `said` in `known`, its names and numbers in the same order, and both or neither denied?
+
+    The encoder does not tell "May 5" from "May 6" or "allergic" from "not allergic" (cosine .92 to .97): what differs in a
+    number, a name, a direction, a sign or any word of content is news, and a second row is better than a lost truth.
+    """
+    new, old = set(terms(said)), set(terms(known))
+    if new & _DENIALS != old & _DENIALS or new - old - STOP_WORDS - _EMPHASIS:
+        return False
+    rest = iter(_NAMED.findall(known))
+    return all(name in rest for name in _NAMED.findall(said))
+
+
+_DENIALS = frozenset(
+    [
+        "not",
+        "no",
+        "never",
+        "none",
+        "nothing",
+        "nobody",
+        "neither",
+        "nor",
+        "cannot",
+        "don",
+        "doesn",
+        "didn",
+        "isn",
+        "aren",
+        "wasn",
+        "weren",
+        "won",
+        "can",
+        "t",
+        "without",
+    ]
+)
+_EMPHASIS = frozenset(["really", "very", "so", "just", "truly", "quite", "actually", "totally"])
+_NAMED = re.compile(r"\b(?:[^\W\d_a-z]\w*|\d[\w.,:]*)")
 
 
 def _verdicts(candidates: Sequence[_Candidate], ids: Sequence[str], fate: Fate) -> list[Verdict]:

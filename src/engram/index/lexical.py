@@ -29,7 +29,7 @@ class TermPlanner:
     def __init__(self, frequencies: Callable[[Sequence[str], int], Sequence[int]]) -> None:
         self._frequencies = frequencies
         self._known: dict[str, int] = {}
-        self._at = 0
+        self._at = self._budget = 0
         self._lock = threading.Lock()
 
     def plan(self, question: str, budget: int, change: int) -> tuple[str, ...]:
@@ -50,11 +50,13 @@ class TermPlanner:
 
     def _count(self, wanted: Sequence[str], budget: int, change: int) -> dict[str, int]:
         with self._lock:
-            if abs(change - self._at) > max(self._at // 10, 200):
+            if budget != self._budget or abs(change - self._at) > max(self._at // 10, 200):
                 self._known.clear()
-                self._at = change
-            unknown = [term for term in wanted if term not in self._known]
+                self._at, self._budget = change, budget
+            counts = {term: self._known[term] for term in wanted if term in self._known}
+        unknown = [term for term in wanted if term not in counts]
         found = self._frequencies(unknown, budget + 1) if unknown else ()
+        fresh = dict(zip(unknown, found, strict=True))
         with self._lock:
-            self._known.update({term: count for term, count in zip(unknown, found, strict=True) if count})
-            return {term: self._known.get(term, 0) for term in wanted}
+            self._known.update({term: count for term, count in fresh.items() if count})
+        return counts | fresh

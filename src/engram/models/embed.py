@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from engram.errors import DimensionMismatch, EmbedderUnavailable, EmbeddingFailed
+from engram.errors import DimensionMismatch, EmbedderUnavailable, EmbeddingFailed, EngramError
 from engram.models.catalog import Model
 
 if TYPE_CHECKING:
@@ -150,7 +150,12 @@ class CallableEmbedder:
         return self._checked([self._passage_prefix + text for text in texts])
 
     def _checked(self, texts: Sequence[str]) -> Vectors:
-        made = np.asarray(self._embed(texts), dtype=np.float32)
+        try:
+            made = np.asarray(self._embed(texts), dtype=np.float32)
+        except EngramError:
+            raise
+        except Exception as error:  # noqa: BLE001  any function may stand here; its words may be the user's
+            raise EmbeddingFailed(f"the model {self._name!r} failed ({type(error).__name__}).") from None
         if made.ndim != 2 or len(made) != len(texts):
             raise EmbeddingFailed(f"the model {self._name!r} answered with {made.shape} numbers for {len(texts)} texts.")
         if made.shape[1] != self._dimensions:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 import numpy as np
 
@@ -24,11 +24,12 @@ from engram.recall.trust import trust
 from engram.settings import LiveSettings, Settings
 from engram.store.protocol import Filter
 from engram.store.sqlite.store import SqliteStore
-from engram.text.terms import digest_of
+from engram.text.terms import digest_of, terms
 from engram.text.tokens import count
 from engram.types import Hit, Memory, Outcome, Quality, Reader, Recall, Signal, Why
 
 _QUERY_BYTES = 16_384
+SPACE = "text"
 _ANY = Filter()
 
 
@@ -71,11 +72,13 @@ class Searcher:
 
     def recall(self, reader: Reader, asked: Asked) -> Recall:
         _check(asked)
+        if asked.now.tzinfo is None:
+            asked = replace(asked, now=asked.now.replace(tzinfo=UTC))
         settings = self._live.now
         watch = _Stopwatch(self._env.monotonic)
         notes: list[str] = []
         with watch.stage("embed"):
-            query = self._encode(asked.text, notes)
+            query = self._encode(asked.text, notes) if terms(asked.text) else None  # "???" is near to nothing
         arms = []
         with watch.stage("vectors"):
             arms += self._vector_arm(reader, asked, query, settings, notes)
@@ -86,7 +89,7 @@ class Searcher:
             fused = calibrated(arms, {"vectors": settings.vector_weight, "words": 1.0 - settings.vector_weight})
             fused = self._spread_out(reader, fused, asked, settings)
         with watch.stage("fetch"):
-            memories = {memory.key: memory for memory in self._store.fetch(reader, _wanted(fused, asked, settings))}
+            memories = self._fetch(reader, fused, asked, settings)
         with watch.stage("select"):
             hits, hidden = self._select(fused, memories, asked, settings)
         return self._answer(reader, hits, hidden, fused, arms, notes, watch.spent)
@@ -106,7 +109,12 @@ class Searcher:
     ) -> list[ArmResult]:
         if query is None or self._index is None or self._embedder is None:
             return []
-        near = self._index.search(reader, query, _breadth(asked, settings), where=asked.where)
+        space = self._store.space(SPACE)
+        if space is not None and (space.model, space.dimensions) != (self._embedder.fingerprint, self._embedder.dimensions):
+            notes.append(f"E3003: the vectors here are of the model {space.model!r}: this answer is from words alone.")
+            return []
+        within = self._store.keys_having(reader, asked.where) if asked.where.attributes else None
+        near = self._index.search(reader, query, _breadth(asked, settings), where=asked.where, within=within)
         if near is None:
             notes.append("the vector index is still loading: this answer is from words alone.")
             return []
@@ -114,8 +122,8 @@ class Searcher:
         return [ArmResult("vectors", near.keys, near.scores, background, spread)]
 
     def _text_arm(self, reader: Reader, asked: Asked, settings: Settings) -> list[ArmResult]:
-        terms = self._planner.plan(asked.text, settings.posting_budget, self._store.latest_change())
-        found = self._store.search_text(reader, terms, limit=_breadth(asked, settings), where=asked.where) if terms else []
+        wanted = self._planner.plan(asked.text, settings.posting_budget, self._store.latest_change())
+        found = self._store.search_text(reader, wanted, limit=_breadth(asked, settings), where=asked.where) if wanted else []
         if not found:
             return []
         keys = np.array([hit.key for hit in found], np.int64)
@@ -148,9 +156,22 @@ class Searcher:
         head = mmr(fused.scores[: len(wanted)], vectors, settings.diversity)
         return fused.reordered([*head, *range(len(wanted), len(fused.keys))])
 
+    def _fetch(self, reader: Reader, fused: Fused, asked: Asked, settings: Settings) -> dict[int, Memory]:
+        """Candidates from the best on, until there are enough that say different things."""
+        found: dict[int, Memory] = {}
+        enough = asked.limit or settings.recall_limit
+        size = len(_wanted(fused, asked, settings))
+        for start in range(0, len(fused.keys), max(size, 1)):
+            some = fused.keys[start : start + size].tolist()
+            found |= {memory.key: memory for memory in self._store.fetch(reader, some)}
+            if len({digest_of(memory.text) for memory in found.values()}) >= enough:
+                break
+        return found
+
     def _select(self, fused: Fused, memories: Mapping[int, Memory], asked: Asked, settings: Settings) -> tuple[list[Hit], int]:
         """Best first; one of those that say the same; as many as asked for, or as many as are worth it."""
         best = float(fused.scores[0]) if len(fused.scores) else 0.0
+        least = settings.recall_threshold if "vectors" in fused.parts else 0.0  # BM25 alone is near 0 in a small vault
         hits: list[Hit] = []
         seen: set[bytes] = set()
         tokens = hidden = 0
@@ -163,11 +184,14 @@ class Searcher:
                 continue
             seen.add(digest)
             score = float(fused.scores[at])
-            if asked.limit is None and (score < settings.recall_threshold or score < best * settings.recall_floor):
+            if asked.limit is None and (score < least or score < best * settings.recall_floor):
                 hidden += 1
                 continue
+            if len(hits) >= (asked.limit or settings.recall_limit):
+                break
             tokens += count(memory.text) if asked.budget is not None else 0
-            if len(hits) >= (asked.limit or settings.recall_limit) or (asked.budget is not None and tokens > asked.budget):
+            if asked.budget is not None and tokens > asked.budget:
+                hidden += 1
                 break
             relevance = score / best if best > 0 else 0.0
             hits.append(Hit(memory, score, trust(memory, relevance, asked.now), _why(fused, at)))
@@ -205,6 +229,11 @@ class Searcher:
 def _check(asked: Asked) -> None:
     if not isinstance(asked.text, str) or len(asked.text) > _QUERY_BYTES:  # type: ignore[redundant-expr]
         raise InvalidQuery(f"a question is a text of at most {_QUERY_BYTES} characters.")
+    if not isinstance(asked.now, datetime) or not isinstance(asked.where, Filter):  # type: ignore[redundant-expr]
+        raise InvalidQuery("`now` is a datetime and `filters` a Filter.")
+    for moment in (asked.where.since, asked.where.until):
+        if moment is not None and not isinstance(moment, datetime):
+            raise InvalidQuery("`since` and `until` of a filter are datetimes.")
     if any("\ud800" <= c <= "\udfff" for c in asked.text):
         raise InvalidQuery("the question holds half a character (a lone surrogate).")
     for name, value in (("limit", asked.limit), ("budget", asked.budget)):

@@ -99,7 +99,7 @@ def _hear_and_ask(vault: Engram, title: Say, say: Say) -> None:
             say(f"    {hit.memory.text}  (trust {hit.trust.composite:.2f})")
             say(f"    because: {hit.why}")
         if not found.hits:
-            say(f"    {found.outcome.value}")
+            say(f"    nothing found ({found.outcome.value})")
     for note in notes:
         say(f"  note: {note}")
 

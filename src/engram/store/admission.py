@@ -54,8 +54,10 @@ def check_scope(scope: Scope) -> None:
 
 def check_turn(turn: Turn, settings: Settings) -> None:
     _text("text of a turn", turn.text, settings.turn_bytes)
-    for name in ("speaker", "session", "ref"):
-        _text(name, getattr(turn, name) or "", _NAME_BYTES)
+    _text("speaker", turn.speaker, _NAME_BYTES)
+    for name in ("session", "ref"):
+        value = getattr(turn, name)
+        _text(name, "" if value is None else value, _NAME_BYTES)
     _time("at", turn.at)
 
 

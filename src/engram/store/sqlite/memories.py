@@ -214,6 +214,13 @@ def vectors(connection: apsw.Connection, seen: Visibility, where: Filter, space:
     return connection.execute(sql, (space, *values, *more))
 
 
+def keys_having(connection: apsw.Connection, seen: Visibility, where: Filter) -> list[int]:
+    visible, values = predicate(seen, "m.scope")
+    extra, more = rows.conditions(where)
+    found: list[Any] = connection.execute(f"SELECT m.key FROM memories AS m WHERE {visible}{extra}", (*values, *more)).fetchall()
+    return [row[0] for row in found]
+
+
 def space_key(connection: apsw.Connection, space: Space) -> int:
     """The key of a space, made if it is new. A space holds one model and one length."""
     connection.execute(

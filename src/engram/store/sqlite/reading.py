@@ -27,6 +27,7 @@ from engram.types import (
     Policy,
     Reader,
     Role,
+    Space,
     StatusChange,
     TextHit,
     Turn,
@@ -119,6 +120,17 @@ class Reading(Path):
         """Ids of active memories, written from exactly where this reader stands, that say the same."""
         with self._read(reader, "digests") as connection:
             return memories.by_digest(connection, readable(replace(reader, policy=Policy.OWN)), wanted)
+
+    def space(self, name: str) -> Space | None:
+        """Whose vectors a space holds; None if there is no such space yet."""
+        with self._readers.use("vectors") as connection:
+            found: list[Any] = connection.execute("SELECT name, model, dimensions FROM spaces WHERE name = ?", (name,)).fetchall()
+        return next((Space(*row) for row in found), None)
+
+    def keys_having(self, reader: Reader, where: Filter) -> list[int]:
+        """Keys of the visible memories that a filter lets pass: for an index that does not hold what it asks."""
+        with self._read(reader, "keys") as connection:
+            return memories.keys_having(connection, readable(reader), where)
 
     def without_vector(self, reader: Reader, space: str, *, after: int, limit: int) -> list[tuple[int, str, str]]:
         with self._read(reader, "backlog") as connection:

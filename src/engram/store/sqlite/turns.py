@@ -49,17 +49,29 @@ def link(connection: apsw.Connection, memory: int, turns: Sequence[int]) -> None
 
 def reframe(connection: apsw.Connection, turns: Sequence[int]) -> None:
     """Tell the text index anew what stands around the memories of these turns."""
-    for turn in turns:
-        around = frame(connection, turn)
-        for memory in _whole(connection, "SELECT memory FROM sources WHERE turn = ?", turn):
-            memories.reframe(connection, memory, around)
+    touched = [memory for turn in turns for memory in _whole(connection, "SELECT memory FROM sources WHERE turn = ?", turn)]
+    for memory in dict.fromkeys(touched):
+        memories.reframe(connection, memory, frames(connection, memory))
+
+
+def frames(connection: apsw.Connection, memory: int) -> str:
+    """What stands around all the turns that a memory came from; the first few of them, if it was said often."""
+    found = _whole(connection, "SELECT turn FROM sources WHERE memory = ? ORDER BY turn LIMIT 4", memory)
+    return "\n".join(frame(connection, turn) for turn in found)
 
 
 def frame(connection: apsw.Connection, turn: int) -> str:
     """The words of a turn and of those before and after it."""
     keys = [_neighbour(connection, turn, "<"), turn, _neighbour(connection, turn, ">")]
-    texts = [connection.execute("SELECT text FROM turns WHERE key = ?", (key,)).get for key in keys if key is not None]
+    # The end of the one before, the head of the others: a pasted document would stand around each of its statements.
+    cuts = [f"substr(text, -{_AROUND})", f"substr(text, 1, {_AROUND})", f"substr(text, 1, {_AROUND})"]
+    wanted = [(cut, key) for cut, key in zip(cuts, keys, strict=True) if key is not None]
+    texts = [connection.execute(f"SELECT {cut} FROM turns WHERE key = ?", (key,)).get for cut, key in wanted]
     return "\n".join(str(text) for text in texts if text)
+
+
+_AROUND = 600
+"""Characters of a turn that stand around its neighbours' memories."""
 
 
 def forget_sources(connection: apsw.Connection, memory: int) -> None:
@@ -71,7 +83,7 @@ def forget_sources(connection: apsw.Connection, memory: int) -> None:
         connection.execute("UPDATE turns SET text = '' WHERE key = ?", (turn,))
         connection.execute("DELETE FROM turns WHERE key = ?", (turn,))
     for other in dict.fromkeys(kin):
-        memories.reframe(connection, other, "")
+        memories.reframe(connection, other, frames(connection, other))
     reframe(connection, sorted(near - set(turns)))
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 import apsw
 
 from engram.errors import InvalidQuery
-from engram.guard.scopes import require_writable, require_writer, writable
+from engram.guard.scopes import readable, require_writable, require_writer, writable
 from engram.store.admission import (
     check_edges,
     check_memory,
@@ -21,10 +21,12 @@ from engram.store.admission import (
 )
 from engram.store.sqlite import memories, turns
 from engram.store.sqlite.path import Path
+from engram.text.terms import digest_of
 from engram.types import (
     Draft,
     Edge,
     Memory,
+    Policy,
     Reader,
     Report,
     Scope,
@@ -93,7 +95,18 @@ class Writing(Path):
 
             def work(connection: apsw.Connection) -> list[Memory]:
                 key = None if space is None else memories.space_key(connection, space)
-                keys, kept = turns.capture(connection, scope, said, ready, key)
+                # Another thread or process may have said the same since it was looked up.
+                here = readable(replace(reader, scope=scope, policy=Policy.OWN))
+                known = memories.by_digest(connection, here, [digest_of(draft.memory.text) for draft in ready])
+                new = [draft for draft in ready if digest_of(draft.memory.text) not in known]
+                keys, made = turns.capture(connection, scope, said, new, key)
+                by_id = {memory.id: memory for memory in made}
+                for draft in ready:
+                    if draft.memory.id not in by_id:
+                        twin = known[digest_of(draft.memory.text)]
+                        self._said_again(connection, reader, twin, [keys[number] for number in draft.turns], now)
+                        by_id[draft.memory.id] = memories.one(connection, writable(reader), twin)
+                kept = [by_id[draft.memory.id] for draft in ready]
                 for memory_id, numbers in (again or {}).items():
                     self._said_again(connection, reader, memory_id, [keys[number] for number in numbers], now)
                 return kept
@@ -115,6 +128,7 @@ class Writing(Path):
         new = replace(old, confidence=surer, corroborations=old.corroborations + max(len(sources), 1), updated_at=now)
         memories.rewrite(connection, old, new)
         turns.link(connection, old.key, sources)
+        turns.reframe(connection, sources[:1])
 
     def _born(self, memory: Memory, scope: Scope, now: datetime) -> Memory:
         return replace(dated(memory), id=self._env.new_id(), scope=scope, learned_at=now, updated_at=now)
