@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from engram.capture.observe import in_parts
 from engram.env import Env
 from engram.models.embed import Embedder
 from engram.recall.search import Asked
@@ -138,7 +139,7 @@ class Engram:
 
     def ingest(self, turns: Iterable[Turn] | str, *, progress: Callable[[int], None] | None = None) -> Report:
         """Hear many turns, or a long text. Turns with a `ref` that is known are passed over, so it can be run again."""
-        said = [Turn(turns)] if isinstance(turns, str) else turns
+        said = in_parts(turns, self._vault.live.now.turn_bytes) if isinstance(turns, str) else turns
         return self._vault.observer.ingest(self._reader, iter(said), self._vault.session, progress)
 
     def recall(

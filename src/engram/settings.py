@@ -233,7 +233,7 @@ class Settings:
         100000, "Audit entries kept in the vault; the oldest go first.", unit="rows", low=1000, high=100000000, ref="§19"
     )
     audit_batch: int = tunable(
-        64, "Audit entries of reads that are written together.", unit="entries", low=1, high=2000, ref="§19"
+        1000, "Audit entries of reads that are written together.", unit="entries", low=1, high=2000, ref="§19"
     )
     ram_warning_mib: int = tunable(
         250, "Resident memory from which pressure is called elevated.", unit="MiB", low=50, high=1048576, ref="§21"

@@ -101,7 +101,10 @@ class Observer:
         if twin:
             known = next(iter(twin.values()))
             self._store.capture(reader, memory.scope, [], [], again={known: []}, timeout=timeout)
-            return self._store.get(reader, [known])[0]
+            old = self._store.get(reader, [known])[0]
+            news = {"importance": max(old.importance, memory.importance), "attributes": {**old.attributes, **memory.attributes}}
+            same = news["importance"] == old.importance and news["attributes"] == dict(old.attributes)
+            return old if same else self._store.update(reader, known, news)
         draft = Draft(memory=whole, vector=self._vector(whole))
         return self._store.capture(reader, memory.scope, [], [draft], space=self._space(), timeout=timeout)[0]
 
@@ -131,6 +134,8 @@ class Observer:
         here = replace(reader, policy=Policy.OWN)  # what was said elsewhere is not known here
         before = 0
         for batch in _batches(turns, self._live.now.ingest_batch):
+            if not all(isinstance(turn, Turn) for turn in batch):
+                raise InvalidContent("a turn must be a Turn.")
             known = self._store.known_refs(here, [turn.ref for turn in batch if turn.ref])
             places = []
             for number, turn in enumerate(batch):
@@ -265,6 +270,23 @@ class Observer:
 
     def _space(self) -> Space | None:
         return None if self._embedder is None else Space(SPACE, self._embedder.fingerprint, self._embedder.dimensions)
+
+
+def in_parts(text: str, most: int) -> Iterator[Turn]:
+    """A long text as turns of at most `most` bytes, cut between paragraphs where that is possible."""
+    part = ""
+    for paragraph in text.split("\n\n"):
+        joined = f"{part}\n\n{paragraph}" if part else paragraph
+        if len(joined.encode("utf-8", "replace")) <= most:
+            part = joined
+            continue
+        if part:
+            yield Turn(part)
+        step = max(most // 4, 1)  # a character has at most four bytes
+        pieces = [paragraph[at : at + step] for at in range(0, len(paragraph), step)] or [""]
+        yield from (Turn(piece) for piece in pieces[:-1])
+        part = pieces[-1]
+    yield Turn(part)
 
 
 def _for_encoder(speaker: str, text: str) -> str:

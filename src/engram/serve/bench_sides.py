@@ -138,6 +138,7 @@ def open_unkeyed(path: Path, settings: Settings) -> apsw.Connection:
     """What `opening.writing` does, without the key and without the check that there is one."""
     path.touch()
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX)
+    opening.keep_plans(connection)
     opening.give_back_free_pages_on_request(connection)
     opening.use_write_ahead_log(connection)
     opening.overwrite_what_is_deleted(connection)

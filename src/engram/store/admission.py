@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from engram.env import from_micros, to_micros
 from engram.errors import ContentTooLarge, DimensionMismatch, InvalidContent, InvalidQuery
 from engram.settings import Settings
-from engram.types import SCOPE_DIMENSIONS, Edge, Kind, Memory, Scope, Source, Status, Turn
+from engram.types import SCOPE_DIMENSIONS, Edge, Kind, Memory, Scope, Source, Status, Turn, scope_values
 
 _NAME_BYTES = 256
 """Longest id, category, scope or kind of link: names, not content."""
@@ -48,7 +48,7 @@ def check_memory(memory: Memory, settings: Settings) -> None:
 def check_scope(scope: Scope) -> None:
     if not isinstance(scope, Scope):
         raise InvalidContent("the scope of a memory must be a Scope.")
-    for name, value in zip(SCOPE_DIMENSIONS, astuple(scope), strict=True):
+    for name, value in zip(SCOPE_DIMENSIONS, scope_values(scope), strict=True):
         _text(name, value, _NAME_BYTES)
 
 

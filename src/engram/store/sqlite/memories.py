@@ -175,7 +175,7 @@ def one(connection: apsw.Connection, seen: Visibility, memory_id: str) -> Memory
 
 def page(connection: apsw.Connection, seen: Visibility, where: Filter, *, before: int | None, limit: int) -> list[Memory]:
     """Newest first, below the key `before`."""
-    visible, values = predicate(seen, "m.scope")
+    visible, values = predicate(seen, "m.scope", "s")
     extra, more = rows.conditions(where)
     below, key = ("", ()) if before is None else (" AND m.key < ?", (before,))
     sql = f"{rows.SELECT} WHERE {visible}{extra}{below} ORDER BY m.key DESC LIMIT ?"
@@ -418,7 +418,7 @@ def _put_attributes(connection: apsw.Connection, key: int, attributes: Mapping[s
 
 
 def _fetch(connection: apsw.Connection, seen: Visibility, column: str, wanted: Sequence[str] | Sequence[int]) -> list[Memory]:
-    visible, values = predicate(seen, "m.scope")
+    visible, values = predicate(seen, "m.scope", "s")
     found: list[Memory] = []
     for start in range(0, len(wanted), _AT_ONCE):
         some = wanted[start : start + _AT_ONCE]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -21,10 +22,18 @@ SELECT = """
            m.learned_at, m.updated_at, c.text, c.summary, c.key_fact, c.tag,
            s.project, s.squad, s.agent, s.channel, s.user, m.session, m.speaker, m.surprise, m.corroborations
       FROM memories AS m
-      JOIN contents AS c ON c.memory = m.key
-      JOIN scopes AS s ON s.key = m.scope
+     CROSS JOIN scopes AS s ON s.key = m.scope
+     CROSS JOIN contents AS c ON c.memory = m.key
 """
-"""A memory but for its attributes, which come with a second statement for all of them."""
+"""A memory but for its attributes, which come with a second statement for all of them. CROSS is SQLite's word for "in
+this order": left to choose, it starts at the scopes and sorts all that is visible for one page (17 instead of 0.2 ms at 20K)."""
+
+
+# A look-up is 0.05 µs where calling the enumeration is 0.35; a memory has three of them, and few scopes are ever in use.
+_KINDS = {kind.value: kind for kind in Kind}
+_SOURCES = {source.value: source for source in Source}
+_STATUSES = {status.value: status for status in Status}
+_scope = lru_cache(maxsize=4096)(Scope)
 
 
 def memories(connection: apsw.Connection, sql: str, values: Sequence[Value]) -> list[Memory]:
@@ -67,10 +76,10 @@ def _memory(row: tuple[Any, ...], attributes: Mapping[str, str] | None, refs: tu
     return Memory(
         key=row[0],
         id=row[1],
-        kind=Kind(row[2]),
+        kind=_KINDS[row[2]],
         category=row[3],
-        source=Source(row[4]),
-        status=Status(row[5]),
+        source=_SOURCES[row[4]],
+        status=_STATUSES[row[5]],
         pinned=bool(row[6]),
         version=row[7],
         importance=row[8],
@@ -88,7 +97,7 @@ def _memory(row: tuple[Any, ...], attributes: Mapping[str, str] | None, refs: tu
         summary=row[20],
         key_fact=row[21],
         tag=row[22],
-        scope=Scope(*row[23:28]),
+        scope=_scope(*row[23:28]),
         session=row[28],
         speaker=row[29],
         surprise=row[30],
