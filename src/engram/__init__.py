@@ -16,11 +16,25 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_VALUES = ("Edge", "Kind", "Memory", "Policy", "Reader", "Role", "Scope", "Source", "Status")
+_VALUES = ("Edge", "Kind", "Memory", "Policy", "Reader", "Role", "Scope", "Source", "Status", "Turn")
 _HOMES = {"Engram": ("engram.engine", "Engram"), "open": ("engram.engine", "open_engram")}
 _HOMES |= {name: ("engram.types", name) for name in _VALUES} | {"EngramError": ("engram.errors", "EngramError")}
 
-__all__ = ["Edge", "Engram", "EngramError", "Kind", "Memory", "Policy", "Reader", "Role", "Scope", "Source", "Status", "open"]
+__all__ = [
+    "Edge",
+    "Engram",
+    "EngramError",
+    "Kind",
+    "Memory",
+    "Policy",
+    "Reader",
+    "Role",
+    "Scope",
+    "Source",
+    "Status",
+    "Turn",
+    "open",
+]
 
 
 def __getattr__(name: str) -> Any:

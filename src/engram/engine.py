@@ -6,28 +6,22 @@ Comes in: what a program, a command or a server asks for. Goes out: values. Iden
 
 from __future__ import annotations
 
-import atexit
 import logging
-import os
-import signal
-import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from types import FrameType, TracebackType
-from typing import Any, Self
+from types import TracebackType
+from typing import Self
 
-from engram import settings as settings_room
+from engram.capture.observe import in_parts
 from engram.env import Env
-from engram.errors import EngramError, NotFound, VaultLocked
-from engram.guard.keys import MasterKey
-from engram.guard.process import harden
+from engram.models.embed import Embedder
+from engram.recall.search import Asked
 from engram.settings import LiveSettings, Settings
 from engram.store.protocol import Filter
 from engram.store.sqlite.care import Backup
-from engram.store.sqlite.store import SqliteStore
-from engram.store.sqlite.vault import Ask, Credentials, open_vault
+from engram.store.sqlite.vault import Ask
 from engram.types import (
     AuditEntry,
     Edge,
@@ -37,36 +31,25 @@ from engram.types import (
     Page,
     Policy,
     Reader,
+    Recall,
     Report,
-    Role,
     Scope,
     Source,
     Status,
     StatusChange,
+    Turn,
     Version,
 )
+from engram.vault import OpenVault, credentials_from
 
 log = logging.getLogger("engram")
-
-
-@dataclass(slots=True, eq=False)
-class _Shared:
-    """What all views of one open vault share."""
-
-    store: SqliteStore
-    live: LiveSettings
-    env: Env
-    notice: str
-    care: threading.Thread | None = None
-    closed: bool = False
-    closing: Any = field(default_factory=threading.RLock)
 
 
 class Engram:
     """One open vault as one reader sees it. Use it as a context manager, or call `close`."""
 
-    def __init__(self, shared: _Shared, reader: Reader) -> None:
-        self._shared = shared
+    def __init__(self, vault: OpenVault, reader: Reader) -> None:
+        self._vault = vault
         self._reader = reader
 
     # ── opening and closing ────────────────────────────────────────────────────────────────────────────────────────
@@ -81,26 +64,18 @@ class Engram:
         ask: Ask | None = None,
         settings: Mapping[str, object] | None = None,
         env: Env | None = None,
+        session: str | None = None,
+        embedder: Embedder | None = None,
     ) -> Self:
         """Open the vault for a reader whose identity the caller has established; `engram.open` is the plain way."""
-        env = env or Env()
-        live = LiveSettings(settings, monotonic=env.monotonic)
-        if live.now.harden_process:
-            for note in harden():
-                log.info("%s", note)
-        where = settings_room.home() if path is None else vault_path(path)
-        store, notice = open_vault(where, live, env, credentials_from(key, ask))
-        shared = _Shared(store, live, env, notice)
-        _OPEN.add(shared)
-        if live.now.close_on_sigterm:
-            _heed_sigterm()
-        shared.care = threading.Thread(target=_take_care, args=(shared,), name="engram-care", daemon=True)
-        shared.care.start()
-        return cls(shared, reader or Reader(scope_of(live.now), Policy(live.now.policy)))
+        vault = OpenVault(
+            path, credentials_from(key, ask), settings=settings, env=env or Env(), session=session, embedder=embedder
+        )
+        return cls(vault, reader or Reader(scope_of(vault.live.now), Policy(vault.live.now.policy)))
 
     def close(self) -> None:
         """Finish queued writes, fold the log in, wipe the keys. Closing twice is closing once."""
-        _close(self._shared)
+        self._vault.close()
 
     def __enter__(self) -> Self:
         return self
@@ -109,11 +84,11 @@ class Engram:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Engram {'closed' if self._shared.closed else 'open'} as {self._reader.role.value}>"
+        return f"<Engram {'closed' if self._vault.closed else 'open'} as {self._reader.role.value}>"
 
     def as_reader(self, reader: Reader) -> Self:
         """The same open vault as someone else sees it. For code that establishes identities, such as a server."""
-        return type(self)(self._shared, reader)
+        return type(self)(self._vault, reader)
 
     @property
     def reader(self) -> Reader:
@@ -122,12 +97,12 @@ class Engram:
     @property
     def notice(self) -> str:
         """If opening made the vault: where its key is, and what losing it means."""
-        return self._shared.notice
+        return self._vault.notice
 
     @property
     def settings(self) -> LiveSettings:
         """The values in force (`.now`) and the way to change them while running (`.set`)."""
-        return self._shared.live
+        return self._vault.live
 
     # ── keeping ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -155,36 +130,78 @@ class Engram:
             happened_at=happened_at,
             attributes=dict(attributes or {}),
         )
-        return self._shared.store.add(self._reader, [draft], timeout=timeout)[0]
+        return self._vault.observer.remember(self._reader, draft, timeout)
+
+    def observe(self, *turns: Turn, user: str | None = None, assistant: str | None = None) -> Report:
+        """Hear turns, or one exchange, and keep what matters of it. The report says what became of every piece."""
+        exchange = [Turn(text, who) for who, text in (("user", user), ("assistant", assistant)) if text is not None]
+        return self._vault.observer.observe(self._reader, [*turns, *exchange], self._vault.session)
+
+    def ingest(self, turns: Iterable[Turn] | str, *, progress: Callable[[int], None] | None = None) -> Report:
+        """Hear many turns, or a long text. Turns with a `ref` that is known are passed over, so it can be run again."""
+        said = in_parts(turns, self._vault.live.now.turn_bytes) if isinstance(turns, str) else turns
+        return self._vault.observer.ingest(self._reader, iter(said), self._vault.session, progress)
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int | None = None,
+        budget: int | None = None,
+        now: datetime | None = None,
+        filters: Filter | None = None,
+    ) -> Recall:
+        """What is known about this, best first, each with its trust and its reasons. No fixed number of hits."""
+        moment = now or self._vault.env.now()
+        asked = Asked(text=query, limit=limit, budget=budget, now=moment, where=filters or Filter())
+        return self._vault.searcher.recall(self._reader, asked)
+
+    def backfill(self) -> int:
+        """Make the vectors that are missing, of what this reader may write; how many were made."""
+        return self._vault.observer.backfill(self._reader)
+
+    def warm(self, timeout: float | None = None) -> bool:
+        """Wait until the vector index has loaded; False if it has not in time, or there is no model to have one for."""
+        index = self._vault.index
+        return index is not None and index.settle(timeout) and index.ready
+
+    def words(self, memory_id: str) -> Sequence[Turn]:
+        """The turns a memory came from, verbatim."""
+        return self._vault.store.turns_of(self._reader, memory_id)
 
     def update(self, memory_id: str, *, text: str | None = None, importance: float | None = None) -> Memory:
         """Change a memory; its earlier wording stays reachable through `versions`."""
         wanted = {"text": text, "importance": None if importance is None else _between_0_and_1(importance)}
         changes = {name: value for name, value in wanted.items() if value is not None}
-        return self._shared.store.update(self._reader, memory_id, changes)
+        if isinstance(text, str):
+            changes |= self._vault.observer.shorter(text)
+        new = self._vault.store.update(self._reader, memory_id, changes)
+        if text is not None:
+            self._vault.observer.refresh(self._reader, new)
+        return new
 
     def pin(self, memory_id: str, pinned: bool = True) -> Memory:
         """Protect a memory from being forgotten with time."""
-        return self._shared.store.update(self._reader, memory_id, {"pinned": pinned})
+        return self._vault.store.update(self._reader, memory_id, {"pinned": pinned})
 
     def forget(self, *ids: str, erase: bool = False, reason: str = "forgotten on request") -> Report:
         """Archive memories (`restore` brings them back), or with `erase` remove every trace of them for good."""
         if erase:
-            return self._shared.store.erase(self._reader, ids)
-        done = self._shared.store.set_statuses(self._reader, ids, Status.ARCHIVED, reason)
+            return self._vault.store.erase(self._reader, ids)
+        done = self._vault.store.set_statuses(self._reader, ids, Status.ARCHIVED, reason)
         return Report(operation="forget", ids=tuple(memory.id for memory in done), counts={"memories": len(done)})
 
     def restore(self, memory_id: str) -> Memory:
-        return self._shared.store.set_status(self._reader, memory_id, Status.ACTIVE, "restored on request")
+        return self._vault.store.set_status(self._reader, memory_id, Status.ACTIVE, "restored on request")
 
     def relate(self, source_id: str, target_id: str, kind: str = "related_to", *, weight: float = 1.0) -> int:
-        return self._shared.store.relate(self._reader, [Edge(source_id, target_id, kind, weight)])
+        return self._vault.store.relate(self._reader, [Edge(source_id, target_id, kind, weight)])
 
     # ── looking ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def get(self, memory_id: str) -> Memory | None:
         """The memory, or None if there is none of that id that this reader may see."""
-        found = self._shared.store.get(self._reader, [memory_id])
+        found = self._vault.store.get(self._reader, [memory_id])
         return found[0] if found else None
 
     def list(
@@ -206,35 +223,35 @@ class Engram:
             since=since,
             until=until,
         )
-        return self._shared.store.page(self._reader, limit=limit, cursor=cursor, where=where)
+        return self._vault.store.page(self._reader, limit=limit, cursor=cursor, where=where)
 
     def edges(self, *ids: str) -> Sequence[Edge]:
-        return self._shared.store.edges(self._reader, ids)
+        return self._vault.store.edges(self._reader, ids)
 
     def versions(self, memory_id: str) -> Sequence[Version]:
-        return self._shared.store.versions(self._reader, memory_id)
+        return self._vault.store.versions(self._reader, memory_id)
 
     def status_history(self, memory_id: str) -> Sequence[StatusChange]:
-        return self._shared.store.status_history(self._reader, memory_id)
+        return self._vault.store.status_history(self._reader, memory_id)
 
     # ── care ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def backup(self) -> Backup:
-        return self._shared.store.back_up(self._reader)
+        return self._vault.store.back_up(self._reader)
 
     def backups(self) -> Sequence[Backup]:
-        return self._shared.store.backups(self._reader)
+        return self._vault.store.backups(self._reader)
 
     def health(self) -> Health:
-        return self._shared.store.health(self._reader)
+        return self._vault.store.health(self._reader)
 
     def check(self) -> Sequence[str]:
         """Verify the whole file; what is wrong with it, or nothing."""
-        return self._shared.store.check(self._reader)
+        return self._vault.store.check(self._reader)
 
     def audit(self, *, limit: int = 50) -> Sequence[AuditEntry]:
         """Who did what, newest first; never what was said."""
-        return self._shared.store.audit(self._reader, limit=limit)
+        return self._vault.store.audit(self._reader, limit=limit)
 
 
 def _between_0_and_1(importance: float) -> float:
@@ -242,89 +259,8 @@ def _between_0_and_1(importance: float) -> float:
     return min(max(importance, 0.0), 1.0) if isinstance(importance, int | float) else importance  # type: ignore[redundant-expr]
 
 
-def vault_path(path: str | Path) -> Path:
-    """The folder that was named, absolute; what can be no folder's name is refused."""
-    name = str(path)
-    try:
-        name.encode()
-        if not name or "\0" in name:
-            raise ValueError
-        where = Path(name).expanduser().absolute()
-        where.exists()
-    except (ValueError, RuntimeError, OSError):
-        problem = NotFound("the vault's path can be no folder.", way_out="Name a folder; it is made if missing.")
-    else:
-        return where
-    raise problem
-
-
 def scope_of(settings: Settings) -> Scope:
     return Scope(settings.project, settings.squad, settings.agent, settings.channel, settings.user)
-
-
-def credentials_from(key: bytes | bytearray | str | None, ask: Ask | None) -> Credentials:
-    """A key as 32 raw bytes or as recovery text; a fresh copy each time it is needed, because it is wiped after use."""
-    if key is None:
-        return Credentials(None, ask)
-    if isinstance(key, str):
-        text = key
-        return Credentials(lambda: MasterKey.from_recovery_text(text), ask)
-    if len(key) != 32:
-        raise VaultLocked(f"a key has 32 bytes, not {len(key)}.")
-    raw = bytes(key)
-    return Credentials(lambda: MasterKey(bytearray(raw)), ask)
-
-
-def _take_care(shared: _Shared) -> None:
-    """Beside the first use: the check that a large vault did not wait for, and the daily backup."""
-    owner = Reader(policy=Policy.ALL, role=Role.OWNER)
-    store = shared.store
-    try:
-        if store.unchecked:
-            store.check(owner)
-        if store.backup_due():
-            store.back_up(owner)
-    except EngramError as error:
-        log.warning("care of the vault was put off: %s", error.code)
-
-
-def _close(shared: _Shared) -> None:
-    with shared.closing:  # whoever comes second returns when it is done
-        if shared.closed:
-            return
-        shared.closed = True
-        if shared.care is not None and shared.care is not threading.current_thread():
-            shared.care.join()
-        shared.store.close()
-        _OPEN.discard(shared)
-
-
-_OPEN: set[_Shared] = set()
-"""Vaults this process has open, so that an exit that forgets them still closes them in order."""
-
-
-@atexit.register
-def _close_all() -> None:
-    for shared in list(_OPEN):
-        _close(shared)
-
-
-def _close_and_end(number: int) -> None:
-    _close_all()
-    os.kill(os.getpid(), number)
-
-
-def _heed_sigterm() -> None:
-    """Only where nobody else does: in the main thread, and if the signal would simply end the process."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        return
-
-    def end(number: int, frame: FrameType | None) -> None:
-        # The main thread may hold a lock that closing needs: it goes on, and another thread closes and ends the process.
-        signal.signal(number, signal.SIG_DFL)
-        threading.Thread(target=_close_and_end, args=(number,), name="engram-end", daemon=True).start()
-
-    signal.signal(signal.SIGTERM, end)
 
 
 def open_engram(
@@ -335,8 +271,10 @@ def open_engram(
     squad: str | None = None,
     channel: str | None = None,
     user: str | None = None,
+    session: str | None = None,
     key: bytes | bytearray | str | None = None,
     settings: Mapping[str, object] | None = None,
+    embedder: Embedder | None = None,
     clock: Callable[[], datetime] | None = None,
 ) -> Engram:
     """Open the vault at `path` (else `ENGRAM_HOME`, else the platform's data folder); it is made if missing.
@@ -348,4 +286,4 @@ def open_engram(
     named = {"agent": agent, "project": project, "squad": squad, "channel": channel, "user": user}
     given = {name: value for name, value in named.items() if value is not None}
     env = Env() if clock is None else replace(Env(), now=clock)
-    return Engram.open(path, key=key, settings={**(settings or {}), **given}, env=env)
+    return Engram.open(path, key=key, settings={**(settings or {}), **given}, env=env, session=session, embedder=embedder)

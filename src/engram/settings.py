@@ -164,7 +164,52 @@ class Settings:
     summary_bytes: int = tunable(
         512, "Longest summary, key fact or tag of one memory.", unit="bytes", low=16, high=65536, ref="§10.17"
     )
+    turn_bytes: int = tunable(1048576, "Longest turn that is kept verbatim.", unit="bytes", low=1024, high=16777216, ref="M17")
     page_limit: int = tunable(1000, "Most memories that one page of a listing holds.", unit="memories", low=1, high=100000)
+
+    # capture
+    ingest_batch: int = tunable(64, "Turns that are taken in together.", unit="turns", low=1, high=10000, ref="C14")
+    duplicate_cosine: float = tunable(
+        0.93, "Likeness of two statements' vectors from which they may say the same.", low=0.5, high=1.0, ref="C4"
+    )
+    duplicate_overlap: float = tunable(0.6, "Share of words that they must have in common then.", low=0.0, high=1.0, ref="C4")
+
+    # recall
+    vector_weight: float = tunable(0.75, "What meaning counts against words.", low=0.0, high=1.0, ref="R2")
+    recall_candidates: int = tunable(150, "Candidates that each arm brings.", unit="memories", low=10, high=1000, ref="R1")
+    recall_limit: int = tunable(50, "Most hits of one recall when no limit was asked for.", unit="hits", low=1, high=1000)
+    recall_floor: float = tunable(
+        0.35,
+        "Hits under this share of the best hit's score are held back when no limit was asked for.",
+        low=0.0,
+        high=1.0,
+        ref="R18",
+    )
+    recall_threshold: float = tunable(
+        1.0, "Fused score under which a question counts as not answered.", low=-10.0, high=100.0, ref="R18"
+    )
+    posting_budget: int = tunable(
+        5000, "Entries of the text index that one question may read.", unit="postings", low=100, high=10000000, ref="R20"
+    )
+    diversity: float = tunable(
+        0.0, "How far a hit is held back for being like those above it (MMR); 0 is off.", low=0.0, high=1.0, ref="R7"
+    )
+    model: str = tunable("auto", "The encoder: `auto` is the one that is installed; `none` works on words alone.", restart=True)
+    vector_backend: str = tunable(
+        "auto",
+        "How the nearest vectors are found; `auto` goes by their number and by memory.",
+        choices=("auto", "exact", "quantized"),
+        ref="§36.6",
+    )
+    vector_exact_limit: int = tunable(
+        20000, "Vectors up to which every one is looked at.", unit="vectors", low=0, high=10000000, ref="§36.6"
+    )
+    vector_rescore: int = tunable(
+        500, "Candidates of the quantized scan that are scored in full.", unit="vectors", low=50, high=100000, ref="§36.2"
+    )
+    around_weight: float = tunable(
+        0.5, "What a word said beside a statement counts, against one of its own.", low=0.0, high=1.0, ref="R1"
+    )
 
     # care: checks and backups
     check_inline_mib: int = tunable(
@@ -188,7 +233,7 @@ class Settings:
         100000, "Audit entries kept in the vault; the oldest go first.", unit="rows", low=1000, high=100000000, ref="§19"
     )
     audit_batch: int = tunable(
-        64, "Audit entries of reads that are written together.", unit="entries", low=1, high=2000, ref="§19"
+        1000, "Audit entries of reads that are written together.", unit="entries", low=1, high=2000, ref="§19"
     )
     ram_warning_mib: int = tunable(
         250, "Resident memory from which pressure is called elevated.", unit="MiB", low=50, high=1048576, ref="§21"

@@ -5,10 +5,11 @@ Frozen, standard library only, no I/O, no rows, no wire form. A change makes a n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
+from operator import attrgetter
 from types import MappingProxyType
 
 NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
@@ -29,6 +30,8 @@ class Scope:
 
 
 SCOPE_DIMENSIONS: tuple[str, ...] = tuple(f.name for f in fields(Scope))
+scope_values: Callable[[Scope], tuple[str, ...]] = attrgetter(*SCOPE_DIMENSIONS)
+"""A scope's values in the order of `SCOPE_DIMENSIONS`: 0.2 µs, where `astuple`, which copies deeply, takes 6.5."""
 
 
 class Policy(StrEnum):
@@ -121,6 +124,11 @@ class Memory:
     status: Status = Status.ACTIVE
     pinned: bool = False
     version: int = 1
+    session: str = ""
+    speaker: str = ""
+    surprise: float = 0.0
+    corroborations: int = 0
+    refs: tuple[str, ...] = ()
     attributes: Mapping[str, str] = field(default_factory=lambda: NO_ATTRIBUTES)
 
 
@@ -133,6 +141,24 @@ class Turn:
     at: datetime | None = None
     session: str | None = None
     ref: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A memory on its way into the store: the turns of its batch it came from, and its vector if there is one."""
+
+    memory: Memory
+    turns: tuple[int, ...] = ()
+    vector: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """A vector space: its name, the fingerprint of the model whose vectors it holds, and their length."""
+
+    name: str
+    model: str
+    dimensions: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,14 +270,14 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quality:
-    """Figures of one recall: how it was made, what it cost, how sure it is."""
+    """Figures of one recall: how it was made, what it cost, how sure it is. Tokens are counted if a budget was given."""
 
     strategy: str
     candidates: int
     returned: int
     relevancy: float
     ndcg: float
-    tokens: int
+    tokens: int | None
     milliseconds: Mapping[str, float]
 
 
@@ -401,3 +427,4 @@ class Report:
     ids: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()

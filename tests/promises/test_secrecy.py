@@ -279,7 +279,7 @@ def test_no_key_is_shown_by_log_error_or_repr(path: Path, tmp_path: Path, listen
     mem = open_vault(path)
     mem.remember("kept")
     store = store_of(mem)
-    shown += [repr(one) for one in (mem, store, store._opened, store._opened.key, mem.settings, mem.health(), mem._shared)]
+    shown += [repr(one) for one in (mem, store, store._opened, store._opened.key, mem.settings, mem.health(), mem._vault)]
     mem.close()
     for key in (wrong, bytes(5), "engram1-not-a-key", MasterKey(bytearray(wrong)).recovery_text()):
         with pytest.raises(EngramError) as caught:

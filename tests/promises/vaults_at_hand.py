@@ -45,7 +45,7 @@ def credentials(key: bytes = KEY) -> Credentials:
 
 
 def store_of(mem: Engram) -> SqliteStore:
-    return mem._shared.store
+    return mem._vault.store
 
 
 def word(number: int, salt: str = "") -> str:

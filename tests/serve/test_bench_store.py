@@ -21,10 +21,10 @@ WORKLOADS = ("single_inserts", "batched_inserts", "warm_reads", "any_reads", "se
 def trial() -> tuple[dict[str, Any], list[tuple[str, float]], set[Path]]:
     """One small run for all tests: its results, what it told on the way, what it left in the temporary folder."""
     told: list[tuple[str, float]] = []
-    with tempfile.TemporaryDirectory() as world, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tempfile, "tempdir", world)  # others may measure at the same time
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", folder)  # ours alone: others may measure at the same time
         results = bench_store.run((0, 200), progress=lambda stage, share: told.append((stage, share)))
-        return results, told, set(Path(world).iterdir())
+        return results, told, set(Path(folder).iterdir())
 
 
 @pytest.fixture

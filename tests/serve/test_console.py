@@ -55,6 +55,8 @@ def test_the_whole_way_in_processes_of_their_own(vault: Path) -> None:
         "--agent \udcff list",
         "bench store --sizes many",
         "bench store --sizes 1,-1",
+        "bench speed --sizes many",
+        "bench recall",
         "--nonsense list",
         "",
     ],
@@ -68,11 +70,27 @@ def test_a_bad_call_is_two_and_says_so(engram: Engram, vault: Path, arguments: s
 
 
 COMMANDS = """
-    init remember list show update forget restore pin relate status doctor backup restore-backup key audit config bench demo
+    init remember recall observe import model
+    list show update forget restore pin relate status doctor backup restore-backup key audit config bench demo
 """
 
 
-@pytest.mark.parametrize("command", ["", *COMMANDS.split(), "key export", "key import", "config set", "bench store"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "",
+        *COMMANDS.split(),
+        "key export",
+        "key import",
+        "config set",
+        "model install",
+        "model list",
+        "model verify",
+        "bench store",
+        "bench recall",
+        "bench speed",
+    ],
+)
 def test_every_command_explains_itself(engram: Engram, command: str) -> None:
     helped = engram(*command.split(), "--help")
     assert helped.code == 0

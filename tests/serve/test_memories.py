@@ -106,7 +106,8 @@ def test_an_agent_does_not_see_what_is_another_ones_but_the_owner_does_on_reques
     assert made("list", "--all").lines[0].split("\t")[3:] == ["agent:rex", "rex knows"]
     assert made("--agent", "ada", "update", kept, "ada was here").err.startswith("E1008: ")
     assert made("show", kept, "--all").out.startswith("rex knows\n")
-    for command in (("update", kept, "new"), ("pin", kept), ("forget", kept), ("restore", kept), ("relate", kept, kept)):
+    other = made("--agent", "rex", "remember", "rex knows more").id
+    for command in (("update", kept, "new"), ("pin", kept), ("forget", kept), ("restore", kept), ("relate", kept, other)):
         assert made(*command).code == 1, command
         assert made(*command, "--all").code == 0, command
 

@@ -8,10 +8,10 @@ its own query language. Comes in: a Reader. Goes out: a Visibility. Nothing here
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 from engram.errors import AccessDenied
-from engram.types import SCOPE_DIMENSIONS, Policy, Reader, Role, Scope
+from engram.types import SCOPE_DIMENSIONS, Policy, Reader, Role, Scope, scope_values
 
 Admitted = tuple[str, ...] | None
 """Values admitted in one dimension; None admits any."""
@@ -33,7 +33,7 @@ class Visibility:
     boxes: tuple[Box, ...]
 
     def admits(self, scope: Scope) -> bool:
-        values = astuple(scope)
+        values = scope_values(scope)
         return any(
             all(admitted is None or value in admitted for admitted, value in zip(box, values, strict=True)) for box in self.boxes
         )
@@ -49,11 +49,11 @@ def readable(reader: Reader) -> Visibility:
     if allowed is not None and reader.role not in allowed:
         raise AccessDenied(f"the policy {reader.policy.value!r} is not open to the role {reader.role.value!r}.")
     here = reader.scope
-    inside: Box = tuple(("", value) if value else ("",) for value in astuple(here))
+    inside: Box = tuple(("", value) if value else ("",) for value in scope_values(here))
     if reader.policy is Policy.ALL:
         return Visibility((_ANYWHERE,))
     if reader.policy is Policy.OWN:
-        return Visibility((tuple((value,) for value in astuple(here)),))
+        return Visibility((tuple((value,) for value in scope_values(here)),))
     if reader.policy is Policy.AGENT:
         _require(here.agent, reader.policy, "agent")
         return Visibility((_with(inside, agent=(here.agent,)),))

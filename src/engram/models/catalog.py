@@ -56,6 +56,7 @@ class Model:
     max_tokens: int
     query_prefix: str
     passage_prefix: str
+    background: tuple[float, float]
     files: tuple[Artefact, ...]
     wheel: str
     wheel_sha256: str
@@ -197,6 +198,7 @@ def _model(name: str, table: dict[str, Any]) -> Model:
         max_tokens=table["max_tokens"],
         query_prefix=table["query_prefix"],
         passage_prefix=table["passage_prefix"],
+        background=(table["background"], table["spread"]),
         files=files,
         wheel=table["wheel"]["requirement"],
         wheel_sha256=table["wheel"]["sha256"],

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from engram.errors import DimensionMismatch, EmbedderUnavailable, EmbeddingFailed
+from engram.errors import DimensionMismatch, EmbedderUnavailable, EmbeddingFailed, EngramError
 from engram.models.catalog import Model
 
 if TYPE_CHECKING:
@@ -33,6 +33,10 @@ class Embedder(Protocol):
 
     @property
     def dimensions(self) -> int: ...
+
+    @property
+    def background(self) -> tuple[float, float]:
+        """Mean and spread of the cosine of things that have nothing to do with each other."""
 
     def query(self, text: str) -> Vectors: ...
 
@@ -58,6 +62,10 @@ class OnnxEmbedder:
     @property
     def dimensions(self) -> int:
         return self._model.dimensions
+
+    @property
+    def background(self) -> tuple[float, float]:
+        return self._model.background
 
     def query(self, text: str) -> Vectors:
         return self._encode(self._model.query_prefix + text)
@@ -115,12 +123,14 @@ class CallableEmbedder:
         dimensions: int,
         query_prefix: str = "",
         passage_prefix: str = "",
+        background: tuple[float, float] = (0.0, 0.2),
     ) -> None:
         self._embed = embed
         self._name = name
         self._dimensions = dimensions
         self._query_prefix = query_prefix
         self._passage_prefix = passage_prefix
+        self.background = background
 
     @property
     def fingerprint(self) -> str:
@@ -140,7 +150,12 @@ class CallableEmbedder:
         return self._checked([self._passage_prefix + text for text in texts])
 
     def _checked(self, texts: Sequence[str]) -> Vectors:
-        made = np.asarray(self._embed(texts), dtype=np.float32)
+        try:
+            made = np.asarray(self._embed(texts), dtype=np.float32)
+        except EngramError:
+            raise
+        except Exception as error:  # noqa: BLE001  any function may stand here; its words may be the user's
+            raise EmbeddingFailed(f"the model {self._name!r} failed ({type(error).__name__}).") from None
         if made.ndim != 2 or len(made) != len(texts):
             raise EmbeddingFailed(f"the model {self._name!r} answered with {made.shape} numbers for {len(texts)} texts.")
         if made.shape[1] != self._dimensions:

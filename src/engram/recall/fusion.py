@@ -43,6 +43,16 @@ class Fused:
     raw: Mapping[str, Scores]
     parts: Mapping[str, Scores]
 
+    def reordered(self, order: Sequence[int]) -> Fused:
+        places = np.asarray(order, np.int64)
+        return Fused(
+            self.keys[places],
+            self.scores[places],
+            {name: values[places] for name, values in self.ranks.items()},
+            {name: values[places] for name, values in self.raw.items()},
+            {name: values[places] for name, values in self.parts.items()},
+        )
+
 
 def calibrated(arms: Sequence[ArmResult], weights: Mapping[str, float]) -> Fused:
     """Weighted sum of calibrated scores; an arm that did not find a candidate adds nothing for it."""
@@ -74,10 +84,4 @@ def _fuse(arms: Sequence[ArmResult], parts: Mapping[str, Scores]) -> Fused:
         ranks[arm.name], raw[arm.name], shares[arm.name] = rank, score, part
         total += part
     order = np.lexsort((-keys, -total))  # of equals the newer one first
-    return Fused(
-        keys[order],
-        total[order],
-        {name: values[order] for name, values in ranks.items()},
-        {name: values[order] for name, values in raw.items()},
-        {name: values[order] for name, values in shares.items()},
-    )
+    return Fused(keys, total, ranks, raw, shares).reordered(order.tolist())

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 
 import apsw
 
-from engram import engine
+from engram.engine import Engram
 from engram.env import Env
 from engram.guard.keys import MasterKey
 from engram.guard.scopes import readable
@@ -28,6 +28,7 @@ from engram.store.sqlite import open as opening
 from engram.store.sqlite.store import SqliteStore
 from engram.store.sqlite.vault import open_vault
 from engram.types import AuditEntry, Memory, Policy, Reader, Role, Scope, TextHit
+from engram.vault import credentials_from
 
 T = TypeVar("T")
 
@@ -137,6 +138,7 @@ def open_unkeyed(path: Path, settings: Settings) -> apsw.Connection:
     """What `opening.writing` does, without the key and without the check that there is one."""
     path.touch()
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX)
+    opening.keep_plans(connection)
     opening.give_back_free_pages_on_request(connection)
     opening.use_write_ahead_log(connection)
     opening.overwrite_what_is_deleted(connection)
@@ -171,7 +173,7 @@ class Direct:
         return memories.by_ids(self.connection, self._seen, (memory_id,))
 
     def search(self, terms: Sequence[str]) -> Sequence[TextHit]:
-        return memories.search_text(self.connection, self._seen, Filter(), terms, _FOUND)
+        return memories.search_text(self.connection, self._seen, Filter(), terms, _FOUND, 0.0)
 
     def settle(self) -> None:
         """Do, or wait for, what was put off until after the answer."""
@@ -229,11 +231,11 @@ class Bench:
 
     def ours(self) -> Ours:
         live = LiveSettings(asdict(self.settings), monotonic=self.env.monotonic)
-        return Ours(open_vault(self.folder / "vault", live, self.env, engine.credentials_from(self.key, None))[0])
+        return Ours(open_vault(self.folder / "vault", live, self.env, credentials_from(self.key, None))[0])
 
-    def engram(self) -> engine.Engram:
+    def engram(self) -> Engram:
         path = self.folder / "vault"
-        return engine.Engram.open(path, reader=_ASKER, key=self.key, settings=asdict(self.settings), env=self.env)
+        return Engram.open(path, reader=_ASKER, key=self.key, settings=asdict(self.settings), env=self.env)
 
     def keyed(self, name: str) -> apsw.Connection:
         with MasterKey(bytearray(self.key)) as master:

@@ -13,8 +13,9 @@ from pathlib import Path
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import VaultLocked
+from engram.serve.warm import warm
 from engram.settings import TABLE, Settings
-from engram.types import Memory, Policy, Reader, Role, Scope
+from engram.types import Fate, Memory, Policy, Reader, Role, Scope, Turn
 
 Say = Callable[[str], None]
 
@@ -25,7 +26,13 @@ _SENTENCES = (
     ("Lena is allergic to peanuts", "fact", 0.9),
     ("Ship on Thursdays, never on Fridays", "rule", 0.5),
 )
+_EXCHANGE = (
+    Turn("Hi there! I finally moved to Lisbon in March, and I play the cello in a small orchestra.", "user"),
+    Turn("That sounds wonderful! How can I help you today?", "assistant"),
+)
+_QUESTIONS = ("Which instrument do I play?", "Which town is home for me these days?")
 _STORED_WORD = "peanuts"
+_PATIENCE_S = 30.0
 _REX = Reader(Scope(agent="rex"))
 _ADA = Reader(Scope(agent="ada"))
 _OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
@@ -41,6 +48,7 @@ def run(*, title: Say, say: Say) -> None:
             say(f"  {vault.notice}")
             _keep_and_look(vault, title, say)
             _correct(vault, title, say)
+            _hear_and_ask(vault, title, say)
             _figures(vault, title, say)
         _prove(folder, title, say)
     title("Gone again")
@@ -73,6 +81,27 @@ def _correct(vault: Engram, title: Say, say: Say) -> None:
     for old in vault.versions(new.id):
         say(f"  v{old.number}  {old.text}")
     say(f"  v{new.version}  {new.text}  (now)")
+
+
+def _hear_and_ask(vault: Engram, title: Say, say: Say) -> None:
+    title("Overheard, and asked about in other words")
+    report = vault.observe(*_EXCHANGE)
+    for one in report.verdicts:
+        piece = _EXCHANGE[one.turn].text[one.start : one.end].strip()
+        say(f"  {one.fate.value:<7}  {piece}" + ("" if one.fate is Fate.KEPT else f"  ({one.reason})"))
+    warm(vault, _PATIENCE_S)
+    notes: dict[str, None] = {}
+    for question in _QUESTIONS:
+        found = vault.recall(question, limit=1)
+        notes |= dict.fromkeys(found.notes)
+        say(f"  {question}")
+        for hit in found:
+            say(f"    {hit.memory.text}  (trust {hit.trust.composite:.2f})")
+            say(f"    because: {hit.why}")
+        if not found.hits:
+            say(f"    nothing found ({found.outcome.value})")
+    for note in notes:
+        say(f"  note: {note}")
 
 
 def _holding(vault: Engram, word: str) -> Memory:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from engram.env import from_micros, to_micros
 from engram.errors import ContentTooLarge, DimensionMismatch, InvalidContent, InvalidQuery
 from engram.settings import Settings
-from engram.types import SCOPE_DIMENSIONS, Edge, Kind, Memory, Scope, Source, Status
+from engram.types import SCOPE_DIMENSIONS, Edge, Kind, Memory, Scope, Source, Status, Turn, scope_values
 
 _NAME_BYTES = 256
 """Longest id, category, scope or kind of link: names, not content."""
@@ -48,8 +48,17 @@ def check_memory(memory: Memory, settings: Settings) -> None:
 def check_scope(scope: Scope) -> None:
     if not isinstance(scope, Scope):
         raise InvalidContent("the scope of a memory must be a Scope.")
-    for name, value in zip(SCOPE_DIMENSIONS, astuple(scope), strict=True):
+    for name, value in zip(SCOPE_DIMENSIONS, scope_values(scope), strict=True):
         _text(name, value, _NAME_BYTES)
+
+
+def check_turn(turn: Turn, settings: Settings) -> None:
+    _text("text of a turn", turn.text, settings.turn_bytes)
+    _text("speaker", turn.speaker, _NAME_BYTES)
+    for name in ("session", "ref"):
+        value = getattr(turn, name)
+        _text(name, "" if value is None else value, _NAME_BYTES)
+    _time("at", turn.at)
 
 
 def check_edges(edges: Sequence[Edge]) -> None:

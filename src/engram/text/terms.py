@@ -17,6 +17,8 @@ _UNSPACED = (
 )
 _RUN = re.compile(f"([{_UNSPACED}]+)")
 _WORD = re.compile(r"[^\W_]+")
+_TELLING = re.compile(r"(?<=\w)(?:\+\+|#)(?!\w)|[<>=%$€£¥]")  # C++ is not C, $50 is not 50 %
+_MINUS = re.compile(r"(?<![\w.])[-−](?=\d)")
 _KEPT_MARKS = "\u3099\u309a"  # Japanese voicing: another letter, not an accent
 
 
@@ -33,7 +35,8 @@ def terms(question: str) -> tuple[str, ...]:
 
 def digest_of(text: str) -> bytes:
     """A hash of what is said whatever its case, punctuation and spacing: equal statements have equal digests (§C4)."""
-    words = "".join(c if c.isalnum() else " " for c in unicodedata.normalize("NFKC", text).casefold()).split()
+    plain = _TELLING.sub(lambda sign: f" {sign.group()} ", unicodedata.normalize("NFKC", text).casefold())
+    words = "".join(c if c.isalnum() or c in "+#<>=%$€£¥" or c == "−" else " " for c in _MINUS.sub("−", plain)).split()
     return hashlib.sha256(" ".join(words or [text.strip()]).encode("utf-8", "surrogatepass")).digest()[:16]
 
 

@@ -219,6 +219,21 @@ class LiveIndex:
             numbers = self._seen(served, reader, keys)
         return served.index.score(question, numbers)
 
+    def background(self, query: Vectors, prior: tuple[float, float]) -> tuple[float, float]:
+        """Mean and spread of the question's cosine over a sample of all vectors: what "far from everything" means for it.
+
+        A small vault has too few to tell, so `prior` counts like some more of them.
+        """
+        served = self._served
+        count = served.rows.count if served is not None else 0
+        if served is None or not count:
+            return prior
+        scores = served.index.score(self._turned(query), np.arange(0, count, max(count // _SAMPLE, 1), dtype=np.int64))
+        scores = scores[np.isfinite(scores)]
+        share = len(scores) / (len(scores) + _PRIOR)
+        mean, spread = (float(scores.mean()), float(scores.std())) if len(scores) else prior
+        return share * mean + (1 - share) * prior[0], share * spread + (1 - share) * prior[1]
+
     def vectors(self, reader: Reader, keys: Sequence[int]) -> Vectors | None:
         """The vectors of these memories, row by row; NaN where there is none or this reader does not see it."""
         latest = self._source.latest_change()
@@ -387,6 +402,8 @@ class LiveIndex:
                 self._served = served
 
 
+_SAMPLE = 512
+_PRIOR = 32
 _PAGE = 2048
 """Rows read from the store at a time: few, because what a page needs besides its rows stays with the process."""
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from engram.serve.cli import caller, show
-from engram.serve.cli.caller import BadCall, Caller, Json
+from engram.serve.cli.caller import BadCall, Json
+from engram.serve.cli.progress import progress
 
-app = typer.Typer(help="Measure speed, as ratios to plain SQLite in the same run.", add_completion=False)
+app = typer.Typer(help="Measure speed, as ratios to a baseline in the same run, and how well recall finds.", add_completion=False)
 Sizes = Annotated[str, typer.Option(help="Vault sizes to measure at, in memories.")]
 
 _SIZES = "0,10000,100000"
-_WIPED = "\r\x1b[K"
+_SPEED_SIZES = "1000,10000,100000"
+_MOST = 1_000_000_000
 
 
 @app.callback(invoke_without_command=True)
@@ -32,12 +32,53 @@ def store(ctx: typer.Context, sizes: Sizes = _SIZES, as_json: Json = False) -> N
 
     asked = caller.of(ctx)
     numbers = _numbers(sizes)
-    with _progress(asked) as progress:
-        results = bench_store.run(numbers, progress=progress)
+    with progress(asked) as tell:
+        results = bench_store.run(numbers, progress=tell)
     if asked.json or as_json:
         show.data(results)
     else:
         show.line(bench_store.render(results))
+
+
+@app.command("recall")
+def recall(
+    ctx: typer.Context,
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE…", exists=True, dir_okay=False, show_default=False, help="Conversations, a store a line (.gz too)."
+        ),
+    ],
+    ks: Annotated[str, typer.Option("--k", help="How many of the first turns and sessions count.")] = "5,10,20",
+    stores: Annotated[int | None, typer.Option(min=1, show_default=False, help="Only the first so many of each file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure how much of what was said is found again, on conversations whose questions name their evidence."""
+    from engram.serve import bench_recall  # start-up time of every other command
+
+    asked = caller.of(ctx)
+    numbers = _numbers(ks, "--k", least=1)
+    with progress(asked) as tell:
+        results = bench_recall.run(paths, ks=numbers, stores=stores, progress=tell)
+    if asked.json or as_json:
+        show.data(results)
+    else:
+        show.line(bench_recall.render(results))
+
+
+@app.command("speed")
+def speed(ctx: typer.Context, sizes: Sizes = _SPEED_SIZES, as_json: Json = False) -> None:
+    """Measure recall, remember and opening beside the encoder alone, a numpy scan and plain FTS5."""
+    from engram.serve import bench_speed  # as above, and it loads the plain sqlite3
+
+    asked = caller.of(ctx)
+    numbers = _numbers(sizes)
+    with progress(asked) as tell:
+        results = bench_speed.run(numbers, progress=tell)
+    if asked.json or as_json:
+        show.data(results)
+    else:
+        show.line(bench_speed.render(results))
 
 
 def demo(ctx: typer.Context) -> None:
@@ -47,27 +88,11 @@ def demo(ctx: typer.Context) -> None:
     tour.run(title=lambda text: show.line(text, style="bold cyan"), say=show.line)
 
 
-def _numbers(sizes: str) -> list[int]:
+def _numbers(given: str, option: str = "--sizes", *, least: int = 0) -> list[int]:
     try:
-        numbers = [int(size) for size in sizes.split(",")]
+        numbers = [int(number) for number in given.split(",")]
     except ValueError:
         numbers = [-1]
-    if min(numbers) < 0:
-        raise BadCall("--sizes takes whole numbers with commas between them, such as 0,10000.")
+    if min(numbers) < least or max(numbers) > _MOST:
+        raise BadCall(f"{option} takes whole numbers from {least} with commas between them, such as 10,10000.")
     return numbers
-
-
-@contextmanager
-def _progress(asked: Caller) -> Iterator[Callable[[str, float], None]]:
-    """One line that is written over again and again, for a person who waits, and gone in the end; nothing for a pipe."""
-    seen = sys.stderr.isatty() and not asked.quiet
-
-    def tell(stage: str, share: float) -> None:
-        if seen:
-            print(f"{_WIPED}{share:4.0%} {show.one_line(stage)}", end="", file=sys.stderr, flush=True)
-
-    try:
-        yield tell
-    finally:
-        if seen:
-            print(_WIPED, end="", file=sys.stderr, flush=True)

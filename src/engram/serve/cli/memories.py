@@ -11,7 +11,7 @@ import typer
 from engram.errors import NotFound
 from engram.serve.cli import caller, show
 from engram.serve.cli.caller import All, BadCall, Json, Yes
-from engram.types import Edge, Kind, Memory, Page, Report, Status, StatusChange, Version
+from engram.types import Edge, Kind, Memory, Page, Report, Status, StatusChange, Turn, Version
 
 Id = Annotated[str, typer.Argument(metavar="ID", show_default=False, help="The id that `engram list` shows.")]
 Importance = Annotated[float, typer.Option(min=0.0, max=1.0, help="How much it matters, from 0 to 1.")]
@@ -26,6 +26,7 @@ class Whole:
     versions: Sequence[Version]
     status_history: Sequence[StatusChange]
     edges: Sequence[Edge]
+    turns: Sequence[Turn]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ def _list(page: Page, *, places: bool, states: bool) -> None:
 
 
 def show_(ctx: typer.Context, memory_id: Id, everything: All = False, as_json: Json = False) -> None:
-    """Show one memory with its earlier wordings, its states and its links."""
+    """Show one memory with the words it came from, its earlier wordings, its states and its links."""
     asked = caller.of(ctx)
     with asked.open(everything=everything) as vault:
         memory = vault.get(memory_id)
@@ -114,7 +115,8 @@ def show_(ctx: typer.Context, memory_id: Id, everything: All = False, as_json: J
                 "there is no memory of that id that this identity may see.",
                 way_out="Check the id with `engram list`; with --all, every scope is looked at.",
             )
-        whole = Whole(memory, vault.versions(memory_id), vault.status_history(memory_id), vault.edges(memory_id))
+        versions, history = vault.versions(memory_id), vault.status_history(memory_id)
+        whole = Whole(memory, versions, history, vault.edges(memory_id), vault.words(memory_id))
     if asked.json or as_json:
         show.data(whole)
     else:
@@ -134,7 +136,7 @@ def _facts(memory: Memory) -> list[tuple[str, str]]:
         ("id", memory.id),
         ("kind", f"{memory.kind.value}, {memory.category}"),
         ("scope", show.place(memory.scope)),
-        ("source", memory.source.value),
+        ("source", ", ".join(filter(None, (memory.source.value, memory.speaker, memory.session)))),
         ("status", memory.status.value + (", pinned" if memory.pinned else "")),
         ("weight", f"importance {memory.importance:g}, confidence {memory.confidence:g}, strength {memory.strength:g}"),
         ("learned", show.when(memory.learned_at)),
@@ -153,8 +155,11 @@ def _history(whole: Whole) -> None:
     wordings = [(f"v{one.number}", f"{one.text}\n(until {show.when(one.replaced_at)})") for one in whole.versions]
     states = [(show.when(one.at), f"{one.old.value} → {one.new.value}: {one.reason}") for one in whole.status_history]
     links = [(e.kind, f"→ {e.target}" if e.source == me else f"← {e.source}") for e in whole.edges]
+    said = [
+        (show.when(turn.at), f"{turn.speaker}: {turn.text}" + (f"\n({turn.ref})" if turn.ref else "")) for turn in whole.turns
+    ]
     now = [(f"v{whole.memory.version}", whole.memory.text)] if wordings else []
-    for title, rows in (("Wordings", wordings + now), ("States", states), ("Links", links)):
+    for title, rows in (("Said", said), ("Wordings", wordings + now), ("States", states), ("Links", links)):
         if rows:
             show.line()
             show.line(title, style="bold")

@@ -12,12 +12,11 @@ import re
 import threading
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import astuple
 
 import apsw
 
 from engram.env import Env, from_micros, to_micros
-from engram.types import AuditEntry, Reader, Scope
+from engram.types import AuditEntry, Reader, Scope, scope_values
 
 _ULID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 
@@ -81,7 +80,7 @@ def write(connection: apsw.Connection, entries: Iterable[AuditEntry], keep: int)
         INSERT INTO audit (at, operation, subject, project, squad, agent, channel, user, count, digest, ok)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
-        ((to_micros(e.at), e.operation, e.subject, *astuple(e.scope), e.count, e.digest, int(e.ok)) for e in entries),
+        ((to_micros(e.at), e.operation, e.subject, *scope_values(e.scope), e.count, e.digest, int(e.ok)) for e in entries),
     )
     connection.execute("DELETE FROM audit WHERE key <= (SELECT max(key) FROM audit) - ?", (keep,))
 
@@ -93,7 +92,7 @@ def read(connection: apsw.Connection, scope: Scope | None, limit: int) -> list[A
         SELECT at, operation, subject, project, squad, agent, channel, user, count, digest, ok
           FROM audit {mine} ORDER BY key DESC LIMIT ?
     """
-    values = () if scope is None else astuple(scope)
+    values = () if scope is None else scope_values(scope)
     return [
         AuditEntry(from_micros(at), operation, subject, Scope(*place), count, digest, bool(ok))
         for at, operation, subject, *place, count, digest, ok in connection.execute(sql, (*values, limit))

@@ -193,12 +193,14 @@ _TABLES: tuple[tuple[str, str], ...] = (
     ("meta", ""),
     ("scopes", "key"),
     ("spaces", "key"),
+    ("turns", "key"),
     ("memories", "key"),
     ("contents", "memory"),
     ("attributes", "memory"),
     ("versions", "memory"),
     ("status_history", "memory"),
     ("embeddings", "memory"),
+    ("sources", "memory"),
     ("edges", "source"),
     ("changes", "seq"),
     ("audit", "key"),
@@ -234,11 +236,12 @@ def _drop_orphans(target: apsw.Connection) -> int:
     lost += target.execute("SELECT count(*) FROM contents WHERE memory NOT IN (SELECT key FROM memories)").get
     target.execute("DELETE FROM memories WHERE key NOT IN (SELECT memory FROM contents) OR scope NOT IN (SELECT key FROM scopes)")
     for table, column in (
-        *((table, "memory") for table in ("contents", "attributes", "versions", "status_history", "embeddings")),
+        *((table, "memory") for table in ("contents", "attributes", "versions", "status_history", "embeddings", "sources")),
         ("edges", "source"),
         ("edges", "target"),
     ):
         target.execute(f"DELETE FROM {table} WHERE {column} NOT IN (SELECT key FROM memories)")
+    target.execute("DELETE FROM sources WHERE turn NOT IN (SELECT key FROM turns)")
     target.execute("DELETE FROM embeddings WHERE space NOT IN (SELECT key FROM spaces)")
     return int(lost)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 import apsw
 
@@ -19,29 +20,29 @@ from engram.store.protocol import Filter
 from engram.store.sqlite import rows
 from engram.store.sqlite.rows import micros
 from engram.store.sqlite.scopes import intern, predicate
-from engram.text.terms import layout
-from engram.types import Counts, Edge, Memory, Status, StatusChange, TextHit, Version
+from engram.text.terms import digest_of, layout
+from engram.types import Counts, Edge, Memory, Space, Status, StatusChange, TextHit, Version
 
 
-def insert(connection: apsw.Connection, memory: Memory) -> Memory:
-    """Add one memory that already has its id and dates; returns it with its key."""
+def insert(connection: apsw.Connection, memory: Memory, around: str = "") -> Memory:
+    """Add one memory that already has its id and dates; returns it with its key. `around`: what was said beside it."""
     scope = intern(connection, memory.scope)
     connection.execute(
         """
         INSERT INTO memories (id, scope, kind, category, source, status, pinned, version, importance, confidence,
                               strength, accesses, accessed_at, happened_at, happened_until, valid_from, valid_until,
-                              learned_at, updated_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                              learned_at, updated_at, session, speaker, surprise, corroborations)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (memory.id, scope, *_narrow(memory)),
     )
     key = connection.last_insert_rowid()
     connection.execute(
-        "INSERT INTO contents (memory, text, summary, key_fact, tag) VALUES (?, ?, ?, ?, ?)",
-        (key, memory.text, memory.summary, memory.key_fact, memory.tag),
+        "INSERT INTO contents (memory, text, summary, key_fact, tag, around, digest) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (key, memory.text, memory.summary, memory.key_fact, memory.tag, around, digest_of(memory.text)),
     )
     _put_attributes(connection, key, memory.attributes)
-    index_words(connection, key, memory.text)
+    index_words(connection, key, memory.text, around)
     log_change(connection, key, "add")
     return replace(memory, key=key)
 
@@ -54,8 +55,9 @@ def rewrite(connection: apsw.Connection, old: Memory, new: Memory, reason: str =
             "INSERT INTO versions (memory, number, text, replaced_at) VALUES (?, ?, ?, ?)",
             (key, old.version, old.text, micros(new.updated_at)),
         )
-        unindex_words(connection, key, old.text)
-        index_words(connection, key, new.text)
+        around = _around(connection, key)
+        unindex_words(connection, key, old.text, around)
+        index_words(connection, key, new.text, around)
         # A vector of the old words would find the new ones under the wrong meaning.
         connection.execute("DELETE FROM embeddings WHERE memory = ?", (key,))
     connection.execute(
@@ -63,14 +65,14 @@ def rewrite(connection: apsw.Connection, old: Memory, new: Memory, reason: str =
         UPDATE memories
            SET kind = ?, category = ?, source = ?, status = ?, pinned = ?, version = ?, importance = ?, confidence = ?,
                strength = ?, accesses = ?, accessed_at = ?, happened_at = ?, happened_until = ?, valid_from = ?,
-               valid_until = ?, learned_at = ?, updated_at = ?
+               valid_until = ?, learned_at = ?, updated_at = ?, session = ?, speaker = ?, surprise = ?, corroborations = ?
          WHERE key = ?
         """,
         (*_narrow(new), key),
     )
     connection.execute(
-        "UPDATE contents SET text = ?, summary = ?, key_fact = ?, tag = ? WHERE memory = ?",
-        (new.text, new.summary, new.key_fact, new.tag, key),
+        "UPDATE contents SET text = ?, summary = ?, key_fact = ?, tag = ?, digest = ? WHERE memory = ?",
+        (new.text, new.summary, new.key_fact, new.tag, digest_of(new.text), key),
     )
     connection.execute("DELETE FROM attributes WHERE memory = ?", (key,))
     _put_attributes(connection, key, new.attributes)
@@ -92,8 +94,10 @@ def log_status(connection: apsw.Connection, key: int, change: StatusChange) -> N
 def wipe_out(connection: apsw.Connection, memory: Memory) -> None:
     """Overwrite, then delete (§10.6.1). `secure_delete` zeroes what is freed, and the text index forgets the terms."""
     key = memory.key
-    unindex_words(connection, key, memory.text)
-    connection.execute("UPDATE contents SET text = '', summary = '', key_fact = '', tag = '' WHERE memory = ?", (key,))
+    unindex_words(connection, key, memory.text, _around(connection, key))
+    connection.execute(
+        "UPDATE contents SET text = '', summary = '', key_fact = '', tag = '', around = '', digest = x'' WHERE memory = ?", (key,)
+    )
     connection.execute("UPDATE versions SET text = '' WHERE memory = ?", (key,))
     connection.execute("UPDATE status_history SET reason = '' WHERE memory = ?", (key,))
     connection.execute("UPDATE attributes SET value = '' WHERE memory = ?", (key,))
@@ -101,20 +105,37 @@ def wipe_out(connection: apsw.Connection, memory: Memory) -> None:
     log_change(connection, key, "erase")
 
 
-def index_words(connection: apsw.Connection, key: int, text: str) -> None:
-    connection.execute("INSERT INTO lexicon (rowid, words) VALUES (?, ?)", (key, layout(text)))
+def index_words(connection: apsw.Connection, key: int, text: str, around: str) -> None:
+    connection.execute("INSERT INTO lexicon (rowid, words, around) VALUES (?, ?, ?)", (key, layout(text), layout(around)))
 
 
-def unindex_words(connection: apsw.Connection, key: int, text: str) -> None:
+def unindex_words(connection: apsw.Connection, key: int, text: str, around: str) -> None:
     """The index keeps no copy of the text, so it is told again what to take out."""
-    connection.execute("INSERT INTO lexicon (lexicon, rowid, words) VALUES ('delete', ?, ?)", (key, layout(text)))
+    connection.execute(
+        "INSERT INTO lexicon (lexicon, rowid, words, around) VALUES ('delete', ?, ?, ?)", (key, layout(text), layout(around))
+    )
+
+
+def _around(connection: apsw.Connection, key: int) -> str:
+    return str(connection.execute("SELECT around FROM contents WHERE memory = ?", (key,)).get or "")
+
+
+def reframe(connection: apsw.Connection, key: int, around: str) -> None:
+    """Tell the text index what stands around a memory now."""
+    found = connection.execute("SELECT text, around FROM contents WHERE memory = ?", (key,)).fetchall()
+    text, before = str(found[0][0]), str(found[0][1])
+    if before == around:
+        return
+    unindex_words(connection, key, text, before)
+    index_words(connection, key, text, around)
+    connection.execute("UPDATE contents SET around = ? WHERE memory = ?", (around, key))
 
 
 def reindex(connection: apsw.Connection) -> None:
     """Make the text index anew from the words; it holds nothing that cannot be made again."""
     connection.execute("INSERT INTO lexicon (lexicon) VALUES ('delete-all')")
-    for key, text in connection.execute("SELECT memory, text FROM contents ORDER BY memory"):
-        index_words(connection, key, text)
+    for key, text, around in connection.execute("SELECT memory, text, around FROM contents ORDER BY memory"):
+        index_words(connection, key, text, around)
 
 
 def adrift(connection: apsw.Connection) -> int:
@@ -154,25 +175,27 @@ def one(connection: apsw.Connection, seen: Visibility, memory_id: str) -> Memory
 
 def page(connection: apsw.Connection, seen: Visibility, where: Filter, *, before: int | None, limit: int) -> list[Memory]:
     """Newest first, below the key `before`."""
-    visible, values = predicate(seen, "m.scope")
+    visible, values = predicate(seen, "m.scope", "s")
     extra, more = rows.conditions(where)
     below, key = ("", ()) if before is None else (" AND m.key < ?", (before,))
     sql = f"{rows.SELECT} WHERE {visible}{extra}{below} ORDER BY m.key DESC LIMIT ?"
     return rows.memories(connection, sql, (*values, *more, *key, limit))
 
 
-def search_text(connection: apsw.Connection, seen: Visibility, where: Filter, terms: Sequence[str], limit: int) -> list[TextHit]:
+def search_text(
+    connection: apsw.Connection, seen: Visibility, where: Filter, terms: Sequence[str], limit: int, around: float
+) -> list[TextHit]:
     """Best first by BM25 over any of the terms. Each term is quoted, so no operator of the match language gets in."""
     visible, values = predicate(seen, "m.scope")
     extra, more = rows.conditions(where)
     match = " OR ".join(_quoted(term) for term in terms)
     sql = f"""
-        SELECT m.key, -bm25(lexicon)
+        SELECT m.key, -bm25(lexicon, 1.0, ?)
           FROM lexicon JOIN memories AS m ON m.key = lexicon.rowid
          WHERE lexicon MATCH ? AND {visible}{extra}
-         ORDER BY bm25(lexicon), m.key DESC LIMIT ?
+         ORDER BY 2 DESC, m.key DESC LIMIT ?
     """
-    return [TextHit(int(key), float(score)) for key, score in connection.execute(sql, (match, *values, *more, limit))]
+    return [TextHit(int(key), float(score)) for key, score in connection.execute(sql, (around, match, *values, *more, limit))]
 
 
 def _quoted(term: str) -> str:
@@ -191,19 +214,32 @@ def vectors(connection: apsw.Connection, seen: Visibility, where: Filter, space:
     return connection.execute(sql, (space, *values, *more))
 
 
-def put_vectors(
-    connection: apsw.Connection, owned: Visibility, space: str, vectors: Mapping[int, bytes], model: str, dimensions: int
-) -> int:
-    """Store vectors for memories that may be written; a space holds one model and one length."""
-    connection.execute("INSERT OR IGNORE INTO spaces (name, model, dimensions) VALUES (?, ?, ?)", (space, model, dimensions))
-    key, had_model, had_dimensions = connection.execute(
-        "SELECT key, model, dimensions FROM spaces WHERE name = ?", (space,)
+def keys_having(connection: apsw.Connection, seen: Visibility, where: Filter) -> list[int]:
+    visible, values = predicate(seen, "m.scope")
+    extra, more = rows.conditions(where)
+    found: list[Any] = connection.execute(f"SELECT m.key FROM memories AS m WHERE {visible}{extra}", (*values, *more)).fetchall()
+    return [row[0] for row in found]
+
+
+def space_key(connection: apsw.Connection, space: Space) -> int:
+    """The key of a space, made if it is new. A space holds one model and one length."""
+    connection.execute(
+        "INSERT OR IGNORE INTO spaces (name, model, dimensions) VALUES (?, ?, ?)", (space.name, space.model, space.dimensions)
+    )
+    key, model, dimensions = connection.execute(
+        "SELECT key, model, dimensions FROM spaces WHERE name = ?", (space.name,)
     ).fetchall()[0]
-    if (had_model, had_dimensions) != (model, dimensions):
+    if (model, dimensions) != (space.model, space.dimensions):
         raise DimensionMismatch(
-            f"the vector space {space!r} holds {had_dimensions} dimensions of the model {had_model!r},"
-            f" not {dimensions} of {model!r}."
+            f"the vector space {space.name!r} holds {dimensions} dimensions of the model {model!r},"
+            f" not {space.dimensions} of {space.model!r}."
         )
+    return int(key)  # type: ignore[arg-type]
+
+
+def put_vectors(connection: apsw.Connection, owned: Visibility, space: Space, vectors: Mapping[int, bytes]) -> int:
+    """Store vectors for memories that may be written."""
+    key = space_key(connection, space)
     visible, values = predicate(owned, "scope")
     sql = f"INSERT OR REPLACE INTO embeddings (memory, space, vector) SELECT key, ?, ? FROM memories WHERE key = ? AND {visible}"
     before = connection.total_changes()
@@ -213,6 +249,52 @@ def put_vectors(
         "INSERT INTO changes (memory, what) SELECT key, 'vector' FROM memories WHERE key = ?", ((memory,) for memory in vectors)
     )
     return put
+
+
+def space_rows(connection: apsw.Connection, space: str, condition: str, values: Sequence[int]) -> list[Any]:
+    """What a vector index is made of; `condition` is one of this room's own."""
+    sql = f"""
+        SELECT m.key, m.scope, m.kind, m.status, m.category, coalesce(m.happened_at, m.learned_at), e.vector
+          FROM memories AS m JOIN embeddings AS e ON e.memory = m.key
+         WHERE e.space = (SELECT key FROM spaces WHERE name = ?) AND {condition}
+    """
+    return connection.execute(sql, (space, *values)).fetchall()
+
+
+def without_vector(
+    connection: apsw.Connection, seen: Visibility, space: str, after: int, limit: int
+) -> list[tuple[int, str, str]]:
+    """Active memories that have no vector in a space yet: (key, speaker, text)."""
+    visible, values = predicate(seen, "m.scope")
+    sql = f"""
+        SELECT m.key, m.speaker, c.text FROM memories AS m JOIN contents AS c ON c.memory = m.key
+         WHERE m.key > ? AND m.status = 'active' AND {visible} AND NOT EXISTS
+               (SELECT 1 FROM embeddings WHERE memory = m.key AND space = (SELECT key FROM spaces WHERE name = ?))
+         ORDER BY m.key LIMIT ?
+    """
+    found: list[Any] = connection.execute(sql, (after, *values, space, limit)).fetchall()
+    return found
+
+
+def frequency(connection: apsw.Connection, term: str, most: int) -> int:
+    """In how many memories a term stands, counted up to `most`."""
+    sql = "SELECT count(*) FROM (SELECT 1 FROM lexicon WHERE lexicon MATCH ? LIMIT ?)"
+    return int(connection.execute(sql, (_quoted(term), most)).get)
+
+
+def by_digest(connection: apsw.Connection, seen: Visibility, digests: Sequence[bytes]) -> dict[bytes, str]:
+    """Active memories that say the same, by digest: the id of the oldest of each."""
+    visible, values = predicate(seen, "m.scope")
+    found: dict[bytes, str] = {}
+    for start in range(0, len(digests), _AT_ONCE):
+        some = digests[start : start + _AT_ONCE]
+        sql = f"""
+            SELECT c.digest, m.id FROM contents AS c JOIN memories AS m ON m.key = c.memory
+             WHERE c.digest IN ({", ".join("?" * len(some))}) AND m.status = 'active' AND {visible} ORDER BY m.key DESC
+        """
+        rows_: list[Any] = connection.execute(sql, (*some, *values)).fetchall()
+        found.update({bytes(digest): memory_id for digest, memory_id in rows_})
+    return found
 
 
 def put_edges(connection: apsw.Connection, owned: Visibility, edges: Sequence[Edge], now: datetime) -> int:
@@ -320,6 +402,10 @@ def _narrow(memory: Memory) -> tuple[rows.Value, ...]:
         micros(memory.valid_until),
         micros(memory.learned_at),
         micros(memory.updated_at),
+        memory.session,
+        memory.speaker,
+        memory.surprise,
+        memory.corroborations,
     )
 
 
@@ -332,7 +418,7 @@ def _put_attributes(connection: apsw.Connection, key: int, attributes: Mapping[s
 
 
 def _fetch(connection: apsw.Connection, seen: Visibility, column: str, wanted: Sequence[str] | Sequence[int]) -> list[Memory]:
-    visible, values = predicate(seen, "m.scope")
+    visible, values = predicate(seen, "m.scope", "s")
     found: list[Memory] = []
     for start in range(0, len(wanted), _AT_ONCE):
         some = wanted[start : start + _AT_ONCE]

@@ -81,6 +81,7 @@ def _connect(path: Path, key: DatabaseKey, mode: int, *, immutable: bool = False
     connection = apsw.Connection(name, flags=mode | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOMUTEX)
     try:
         connection.set_busy_timeout(100)
+        keep_plans(connection)
         if keep_log:
             leave_the_log_alone(connection)  # before the first page is read: that may already refuse
         key.give_to(connection)
@@ -89,6 +90,12 @@ def _connect(path: Path, key: DatabaseKey, mode: int, *, immutable: bool = False
         connection.close()
         raise
     return connection
+
+
+def keep_plans(connection: apsw.Connection) -> None:
+    """A plan may not depend on bound values. This build of SQLite (STAT4) would otherwise prepare `column = ?` anew for
+    every value: 80 instead of 29 µs for a text search of one rare word, 97 instead of 16 µs for a look-up by `id = ?`."""
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
 
 
 def give_back_free_pages_on_request(connection: apsw.Connection) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -19,19 +20,28 @@ SELECT = """
     SELECT m.key, m.id, m.kind, m.category, m.source, m.status, m.pinned, m.version, m.importance, m.confidence,
            m.strength, m.accesses, m.accessed_at, m.happened_at, m.happened_until, m.valid_from, m.valid_until,
            m.learned_at, m.updated_at, c.text, c.summary, c.key_fact, c.tag,
-           s.project, s.squad, s.agent, s.channel, s.user
+           s.project, s.squad, s.agent, s.channel, s.user, m.session, m.speaker, m.surprise, m.corroborations
       FROM memories AS m
-      JOIN contents AS c ON c.memory = m.key
-      JOIN scopes AS s ON s.key = m.scope
+     CROSS JOIN scopes AS s ON s.key = m.scope
+     CROSS JOIN contents AS c ON c.memory = m.key
 """
-"""A memory but for its attributes, which come with a second statement for all of them."""
+"""A memory but for its attributes, which come with a second statement for all of them. CROSS is SQLite's word for "in
+this order": left to choose, it starts at the scopes and sorts all that is visible for one page (17 instead of 0.2 ms at 20K)."""
+
+
+# A look-up is 0.05 µs where calling the enumeration is 0.35; a memory has three of them, and few scopes are ever in use.
+_KINDS = {kind.value: kind for kind in Kind}
+_SOURCES = {source.value: source for source in Source}
+_STATUSES = {status.value: status for status in Status}
+_scope = lru_cache(maxsize=4096)(Scope)
 
 
 def memories(connection: apsw.Connection, sql: str, values: Sequence[Value]) -> list[Memory]:
-    """The memories of one SELECT, attributes included: two statements, however many there are."""
+    """The memories of one SELECT, attributes included: three statements, however many there are."""
     found = connection.execute(sql, values).fetchall()
-    attributes = _attributes(connection, [row[0] for row in found])
-    return [_memory(row, attributes.get(row[0])) for row in found]
+    keys = [row[0] for row in found]
+    attributes, refs = _attributes(connection, keys), _refs(connection, keys)
+    return [_memory(row, attributes.get(row[0]), refs.get(row[0], ())) for row in found]
 
 
 def _attributes(connection: apsw.Connection, keys: Sequence[Any]) -> dict[Any, dict[str, str]]:
@@ -44,18 +54,32 @@ def _attributes(connection: apsw.Connection, keys: Sequence[Any]) -> dict[Any, d
     return held
 
 
+def _refs(connection: apsw.Connection, keys: Sequence[Any]) -> dict[Any, tuple[str, ...]]:
+    """The callers' names of the turns each memory came from, in the order they were said."""
+    held: dict[Any, tuple[str, ...]] = {}
+    for start in range(0, len(keys), _AT_ONCE):
+        some = keys[start : start + _AT_ONCE]
+        sql = f"""
+            SELECT s.memory, t.ref FROM sources AS s JOIN turns AS t ON t.key = s.turn
+             WHERE s.memory IN ({", ".join("?" * len(some))}) AND t.ref <> '' ORDER BY s.memory, s.turn
+        """
+        for memory, ref in connection.execute(sql, some):
+            held[memory] = (*held.get(memory, ()), ref)
+    return held
+
+
 _AT_ONCE = 500
 """Keys in one statement: well under SQLite's limit on parameters, and few distinct statement texts to keep prepared."""
 
 
-def _memory(row: tuple[Any, ...], attributes: Mapping[str, str] | None) -> Memory:
+def _memory(row: tuple[Any, ...], attributes: Mapping[str, str] | None, refs: tuple[str, ...]) -> Memory:
     return Memory(
         key=row[0],
         id=row[1],
-        kind=Kind(row[2]),
+        kind=_KINDS[row[2]],
         category=row[3],
-        source=Source(row[4]),
-        status=Status(row[5]),
+        source=_SOURCES[row[4]],
+        status=_STATUSES[row[5]],
         pinned=bool(row[6]),
         version=row[7],
         importance=row[8],
@@ -73,7 +97,12 @@ def _memory(row: tuple[Any, ...], attributes: Mapping[str, str] | None) -> Memor
         summary=row[20],
         key_fact=row[21],
         tag=row[22],
-        scope=Scope(*row[23:28]),
+        scope=_scope(*row[23:28]),
+        session=row[28],
+        speaker=row[29],
+        surprise=row[30],
+        corroborations=row[31],
+        refs=refs,
         attributes=MappingProxyType(attributes) if attributes else NO_ATTRIBUTES,
     )
 

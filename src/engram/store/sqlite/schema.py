@@ -14,6 +14,7 @@ import apsw
 from engram.env import to_micros
 from engram.errors import EngramError, MigrationFailed, VaultTooNew
 from engram.store.sqlite.binding import explain
+from engram.text.terms import digest_of, layout
 
 _PATIENCE_MS = 600_000
 """How long a process waits for another one's migration: as long as a large vault may take."""
@@ -157,7 +158,54 @@ def _first_tables(connection: apsw.Connection) -> None:
     )
 
 
-MIGRATIONS: tuple[tuple[str, Migration], ...] = (("the first tables", _first_tables),)
+def _turns(connection: apsw.Connection) -> None:
+    """What was said, verbatim, and which memories came from it. The text index learns what stood around a statement."""
+    connection.execute(
+        """
+        CREATE TABLE turns (
+            key     INTEGER PRIMARY KEY AUTOINCREMENT,
+            scope   INTEGER NOT NULL REFERENCES scopes (key),
+            session TEXT NOT NULL,
+            speaker TEXT NOT NULL,
+            text    TEXT NOT NULL,
+            at      INTEGER NOT NULL,
+            ref     TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX turns_by_session ON turns (scope, session);
+        CREATE INDEX turns_by_ref ON turns (ref) WHERE ref <> '';
+
+        CREATE TABLE sources (
+            memory INTEGER NOT NULL REFERENCES memories (key) ON DELETE CASCADE,
+            turn   INTEGER NOT NULL REFERENCES turns (key) ON DELETE CASCADE,
+            PRIMARY KEY (memory, turn)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX sources_by_turn ON sources (turn);
+
+        ALTER TABLE memories ADD COLUMN session TEXT NOT NULL DEFAULT '';
+        ALTER TABLE memories ADD COLUMN speaker TEXT NOT NULL DEFAULT '';
+        ALTER TABLE memories ADD COLUMN surprise REAL NOT NULL DEFAULT 0;
+        ALTER TABLE memories ADD COLUMN corroborations INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE contents ADD COLUMN around TEXT NOT NULL DEFAULT '';
+        ALTER TABLE contents ADD COLUMN digest BLOB NOT NULL DEFAULT x'';
+        CREATE INDEX contents_by_digest ON contents (digest);
+
+        DROP TABLE lexicon;
+        CREATE VIRTUAL TABLE lexicon USING fts5 (
+            words, around, content = '', tokenize = 'porter unicode61 remove_diacritics 2'
+        );
+        INSERT INTO lexicon (lexicon, rank) VALUES ('secure-delete', 1);
+        """
+    )
+    memories = connection.execute("SELECT memory, text FROM contents").fetchall()
+    for memory, text in memories:
+        connection.execute("UPDATE contents SET digest = ? WHERE memory = ?", (digest_of(str(text)), memory))
+        connection.execute("INSERT INTO lexicon (rowid, words, around) VALUES (?, ?, '')", (memory, layout(str(text))))
+
+
+MIGRATIONS: tuple[tuple[str, Migration], ...] = (
+    ("the first tables", _first_tables),
+    ("turns, and where memories come from", _turns),
+)
 VERSION = len(MIGRATIONS)
 
 

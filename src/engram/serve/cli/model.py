@@ -1,0 +1,102 @@
+"""Commands on models: which there are, bring one here, see that it is whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from engram.models import catalog
+from engram.models.catalog import Model
+from engram.serve.cli import caller, show
+from engram.serve.cli.caller import Json
+from engram.serve.cli.progress import progress
+
+app = typer.Typer(help="The encoder that finds meaning: bring it here once, offline ever after.", add_completion=False)
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A name that `engram model list` shows.")]
+
+
+@app.callback(invoke_without_command=True)
+def model(ctx: typer.Context) -> None:
+    if ctx.invoked_subcommand is None:
+        list_(ctx)
+
+
+@app.command("install")
+def install(
+    ctx: typer.Context,
+    name: Name = catalog.DEFAULT,
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="PATH", exists=True, help="A folder, wheel or zip that holds its files; no network."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Bring a model here, checked byte by byte. This is the only command that fetches something."""
+    asked = caller.of(ctx)
+    wanted = catalog.find(name)
+    with progress(asked) as tell:
+
+        def step(what: str, done: int, total: int) -> None:
+            tell(f"{what} {show.size(done)}" if total else what, done / total if total else None)
+
+        new = catalog.install(wanted, source=source, progress=step)
+    if asked.json or as_json:
+        show.data({**_facts(wanted), "new": new})
+    else:
+        asked.say(f"{wanted.name} {'is installed' if new else 'was here already, and whole'}: {wanted.folder}")
+
+
+@app.command("list")
+def list_(ctx: typer.Context, as_json: Json = False) -> None:
+    """List the models that can be installed, and which are."""
+    asked = caller.of(ctx)
+    known = [_facts(one) for one in catalog.catalog().values()]
+    if asked.json or as_json:
+        show.data(known)
+        return
+    show.table(
+        ["name", "here", "size", "dimensions", "licence", "about"],
+        [
+            [
+                str(one["name"]),
+                "yes" if one["installed"] else "no",
+                show.size(int(str(one["bytes"]))),
+                str(one["dimensions"]),
+                str(one["licence"]),
+                str(one["about"]),
+            ]
+            for one in known
+        ],
+        wrap=True,
+    )
+
+
+@app.command("verify")
+def verify(ctx: typer.Context, name: Name = catalog.DEFAULT, as_json: Json = False) -> None:
+    """Read the files of a model whole and compare them with what they should be."""
+    asked = caller.of(ctx)
+    wanted = catalog.find(name)
+    wrong = catalog.verify(wanted)
+    if asked.json or as_json:
+        show.data({**_facts(wanted), "wrong": wrong})
+    elif wrong:
+        show.remark(f"{wanted.name}: missing or not as it should be: {', '.join(wrong)}.\nRun `engram model install`.")
+    else:
+        asked.say(f"{wanted.name} is whole: {show.many(len(wanted.files), 'file')} in {wanted.folder}")
+    if wrong:
+        raise typer.Exit(1)
+
+
+def _facts(one: Model) -> dict[str, object]:
+    return {
+        "name": one.name,
+        "installed": one.installed(),
+        "folder": one.folder,
+        "bytes": sum(file.size for file in one.files),
+        "dimensions": one.dimensions,
+        "licence": one.licence,
+        "about": one.about,
+        "fingerprint": one.fingerprint,
+    }

@@ -1,0 +1,113 @@
+"""Turns as files hold them: one JSON object a line, with `text` and, where known, `speaker`, `at`, `session` and `ref`.
+
+Comes in: a file, plain or gzipped. Goes out: turns; and for each line that is none, its number and the reason, which holds no
+words of it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Any
+
+from engram.errors import EngramError
+from engram.settings import Settings
+from engram.store.admission import check_turn
+from engram.types import Turn
+
+Refused = Callable[[int, str], None]
+_NAMES = ("speaker", "session", "ref")
+
+
+class NotATurn(Exception):
+    """Says why, in words that hold nothing of what was said."""
+
+
+def read_turns(path: Path, settings: Settings, refused: Refused) -> Iterator[Turn]:
+    """The turns of a JSONL file in order; `refused` is told of each line that is none. Empty lines are nothing."""
+    with opened(path) as file:
+        for number, line in _lines(file, refused):
+            if not line.strip():
+                continue
+            try:
+                yield turn_of(_object(line), settings)
+            except NotATurn as problem:
+                refused(number, str(problem))
+
+
+def read_document(path: Path, settings: Settings, refused: Refused) -> Iterator[Turn]:
+    """A text file as one turn. Its `ref` is made of its name and content, so that reading it again adds nothing."""
+    with opened(path) as file:
+        content = file.read()
+    name = path.name.encode(errors="replace").decode()
+    try:
+        turn = Turn(content.decode("utf-8-sig"), session=name, ref=f"{name}#{hashlib.sha256(content).hexdigest()[:16]}")
+        _check(turn, settings)
+    except UnicodeDecodeError as error:
+        refused(content[: error.start].count(b"\n") + 1, "not UTF-8")
+    except NotATurn as problem:
+        refused(1, str(problem))
+    else:
+        if turn.text.strip():
+            yield turn
+
+
+def turn_of(row: Mapping[str, Any], settings: Settings) -> Turn:
+    """One row as a turn that the store will take."""
+    if "text" not in row:
+        raise NotATurn("there is no `text`")
+    if not isinstance(row["text"], str):
+        raise NotATurn("`text` is not text")
+    named = {name: row[name] for name in _NAMES if row.get(name) is not None}
+    if wrong := [name for name, value in named.items() if not isinstance(value, str)]:
+        raise NotATurn(f"`{wrong[0]}` is not text")
+    turn = Turn(row["text"], at=None if row.get("at") is None else moment(row["at"]), **named)
+    _check(turn, settings)
+    return turn
+
+
+def moment(value: object) -> datetime:
+    """An ISO 8601 time, as in `2023-05-08T13:56:40Z`."""
+    try:
+        return datetime.fromisoformat(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        pass
+    raise NotATurn("`at` is not a time as in 2023-05-08T13:56:40Z")
+
+
+def opened(path: Path) -> IO[bytes]:
+    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def _lines(file: IO[bytes], refused: Refused) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines, for as long as the file can be read: a gzip that is cut short ends with a refusal."""
+    number = 0
+    try:
+        for line in file:
+            number += 1
+            yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+    except (EOFError, gzip.BadGzipFile):
+        refused(number + 1, "the compressed file is damaged here")
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except UnicodeDecodeError:
+        raise NotATurn("not UTF-8") from None
+    except (ValueError, RecursionError):
+        raise NotATurn("not JSON") from None  # the parser's own error carries the words
+    if not isinstance(row, dict):
+        raise NotATurn("not a JSON object")
+    return row
+
+
+def _check(turn: Turn, settings: Settings) -> None:
+    try:
+        check_turn(turn, settings)
+    except EngramError as problem:
+        raise NotATurn(f"{problem.code}: {problem.message.rstrip('.')}") from None

@@ -1,0 +1,137 @@
+"""The verbs that look after the vault as a whole: check, backup, health, close."""
+
+from __future__ import annotations
+
+import logging
+
+import apsw
+
+from engram.env import from_micros, to_micros
+from engram.errors import DiskFull, StorageError, VaultDamaged
+from engram.guard.keys import wipe
+from engram.guard.process import rss_bytes
+from engram.guard.scopes import readable, require_owner
+from engram.store.sqlite import care, memories, schema
+from engram.store.sqlite.path import Path
+from engram.store.sqlite.silence import hide_times
+from engram.types import (
+    Health,
+    Reader,
+)
+
+log = logging.getLogger("engram.store")
+
+
+class Caring(Path):
+    """Mixed into the store."""
+
+    @property
+    def unchecked(self) -> bool:
+        """Was the vault too large to be verified before it was opened?"""
+        return self._opened.unchecked
+
+    def check(self, reader: Reader) -> list[str]:
+        """Read and verify the whole file; what is wrong, or nothing. Damage found stops all writing."""
+        with self._watched(reader, "check"):
+            require_owner(reader, "checking the vault")
+        with self._read(reader, "check") as connection:
+            problems = care.check(connection) or care.unread_pages(connection)
+        if problems:
+            self._writer.damage = VaultDamaged(f"the vault is damaged: {problems[0]}")
+            log.error("%s: a check found %d problems; the vault is read-only", self._writer.damage.code, len(problems))
+        return problems
+
+    def back_up(self, reader: Reader) -> care.Backup:
+        """Make a backup now."""
+        with self._watched(reader, "backup"):
+            require_owner(reader, "making a backup")
+            with self._backing_up, self._read(reader, "backup") as connection:
+                upto = connection.execute("SELECT coalesce(max(seq), 0) FROM changes").get
+                connection.execute("ROLLBACK")  # a backup brings its own transaction
+                try:
+                    path = care.back_up(self._opened.folder, connection, self._opened.key, self._live.now, self._env)
+                except OSError as error:
+                    raise DiskFull(f"the backup could not be written ({error.strerror}).") from error
+            made = next(b for b in self.backups(reader) if b.path == path)
+            self._write(
+                reader,
+                "backup",
+                lambda connection: connection.execute(
+                    "INSERT OR REPLACE INTO meta (name, value) VALUES ('last_backup', ?), ('last_backup_seq', ?)",
+                    (to_micros(made.made_at or self._env.now()), upto),
+                ).fetchall(),
+            )
+        return made
+
+    def backup_due(self) -> bool:
+        """Is the last backup old, and has anything changed since?"""
+        hours = self._live.now.backup_hours
+        if not hours or self._opened.read_only:
+            return False
+        with self._readers.use("looking up the last backup") as connection:
+            made = _meta(connection, "last_backup")
+            upto = _meta(connection, "last_backup_seq") or 0
+            latest = connection.execute("SELECT coalesce(max(seq), 0) FROM changes").get
+        # Either way: a clock that was set back must not put the next backup off for years.
+        old = made is None or abs(to_micros(self._env.now()) - made) >= hours * 3_600_000_000
+        return old and int(latest) > upto
+
+    def backups(self, reader: Reader) -> list[care.Backup]:
+        require_owner(reader, "looking into backups")
+        if self._closed:
+            raise StorageError("the vault is closed.", way_out="Open it again.")
+        return care.backups(self._opened.folder, self._opened.key)
+
+    def health(self, reader: Reader) -> Health:
+        """The figures of V19 as this process sees them."""
+        settings = self._live.now
+        with self._read(reader, "counts") as connection:
+            counts = memories.counts(connection, readable(reader))
+        with self._readers.use("health") as connection:
+            made = _meta(connection, "last_backup")
+        folder = self._opened.folder
+        rss = rss_bytes()
+        mib = rss / 2**20
+        pressure = "critical" if mib >= settings.ram_critical_mib else "elevated" if mib >= settings.ram_warning_mib else "normal"
+        return Health(
+            path=str(folder.path),
+            format=schema.VERSION,
+            cipher=self._opened.key.cipher,
+            counts=counts,
+            latencies=self._meter.latencies(),
+            queue_depth=self._writer.depth,
+            queue_limit=self._writer.limit,
+            readers_idle=self._readers.idle,
+            readers_open=self._readers.open,
+            rss_bytes=rss,
+            pressure=pressure,
+            vault_bytes=folder.database.stat().st_size,
+            wal_bytes=folder.wal.stat().st_size if folder.wal.exists() else 0,
+            pending_embeddings=counts.memories - counts.embeddings,
+            degradation=self._degradation(),
+            crashed_before=self._opened.crashed_before,
+            last_backup=None if made is None else from_micros(made),
+            backups=sum(1 for path in folder.backups.glob("*.db") if path.stem.isdigit()),
+            warnings=self._warnings(pressure),
+        )
+
+    def close(self) -> None:
+        """Stop intake, drain, tidy, let go. Closing twice is closing once."""
+        if self._closed:
+            return
+        self._closed = True
+        self._flush_audit(wait=False)
+        self._readers.close(
+            self._live.now.drain_s
+        )  # before the writer, whose connection is the last one out and takes the log with it
+        self._writer.close(self._live.now.drain_s)
+        if self._live.now.neutral_times and not self._opened.read_only:
+            hide_times(self._opened.folder)
+        self._opened.lock.release()
+        self._opened.key.wipe()
+        wipe(self._opened.audit_key)
+
+
+def _meta(connection: apsw.Connection, name: str) -> int | None:
+    value = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).get
+    return None if value is None else int(value)

@@ -1,0 +1,160 @@
+"""The one path that every verb takes: identity, timing, the queue or the pool, and the audit trail."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+import apsw
+
+from engram.env import Env
+from engram.errors import DiskFull, EngramError
+from engram.settings import LiveSettings
+from engram.store.meter import Meter
+from engram.store.sqlite import open as opening
+from engram.store.sqlite.audit import Audit
+from engram.store.sqlite.audit import write as write_audit
+from engram.store.sqlite.readers import Readers
+from engram.store.sqlite.tides import Opened, Tides
+from engram.store.sqlite.writer import Work, Writer
+from engram.types import (
+    AuditEntry,
+    Reader,
+)
+
+log = logging.getLogger("engram.store")
+T = TypeVar("T")
+
+
+class Path:
+    """What the verbs are made of. A verb that wrote or read by another way could forget one of these."""
+
+    def __init__(self, opened: Opened, live: LiveSettings, env: Env) -> None:
+        settings = live.now
+        self._opened = opened
+        self._closed = False
+        self._live = live
+        self._env = env
+        self._backing_up = threading.Lock()
+        self._meter = Meter(env.monotonic, settings.latency_window)
+        self._audit = Audit(env, opened.audit_key, settings.audit_ring)
+        self._tides = Tides(opened, live, env)
+        self._writer = Writer(self._connect_to_write, lambda: live.now, env, self._tides)
+        self._readers = Readers(self._connect_to_read, lambda: live.now)
+
+    def _write(
+        self,
+        reader: Reader,
+        operation: str,
+        work: Work[T],
+        *,
+        entries: Sequence[AuditEntry] = (),
+        subject: str = "",
+        count: int = 1,
+        timeout: float | None = None,
+    ) -> T:
+        """Run `work` and its audit entries as one commit."""
+        made = entries or [self._audit.entry(reader, operation, subject=subject, count=count)]
+        keep = self._live.now.audit_rows
+
+        def both(connection: apsw.Connection) -> T:
+            result = work(connection)
+            write_audit(connection, made, keep)
+            return result
+
+        result = self._writer.run(both, operation, timeout=timeout)
+        self._audit.saw(made)
+        return result
+
+    @contextmanager
+    def _read(self, reader: Reader, operation: str) -> Iterator[apsw.Connection]:
+        with self._watched(reader, operation), self._readers.use(operation) as connection:
+            yield connection
+
+    @contextmanager
+    def _watched(self, reader: Reader, operation: str, subject: str = "") -> Iterator[None]:
+        """Time the call; a refusal or failure leaves an entry too."""
+        try:
+            with self._meter.time(operation):
+                yield
+        except EngramError:
+            # What was passed as an id may be anything, words included: only its keyed hash is kept.
+            self._note(reader, operation, digest=self._audit.digest(subject) if subject else "", ok=False)
+            raise
+
+    def _note(
+        self, reader: Reader, operation: str, *, subject: str = "", count: int = 0, digest: str = "", ok: bool = True
+    ) -> None:
+        waiting = self._audit.note(self._audit.entry(reader, operation, subject=subject, count=count, digest=digest, ok=ok))
+        if waiting >= self._live.now.audit_batch:
+            self._flush_audit(wait=False)
+
+    def _flush_audit(self, *, wait: bool) -> None:
+        """Write the entries that wait. What cannot be written now waits on, within the ring's length."""
+        entries = self._audit.take_waiting()
+        if not entries:
+            return
+        keep = self._live.now.audit_rows
+
+        def work(connection: apsw.Connection) -> None:
+            write_audit(connection, entries, keep)
+
+        try:
+            if wait:
+                self._writer.run(work, "writing the audit trail")
+            elif not self._writer.later(work, "writing the audit trail"):
+                self._audit.put_back(entries)
+        except EngramError:
+            self._audit.put_back(entries)
+
+    def _connect_to_write(self) -> apsw.Connection:
+        settings = self._live.now
+        try:
+            if self._opened.read_only:
+                self._become_writable()
+            return opening.writing(
+                self._opened.folder.database,
+                self._opened.key,
+                synchronous=settings.synchronous,
+                cache_kib=settings.page_cache_kib,
+            )
+        except OSError as error:
+            raise DiskFull(f"the vault cannot be opened for writing ({error.strerror}).") from error
+
+    def _become_writable(self) -> None:
+        """What was open for reading only is opened for the first write: join the others, and read with the log from now on."""
+        if not self._opened.folder.has_room_to_write():
+            raise DiskFull("the vault's folder cannot be written.")
+        self._opened.lock.share(self._live.now.write_patience_s)
+        self._opened.read_only = False
+        self._opened.warnings[:] = [one for one in self._opened.warnings if "reading only" not in one]
+        self._readers.renew()
+
+    def _connect_to_read(self) -> apsw.Connection:
+        return opening.reading(
+            self._opened.folder.database,
+            self._opened.key,
+            cache_kib=self._live.now.page_cache_kib,
+            immutable=self._opened.immutable,
+        )
+
+    def _degradation(self) -> str:
+        if self._writer.damage is not None:
+            return "damaged"
+        return "read-only" if self._opened.read_only or self._writer.full else "none"
+
+    def _warnings(self, pressure: str) -> tuple[str, ...]:
+        found = [*self._live.warnings, *self._opened.warnings]
+        if self._writer.damage is not None:
+            found.append(str(self._writer.damage))
+        if self._writer.full or self._opened.read_only:
+            found.append("nothing can be written now; reads go on")
+        if pressure != "normal":
+            found.append(f"memory pressure is {pressure}")
+        return tuple(found)
+
+
+_LOG_STILL_READ = "a reader was still using the log, so it keeps the erased pages (encrypted) until that reader is done."

@@ -1,0 +1,205 @@
+"""The verbs that read. Each statement carries the reader's visibility; nothing is written on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from engram.errors import InvalidQuery
+from engram.guard.scopes import readable, require_owner
+from engram.store.admission import (
+    bounded,
+    check_terms,
+)
+from engram.store.protocol import Filter
+from engram.store.sqlite import memories, turns
+from engram.store.sqlite.audit import read as read_audit
+from engram.store.sqlite.path import Path
+from engram.store.sqlite.scopes import predicate
+from engram.types import (
+    AuditEntry,
+    Change,
+    Counts,
+    Edge,
+    Memory,
+    Page,
+    Policy,
+    Reader,
+    Role,
+    Space,
+    StatusChange,
+    TextHit,
+    Turn,
+    Version,
+)
+
+
+class Reading(Path):
+    """Mixed into the store."""
+
+    def get(self, reader: Reader, ids: Sequence[str]) -> list[Memory]:
+        """The visible ones among `ids`, in that order."""
+        with self._read(reader, "get") as connection:
+            found = memories.by_ids(connection, readable(reader), ids)
+        for memory in found:
+            self._note(reader, "get", subject=memory.id, count=1)
+        if not found:
+            self._note(reader, "get")
+        return found
+
+    def fetch(self, reader: Reader, keys: Sequence[int]) -> list[Memory]:
+        with self._read(reader, "fetch") as connection:
+            found = memories.by_keys(connection, readable(reader), keys)
+        self._note(reader, "fetch", count=len(found))
+        return found
+
+    def page(self, reader: Reader, *, limit: int, cursor: str | None = None, where: Filter = Filter()) -> Page:
+        """Newest first."""
+        bounded(limit, self._live.now.page_limit, "a page")
+        before = None if cursor is None else _key_of(cursor)
+        with self._read(reader, "list") as connection:
+            found = memories.page(connection, readable(reader), where, before=before, limit=limit + 1)
+        self._note(reader, "list", count=min(len(found), limit))
+        more = len(found) > limit
+        return Page(tuple(found[:limit]), str(found[limit - 1].key) if more else None)
+
+    def search_text(self, reader: Reader, terms: Sequence[str], *, limit: int, where: Filter = Filter()) -> list[TextHit]:
+        """Memories that hold any of the terms, best first."""
+        check_terms(terms)
+        if not terms:
+            return []
+        bounded(limit, self._live.now.page_limit, "a search")
+        with self._read(reader, "search") as connection:
+            found = memories.search_text(connection, readable(reader), where, terms, limit, self._live.now.around_weight)
+        self._note(reader, "search", count=len(found), digest=self._audit.digest(" ".join(terms)))
+        return found
+
+    def vectors(self, reader: Reader, space: str, *, where: Filter = Filter()) -> Iterator[tuple[int, bytes]]:
+        """The stored vectors this reader may search among."""
+        with self._read(reader, "vectors") as connection:
+            self._note(reader, "vectors")
+            yield from memories.vectors(connection, readable(reader), where, space)
+
+    def edges(self, reader: Reader, ids: Sequence[str]) -> list[Edge]:
+        with self._read(reader, "edges") as connection:
+            found = memories.edges_at(connection, readable(reader), ids) if ids else []
+        self._note(reader, "edges", count=len(found))
+        return found
+
+    def versions(self, reader: Reader, memory_id: str) -> list[Version]:
+        with self._read(reader, "versions") as connection:
+            found = memories.versions(connection, readable(reader), memory_id)
+        self._note(reader, "versions", subject=memory_id, count=len(found))
+        return found
+
+    def status_history(self, reader: Reader, memory_id: str) -> list[StatusChange]:
+        with self._read(reader, "status_history") as connection:
+            found = memories.status_history(connection, readable(reader), memory_id)
+        self._note(reader, "status_history", subject=memory_id, count=len(found))
+        return found
+
+    def turns_of(self, reader: Reader, memory_id: str) -> list[Turn]:
+        """The words a memory came from, as they were said."""
+        with self._read(reader, "turns") as connection:
+            key = memories.one(connection, readable(reader), memory_id).key
+            found = turns.of_memory(connection, readable(reader), key)
+        self._note(reader, "turns", subject=memory_id, count=len(found))
+        return found
+
+    def last_turn(self, reader: Reader, session: str) -> Turn | None:
+        """What was said last in this session, where the reader stands."""
+        with self._read(reader, "turns") as connection:
+            return turns.last_of(connection, reader.scope, session)
+
+    def known_refs(self, reader: Reader, refs: Sequence[str]) -> set[str]:
+        with self._read(reader, "refs") as connection:
+            return turns.known_refs(connection, readable(reader), refs)
+
+    def digests(self, reader: Reader, wanted: Sequence[bytes]) -> dict[bytes, str]:
+        """Ids of active memories, written from exactly where this reader stands, that say the same."""
+        with self._read(reader, "digests") as connection:
+            return memories.by_digest(connection, readable(replace(reader, policy=Policy.OWN)), wanted)
+
+    def space(self, name: str) -> Space | None:
+        """Whose vectors a space holds; None if there is no such space yet."""
+        with self._readers.use("vectors") as connection:
+            found: list[Any] = connection.execute("SELECT name, model, dimensions FROM spaces WHERE name = ?", (name,)).fetchall()
+        return next((Space(*row) for row in found), None)
+
+    def keys_having(self, reader: Reader, where: Filter) -> list[int]:
+        """Keys of the visible memories that a filter lets pass: for an index that does not hold what it asks."""
+        with self._read(reader, "keys") as connection:
+            return memories.keys_having(connection, readable(reader), where)
+
+    def without_vector(self, reader: Reader, space: str, *, after: int, limit: int) -> list[tuple[int, str, str]]:
+        with self._read(reader, "backlog") as connection:
+            return memories.without_vector(connection, readable(reader), space, after, limit)
+
+    def frequencies(self, reader: Reader, terms: Sequence[str], *, most: int) -> list[int]:
+        """In how many memories of the whole vault each term stands: what tells a rare word from a common one."""
+        check_terms(terms)
+        with self._read(reader, "frequencies") as connection:
+            return [memories.frequency(connection, term, most) for term in terms]
+
+    def space_rows(self, reader: Reader, space: str, *, after: int, limit: int) -> list[Any]:
+        """What a vector index of the whole vault is made of, in key order."""
+        require_owner(reader, "the rows of a vector space")
+        with self._readers.use("vectors") as connection:
+            return memories.space_rows(connection, space, "m.key > ? ORDER BY m.key LIMIT ?", (after, limit))
+
+    def space_rows_of(self, reader: Reader, space: str, keys: Sequence[int]) -> list[Any]:
+        require_owner(reader, "the rows of a vector space")
+        found: list[Any] = []
+        with self._readers.use("vectors") as connection:
+            for start in range(0, len(keys), 500):
+                some = keys[start : start + 500]
+                found += memories.space_rows(connection, space, f"m.key IN ({', '.join('?' * len(some))})", some)
+        return found
+
+    def latest_change(self) -> int:
+        with self._readers.use("changes") as connection:
+            return int(connection.execute("SELECT coalesce(max(seq), 0) FROM changes").get)
+
+    def changed_keys(self, after: int, limit: int) -> list[Any]:
+        with self._readers.use("changes") as connection:
+            sql = "SELECT seq, memory, what FROM changes WHERE seq > ? ORDER BY seq LIMIT ?"
+            return connection.execute(sql, (after, limit)).fetchall()
+
+    def visible_scopes(self, reader: Reader) -> set[int] | None:
+        """Keys of the scopes that this reader sees; None for all."""
+        seen = readable(reader)
+        if seen.everything:
+            return None
+        visible, values = predicate(seen, "key")
+        with self._readers.use("scopes") as connection:
+            return {int(row[0]) for row in connection.execute(f"SELECT key FROM scopes WHERE {visible}", values)}
+
+    def counts(self, reader: Reader) -> Counts:
+        with self._read(reader, "counts") as connection:
+            return memories.counts(connection, readable(reader))
+
+    def changes(self, reader: Reader, *, after: int, limit: int) -> list[Change]:
+        """The change log after a point: keys and verbs only, for whoever may see the whole vault's rhythm."""
+        with self._watched(reader, "changes"):
+            require_owner(reader, "the change log")
+        bounded(limit, self._live.now.change_log_rows, "the change log")
+        with self._read(reader, "changes") as connection:
+            found = connection.execute("SELECT seq, memory, what FROM changes WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))
+            return [Change(seq, key, what) for seq, key, what in found]
+
+    def audit(self, reader: Reader, *, limit: int) -> list[AuditEntry]:
+        """Newest first: one's own entries, or the owner's view of all."""
+        bounded(limit, self._live.now.audit_rows, "the audit trail")
+        self._flush_audit(wait=True)
+        with self._read(reader, "audit") as connection:
+            return read_audit(connection, None if reader.role is Role.OWNER else reader.scope, limit)
+
+
+_CURSOR_DIGITS = 40
+
+
+def _key_of(cursor: object) -> int:
+    if not isinstance(cursor, str) or not cursor.isascii() or not cursor.isdigit() or len(cursor) > _CURSOR_DIGITS:
+        raise InvalidQuery("that cursor was not made by a listing of this vault.")
+    return min(int(cursor), (1 << 63) - 1)

@@ -1,0 +1,155 @@
+"""The statements on what was said: turns verbatim, the memories that came from them, and what stood around each.
+
+A statement is found by the words beside it too: an answer often lies a turn away from the words a question uses. What
+stands around a memory is its own turn and the turns before and after in the same session; the text index holds it in a
+column of its own, which is brought up to date when the next turn comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import apsw
+
+from engram.env import from_micros, to_micros
+from engram.guard.scopes import Visibility
+from engram.store.sqlite import memories
+from engram.store.sqlite.scopes import intern, predicate
+from engram.types import Draft, Memory, Scope, Turn
+
+
+def capture(
+    connection: apsw.Connection, scope: Scope, turns: Sequence[Turn], drafts: Sequence[Draft], space: int | None
+) -> tuple[list[int], list[Memory]]:
+    """Keep turns and the memories drafted from them. Times and sessions of the turns are set by the caller."""
+    place = intern(connection, scope)
+    keys = [_record(connection, place, turn) for turn in turns]
+    frames = {key: frame(connection, key) for key in sorted({keys[number] for draft in drafts for number in draft.turns})}
+    kept = []
+    for draft in drafts:
+        sources = [keys[number] for number in draft.turns]
+        memory = memories.insert(connection, draft.memory, frames[sources[0]] if sources else "")
+        link(connection, memory.key, sources)
+        if draft.vector is not None and space is not None:
+            values = (memory.key, space, draft.vector)
+            connection.execute("INSERT INTO embeddings (memory, space, vector) VALUES (?, ?, ?)", values)
+        kept.append(memory)
+    for session in dict.fromkeys(turn.session or "" for turn in turns):
+        first = next(key for key, turn in zip(keys, turns, strict=True) if (turn.session or "") == session)
+        before = _neighbour(connection, first, "<")
+        if before is not None:
+            reframe(connection, [before])
+    return keys, kept
+
+
+def link(connection: apsw.Connection, memory: int, turns: Sequence[int]) -> None:
+    connection.executemany("INSERT OR IGNORE INTO sources (memory, turn) VALUES (?, ?)", ((memory, turn) for turn in turns))
+
+
+def reframe(connection: apsw.Connection, turns: Sequence[int]) -> None:
+    """Tell the text index anew what stands around the memories of these turns."""
+    touched = [memory for turn in turns for memory in _whole(connection, "SELECT memory FROM sources WHERE turn = ?", turn)]
+    for memory in dict.fromkeys(touched):
+        memories.reframe(connection, memory, frames(connection, memory))
+
+
+def frames(connection: apsw.Connection, memory: int) -> str:
+    """What stands around all the turns that a memory came from; the first few of them, if it was said often."""
+    found = _whole(connection, "SELECT turn FROM sources WHERE memory = ? ORDER BY turn LIMIT 4", memory)
+    return "\n".join(frame(connection, turn) for turn in found)
+
+
+def frame(connection: apsw.Connection, turn: int) -> str:
+    """The words of a turn and of those before and after it."""
+    keys = [_neighbour(connection, turn, "<"), turn, _neighbour(connection, turn, ">")]
+    # The end of the one before, the head of the others: a pasted document would stand around each of its statements.
+    cuts = [f"substr(text, -{_AROUND})", f"substr(text, 1, {_AROUND})", f"substr(text, 1, {_AROUND})"]
+    wanted = [(cut, key) for cut, key in zip(cuts, keys, strict=True) if key is not None]
+    texts = [connection.execute(f"SELECT {cut} FROM turns WHERE key = ?", (key,)).get for cut, key in wanted]
+    return "\n".join(str(text) for text in texts if text)
+
+
+_AROUND = 600
+"""Characters of a turn that stand around its neighbours' memories."""
+
+
+def forget_sources(connection: apsw.Connection, memory: int) -> None:
+    """Remove the turns a memory came from, and their words from what stands around others. Part of erasing it."""
+    turns = _whole(connection, "SELECT turn FROM sources WHERE memory = ?", memory)
+    near = {key for turn in turns for way in ("<", ">") if (key := _neighbour(connection, turn, way)) is not None}
+    kin = [other for turn in turns for other in _whole(connection, "SELECT memory FROM sources WHERE turn = ?", turn)]
+    for turn in turns:
+        connection.execute("UPDATE turns SET text = '' WHERE key = ?", (turn,))
+        connection.execute("DELETE FROM turns WHERE key = ?", (turn,))
+    for other in dict.fromkeys(kin):
+        memories.reframe(connection, other, frames(connection, other))
+    reframe(connection, sorted(near - set(turns)))
+
+
+def of_memory(connection: apsw.Connection, seen: Visibility, key: int) -> list[Turn]:
+    """The turns a memory came from, as they were said."""
+    visible, values = predicate(seen, "t.scope")
+    found = connection.execute(
+        f"""
+        SELECT t.text, t.speaker, t.at, t.session, t.ref FROM sources AS s JOIN turns AS t ON t.key = s.turn
+         WHERE s.memory = ? AND {visible} ORDER BY t.key
+        """,
+        (key, *values),
+    )
+    return [Turn(text, speaker, from_micros(at), session, ref or None) for text, speaker, at, session, ref in found]
+
+
+def last_of(connection: apsw.Connection, scope: Scope, session: str) -> Turn | None:
+    """The turn that was said last in a session."""
+    found: list[Any] = connection.execute(
+        """
+        SELECT t.text, t.speaker, t.at, t.session, t.ref FROM turns AS t JOIN scopes AS s ON s.key = t.scope
+         WHERE s.project = ? AND s.squad = ? AND s.agent = ? AND s.channel = ? AND s.user = ? AND t.session = ?
+         ORDER BY t.key DESC LIMIT 1
+        """,
+        (scope.project, scope.squad, scope.agent, scope.channel, scope.user, session),
+    ).fetchall()
+    return next((Turn(text, who, from_micros(at), where, ref or None) for text, who, at, where, ref in found), None)
+
+
+def known_refs(connection: apsw.Connection, seen: Visibility, refs: Sequence[str]) -> set[str]:
+    """Which of these turns are here already: what makes an ingest that was cut short go on where it was."""
+    visible, values = predicate(seen, "scope")
+    known: set[str] = set()
+    for start in range(0, len(refs), 500):
+        some = refs[start : start + 500]
+        sql = f"SELECT ref FROM turns WHERE ref IN ({', '.join('?' * len(some))}) AND {visible}"
+        known.update(str(row[0]) for row in connection.execute(sql, (*some, *values)))
+    return known
+
+
+def _record(connection: apsw.Connection, place: int, turn: Turn) -> int:
+    values: tuple[Any, ...] = (place, turn.session or "", turn.speaker, turn.text, to_micros(_said_at(turn)), turn.ref or "")
+    connection.execute("INSERT INTO turns (scope, session, speaker, text, at, ref) VALUES (?, ?, ?, ?, ?, ?)", values)
+    return connection.last_insert_rowid()
+
+
+def _said_at(turn: Turn) -> Any:
+    if turn.at is None:
+        raise ValueError("a turn reaches the store with its time")
+    return turn.at
+
+
+def _whole(connection: apsw.Connection, sql: str, value: int) -> list[int]:
+    found: list[Any] = connection.execute(sql, (value,)).fetchall()
+    return [row[0] for row in found]
+
+
+def _neighbour(connection: apsw.Connection, turn: int, way: str) -> int | None:
+    """The turn just before ('<') or after ('>') in the same session and scope."""
+    order = "DESC" if way == "<" else "ASC"
+    key = connection.execute(
+        f"""
+        SELECT near.key FROM turns AS here JOIN turns AS near
+            ON near.scope = here.scope AND near.session = here.session AND near.key {way} here.key
+         WHERE here.key = ? AND here.session <> '' ORDER BY near.key {order} LIMIT 1
+        """,
+        (turn,),
+    ).get
+    return None if key is None else int(key)

@@ -1,0 +1,225 @@
+"""The verbs that write. Each returns once its transaction is durable, and changes all that it names or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+import apsw
+
+from engram.errors import InvalidQuery
+from engram.guard.scopes import readable, require_writable, require_writer, writable
+from engram.store.admission import (
+    check_edges,
+    check_memory,
+    check_scope,
+    check_status,
+    check_turn,
+    check_vectors,
+    dated,
+)
+from engram.store.sqlite import memories, turns
+from engram.store.sqlite.path import Path
+from engram.text.terms import digest_of
+from engram.types import (
+    Draft,
+    Edge,
+    Memory,
+    Policy,
+    Reader,
+    Report,
+    Scope,
+    Space,
+    Status,
+    Turn,
+)
+
+_FIXED = {"id", "key", "scope", "version", "learned_at", "updated_at", "status"}
+"""What `update` may not touch: identity and place never change, the rest has verbs of its own."""
+
+
+class Writing(Path):
+    """Mixed into the store."""
+
+    def add(self, reader: Reader, drafts: Sequence[Memory], *, timeout: float | None = None) -> list[Memory]:
+        """Keep new memories, all or none; returns them with ids, keys and dates."""
+        with self._watched(reader, "add"):
+            settings = self._live.now
+            for draft in drafts:
+                check_memory(draft, settings)
+                require_writable(reader, draft.scope)
+            now = self._env.now()
+            ready = [
+                replace(draft, id=draft.id or self._env.new_id(), learned_at=draft.learned_at or now, updated_at=now, version=1)
+                for draft in map(dated, drafts)
+            ]
+            if not ready:
+                return []
+            return self._write(
+                reader,
+                "add",
+                lambda connection: [memories.insert(connection, memory) for memory in ready],
+                entries=[
+                    self._audit.entry(reader, "add", subject=memory.id, count=1, digest=self._audit.digest(memory.text))
+                    for memory in ready
+                ],
+                timeout=timeout,
+            )
+
+    def capture(
+        self,
+        reader: Reader,
+        scope: Scope,
+        said: Sequence[Turn],
+        drafts: Sequence[Draft],
+        *,
+        space: Space | None = None,
+        again: Mapping[str, Sequence[int]] | None = None,
+        timeout: float | None = None,
+    ) -> list[Memory]:
+        """Keep what was said and what was drafted from it, all or none. Each turn brings its time and session.
+
+        `again`: ids of memories that some of the turns say once more; they are counted, trusted more, and linked to these.
+        """
+        operation = "capture" if said else "add"
+        with self._watched(reader, operation):
+            check_scope(scope)
+            require_writable(reader, scope)
+            settings, now = self._live.now, self._env.now()
+            for turn in said:
+                check_turn(turn, settings)
+            for draft in drafts:
+                check_memory(draft.memory, settings)
+            ready = [replace(draft, memory=self._born(draft.memory, scope, now)) for draft in drafts]
+
+            def work(connection: apsw.Connection) -> list[Memory]:
+                key = None if space is None else memories.space_key(connection, space)
+                # Another thread or process may have said the same since it was looked up.
+                here = readable(replace(reader, scope=scope, policy=Policy.OWN))
+                known = memories.by_digest(connection, here, [digest_of(draft.memory.text) for draft in ready])
+                new = [draft for draft in ready if digest_of(draft.memory.text) not in known]
+                keys, made = turns.capture(connection, scope, said, new, key)
+                by_id = {memory.id: memory for memory in made}
+                for draft in ready:
+                    if draft.memory.id not in by_id:
+                        twin = known[digest_of(draft.memory.text)]
+                        self._said_again(connection, reader, twin, [keys[number] for number in draft.turns], now)
+                        by_id[draft.memory.id] = memories.one(connection, writable(reader), twin)
+                kept = [by_id[draft.memory.id] for draft in ready]
+                for memory_id, numbers in (again or {}).items():
+                    self._said_again(connection, reader, memory_id, [keys[number] for number in numbers], now)
+                return kept
+
+            entries = [
+                self._audit.entry(
+                    reader, operation, subject=draft.memory.id, count=1, digest=self._audit.digest(draft.memory.text)
+                )
+                for draft in ready
+            ]
+            return self._write(reader, operation, work, entries=entries, count=len(said), timeout=timeout)
+
+    def _said_again(
+        self, connection: apsw.Connection, reader: Reader, memory_id: str, sources: Sequence[int], now: datetime
+    ) -> None:
+        """One more witness takes away a fifth of the doubt."""
+        old = memories.one(connection, writable(reader), memory_id)
+        surer = old.confidence + (1.0 - old.confidence) * 0.2
+        new = replace(old, confidence=surer, corroborations=old.corroborations + max(len(sources), 1), updated_at=now)
+        memories.rewrite(connection, old, new)
+        turns.link(connection, old.key, sources)
+        turns.reframe(connection, sources[:1])
+
+    def _born(self, memory: Memory, scope: Scope, now: datetime) -> Memory:
+        return replace(dated(memory), id=self._env.new_id(), scope=scope, learned_at=now, updated_at=now)
+
+    def update(self, reader: Reader, memory_id: str, changes: Mapping[str, object], *, timeout: float | None = None) -> Memory:
+        """Change a memory; an earlier wording stays as a version."""
+        with self._watched(reader, "update", memory_id):
+            wrong = sorted(set(changes) & _FIXED | (set(changes) - set(Memory.__dataclass_fields__)))
+            if wrong:
+                raise InvalidQuery(f"a memory's {wrong[0]!r} cannot be changed by an update.")
+
+            def work(connection: apsw.Connection) -> Memory:
+                old = memories.one(connection, writable(reader), memory_id)
+                version = old.version + ("text" in changes and changes["text"] != old.text)
+                new = replace(old, **changes, version=version, updated_at=self._env.now())  # type: ignore[arg-type]
+                check_memory(new, self._live.now)
+                new = dated(new)
+                memories.rewrite(connection, old, new)
+                return new
+
+            return self._write(reader, "update", work, subject=memory_id, timeout=timeout)
+
+    def set_status(self, reader: Reader, memory_id: str, status: Status, reason: str, *, timeout: float | None = None) -> Memory:
+        return self.set_statuses(reader, [memory_id], status, reason, timeout=timeout)[0]
+
+    def set_statuses(
+        self, reader: Reader, ids: Sequence[str], status: Status, reason: str, *, timeout: float | None = None
+    ) -> list[Memory]:
+        """Change the status of memories, all or none."""
+        with self._watched(reader, "status"):
+            check_status(status, reason, self._live.now)
+            now = self._env.now()
+
+            def work(connection: apsw.Connection) -> list[Memory]:
+                return [self._move(connection, reader, memory_id, status, reason, now) for memory_id in dict.fromkeys(ids)]
+
+            entries = [self._audit.entry(reader, f"status:{status}", subject=memory_id, count=1) for memory_id in ids]
+            return self._write(reader, "status", work, entries=entries, timeout=timeout)
+
+    def _move(
+        self, connection: apsw.Connection, reader: Reader, memory_id: str, status: Status, reason: str, now: datetime
+    ) -> Memory:
+        old = memories.one(connection, writable(reader), memory_id)
+        if old.status is status:
+            return old
+        new = replace(old, status=status, updated_at=now)
+        memories.rewrite(connection, old, new, reason)
+        return new
+
+    def erase(self, reader: Reader, ids: Sequence[str], *, timeout: float | None = None) -> Report:
+        """Remove memories so that no word of them is left in the database, its log or any backup made later."""
+        with self._watched(reader, "erase"):
+
+            def work(connection: apsw.Connection) -> list[Memory]:
+                doomed = [memories.one(connection, writable(reader), memory_id) for memory_id in dict.fromkeys(ids)]
+                for memory in doomed:
+                    turns.forget_sources(connection, memory.key)
+                    memories.wipe_out(connection, memory)
+                return doomed
+
+            entries = [self._audit.entry(reader, "erase", subject=memory_id, count=1) for memory_id in dict.fromkeys(ids)]
+            gone = self._write(reader, "erase", work, entries=entries, timeout=timeout)
+            notes = [] if self._writer.aside(self._tides.scrub, "rewriting the pages") else [_LOG_STILL_READ]
+            older = sum(1 for _ in self._opened.folder.backups.glob("*.db"))
+            if older:
+                notes.append(f"{older} backups made before this still hold what was erased; delete them if they must not.")
+            return Report(
+                operation="erase", ids=tuple(memory.id for memory in gone), counts={"memories": len(gone)}, notes=tuple(notes)
+            )
+
+    def relate(self, reader: Reader, edges: Sequence[Edge], *, timeout: float | None = None) -> int:
+        with self._watched(reader, "relate"):
+            check_edges(edges)
+            return self._write(
+                reader,
+                "relate",
+                lambda connection: memories.put_edges(connection, writable(reader), edges, self._env.now()),
+                count=len(edges),
+                timeout=timeout,
+            )
+
+    def put_vectors(self, reader: Reader, space: str, vectors: Mapping[int, bytes], *, model: str, dimensions: int) -> int:
+        with self._watched(reader, "put_vectors"):
+            require_writer(reader)
+            check_vectors(vectors, dimensions)
+            return self._write(
+                reader,
+                "put_vectors",
+                lambda connection: memories.put_vectors(connection, writable(reader), Space(space, model, dimensions), vectors),
+                count=len(vectors),
+            )
+
+
+_LOG_STILL_READ = "a reader was still using the log, so it keeps the erased pages (encrypted) until that reader is done."

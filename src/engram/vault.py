@@ -1,0 +1,177 @@
+"""One open vault, shared by all its views: the store, the settings, the parts that think, and its life from open to close.
+
+The encoder and the vector index are made when first needed. Whatever way a program ends, its vaults are closed in order.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import signal
+import threading
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from types import FrameType
+
+from engram import settings as settings_room
+from engram.capture.observe import SPACE, Observer
+from engram.env import Env
+from engram.errors import EngramError, NotFound, VaultLocked
+from engram.guard.keys import MasterKey
+from engram.guard.process import harden
+from engram.index.vectors.live import LiveIndex
+from engram.models import catalog
+from engram.models.embed import Embedder, OnnxEmbedder
+from engram.recall.search import Searcher
+from engram.settings import LiveSettings
+from engram.store.sqlite.vault import Ask, Credentials, open_vault
+from engram.types import Policy, Reader, Role
+
+log = logging.getLogger("engram")
+
+_OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
+_ENCODERS: dict[str, OnnxEmbedder] = {}
+"""One encoder a process for each model: its files are read once, however many vaults are open."""
+
+
+class OpenVault:
+    """Opened by being made; `close` it once."""
+
+    def __init__(
+        self,
+        path: str | Path | None,
+        credentials: Credentials,
+        *,
+        settings: Mapping[str, object] | None,
+        env: Env,
+        session: str | None,
+        embedder: Embedder | None,
+    ) -> None:
+        self.env = env
+        self.live = LiveSettings(settings, monotonic=env.monotonic)
+        if self.live.now.harden_process:
+            for note in harden():
+                log.info("%s", note)
+        where = settings_room.home() if path is None else vault_path(path)
+        self.store, self.notice = open_vault(where, self.live, env, credentials)
+        self.session = session or env.new_id()
+        self.closed = False
+        self._given = embedder
+        self._index: LiveIndex | None = None
+        self._index_lock = threading.Lock()
+        self._closing = threading.RLock()
+        _OPEN.add(self)
+        if self.live.now.close_on_sigterm:
+            _heed_sigterm()
+        self._care = threading.Thread(target=self._take_care, name="engram-care", daemon=True)
+        self._care.start()
+
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        """The encoder that was given, or the one that is installed; None for words alone."""
+        name = self.live.now.model
+        if self._given is not None or name == "none":
+            return self._given
+        model = catalog.find(catalog.DEFAULT if name == "auto" else name)
+        return _ENCODERS.setdefault(model.name, OnnxEmbedder(model)) if model.installed() else None
+
+    @property
+    def index(self) -> LiveIndex | None:
+        if self.embedder is None:
+            return None
+        with self._index_lock:
+            if self._index is None:
+                self._index = LiveIndex(self.store, _OWNER, SPACE, self.embedder.dimensions, self.live)
+                self._index.start()
+            return self._index
+
+    @cached_property
+    def observer(self) -> Observer:
+        return Observer(self.store, self.embedder, self.index, self.live, self.env)
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        return Searcher(self.store, self.embedder, self.index, self.live, self.env)
+
+    def close(self) -> None:
+        """Finish queued writes, fold the log in, wipe the keys. Whoever comes second returns when it is done."""
+        with self._closing:
+            if self.closed:
+                return
+            self.closed = True
+            if self._care is not threading.current_thread():
+                self._care.join()
+            with self._index_lock:
+                if self._index is not None:
+                    self._index.close()
+            self.store.close()
+            _OPEN.discard(self)
+
+    def _take_care(self) -> None:
+        """Beside the first use: the check that a large vault did not wait for, and the daily backup."""
+        try:
+            if self.store.unchecked:
+                self.store.check(_OWNER)
+            if self.store.backup_due():
+                self.store.back_up(_OWNER)
+        except EngramError as error:
+            log.warning("care of the vault was put off: %s", error.code)
+
+
+def vault_path(path: str | Path) -> Path:
+    """The folder that was named, absolute; what can be no folder's name is refused."""
+    name = str(path)
+    try:
+        name.encode()
+        if not name or "\0" in name:
+            raise ValueError
+        where = Path(name).expanduser().absolute()
+        where.exists()
+    except (ValueError, RuntimeError, OSError):
+        problem = NotFound("the vault's path can be no folder.", way_out="Name a folder; it is made if missing.")
+    else:
+        return where
+    raise problem
+
+
+def credentials_from(key: bytes | bytearray | str | None, ask: Ask | None) -> Credentials:
+    """A key as 32 raw bytes or as recovery text; a fresh copy each time it is needed, because it is wiped after use."""
+    if key is None:
+        return Credentials(None, ask)
+    if isinstance(key, str):
+        text = key
+        return Credentials(lambda: MasterKey.from_recovery_text(text), ask)
+    if len(key) != 32:
+        raise VaultLocked(f"a key has 32 bytes, not {len(key)}.")
+    raw = bytes(key)
+    return Credentials(lambda: MasterKey(bytearray(raw)), ask)
+
+
+_OPEN: set[OpenVault] = set()
+"""Vaults this process has open, so that an exit that forgets them still closes them in order."""
+
+
+@atexit.register
+def _close_all() -> None:
+    for vault in list(_OPEN):
+        vault.close()
+
+
+def _close_and_end(number: int) -> None:
+    _close_all()
+    os.kill(os.getpid(), number)
+
+
+def _heed_sigterm() -> None:
+    """Only where nobody else does: in the main thread, and if the signal would simply end the process."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        return
+
+    def end(number: int, frame: FrameType | None) -> None:
+        # The main thread may hold a lock that closing needs: it goes on, and another thread closes and ends the process.
+        signal.signal(number, signal.SIG_DFL)
+        threading.Thread(target=_close_and_end, args=(number,), name="engram-end", daemon=True).start()
+
+    signal.signal(signal.SIGTERM, end)

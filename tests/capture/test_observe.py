@@ -1,0 +1,350 @@
+"""What is heard: kept, merged or dropped with a reason, once, in its scope, with its time, session and refs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from recall.minds import OWNER, at, last_change, open_mind, texts
+
+from engram.capture import marks
+from engram.engine import Engram
+from engram.errors import AccessDenied, ContentTooLarge, EngramError, InvalidContent
+from engram.types import Fate, Kind, Reader, Report, Role, Scope, Source, Turn
+
+CAT = "I adopted a grey cat named Miso in Oslo."
+
+
+@pytest.fixture
+def mem(tmp_path: Path) -> Iterator[Engram]:
+    with open_mind(tmp_path / "vault") as mem:
+        yield mem
+
+
+def covered(report: Report, *turns: Turn) -> None:
+    """Every character of every turn has exactly one verdict."""
+    for number, turn in enumerate(turns):
+        spans = sorted((v.start, v.end) for v in report.verdicts if v.turn == number)
+        end = 0
+        for start, stop in spans:
+            assert start == end, f"turn {number}: {end} to {start} has no verdict, or two"
+            end = stop
+        assert end == len(turn.text), f"turn {number}: no verdict from {end}"
+
+
+# ── turns and exchanges ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_exchange_is_heard(mem: Engram) -> None:
+    report = mem.observe(user=CAT, assistant="Grey cats of Oslo are often of the Norwegian Forest breed.")
+    assert report.operation == "observe"
+    assert (report.counts["turns"], report.counts["kept"]) == (2, 2)
+    kept = [mem.get(one) for one in report.ids]
+    assert [(m.speaker, m.source) for m in kept if m] == [("user", Source.USER), ("assistant", Source.ASSISTANT)]
+    assert {m.session for m in kept if m} != {""}
+
+
+def test_times_sessions_refs_and_speakers_are_kept(mem: Engram) -> None:
+    turn = Turn(CAT, speaker="Ann-Marie O’Neill", at=at(3), session="s1", ref="D1:3")
+    report = mem.observe(turn)
+    memory = mem.get(report.ids[0])
+    assert memory is not None
+    assert (memory.speaker, memory.session, memory.refs) == ("Ann-Marie O’Neill", "s1", ("D1:3",))
+    assert memory.happened_at == at(3)
+    assert memory.text.startswith("Ann-Marie O’Neill")
+    assert mem.words(memory.id) == [turn]
+    assert all((memory.summary, memory.key_fact, memory.tag))
+
+
+def test_a_day_that_was_named_is_the_day_it_happened(mem: Engram) -> None:
+    memory = mem.get(mem.observe(Turn("I adopted a cat yesterday.", at=at(10))).ids[0])
+    assert memory is not None
+    assert memory.happened_at is not None
+    assert memory.happened_at.date() == at(9).date()
+
+
+@pytest.mark.parametrize("speaker", ["", "Ann", "日本太郎", "אבי", "user", "A" * 256, "x y\tz", "%_'\"", "AI", "🙂"])
+def test_any_speaker(mem: Engram, speaker: str) -> None:
+    report = mem.observe(Turn(CAT, speaker=speaker))
+    assert report.counts["kept"] == 1
+    assert mem.words(report.ids[0])[0].speaker == speaker
+
+
+def test_nothing_said_is_nothing_kept(mem: Engram) -> None:
+    before = last_change(mem)
+    assert mem.observe().counts == {"turns": 0, "kept": 0, "merged": 0, "dropped": 0}
+    assert last_change(mem) == before
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Hi!", "Thanks a lot!", "What time is it?", "", "   \n\t ", "...", "🙂🙂", CAT, f"Hi Bob! {CAT} How are you? Bye.",
+        f"{CAT} {CAT}", f"{CAT} My dog is Rex. {CAT}", f"a <private>b</private> {CAT} ⟦engram:recalled⟧x", "\x00\x01\x02",
+        "גרתי בתל אביב עם אחותי. שלום!", f"# Title\n\n- one thing\n- {CAT}\n\n```\ncode()\n```\n",
+    ],
+)  # fmt: skip
+def test_every_piece_has_a_verdict(mem: Engram, said: str) -> None:
+    turn = Turn(said)
+    report = mem.observe(turn)
+    covered(report, turn)
+    for verdict in report.verdicts:
+        assert verdict.reason
+        assert bool(verdict.memory) == (verdict.fate is not Fate.DROPPED)
+    fates = [verdict.fate for verdict in report.verdicts]
+    assert report.counts["dropped"] == fates.count(Fate.DROPPED)
+
+
+@settings(max_examples=25)
+@given(
+    said=st.lists(st.sampled_from([CAT, "My dog is Rex.", "Hi!", "Really?", "<private>x</private>", "\n", "I like tea a lot."]))
+)
+def test_every_piece_of_any_mixture_has_a_verdict(said: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
+    turns = [Turn(" ".join(said)), Turn(" ".join(reversed(said)))]
+    with open_mind(tmp_path_factory.mktemp("v") / "vault", words_only=True) as mem:
+        report = mem.observe(*turns)
+        covered(report, *turns)
+        assert len({m.text for m in mem.list()}) == len(mem.list())
+
+
+def test_filler_is_archived_but_no_memory(mem: Engram) -> None:
+    report = mem.observe(Turn("Hi Bob! How are you today?"))
+    assert report.ids == ()
+    assert all(verdict.fate is Fate.DROPPED for verdict in report.verdicts)
+    assert len(mem.list()) == 0
+
+
+# ── private and recalled text ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("mark", ["<private>{}</private>", marks.fence("{}"), "<private>{}"])
+def test_marked_text_is_in_no_memory_no_turn_and_no_index(mem: Engram, mark: str) -> None:
+    hidden = mark.format("The vault code of zqhidden is 4711.")
+    report = mem.observe(
+        Turn("We met Carla in Lisbon last spring.", session="s"), Turn(f"{CAT}\n{hidden}", session="s"),
+        Turn("My dog is named Rex too.", session="s"),
+    )  # fmt: skip
+    assert report.counts["kept"] >= 3
+    for one in report.ids:
+        assert all("zqhidden" not in turn.text for turn in mem.words(one))
+    assert all("zqhidden" not in f"{m.text}{m.summary}{m.key_fact}{m.tag}" for m in mem.list())
+    for hit in mem.recall("zqhidden 4711", limit=50):
+        assert {s.arm: s.rank for s in hit.why.signals}.get("words", 0) == 0, "the text index holds it"
+
+
+def test_what_is_said_to_be_kept_has_no_private_part_either(mem: Engram) -> None:
+    try:
+        kept = mem.remember("I like tea <private>zqhidden</private> in the morning")
+    except EngramError:
+        return
+    assert "zqhidden" not in kept.text
+
+
+# ── duplicates ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("words_only", [False, True])
+@pytest.mark.parametrize("again", [CAT, CAT.upper(), "I adopted a grey cat, named Miso — in Oslo!"])
+def test_a_duplicate_corroborates(tmp_path: Path, words_only: bool, again: str) -> None:
+    with open_mind(tmp_path / "v", words_only=words_only) as mem:
+        first = mem.observe(Turn(CAT, ref="a", session="s"))
+        before = mem.get(first.ids[0])
+        second = mem.observe(Turn(again, ref="b", session="t"))
+        assert (second.counts["kept"], second.counts["merged"]) == (0, 1)
+        assert [v.memory for v in second.verdicts if v.fate is Fate.MERGED] == [first.ids[0]]
+        after = mem.list()[0]
+        assert before is not None
+        assert len(mem.list()) == 1
+        assert after.refs == ("a", "b")
+        assert (before.corroborations, after.corroborations) == (0, 1)
+        assert before.confidence < after.confidence <= 1
+        assert [turn.ref for turn in mem.words(after.id)] == ["a", "b"]
+
+
+def test_a_duplicate_within_one_call_corroborates_too(mem: Engram) -> None:
+    """A batch of an ingest is one call: refs and counts must not depend on where its borders fall."""
+    turns = [Turn(CAT, ref="a"), Turn(CAT, ref="b"), Turn(CAT, ref="c")]
+    report = mem.observe(*turns)
+    covered(report, *turns)
+    assert (report.counts["kept"], report.counts["merged"]) == (1, 2)
+    memory = mem.list()[0]
+    assert (memory.refs, memory.corroborations) == (("a", "b", "c"), 2)
+
+
+def test_one_turn_that_repeats_itself_is_one_witness(mem: Engram) -> None:
+    mem.observe(Turn(CAT, ref="a"))
+    mem.observe(Turn(f"{CAT} My dog is Rex. {CAT}", ref="b"))
+    memory = next(m for m in mem.list() if "Miso" in m.text)
+    assert (memory.refs, memory.corroborations) == (("a", "b"), 1)
+
+
+def test_different_scopes_do_not_merge(mem: Engram) -> None:
+    zoe, everyone = mem.as_reader(Reader(Scope(agent="zoe"))), mem.as_reader(Reader())
+    for who in (everyone, mem, zoe):
+        report = who.observe(user=CAT)
+        assert (report.counts["kept"], report.counts["merged"]) == (1, 0)
+    assert len(mem.as_reader(OWNER).list()) == 3
+
+
+def test_what_was_forgotten_and_is_said_again_is_known_again(mem: Engram) -> None:
+    first = mem.observe(user=CAT)
+    mem.forget(*first.ids)
+    mem.observe(user=CAT)
+    assert len(mem.list()) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("I write the service in C", "I write the service in C++"), ("I write the service in C", "I write the service in C#"),
+        ("It was -5 degrees in Oslo", "It was 5 degrees in Oslo"), ("The price is $50 now", "The price is 50% now"),
+        ("Keep a < b in the check", "Keep a > b in the check"),
+    ],
+)  # fmt: skip
+def test_signs_that_mean_something_make_another_statement(tmp_path: Path, one: str, other: str) -> None:
+    with open_mind(tmp_path / "v", words_only=True) as mem:
+        mem.remember(one)
+        mem.remember(other)
+        assert len(mem.list()) == 2
+
+
+def test_remembering_again_keeps_what_is_new_about_it(mem: Engram) -> None:
+    mem.remember("The API runs on Heroku", importance=0.2)
+    again = mem.remember("The API runs on Heroku", importance=0.9, attributes={"source": "wiki"}, kind=Kind.FACT)
+    assert len(mem.list()) == 1
+    assert again.importance == 0.9
+    assert dict(again.attributes) == {"source": "wiki"}
+    assert again.corroborations == 1
+
+
+# ── ingest ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def story(count: int) -> list[Turn]:
+    return [Turn(f"I visited town{n} with friend{n}.", "Ann", at(1, n % 24), f"s{n // 10}", f"D{n}") for n in range(count)]
+
+
+@pytest.mark.parametrize("batch", [1, 7, 64])
+def test_batches_make_no_difference(tmp_path: Path, batch: int) -> None:
+    done: list[int] = []
+    with open_mind(tmp_path / "v", words_only=True, ingest_batch=batch) as mem:
+        report = mem.ingest(iter(story(30)), progress=done.append)
+        assert report.counts == {"turns": 30, "kept": 30, "merged": 0, "dropped": 0, "known": 0}
+        assert sum(done) == 30
+        assert sorted(m.refs[0] for m in mem.list(limit=100)) == sorted(t.ref or "" for t in story(30))
+        assert len(report.ids) == 30
+
+
+def test_an_ingest_that_was_cut_short_goes_on_where_it_was(tmp_path: Path) -> None:
+    def cut_short() -> Iterator[Turn]:
+        yield from story(17)
+        raise KeyboardInterrupt
+
+    with open_mind(tmp_path / "v", words_only=True, ingest_batch=5) as mem, pytest.raises(KeyboardInterrupt):
+        mem.ingest(cut_short())
+    with open_mind(tmp_path / "v", words_only=True, ingest_batch=5) as mem:
+        assert len(mem.list(limit=100)) == 15
+        report = mem.ingest(story(30))
+        assert (report.counts["known"], report.counts["kept"]) == (15, 15)
+        assert mem.ingest(story(30)).counts["known"] == 30
+        assert len(mem.list(limit=100)) == 30
+        assert {m.corroborations for m in mem.list(limit=100)} == {0}
+
+
+def test_a_ref_that_comes_twice_in_one_ingest_is_one_turn(mem: Engram) -> None:
+    report = mem.ingest([Turn("I have a dog.", ref="x"), Turn("I have a dog.", ref="x")])
+    assert (report.counts["known"], mem.list()[0].corroborations) == (1, 0)
+
+
+def test_refs_of_other_scopes_are_not_known_here(mem: Engram) -> None:
+    """Whoever sees more would otherwise lose what was said where it stands."""
+    mem.as_reader(Reader()).ingest([Turn(CAT, ref="D1")])
+    mem.as_reader(Reader(Scope(agent="zoe"))).ingest([Turn(CAT, ref="D1")])
+    assert mem.ingest([Turn(CAT, ref="D1")]).counts["kept"] == 1
+    owner = mem.as_reader(OWNER)
+    assert owner.ingest([Turn("My dog is Rex.", ref="D1")]).counts["known"] == 1  # the owner stands in the global scope
+
+
+def test_an_ingest_tells_what_became_of_every_piece(mem: Engram) -> None:
+    turns = [Turn("Hi!"), Turn(CAT), Turn("What time is it?")]
+    covered(mem.ingest(turns), *turns)
+
+
+def test_a_long_text_is_split(tmp_path: Path) -> None:
+    """Longer than a turn may be: `ingest` is the way out that the error of `remember` names."""
+    text = "\n\n".join(f"Chapter {n}. The town number {n} lies by the river in the valley {n}." for n in range(400))
+    with open_mind(tmp_path / "v", words_only=True, turn_bytes=4096) as mem:
+        report = mem.ingest(text)
+        assert report.counts["kept"] > 10
+        assert "399" in texts(mem.recall("valley 399", limit=1))[0]
+
+
+# ── bad turns ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("words_only", [False, True])
+@pytest.mark.parametrize(
+    "turn",
+    [
+        Turn("I like \ud800 tea"), Turn("x", speaker="\udfff"), Turn(CAT, session="\ud800"), Turn(CAT, ref="\ud800"),
+        Turn("word " * 2_000_000), Turn(CAT, speaker="x" * 257), Turn(CAT, ref="x" * 257), Turn(CAT, session="x" * 257),
+        Turn(b"bytes"), Turn(None), Turn(7), Turn(CAT, speaker=None), Turn(CAT, speaker=7), Turn(CAT, session=7),
+        Turn(CAT, ref=7), Turn(CAT, at="2026-01-01"), Turn(CAT, at=7),
+    ],
+    ids=range(17),
+)  # fmt: skip
+def test_a_turn_that_is_none_is_refused_and_nothing_is_kept(tmp_path: Path, words_only: bool, turn: Turn) -> None:
+    with open_mind(tmp_path / "v", words_only=words_only) as mem:
+        before = last_change(mem)
+        with pytest.raises((InvalidContent, ContentTooLarge)):
+            mem.observe(Turn(CAT), turn)
+        assert last_change(mem) == before
+        assert len(mem.list()) == 0
+
+
+@pytest.mark.parametrize("turns", ["text", [7], [None], ["I like tea."]])
+def test_what_is_no_turn_is_an_error_of_ours(mem: Engram, turns: object) -> None:
+    if turns == "text":
+        with pytest.raises(EngramError):
+            mem.observe("I like tea.")  # type: ignore[arg-type]
+    else:
+        with pytest.raises(EngramError):
+            mem.ingest(turns)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "moment", [datetime(1, 1, 1), datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59), datetime(2999, 1, 1, tzinfo=UTC)]
+)
+@pytest.mark.parametrize("said", ["I moved to Oslo yesterday.", "I will move to Oslo next year.", "I moved last week, in March."])
+def test_any_time_may_be_the_time_of_a_turn(mem: Engram, moment: datetime, said: str) -> None:
+    report = mem.observe(Turn(said, at=moment))
+    assert report.counts["kept"] == 1
+    assert mem.words(report.ids[0])[0].at == (moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    assert mem.recall("Oslo March", limit=3)[0].trust.freshness >= 0
+
+
+def test_a_guest_is_not_heard(mem: Engram) -> None:
+    guest = mem.as_reader(Reader(Scope(agent="rex"), role=Role.GUEST))
+    before = last_change(mem)
+    for call in (lambda: guest.observe(user=CAT), lambda: guest.ingest([Turn(CAT)]), lambda: guest.observe(user="Hi!")):
+        with pytest.raises(AccessDenied):
+            call()
+    assert last_change(mem) == before
+
+
+def test_short_limits_on_summaries_do_not_stop_capture(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "v", summary_bytes=16) as mem:
+        assert mem.observe(user=CAT).counts["kept"] == 1
+        assert mem.remember("The API runs on Heroku in Frankfurt").id
+
+
+def test_a_pasted_document_costs_about_what_it_is_long(tmp_path: Path) -> None:
+    """Each of its statements must not carry the whole of it into the index."""
+    text = " ".join(f"I visited town{n} and met person{n} there." for n in range(1500))
+    with open_mind(tmp_path / "v", words_only=True) as mem:
+        mem.observe(Turn(text, session="s"))
+        assert mem.health().vault_bytes + mem.health().wal_bytes < 60 * len(text)

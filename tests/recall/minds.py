@@ -1,0 +1,82 @@
+"""Vaults that think, for the tests of capture and recall: a fixed key, an encoder of hashed words, an owner who sees all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+import engram
+from engram.engine import Engram
+from engram.models import catalog
+from engram.models.embed import CallableEmbedder, Embedder, OnnxEmbedder
+from engram.models.fakes import hashing_embedder
+from engram.store.sqlite.store import SqliteStore
+from engram.types import Memory, Policy, Reader, Role
+
+KEY = bytes(range(32))
+OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
+MODELS = os.environ.get("ENGRAM_MODELS", "")  # read before the tests' own world hides it
+NO_MODEL = "the encoder is not installed (ENGRAM_MODELS)"
+
+FACTS = (
+    "The API runs on Heroku in Frankfurt",
+    "My sister Carla lives in Lisbon",
+    "Deploys on Fridays are forbidden",
+    "Green tea tastes better than coffee",
+    "Invoice 77 was paid in March",
+    "Ann plays chess against computers",
+    "Bob ran the marathon of Boston",
+    "Rust compiles slowly but safely",
+    "Winters up north stay dark",
+    "The garage door code changed yesterday",
+    "Our standup starts at half past nine",
+    "Lemon trees need plenty of sunlight",
+)
+
+
+def words_apart() -> CallableEmbedder:
+    """So many dimensions that different words have different places."""
+    return hashing_embedder(1024)
+
+
+def open_mind(
+    path: Path, *, agent: str = "rex", embedder: Embedder | None = None, words_only: bool = False, **settings: object
+) -> Engram:
+    made = None if words_only else embedder or words_apart()
+    given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False, **settings}
+    mem = engram.open(path, key=KEY, agent=agent, embedder=made, settings=given)
+    if not words_only:
+        settle(mem)
+    return mem
+
+
+def settle(mem: Engram) -> None:
+    """Until the vector index has loaded what there is."""
+    index = mem._vault.index
+    assert index is not None
+    assert index.settle(30)
+
+
+def store_of(mem: Engram) -> SqliteStore:
+    return mem._vault.store
+
+
+def last_change(mem: Engram) -> int:
+    return store_of(mem).latest_change()
+
+
+def texts(found: Sequence[object]) -> list[str]:
+    """Of memories or of hits."""
+    return [one.text if isinstance(one, Memory) else one.memory.text for one in found]  # type: ignore[attr-defined]
+
+
+def at(day: int, hour: int = 12) -> datetime:
+    return datetime(2026, 2, day, hour, tzinfo=engram.engine.Env().now().tzinfo)
+
+
+def real_encoder() -> OnnxEmbedder | None:
+    """The installed encoder; call it with ENGRAM_MODELS set."""
+    model = catalog.find()
+    return OnnxEmbedder(model) if model.installed() else None

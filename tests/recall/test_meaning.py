@@ -1,0 +1,93 @@
+"""With the real encoder: what is meant is found, what is not known is not answered, and what differs is not merged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from recall.minds import FACTS, open_mind, texts
+
+from engram.models.embed import OnnxEmbedder
+from engram.types import Outcome
+
+MORE = (
+    "My flat has two bedrooms and a balcony", "The dentist moved my appointment to Tuesday", "I sold the old Volvo last summer",
+    "Our team writes the billing service in Go", "My father repairs antique clocks", "I broke my left wrist while skating",
+    "The landlord raised the rent by ten percent", "I learned to bake sourdough in lockdown",
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Which city does the user's sibling call home?", "My sister Carla lives in Lisbon"),
+        ("What is our hosting provider?", "The API runs on Heroku in Frankfurt"),
+        ("When do we meet in the morning?", "Our standup starts at half past nine"),
+        ("Which injury did I have?", "I broke my left wrist while skating"),
+    ],
+)
+def test_a_question_in_other_words_is_answered(tmp_path: Path, encoder: OnnxEmbedder, question: str, answer: str) -> None:
+    with open_mind(tmp_path / "vault", embedder=encoder) as mem:
+        for fact in (*FACTS, *MORE):
+            mem.remember(fact)
+        found = mem.recall(question)
+        assert found.outcome is Outcome.ANSWERED
+        assert answer in texts(found)[:3]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "question",
+    ["What is the boiling point of mercury?", "Who painted the ceiling of the Sistine Chapel?", "zqxunheard zqxbefore"],
+)
+def test_what_nobody_told_is_not_answered(tmp_path: Path, encoder: OnnxEmbedder, question: str) -> None:
+    """A typed abstention that never comes is none."""
+    with open_mind(tmp_path / "vault", embedder=encoder) as mem:
+        for fact in (*FACTS, *MORE):
+            mem.remember(fact)
+        found = mem.recall(question)
+        assert found.outcome in (Outcome.BELOW_THRESHOLD, Outcome.NOTHING_KNOWN), texts(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("I am allergic to peanuts and shellfish", "I am not allergic to peanuts and shellfish"),
+        ("I like coffee in the morning", "I don't like coffee in the morning"),
+        ("My flight leaves on May 5 from Oslo at noon", "My flight leaves on May 6 from Oslo at noon"),
+        ("The meeting with Ann is on Monday at 3 pm in room 4", "The meeting with Ann is on Tuesday at 3 pm in room 4"),
+        ("The production database runs on Postgres 14", "The production database runs on Postgres 16"),
+        ("I paid 40 euros for the new running shoes", "I paid 90 euros for the new running shoes"),
+        ("I moved from Oslo to Berlin last year", "I moved from Berlin to Oslo last year"),
+        ("Ann loves hiking in the mountains every weekend", "Bob loves hiking in the mountains every weekend"),
+        ("I prefer tabs for indentation in Python code", "I prefer spaces for indentation in Python code"),
+    ],
+)
+def test_what_says_something_else_is_a_memory_of_its_own(tmp_path: Path, encoder: OnnxEmbedder, first: str, second: str) -> None:
+    """A change of number, name, day, direction or sign is news. Merged, the newer truth would be lost."""
+    with open_mind(tmp_path / "vault", embedder=encoder) as mem:
+        mem.observe(user=first)
+        report = mem.observe(user=second)
+        assert report.counts["merged"] == 0
+        assert report.counts["kept"] == 1
+        assert len(mem.list()) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("I adopted a grey cat named Miso in Oslo.", "I adopted a grey cat, named Miso, in Oslo!"),
+        ("I really love hiking in the mountains.", "I love hiking in the mountains."),
+    ],
+)
+def test_a_rephrasing_corroborates(tmp_path: Path, encoder: OnnxEmbedder, first: str, second: str) -> None:
+    with open_mind(tmp_path / "vault", embedder=encoder) as mem:
+        mem.observe(user=first)
+        before = mem.list()[0]
+        report = mem.observe(user=second)
+        assert (report.counts["merged"], len(mem.list())) == (1, 1)
+        assert mem.list()[0].confidence > before.confidence
+        assert mem.list()[0].corroborations == 1

@@ -1,0 +1,97 @@
+"""Models by the command line: a small one stands in, so that nothing is fetched."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from serve.console import Engram
+
+from engram.models import catalog
+from engram.models.catalog import Artefact, Model
+from engram.serve.cli.caller import Caller
+from engram.serve.cli.progress import progress
+
+CONTENT = b"weights" * 1000
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Model:
+    artefact = Artefact("model.onnx", hashlib.sha256(CONTENT).hexdigest(), len(CONTENT), "hub/model.onnx", "pack/model.onnx")
+    model = Model(
+        name=catalog.DEFAULT,
+        about="small",
+        licence="MIT",
+        dimensions=4,
+        max_tokens=8,
+        query_prefix="",
+        passage_prefix="",
+        background=(0.0, 1.0),
+        files=(artefact,),
+        wheel="none==1",
+        wheel_sha256="",
+    )
+    monkeypatch.setattr(catalog, "catalog", lambda: {model.name: model})
+    monkeypatch.setenv("ENGRAM_MODELS", str(tmp_path / "models"))
+    return model
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    folder = tmp_path / "source"
+    folder.mkdir()
+    (folder / "model.onnx").write_bytes(CONTENT)
+    return folder
+
+
+def test_a_model_is_installed_from_a_folder_and_verified(engram: Engram, small: Model, source: Path) -> None:
+    assert engram("model", "list").lines[0].split("\t")[:2] == [small.name, "no"]
+    missing = engram("model", "verify")
+    assert missing.code == 1
+    assert "model.onnx" in missing.err
+    installed = engram("model", "install", "--from", str(source))
+    assert installed.out.startswith(f"{small.name} is installed: ")
+    assert engram("model", "verify").out.startswith(f"{small.name} is whole: 1 file in ")
+    assert engram("model").lines[0].split("\t")[1] == "yes"
+    assert engram("model", "install", "--json").json["new"] is False
+
+
+def test_a_model_is_installed_from_an_archive(engram: Engram, small: Model, tmp_path: Path) -> None:
+    archive = tmp_path / "model.whl"
+    with zipfile.ZipFile(archive, "w") as members:
+        members.writestr("pack/model.onnx", CONTENT)
+    told = engram("model", "install", "--from", str(archive), "--json").json
+    assert (told["new"], told["installed"], told["bytes"]) == (True, True, len(CONTENT))
+
+
+def test_wrong_bytes_are_refused_and_damage_is_seen(engram: Engram, small: Model, source: Path) -> None:
+    (source / "model.onnx").write_bytes(b"x" * len(CONTENT))
+    refused = engram("model", "install", "--from", str(source))
+    assert refused.code == 1
+    assert refused.err.startswith("E")
+    assert not small.installed()
+    (small.folder / "model.onnx").write_bytes(b"x" * len(CONTENT))
+    damaged = engram("model", "verify", "--json")
+    assert (damaged.code, json.loads(damaged.out)["wrong"]) == (1, ["model.onnx"])
+
+
+def test_a_model_that_is_unknown_is_refused(engram: Engram, small: Model) -> None:
+    assert engram("model", "verify", "gpt").code == 1
+    assert engram("model", "install", "--from", "/no/such").code == 2
+
+
+def test_a_terminal_sees_a_bar_that_goes_away(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with progress(Caller()) as tell:
+        tell("half", 0.5)
+        tell("no total", None)
+    shown = capsys.readouterr().err
+    assert "━" * 12 + "╌" * 12 + "  50% half" in shown
+    assert shown.endswith("\r\x1b[K")
+    with progress(Caller(quiet=True)) as tell:
+        tell("half", 0.5)
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,127 @@
+"""What was said, beside what was kept of it: words within scope, and the words that stand around a memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from recall.minds import OWNER, open_mind, store_of
+
+from engram.engine import Engram
+from engram.errors import NotFound
+from engram.types import Reader, Scope, Turn
+
+
+@pytest.fixture
+def mem(tmp_path: Path) -> Iterator[Engram]:
+    with open_mind(tmp_path / "vault", words_only=True) as mem:
+        yield mem
+
+
+def keys(mem: Engram, *terms: str, reader: Reader = OWNER) -> set[str]:
+    """Texts of the memories that the text index finds."""
+    found = store_of(mem).search_text(reader, terms, limit=100)
+    return {memory.text for memory in store_of(mem).fetch(reader, [hit.key for hit in found])}
+
+
+def one(mem: Engram, word: str) -> str:
+    return next(text for text in keys(mem, word) if word in text)
+
+
+def test_words_are_the_turns_verbatim_and_only_for_who_sees_the_memory(mem: Engram) -> None:
+    said = "Well,   I adopted a grey cat!!\n\tIts name is Miso."
+    report = mem.observe(Turn(said, session="s", ref="r"))
+    assert [turn.text for turn in mem.words(report.ids[0])] == [said]
+    zoe = mem.as_reader(Reader(Scope(agent="zoe")))
+    for asked in (report.ids[0], "no such id", "", "\ud800"):
+        with pytest.raises(NotFound):
+            zoe.words(asked)
+    assert mem.words(mem.remember("said by hand").id) == []
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_memory_is_found_by_the_words_of_the_turn_before_and_after(mem: Engram, apart: bool) -> None:
+    turns = [
+        Turn("I bought a zqbefore in Oslo.", session="s"), Turn("My sister paid for the middle one.", session="s"),
+        Turn("I sold the zqafter in Lisbon.", session="s"), Turn("I live near the far zqfar station.", session="s"),
+    ]  # fmt: skip
+    for some in [[turn] for turn in turns] if apart else [turns]:
+        mem.observe(*some)
+    middle = one(mem, "middle")
+    assert middle in keys(mem, "zqbefore")
+    assert middle in keys(mem, "zqafter")
+    assert middle not in keys(mem, "zqfar")
+
+
+def test_interleaved_sessions_and_scopes_do_not_mix(mem: Engram) -> None:
+    zoe = mem.as_reader(Reader(Scope(agent="zoe")))
+    mem.observe(Turn("I bought a zqfirst in Oslo.", session="s"))
+    mem.observe(Turn("I bought a zqother in Rome.", session="t"))
+    zoe.observe(Turn("I bought a zqalien in Bonn.", session="s"))
+    mem.observe(Turn("My sister paid for the middle one.", session="s"))
+    middle = one(mem, "middle")
+    assert middle in keys(mem, "zqfirst")
+    assert middle not in keys(mem, "zqother")
+    assert middle not in keys(mem, "zqalien")
+
+
+def test_turns_without_a_session_have_no_neighbours(mem: Engram) -> None:
+    mem.observe(Turn("I bought a zqfirst in Oslo.", session=""), Turn("My sister paid for the middle one.", session=""))
+    assert one(mem, "middle") not in keys(mem, "zqfirst")
+
+
+def test_a_memory_that_is_said_again_keeps_the_words_around_its_first_turn(mem: Engram) -> None:
+    mem.observe(Turn("I bought a zqfirst in Oslo.", session="s"), Turn("My sister paid for the middle one.", session="s"))
+    middle = one(mem, "middle")
+    mem.observe(Turn("I bought a zqsecond in Rome.", session="t"))
+    mem.observe(Turn("My sister paid for the middle one.", session="t"))
+    assert middle in keys(mem, "zqfirst")
+    mem.observe(Turn("I bought a zqthird in Bonn.", session="t"))
+    assert middle in keys(mem, "zqfirst"), "the turn after its second source took the words around its first away"
+    assert middle in keys(mem, "zqsecond")
+    assert middle in keys(mem, "zqthird")
+
+
+def test_erasing_one_memory_leaves_its_siblings_findable_and_the_index_whole(mem: Engram) -> None:
+    mem.observe(Turn("I bought a zqbefore in Oslo.", session="s"))
+    report = mem.observe(Turn("I own a zqcar now. My dog is called zqrex there. We met Carla in zqlisbon.", session="s"))
+    mem.observe(Turn("I sold the zqafter in Lisbon.", session="s"))
+    assert len(report.ids) == 3
+    mem.forget(report.ids[0], erase=True)
+    for word in ("zqrex", "zqlisbon", "zqbefore", "zqafter"):
+        assert one(mem, word)
+    assert keys(mem, "zqcar") == set()
+    assert mem.as_reader(OWNER).check() == []
+    assert mem.words(report.ids[1]) == []
+
+
+def test_erasing_a_memory_does_not_take_the_surroundings_of_what_was_also_said_elsewhere(mem: Engram) -> None:
+    mem.observe(Turn("I bought a zqfirst in Oslo.", session="s"), Turn("My sister paid for the middle one.", session="s"))
+    report = mem.observe(Turn("I own a zqcar now. My sister paid for the middle one.", session="t"))
+    mem.forget(report.ids[0], erase=True)
+    middle = one(mem, "middle")
+    assert middle in keys(mem, "zqfirst")
+    assert middle not in keys(mem, "zqcar")
+
+
+def test_an_update_keeps_the_words_around(mem: Engram) -> None:
+    report = mem.observe(Turn("My sister paid for the middle one.", session="s"), Turn("I sold the zqafter.", session="s"))
+    mem.update(report.ids[0], text="Carla paid for zqnew")
+    assert "Carla paid for zqnew" in keys(mem, "zqafter")
+    assert "Carla paid for zqnew" in keys(mem, "zqnew")
+    mem.forget(report.ids[0], erase=True)
+    assert keys(mem, "zqnew") == set()
+    assert mem.as_reader(OWNER).check() == []
+
+
+def test_known_refs_and_last_turn_stay_in_scope(mem: Engram) -> None:
+    store = store_of(mem)
+    zoe = Reader(Scope(agent="zoe"))
+    mem.observe(Turn("I bought a boat.", session="s", ref="r1"))
+    assert store.known_refs(zoe, ["r1"]) == set()
+    assert store.known_refs(mem.reader, ["r1", "r2"] * 600) == {"r1"}
+    assert store.last_turn(zoe, "s") is None
+    last = store.last_turn(mem.reader, "s")
+    assert last is not None
+    assert last.ref == "r1"
