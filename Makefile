@@ -13,11 +13,14 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
+# Without the encoder everything works, on words alone: no network is no reason to fail.
 demo: .venv/installed
+	-@$(BIN)/engram model install
 	@$(BIN)/engram demo
 
 test: lint
-	$(BIN)/pytest
+	-@ENGRAM_MODELS=$(CURDIR)/.venv/models $(BIN)/engram model install
+	ENGRAM_MODELS=$(CURDIR)/.venv/models $(BIN)/pytest
 
 lint: .venv/installed
 	$(BIN)/ruff check

@@ -46,6 +46,20 @@ def install(
         show.data({**_facts(wanted), "new": new})
     else:
         asked.say(f"{wanted.name} {'is installed' if new else 'was here already, and whole'}: {wanted.folder}")
+        if new:
+            asked.say("What was remembered before gets its vectors with `engram model fill`.")
+
+
+@app.command("fill")
+def fill(ctx: typer.Context, as_json: Json = False) -> None:
+    """Make the vectors that memories still lack, for instance those kept before a model was installed."""
+    asked = caller.of(ctx)
+    with asked.open(everything=True) as vault:
+        made = vault.backfill()
+    if asked.json or as_json:
+        show.data({"made": made})
+    else:
+        asked.say(f"{made:,} vectors made.")
 
 
 @app.command("list")
