@@ -82,16 +82,6 @@ def test_private_words_never_reach_the_file(tmp_path: Path) -> None:
     assert traces(path, [word(1), word(2)]) == []
 
 
-def test_a_question_that_an_answer_repeats_goes_with_its_turn(tmp_path: Path) -> None:
-    """V12: the words of the erased turn stand in the next turn's memory too, as the question that it answers."""
-    path = tmp_path / "vault"
-    with open_mind(path, words_only=True) as mem:
-        first = mem.observe(Turn(f"I bought the boat. Did you ever see a {word(3)} in Oslo?", "Ann", session="s"))
-        mem.observe(Turn("Yes, I saw one in March.", "Bob", session="s"))
-        mem.forget(*first.ids, erase=True)
-        assert traces(path, [word(3)]) == []
-
-
 def test_a_turn_of_which_nothing_was_kept_can_be_erased_with_what_stands_beside_it(tmp_path: Path) -> None:
     """V12: a question is archived though no memory comes of it; when all memories of its session are erased, it goes."""
     path = tmp_path / "vault"

@@ -75,16 +75,32 @@ _AROUND = 600
 
 
 def forget_sources(connection: apsw.Connection, memory: int) -> None:
-    """Remove the turns a memory came from, and their words from what stands around others. Part of erasing it."""
+    """Remove the turns a memory came from, and their words from what stands around others. Part of erasing it.
+
+    Turns beside them of which nothing was kept go too: no memory is left by which anyone could ask for them to be erased.
+    """
     turns = _whole(connection, "SELECT turn FROM sources WHERE memory = ?", memory)
     near = {key for turn in turns for way in ("<", ">") if (key := _neighbour(connection, turn, way)) is not None}
     kin = [other for turn in turns for other in _whole(connection, "SELECT memory FROM sources WHERE turn = ?", turn)]
     for turn in turns:
-        connection.execute("UPDATE turns SET text = '' WHERE key = ?", (turn,))
-        connection.execute("DELETE FROM turns WHERE key = ?", (turn,))
+        _remove(connection, turn)
+    waiting, left = sorted(near - set(turns)), []
+    while waiting:
+        turn = waiting.pop()
+        if _whole(connection, "SELECT memory FROM sources WHERE turn = ? LIMIT 1", turn):
+            left.append(turn)
+            continue
+        beside = [_neighbour(connection, turn, way) for way in ("<", ">")]
+        waiting += [key for key in beside if key is not None and key not in waiting and key not in left]
+        _remove(connection, turn)
     for other in dict.fromkeys(kin):
         memories.reframe(connection, other, frames(connection, other))
-    reframe(connection, sorted(near - set(turns)))
+    reframe(connection, left)
+
+
+def _remove(connection: apsw.Connection, turn: int) -> None:
+    connection.execute("UPDATE turns SET text = '' WHERE key = ?", (turn,))
+    connection.execute("DELETE FROM turns WHERE key = ?", (turn,))
 
 
 def of_memory(connection: apsw.Connection, seen: Visibility, key: int) -> list[Turn]:
