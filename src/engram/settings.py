@@ -186,7 +186,7 @@ class Settings:
         ref="R18",
     )
     recall_threshold: float = tunable(
-        1.0, "Fused score under which a question counts as not answered.", low=-10.0, high=100.0, ref="R18"
+        0.75, "Fused score under which a question counts as not answered.", low=-10.0, high=100.0, ref="R18"
     )
     posting_budget: int = tunable(
         5000, "Entries of the text index that one question may read.", unit="postings", low=100, high=10000000, ref="R20"

@@ -22,6 +22,7 @@ MORE = (
     ("question", "answer"),
     [
         ("Which city does the user's sibling call home?", "My sister Carla lives in Lisbon"),
+        ("What is our hosting provider?", "The API runs on Heroku in Frankfurt"),
         ("When do we meet in the morning?", "Our standup starts at half past nine"),
         ("Which injury did I have?", "I broke my left wrist while skating"),
     ],
