@@ -1,4 +1,4 @@
-"""Commands on settings. Everything shown comes from the table in `settings.py`; its documentation is printed here too."""
+"""Commands on settings. Everything shown comes from the table in `settings/table.py`; its documentation is printed here too."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Name = Annotated[str, typer.Argument(show_default=False, help="The name of the s
 _HEAD = """\
 # Settings
 
-Written by `make docs` (`engram config --markdown`) from the table in `src/engram/settings.py`: change it there.
+Written by `make docs` (`engram config --markdown`) from the table in `src/engram/settings/table.py`: change it there.
 
 A value comes from, later wins: the default below, the configuration file (a line `name = value`, in TOML; `engram config`
 says where it is), the environment (`ENGRAM_` and the name in capitals), the arguments of `engram.open(settings={…})`.

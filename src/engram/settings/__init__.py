@@ -1,7 +1,7 @@
 """Every tunable of Engram: name, default, unit, range, help and where it comes from. One table, no second place.
 
-The table is the `Settings` dataclass itself: each field is declared with `tunable(...)`, so that the type checker, the
-documentation (`docs/settings.md` is generated from it), the range check and the command line read the same line.
+The table is the `Settings` dataclass itself (`table.py`): each field is declared with `tunable(...)`, so that the type
+checker, the documentation (`docs/settings.md` is generated from it), the range check and the command line read one line.
 
 A value is taken from, later wins: the default here, the configuration file, `ENGRAM_<NAME>` in the environment, the
 arguments of `engram.open(settings={...})`, and what was set while running. Numbers out of range are clamped with a
@@ -19,232 +19,16 @@ import re
 import threading
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 
 from engram.errors import ConfigInvalid
+from engram.settings.table import Settings as Settings
+from engram.settings.table import Value as Value
 
 log = logging.getLogger("engram.settings")
-
-Value = bool | int | float | str
-
-
-def tunable(
-    default: Value,
-    help: str,
-    *,
-    unit: str = "",
-    low: float | None = None,
-    high: float | None = None,
-    choices: tuple[str, ...] = (),
-    ref: str = "",
-    restart: bool = False,
-) -> Any:
-    """Declare one setting. `restart`: it is read when the vault is opened, so a change waits for the next open."""
-    spec = {"help": help, "unit": unit, "low": low, "high": high, "choices": choices, "ref": ref, "restart": restart}
-    return dataclasses.field(default=default, metadata=spec)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """One consistent set of values. Operations read a snapshot once and use it to their end."""
-
-    # identity: who this process is when `open` is not told
-    agent: str = tunable("", "Agent that memories are written and read as.", ref="§11")
-    project: str = tunable("", "Project this process works in.", ref="§11")
-    squad: str = tunable("", "Squad this process belongs to.", ref="§11")
-    channel: str = tunable("", "Channel this process speaks on.", ref="§12")
-    user: str = tunable("", "User this process speaks with.", ref="§12")
-    policy: str = tunable(
-        "agent+global",
-        "How much of what it may see a process reads.",
-        choices=("own", "agent", "agent+global"),
-        ref="§10.13.2",
-    )
-
-    # vault: the folder and its key
-    cipher: str = tunable(
-        "aegis",
-        "Page cipher of a new vault; `sqlcipher` writes the format that SQLCipher 4 tools open.",
-        choices=("aegis", "sqlcipher"),
-        ref="§10.3",
-        restart=True,
-    )
-    key_source: str = tunable(
-        "auto",
-        "Where the key of a new vault goes; `auto` is the OS keychain if a real one answers, else a key file.",
-        choices=("auto", "keychain", "file", "passphrase"),
-        ref="§10.11",
-        restart=True,
-    )
-    key_file: str = tunable("", "Key file to use instead of the one in the platform's configuration folder.", restart=True)
-    kdf: str = tunable(
-        "argon2id", "What turns a passphrase into a key.", choices=("argon2id", "scrypt"), ref="§10.11", restart=True
-    )
-    argon2_memory_kib: int = tunable(65536, "Memory that one guess at a passphrase costs.", unit="KiB", low=8192, high=4194304)
-    argon2_passes: int = tunable(3, "Passes over that memory.", low=1, high=64)
-    scrypt_log_n: int = tunable(17, "Cost of scrypt as a power of two.", unit="log₂", low=14, high=22)
-    harden_process: bool = tunable(
-        True,
-        "No core dumps, no ptrace by other processes of this user; switch off to attach a debugger.",
-        ref="§10.7",
-        restart=True,
-    )
-    close_on_sigterm: bool = tunable(
-        True, "Close open vaults in order when the process is asked to end and nobody else handles it.", ref="§33.2", restart=True
-    )
-
-    # store: durability and concurrency
-    synchronous: str = tunable(
-        "full",
-        "When a write counts as durable: `full` syncs every commit; `normal` may lose the last ones on power loss.",
-        choices=("full", "normal"),
-        ref="§20",
-        restart=True,
-    )
-    queue_limit: int = tunable(
-        1000, "Writes that may wait; further callers block.", unit="writes", low=1, high=100000, ref="§20", restart=True
-    )
-    group_limit: int = tunable(256, "Waiting writes that share one commit.", unit="writes", low=1, high=10000, ref="§20")
-    reader_limit: int = tunable(
-        8, "Connections that read at the same time.", unit="connections", low=1, high=64, ref="§20", restart=True
-    )
-    page_cache_kib: int = tunable(
-        8192, "Decrypted pages each connection keeps.", unit="KiB", low=256, high=1048576, ref="§21", restart=True
-    )
-    write_patience_s: float = tunable(
-        10.0, "How long a write waits for another process to finish its own.", unit="s", low=0.0, high=600.0
-    )
-    read_patience_s: float = tunable(5.0, "How long a read waits for a free connection.", unit="s", low=0.01, high=600.0)
-    drain_s: float = tunable(2.0, "How long closing waits for queued writes.", unit="s", low=0.0, high=60.0, ref="§33.2")
-    full_retry_s: float = tunable(
-        5.0,
-        "After a full disk, how long writes are refused before one is tried again.",
-        unit="s",
-        low=0.0,
-        high=3600.0,
-        ref="§32.1",
-    )
-    change_log_rows: int = tunable(
-        200000, "Entries of the change log that are kept for indexes to catch up from.", unit="rows", low=1000, high=100000000
-    )
-
-    # silence: what the file system may tell an observer
-    size_bucket_kib: int = tunable(
-        512,
-        "The database grows and shrinks by this much only; 0 lets every write show.",
-        unit="KiB",
-        low=0,
-        high=65536,
-        ref="§10.4",
-    )
-    size_jitter_kib: int = tunable(
-        64, "Free room under which the file grows, at random between 0 and this.", unit="KiB", low=0, high=4096, ref="§10.4.3"
-    )
-    neutral_times: bool = tunable(
-        True,
-        "Set file times to a fixed date after each write; switch off if a backup tool goes by them.",
-        ref="§10.4.4",
-    )
-    wal_pages: int = tunable(
-        200,
-        "Pages after which the write-ahead log is folded into the database; it is made this long at once.",
-        unit="pages",
-        low=16,
-        high=100000,
-        ref="§10.6.3",
-        restart=True,
-    )
-
-    # content
-    content_bytes: int = tunable(8192, "Longest text of one memory.", unit="bytes", low=64, high=1048576, ref="§10.17")
-    summary_bytes: int = tunable(
-        512, "Longest summary, key fact or tag of one memory.", unit="bytes", low=16, high=65536, ref="§10.17"
-    )
-    turn_bytes: int = tunable(1048576, "Longest turn that is kept verbatim.", unit="bytes", low=1024, high=16777216, ref="M17")
-    page_limit: int = tunable(1000, "Most memories that one page of a listing holds.", unit="memories", low=1, high=100000)
-
-    # capture
-    ingest_batch: int = tunable(64, "Turns that are taken in together.", unit="turns", low=1, high=10000, ref="C14")
-    duplicate_cosine: float = tunable(
-        0.93, "Likeness of two statements' vectors from which they may say the same.", low=0.5, high=1.0, ref="C4"
-    )
-    duplicate_overlap: float = tunable(0.6, "Share of words that they must have in common then.", low=0.0, high=1.0, ref="C4")
-
-    # recall
-    vector_weight: float = tunable(0.75, "What meaning counts against words.", low=0.0, high=1.0, ref="R2")
-    recall_candidates: int = tunable(150, "Candidates that each arm brings.", unit="memories", low=10, high=1000, ref="R1")
-    recall_limit: int = tunable(50, "Most hits of one recall when no limit was asked for.", unit="hits", low=1, high=1000)
-    recall_floor: float = tunable(
-        0.35,
-        "Hits under this share of the best hit's score are held back when no limit was asked for.",
-        low=0.0,
-        high=1.0,
-        ref="R18",
-    )
-    recall_threshold: float = tunable(
-        0.75, "Fused score under which a question counts as not answered.", low=-10.0, high=100.0, ref="R18"
-    )
-    posting_budget: int = tunable(
-        5000, "Entries of the text index that one question may read.", unit="postings", low=100, high=10000000, ref="R20"
-    )
-    diversity: float = tunable(
-        0.0, "How far a hit is held back for being like those above it (MMR); 0 is off.", low=0.0, high=1.0, ref="R7"
-    )
-    model: str = tunable("auto", "The encoder: `auto` is the one that is installed; `none` works on words alone.", restart=True)
-    vector_backend: str = tunable(
-        "auto",
-        "How the nearest vectors are found; `auto` goes by their number and by memory.",
-        choices=("auto", "exact", "quantized"),
-        ref="§36.6",
-    )
-    vector_exact_limit: int = tunable(
-        20000, "Vectors up to which every one is looked at.", unit="vectors", low=0, high=10000000, ref="§36.6"
-    )
-    vector_rescore: int = tunable(
-        500, "Candidates of the quantized scan that are scored in full.", unit="vectors", low=50, high=100000, ref="§36.2"
-    )
-    around_weight: float = tunable(
-        0.5, "What a word said beside a statement counts, against one of its own.", low=0.0, high=1.0, ref="R1"
-    )
-
-    # care: checks and backups
-    check_inline_mib: int = tunable(
-        16,
-        "A vault up to this size is checked whole before it is used; a larger one in the background.",
-        unit="MiB",
-        low=0,
-        high=1048576,
-        ref="§32.4",
-    )
-    backup_hours: float = tunable(
-        24.0, "A backup is made when the last one is older; 0 makes none by itself.", unit="h", low=0.0, high=8760.0, ref="§32.4"
-    )
-    backups_kept: int = tunable(3, "Backups that are kept.", unit="files", low=1, high=100, ref="§32.4")
-
-    # audit and health
-    audit_ring: int = tunable(
-        2000, "Audit entries at hand in memory.", unit="entries", low=100, high=100000, ref="§19", restart=True
-    )
-    audit_rows: int = tunable(
-        100000, "Audit entries kept in the vault; the oldest go first.", unit="rows", low=1000, high=100000000, ref="§19"
-    )
-    audit_batch: int = tunable(
-        1000, "Audit entries of reads that are written together.", unit="entries", low=1, high=2000, ref="§19"
-    )
-    ram_warning_mib: int = tunable(
-        250, "Resident memory from which pressure is called elevated.", unit="MiB", low=50, high=1048576, ref="§21"
-    )
-    ram_critical_mib: int = tunable(
-        350, "Resident memory from which pressure is called critical.", unit="MiB", low=100, high=1048576, ref="§21"
-    )
-    latency_window: int = tunable(
-        1000, "Calls that the latency figures look back on.", unit="calls", low=10, high=100000, ref="§34.8", restart=True
-    )
-
 
 TABLE: Mapping[str, dataclasses.Field[Any]] = {f.name: f for f in dataclasses.fields(Settings)}
 _DEFAULTS = Settings()
