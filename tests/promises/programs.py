@@ -434,11 +434,11 @@ def write_in_threads_until_signalled(path: str) -> None:
 def terminate_at_step(path: str, step: int) -> None:
     """SIGTERM at that very line of a write or a read in the main thread, inside the locks of the standard library too."""
     mem = open_vault(path)
-    mem.remember("warm")
+    mem.remember(f"{word(os.getpid(), 'warm')} warm")
     mem.list()
     counted = signal_at_step(step, signal.SIGTERM, "/engram/", "/queue.py", "/threading.py", "/futures/", only_main=True)
-    for _ in range(3):
-        say(ack=mem.remember("one more").id)
+    for number in range(3):
+        say(ack=mem.remember(f"{word(number, f'term{step}')} one more").id)
         mem.list(limit=1)
     sys.settrace(None)
     say(steps=counted())

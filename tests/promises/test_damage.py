@@ -354,7 +354,11 @@ def test_a_damaged_vault_is_mended_most_rows_come_back_and_the_old_file_is_kept(
         found = examine(path, mend=False)
         assert any("E1002" in finding.what for finding in found)
         assert files(path)["vault.db"] == damaged, "looking changed the file"
-        assert any(finding.mended for finding in examine(path, mend=True)), seed
+        tried = examine(path, mend=True)
+        if not any(finding.mended for finding in tried):  # a page that names the tables: then only a backup helps
+            assert any("restore-backup" in finding.way_out for finding in tried), (seed, tried)
+            assert files(path)["vault.db"] == damaged, "what could not be mended was changed"
+            continue
         mended += 1
         with open_vault(path) as mem:
             saved = everything(mem)

@@ -117,6 +117,8 @@ class Observer:
             return None  # it is made later
 
     def shorter(self, text: str) -> dict[str, str]:
+        """The shorter tiers of a text that is about to be kept."""
+        check_memory(Memory(text=text), self._live.now)
         return dict(zip(("summary", "key_fact", "tag"), _tiers(text, self._live.now), strict=True))
 
     def refresh(self, reader: Reader, memory: Memory) -> None:

@@ -144,7 +144,7 @@ def salvage(folder: VaultFolder, key: DatabaseKey, settings: Settings, env: Env)
         source = writing(folder.database, key, synchronous="full", cache_kib=settings.page_cache_kib)
     except apsw.Error as error:
         raise VaultDamaged(
-            "the first page of the database does not verify, so nothing in it can be reached.",
+            "a page that says which tables there are does not verify, so nothing can be reached.",
             way_out="Run `engram restore-backup`.",
         ) from error
     figures: dict[str, int] = {}
