@@ -86,7 +86,7 @@ def _connect(path: Path, key: DatabaseKey, mode: int, *, immutable: bool = False
             leave_the_log_alone(connection)  # before the first page is read: that may already refuse
         key.give_to(connection)
         connection.execute("SELECT count(*) FROM sqlite_master").fetchall()  # the first page now verifies, or raises
-    except apsw.Error:
+    except BaseException:  # an interrupt too: a connection that nobody has would keep the log in use
         connection.close()
         raise
     return connection

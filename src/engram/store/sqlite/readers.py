@@ -23,7 +23,7 @@ class Readers:
         self._idle: list[apsw.Connection] = []
         self._places = threading.BoundedSemaphore(settings().reader_limit)
         self._lock = threading.Lock()
-        self._open = 0
+        self._all: set[apsw.Connection] = set()
         self._closed = False
 
     @property
@@ -32,7 +32,7 @@ class Readers:
 
     @property
     def open(self) -> int:
-        return self._open
+        return len(self._all)
 
     @contextmanager
     def use(self, doing: str) -> Iterator[apsw.Connection]:
@@ -63,18 +63,19 @@ class Readers:
         """Take no more; wait this long for reads that are under way, whose connections would keep the log in use."""
         with self._lock:
             self._closed = True
-        for _ in range(self._settings().reader_limit):
-            if not self._places.acquire(timeout=patience_s):
-                break
+        free = sum(self._places.acquire(timeout=patience_s) for _ in range(self._settings().reader_limit))
         self.renew()
+        if free == self._settings().reader_limit:
+            # Nobody reads: what is still open was lost by an interrupt between two lines of `use`.
+            for connection in list(self._all):
+                self._let_go(connection)
 
     def renew(self) -> None:
         """Let go of idle connections; the next read opens anew."""
         with self._lock:
             idle, self._idle = self._idle, []
         for connection in idle:
-            connection.close()
-            self._open -= 1
+            self._let_go(connection)
 
     def _take(self) -> apsw.Connection:
         with self._lock:
@@ -86,8 +87,7 @@ class Readers:
             connection = self._connect()
         except apsw.Error as error:
             raise explain(error, "opening a connection to read") from error
-        with self._lock:
-            self._open += 1
+        self._all.add(connection)
         return connection
 
     def _give_back(self, connection: apsw.Connection, sound: bool) -> None:
@@ -98,5 +98,8 @@ class Readers:
             if sound and not self._closed:
                 self._idle.append(connection)
                 return
-            self._open -= 1
+        self._let_go(connection)
+
+    def _let_go(self, connection: apsw.Connection) -> None:
+        self._all.discard(connection)
         connection.close(True)
