@@ -58,6 +58,7 @@ class OpenVault:
         self.store, self.notice = open_vault(where, self.live, env, credentials)
         self.session = session or env.new_id()
         self.closed = False
+        self._ending = threading.Event()
         self._given = embedder
         self._index: LiveIndex | None = None
         self._index_lock = threading.Lock()
@@ -101,6 +102,8 @@ class OpenVault:
             if self.closed:
                 return
             self.closed = True
+            self._ending.set()
+            self.store.stop_checking()
             if self._care is not threading.current_thread():
                 self._care.join()
             with self._index_lock:
@@ -110,14 +113,19 @@ class OpenVault:
             _OPEN.discard(self)
 
     def _take_care(self) -> None:
-        """Beside the first use: the check that a large vault did not wait for, and the daily backup."""
-        try:
-            if self.store.unchecked:
-                self.store.check(_OWNER)
-            if self.store.backup_due():
-                self.store.back_up(_OWNER)
-        except EngramError as error:
-            log.warning("care of the vault was put off: %s", error.code)
+        """Beside the use: the check that a large vault did not wait for, and the daily backup, for as long as it is open."""
+        unchecked = self.store.unchecked
+        while True:
+            try:
+                self.store.back_up_if_due(_OWNER)  # first, and closing waits for it: short sessions back up too
+                if unchecked:
+                    unchecked = False
+                    self.store.check(_OWNER)
+            except EngramError as error:
+                if not self._ending.is_set():
+                    log.warning("care of the vault was put off: %s", error.code)
+            if self._ending.wait(self.live.now.care_pause_s):
+                return
 
 
 def vault_path(path: str | Path) -> Path:
@@ -153,6 +161,10 @@ _OPEN: set[OpenVault] = set()
 """Vaults this process has open, so that an exit that forgets them still closes them in order."""
 
 
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_OPEN.clear)  # what is open belongs to the parent
+
+
 @atexit.register
 def _close_all() -> None:
     for vault in list(_OPEN):
@@ -160,8 +172,10 @@ def _close_all() -> None:
 
 
 def _close_and_end(number: int) -> None:
-    _close_all()
-    os.kill(os.getpid(), number)
+    try:
+        _close_all()
+    finally:
+        os.kill(os.getpid(), number)
 
 
 def _heed_sigterm() -> None:

@@ -126,7 +126,10 @@ def home(environ: Mapping[str, str] | None = None) -> Path:
     """The vault when none is named: `ENGRAM_HOME`, else the platform's data folder."""
     named = (os.environ if environ is None else environ).get("ENGRAM_HOME")
     folder = Path(platformdirs.user_data_dir("engram", appauthor=False))
-    return Path(named).expanduser().absolute() if named else folder / "vault"
+    try:
+        return Path(named).expanduser().absolute() if named else folder / "vault"
+    except RuntimeError:  # ~somebody who is not there
+        raise ConfigInvalid("ENGRAM_HOME can be no folder.", way_out="Name a folder; it is made if missing.") from None
 
 
 def model_folder(environ: Mapping[str, str] | None = None) -> Path:
@@ -186,6 +189,7 @@ class LiveSettings:
         self._from_file: dict[str, object] = {}
         self.warnings: tuple[str, ...] = ()
         self._now = self._load()
+        self._require_identity()
 
     @property
     def now(self) -> Settings:
@@ -207,6 +211,13 @@ class LiveSettings:
             self._arguments.update(changes)
             self._now = self._load()
         return self._now
+
+    def _require_identity(self) -> None:
+        """Refuse to begin as somebody else than the file or the environment names."""
+        said = {**self._from_file, **_from_environment(os.environ), **self._arguments}
+        for name in IDENTITY:
+            if name in said and (warning := coerce(name, said[name])[1]):
+                raise ConfigInvalid(warning.split(";")[0] + ".", way_out=f"Mend ENGRAM_{name.upper()} or {self._path}.")
 
     def _load(self) -> Settings:
         self._stamp = self._file_stamp()

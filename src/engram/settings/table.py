@@ -200,6 +200,9 @@ class Settings:
     backup_hours: float = tunable(
         24.0, "A backup is made when the last one is older; 0 makes none by itself.", unit="h", low=0.0, high=8760.0, ref="§32.4"
     )
+    care_pause_s: float = tunable(
+        60.0, "How often an open vault looks whether a backup is due.", unit="s", low=0.05, high=86400.0, ref="§32.4"
+    )
     backups_kept: int = tunable(3, "Backups that are kept.", unit="files", low=1, high=100, ref="§32.4")
 
     # audit and health

@@ -21,6 +21,7 @@ FORMAT = 1
 _NEUTRAL_NS = 86_400 * 10**9
 """The one date that vault files show: a day after the epoch, which no tool takes for "unknown"."""
 
+_HEADER_COPIES = "Run `engram doctor --repair`, which takes the newest sound copy from backups/."
 _MARKERS = {".gitignore": "*\n", ".nomedia": "", ".noindex": ""}
 _OURS = {"backups", "index", "notes", *_MARKERS}
 
@@ -109,9 +110,7 @@ def read_header(path: Path) -> Header:
     try:
         table = tomllib.loads(_read_quietly(path).decode("utf-8"))
     except FileNotFoundError as error:
-        raise VaultDamaged(
-            f"{path} is missing.", way_out="Copy the newest vault.toml from backups/ back beside vault.db."
-        ) from error
+        raise VaultDamaged(f"{path} is missing.", way_out=_HEADER_COPIES) from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise _damaged(path) from error
     except OSError as error:
@@ -215,7 +214,7 @@ def _checksum(table: Mapping[str, object]) -> str:
 
 
 def _damaged(path: Path) -> VaultDamaged:
-    return VaultDamaged(f"{path} is damaged.", way_out="Copy the newest vault.toml from backups/ over it.")
+    return VaultDamaged(f"{path} is damaged.", way_out=_HEADER_COPIES)
 
 
 def _mounted_read_only(path: Path) -> bool:

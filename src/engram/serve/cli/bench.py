@@ -20,7 +20,8 @@ _MOST = 1_000_000_000
 
 
 @app.callback(invoke_without_command=True)
-def bench(ctx: typer.Context) -> None:
+def bench(ctx: typer.Context, as_json: Json = False) -> None:
+    caller.of(ctx).json |= as_json
     if ctx.invoked_subcommand is None:
         store(ctx)
 

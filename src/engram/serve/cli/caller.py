@@ -29,6 +29,7 @@ from engram.store.folder import VaultFolder
 from engram.store.sqlite.maintenance import key_facts
 from engram.store.sqlite.vault import Credentials
 from engram.types import Policy, Role
+from engram.vault import vault_path
 
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 All = Annotated[bool, typer.Option("--all", help="Look everywhere in the vault, whoever it belongs to.")]
@@ -57,7 +58,7 @@ class Caller:
 
     @property
     def path(self) -> Path:
-        return settings_room.home() if self.vault is None else Path(self.vault).expanduser().absolute()
+        return vault_path(settings_room.home() if self.vault is None else self.vault)
 
     def live(self) -> LiveSettings:
         return LiveSettings(self.identity, monotonic=self.env.monotonic)

@@ -162,8 +162,10 @@ def discard(database: Path) -> None:
 
 def _swap_in(folder: VaultFolder, key: DatabaseKey, settings: Settings, fill: Callable[[apsw.Connection], object]) -> None:
     """Make a new database, fill it, and let it take the place of the old one, which is kept among the backups."""
+    part = folder.newborn.with_suffix(".part")  # it is called newborn only once it is whole
+    discard(part)
     discard(folder.newborn)
-    fresh = writing(folder.newborn, key, synchronous="full", cache_kib=settings.page_cache_kib)
+    fresh = writing(part, key, synchronous="full", cache_kib=settings.page_cache_kib)
     try:
         fill(fresh)
         problems = check(fresh)
@@ -172,16 +174,37 @@ def _swap_in(folder: VaultFolder, key: DatabaseKey, settings: Settings, fill: Ca
         fresh.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     finally:
         fresh.close()
+    part.replace(folder.newborn)
+    sync_folder(folder.path)
     if folder.database.exists():
         folder.backups.mkdir(mode=0o700, exist_ok=True)
-        kept = folder.backups / f"replaced-{sum(1 for _ in folder.backups.glob('replaced-*.db')) + 1:03d}.db"
-        for suffix in ("-wal", ""):
-            old = folder.database.with_name(folder.database.name + suffix)
-            if old.exists():
-                old.replace(kept.with_name(kept.name + suffix))
+        kept = folder.backups / f"replaced-{_last_kept(folder) + 1:03d}.db"
+        folder.database.replace(kept)
+        neutralise(kept)
+        sync_folder(folder.backups)
+    name_newborn(folder)
+
+
+def name_newborn(folder: VaultFolder) -> None:
+    """Let a database that is whole take its place: the last step of making, restoring or repairing a vault, and of one
+    that was cut short. The database went first and its log follows here: a database that stayed without its log would
+    open without its latest writes, and a log that stayed would be folded into the new file. The caller is alone."""
+    if not folder.newborn.exists() or folder.database.exists():
+        return
+    if folder.wal.exists():
+        kept = folder.backups / f"replaced-{_last_kept(folder):03d}.db-wal"
+        folder.backups.mkdir(mode=0o700, exist_ok=True)
+        folder.wal.replace(kept)
+        neutralise(kept)
+        sync_folder(folder.backups)
     discard(folder.database)
     folder.newborn.replace(folder.database)
     sync_folder(folder.path)
+
+
+def _last_kept(folder: VaultFolder) -> int:
+    names = (path.name.removeprefix("replaced-").partition(".")[0] for path in folder.backups.glob("replaced-*.db*"))
+    return max((int(name) for name in names if name.isdigit()), default=0)
 
 
 def _copy_pages(source: apsw.Connection, target: apsw.Connection) -> None:
@@ -207,6 +230,9 @@ _TABLES: tuple[tuple[str, str], ...] = (
 )
 """What is saved from a damaged file, in the order of references, and the whole number each table is walked by."""
 
+_COUNTED = ("memories", "changes", "audit")
+"""Tables whose keys are never used twice."""
+
 
 def _save_rows(source: apsw.Connection, target: apsw.Connection, settings: Settings, env: Env) -> dict[str, int]:
     schema.migrate(target, env.now())
@@ -223,9 +249,21 @@ def _save_rows(source: apsw.Connection, target: apsw.Connection, settings: Setti
         figures["lost"] = _drop_orphans(target)
         figures["memories"] = int(target.execute("SELECT count(*) FROM memories").get)
         memories.reindex(target)
+        _go_on_counting(source, target)
         Silence(lambda: settings, env).settle(target)
     target.execute("PRAGMA foreign_keys = ON")
     return figures
+
+
+def _go_on_counting(source: apsw.Connection, target: apsw.Connection) -> None:
+    """A key is never used twice, not even one whose row was erased or lost."""
+    for name, number in _range(source, "SELECT name, seq FROM sqlite_sequence", ()) or ():
+        if name in _COUNTED:
+            target.execute("DELETE FROM sqlite_sequence WHERE name = ? AND seq < ?", (name, number))
+            target.execute(
+                "INSERT INTO sqlite_sequence (name, seq) SELECT ?1, ?2 WHERE ?1 NOT IN (SELECT name FROM sqlite_sequence)",
+                (name, number),
+            )
 
 
 def _drop_orphans(target: apsw.Connection) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+from contextlib import suppress
 
 import apsw
 
@@ -35,17 +37,39 @@ class Caring(Path):
         with self._watched(reader, "check"):
             require_owner(reader, "checking the vault")
         with self._read(reader, "check") as connection:
-            problems = care.check(connection) or care.unread_pages(connection)
+            self._checking = connection
+            try:
+                problems = [] if self._stopped else care.check(connection) or care.unread_pages(connection)
+            finally:
+                self._checking = None
+        if self._stopped:
+            return []
         if problems:
             self._writer.damage = VaultDamaged(f"the vault is damaged: {problems[0]}")
             log.error("%s: a check found %d problems; the vault is read-only", self._writer.damage.code, len(problems))
         return problems
 
+    def stop_checking(self) -> None:
+        """Closing does not wait for a check of the whole file."""
+        self._stopped = True
+        if (connection := self._checking) is not None:
+            with suppress(apsw.Error):  # it may just have been closed
+                connection.interrupt()
+
     def back_up(self, reader: Reader) -> care.Backup:
         """Make a backup now."""
+        with self._backing_up:
+            return self._back_up(reader)
+
+    def back_up_if_due(self, reader: Reader) -> None:
+        with self._backing_up:  # asked inside: one that was just made by hand counts
+            if self.backup_due():
+                self._back_up(reader)
+
+    def _back_up(self, reader: Reader) -> care.Backup:
         with self._watched(reader, "backup"):
             require_owner(reader, "making a backup")
-            with self._backing_up, self._read(reader, "backup") as connection:
+            with self._read(reader, "backup") as connection:
                 upto = connection.execute("SELECT coalesce(max(seq), 0) FROM changes").get
                 connection.execute("ROLLBACK")  # a backup brings its own transaction
                 try:
@@ -117,7 +141,7 @@ class Caring(Path):
 
     def close(self) -> None:
         """Stop intake, drain, tidy, let go. Closing twice is closing once."""
-        if self._closed:
+        if self._closed or os.getpid() != self._pid:
             return
         self._closed = True
         self._flush_audit(wait=False)
@@ -125,9 +149,9 @@ class Caring(Path):
             self._live.now.drain_s
         )  # before the writer, whose connection is the last one out and takes the log with it
         self._writer.close(self._live.now.drain_s)
+        self._opened.lock.release()
         if self._live.now.neutral_times and not self._opened.read_only:
             hide_times(self._opened.folder)
-        self._opened.lock.release()
         self._opened.key.wipe()
         wipe(self._opened.audit_key)
 

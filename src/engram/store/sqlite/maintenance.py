@@ -22,6 +22,7 @@ from engram.store.folder import Header, VaultFolder, read_header, write_header
 from engram.store.sqlite import care, memories, schema
 from engram.store.sqlite import open as opening
 from engram.store.sqlite.binding import explain
+from engram.store.sqlite.silence import hide_times
 from engram.store.sqlite.vault import Credentials, alone
 from engram.types import Finding, Severity
 
@@ -48,7 +49,13 @@ def import_key(path: Path, live: LiveSettings, env: Env, credentials: Credential
     with MasterKey.from_recovery_text(recovery_text) as master:
         moved = rehome(header.key, master, live.now, env, vault=path, source=source, ask=credentials.ask)
         write_header(folder.header, Header(header.cipher, moved.header, header.format))
-        return moved.notice
+        left = "" if moved.header.source == header.key.source else _still_there(header.key.source)
+        return moved.notice + left
+
+
+def _still_there(source: str) -> str:
+    places = {"file": "the key file", "keychain": "the keychain", "passphrase": "the passphrase in older backups' headers"}
+    return f" It can still be had from {places[source]}: remove it there if it must not." if source in places else ""
 
 
 def list_backups(path: Path, live: LiveSettings, env: Env, credentials: Credentials) -> list[care.Backup]:
@@ -76,12 +83,34 @@ def examine(path: Path, live: LiveSettings, env: Env, credentials: Credentials, 
         return [*findings, Finding("vault", Severity.INFO, f"there is no vault at {path}.", "Run `engram init` to make one.")]
     findings += _permissions(folder, mend)
     findings += _room(folder)
+    findings += _header(folder, mend)
     try:
         findings += _database(folder, live, env, credentials, mend)
     except EngramError as error:
         findings.append(Finding("vault", Severity.ERROR, f"{error.code}: {error.message}", error.way_out))
     order = list(Severity)
     return sorted(findings, key=lambda finding: -order.index(finding.severity))
+
+
+def _header(folder: VaultFolder, mend: bool) -> list[Finding]:
+    """A header that is gone or damaged is taken from the newest backup, each of which has a copy beside it."""
+    try:
+        read_header(folder.header)
+        return []
+    except VaultDamaged as error:
+        what = f"{error.code}: {error.message}"
+    for copy in sorted(folder.backups.glob("[0-9]*.toml"), reverse=True):
+        try:
+            sound = read_header(copy)
+        except EngramError:
+            continue
+        if not mend:
+            return [Finding("header", Severity.ERROR, what, f"Run `engram doctor --repair`: {copy} is a sound copy.")]
+        if folder.header.exists():
+            folder.header.replace(folder.header.with_suffix(".toml.damaged"))
+        write_header(folder.header, sound)
+        return [Finding("header", Severity.WARNING, f"{what} It was taken from {copy.name}.", mended=True)]
+    return []
 
 
 def _database(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials, mend: bool) -> list[Finding]:
@@ -200,6 +229,8 @@ def _database_key(folder: VaultFolder, live: LiveSettings, credentials: Credenti
         yield key
     finally:
         key.wipe()
+        if live.now.neutral_times:
+            hide_times(folder)
 
 
 def _existing(path: Path) -> VaultFolder:

@@ -246,7 +246,8 @@ def put_vectors(connection: apsw.Connection, owned: Visibility, space: Space, ve
     connection.executemany(sql, ((key, vector, memory, *values) for memory, vector in vectors.items()))
     put = connection.total_changes() - before
     connection.executemany(
-        "INSERT INTO changes (memory, what) SELECT key, 'vector' FROM memories WHERE key = ?", ((memory,) for memory in vectors)
+        f"INSERT INTO changes (memory, what) SELECT key, 'vector' FROM memories WHERE key = ? AND {visible}",
+        ((memory, *values) for memory in vectors),
     )
     return put
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import apsw
 
-from engram.errors import EncryptionFailed
+from engram.errors import EncryptionFailed, StorageError
 from engram.guard.keys import MasterKey, Purpose, wipe
+from engram.guard.process import lock_buffer, unlock_buffer
 from engram.store.folder import touch_private
 from engram.store.sqlite.binding import require_encryption
 
@@ -20,6 +21,7 @@ class DatabaseKey:
 
     def __init__(self, material: bytearray, cipher: str) -> None:
         self._material = material
+        self._held = lock_buffer(material)
         self.cipher = cipher
 
     def __repr__(self) -> str:
@@ -34,6 +36,9 @@ class DatabaseKey:
 
     def wipe(self) -> None:
         wipe(self._material)
+        if self._held:
+            unlock_buffer(self._material)
+            self._held = False
 
 
 CIPHERS: dict[str, tuple[str, ...]] = {
@@ -106,7 +111,11 @@ def give_back_free_pages_on_request(connection: apsw.Connection) -> None:
 
 def use_write_ahead_log(connection: apsw.Connection) -> None:
     """Readers go on while one process writes. A file system without shared memory answers with another mode."""
-    connection.execute("PRAGMA journal_mode = WAL").fetchall()
+    if connection.execute("PRAGMA journal_mode = WAL").get != "wal":
+        raise StorageError(
+            "this file system cannot share memory between processes, which the vault's log needs.",
+            way_out="Put the vault on a local disk.",
+        )
 
 
 def refuse_changes(connection: apsw.Connection) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from typing import TypeVar
 import apsw
 
 from engram.env import Env
-from engram.errors import DiskFull, EngramError
+from engram.errors import DiskFull, EngramError, StorageError
 from engram.settings import LiveSettings
 from engram.store.meter import Meter
 from engram.store.sqlite import open as opening
@@ -35,7 +36,10 @@ class Path:
     def __init__(self, opened: Opened, live: LiveSettings, env: Env) -> None:
         settings = live.now
         self._opened = opened
+        self._pid = os.getpid()
         self._closed = False
+        self._checking: apsw.Connection | None = None
+        self._stopped = False
         self._live = live
         self._env = env
         self._backing_up = threading.Lock()
@@ -77,6 +81,8 @@ class Path:
     @contextmanager
     def _watched(self, reader: Reader, operation: str, subject: str = "") -> Iterator[None]:
         """Time the call; a refusal or failure leaves an entry too."""
+        if os.getpid() != self._pid:  # threads and locks stay behind in a fork: a write would wait for ever
+            raise StorageError("this vault was opened before the process forked.", way_out="Open it anew in the child.")
         try:
             with self._meter.time(operation):
                 yield
@@ -155,6 +161,3 @@ class Path:
         if pressure != "normal":
             found.append(f"memory pressure is {pressure}")
         return tuple(found)
-
-
-_LOG_STILL_READ = "a reader was still using the log, so it keeps the erased pages (encrypted) until that reader is done."

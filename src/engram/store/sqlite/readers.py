@@ -21,7 +21,9 @@ class Readers:
         self._connect = connect
         self._settings = settings
         self._idle: list[apsw.Connection] = []
-        self._places = threading.BoundedSemaphore(settings().reader_limit)
+        self._outdated: set[apsw.Connection] = set()
+        self._limit = settings().reader_limit
+        self._places = threading.BoundedSemaphore(self._limit)
         self._lock = threading.Lock()
         self._all: set[apsw.Connection] = set()
         self._closed = False
@@ -63,17 +65,18 @@ class Readers:
         """Take no more; wait this long for reads that are under way, whose connections would keep the log in use."""
         with self._lock:
             self._closed = True
-        free = sum(self._places.acquire(timeout=patience_s) for _ in range(self._settings().reader_limit))
+        free = sum(self._places.acquire(timeout=patience_s) for _ in range(self._limit))
         self.renew()
-        if free == self._settings().reader_limit:
+        if free == self._limit:
             # Nobody reads: what is still open was lost by an interrupt between two lines of `use`.
             for connection in list(self._all):
                 self._let_go(connection)
 
     def renew(self) -> None:
-        """Let go of idle connections; the next read opens anew."""
+        """Let go of all connections, those in use when they come back; the next read opens anew."""
         with self._lock:
             idle, self._idle = self._idle, []
+            self._outdated = self._all - set(idle)
         for connection in idle:
             self._let_go(connection)
 
@@ -95,11 +98,12 @@ class Readers:
         if sound and connection.in_transaction:
             connection.execute("ROLLBACK")
         with self._lock:
-            if sound and not self._closed:
+            if sound and not self._closed and connection not in self._outdated:
                 self._idle.append(connection)
                 return
         self._let_go(connection)
 
     def _let_go(self, connection: apsw.Connection) -> None:
         self._all.discard(connection)
+        self._outdated.discard(connection)
         connection.close(True)

@@ -87,7 +87,9 @@ class Silence:
         length = (self.settings().wal_pages + self.bucket + _PRIMING) * PAGE_BYTES
         connection.execute("PRAGMA synchronous = OFF")
         try:
-            while not log.exists() or log.stat().st_size < length:
+            for _ in range(2 * length // (_PRIMING * PAGE_BYTES)):  # others may start the log anew meanwhile: not for ever
+                if log.exists() and log.stat().st_size >= length:
+                    break
                 take_turn(connection, "BEGIN IMMEDIATE", self.settings().write_patience_s, self.env)
                 if _pages(connection)[1] < _PRIMING:
                     self.grow(connection, at_least=_PRIMING)
@@ -111,7 +113,8 @@ def fold_in_if_free(connection: apsw.Connection) -> None:
 
 
 def hide_times(folder: VaultFolder) -> None:
-    for path in (folder.header, folder.database, folder.wal, folder.path / "vault.db-shm", folder.lock, folder.turn):
+    files = (folder.header, folder.database, folder.wal, folder.path / "vault.db-shm", folder.lock, folder.turn)
+    for path in (*files, folder.backups, folder.path):  # a folder shows when something in it was made or removed
         neutralise(path)
 
 

@@ -18,6 +18,10 @@ from engram.store.sqlite.silence import Silence, fold_in_if_free, hide_times
 log = logging.getLogger("engram.store.tides")
 
 
+_PAGES_LEFT = "the pages could not be rewritten, so traces may be left in them (encrypted): erase again once there is room."
+_LOG_STILL_READ = "a reader was still using the log, so it keeps the erased pages (encrypted) until that reader is done."
+
+
 @dataclass(slots=True)
 class Opened:
     """What opening the vault established: handed to the store once, closed by it."""
@@ -61,8 +65,11 @@ class Tides:
             log.warning("the log was not made to its full length: %s", explain(error, "priming").code)
         return True
 
-    def scrub(self, connection: apsw.Connection) -> bool:
-        """Rewrite every page, because `secure_delete` does not reach the copies that moving cells about leaves in them."""
+    def scrub(self, connection: apsw.Connection) -> str:
+        """Rewrite every page, because `secure_delete` does not reach the copies that moving cells about leaves in them.
+
+        Returns what could not be done, as a sentence; empty if all was.
+        """
         try:
             take_turn(connection, "VACUUM", self._live.now.write_patience_s, self._env)
             take_turn(connection, "BEGIN IMMEDIATE", self._live.now.write_patience_s, self._env)
@@ -72,8 +79,8 @@ class Tides:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             log.warning("the pages were not rewritten: %s", explain(error, "rewriting").code)
-            return False
-        return self.fold_in(connection)
+            return _PAGES_LEFT
+        return "" if self.fold_in(connection) else _LOG_STILL_READ
 
     def before_commit(self, connection: apsw.Connection) -> None:
         keep = self._live.now.change_log_rows

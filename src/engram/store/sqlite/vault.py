@@ -15,16 +15,16 @@ from pathlib import Path
 import apsw
 
 from engram.env import Env
-from engram.errors import DiskFull, VaultBusy, VaultDamaged
+from engram.errors import DiskFull, StorageError, VaultBusy, VaultDamaged
 from engram.guard.keys import MasterKey, Purpose
 from engram.guard.unlock import create, unlock
 from engram.settings import LiveSettings
-from engram.store.folder import Header, VaultFolder, read_header, sync_folder, write_header
+from engram.store.folder import Header, VaultFolder, read_header, write_header
 from engram.store.sqlite import care, schema
 from engram.store.sqlite import open as opening
 from engram.store.sqlite.binding import explain
 from engram.store.sqlite.locks import VaultLock
-from engram.store.sqlite.silence import Silence
+from engram.store.sqlite.silence import Silence, hide_times
 from engram.store.sqlite.store import SqliteStore
 from engram.store.sqlite.tides import Opened
 
@@ -90,6 +90,8 @@ def alone(
     finally:
         lock.release()
         key.wipe()
+        if live.now.neutral_times:
+            hide_times(folder)
 
 
 def _make(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials) -> tuple[str, MasterKey | None]:
@@ -110,7 +112,7 @@ def _make(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Creden
         created = create(env.random(16).hex(), live.now, env, vault=folder.path, key=credentials.master(), ask=credentials.ask)
         _make_database(folder.newborn, opening.key_for(created.master, live.now.cipher), live, env)
         write_header(folder.header, Header(live.now.cipher, created.header))
-        _name_newborn(folder)
+        care.name_newborn(folder)
         return created.notice, created.master
     except apsw.Error as error:
         raise explain(error, "making the vault") from error
@@ -134,18 +136,11 @@ def _make_database(path: Path, key: opening.DatabaseKey, live: LiveSettings, env
     opening.refuse_plaintext(path)
 
 
-def _name_newborn(folder: VaultFolder) -> None:
-    """The last step of making a vault, and of one that was cut short just before it."""
-    if folder.newborn.exists() and not folder.database.exists():
-        folder.newborn.replace(folder.database)
-        sync_folder(folder.path)
-
-
 def _take_part(opened: Opened, live: LiveSettings) -> None:
     """Join those who have the vault open. Whoever comes to an empty house and finds a log knows of a crash."""
     folder, lock = opened.folder, opened.lock
     if lock.try_alone():
-        _name_newborn(folder)
+        care.name_newborn(folder)
         opened.crashed_before = folder.wal.exists() and folder.wal.stat().st_size > 0
     lock.share(live.now.write_patience_s)
     if opened.crashed_before:
@@ -154,6 +149,11 @@ def _take_part(opened: Opened, live: LiveSettings) -> None:
 
 
 def _require_database(folder: VaultFolder) -> None:
+    if folder.database.is_symlink():  # SQLite would keep the log beside the target, where nothing here looks for it
+        raise StorageError(
+            f"{folder.database} is a link, and its log would lie elsewhere.",
+            way_out="Put the file back in its place, and link the vault's folder as a whole instead.",
+        )
     if not folder.database.exists():
         raise VaultDamaged(f"{folder.database} is missing.", way_out="Run `engram restore-backup`.")
 

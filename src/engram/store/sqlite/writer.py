@@ -180,10 +180,11 @@ class Writer:
         limit = self._settings().group_limit
         while job is not None:
             self._places.release()
-            if self._abandon and job.future.set_running_or_notify_cancel():
-                job.future.set_exception(WriteFailed("the vault was closed before this write began."))
-            elif job.future.set_running_or_notify_cancel():
-                batch.append(job)
+            if job.future.set_running_or_notify_cancel():  # asked once: a second time it raises for a cancelled job
+                if self._abandon:
+                    job.future.set_exception(WriteFailed("the vault was closed before this write began."))
+                else:
+                    batch.append(job)
             if len(batch) >= limit:
                 return batch, False
             try:
@@ -239,7 +240,7 @@ class Writer:
                 connection.execute("BEGIN IMMEDIATE")
                 return
             except apsw.BusyError:
-                if self._env.monotonic() >= deadline:
+                if self._abandon or self._env.monotonic() >= deadline:
                     raise
 
     def _one(self, connection: apsw.Connection, job: _Job) -> Any:

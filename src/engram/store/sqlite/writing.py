@@ -191,7 +191,8 @@ class Writing(Path):
 
             entries = [self._audit.entry(reader, "erase", subject=memory_id, count=1) for memory_id in dict.fromkeys(ids)]
             gone = self._write(reader, "erase", work, entries=entries, timeout=timeout)
-            notes = [] if self._writer.aside(self._tides.scrub, "rewriting the pages") else [_LOG_STILL_READ]
+            left = self._writer.aside(self._tides.scrub, "rewriting the pages")
+            notes = [left] if left else []
             older = sum(1 for _ in self._opened.folder.backups.glob("*.db"))
             if older:
                 notes.append(f"{older} backups made before this still hold what was erased; delete them if they must not.")
@@ -220,6 +221,3 @@ class Writing(Path):
                 lambda connection: memories.put_vectors(connection, writable(reader), Space(space, model, dimensions), vectors),
                 count=len(vectors),
             )
-
-
-_LOG_STILL_READ = "a reader was still using the log, so it keeps the erased pages (encrypted) until that reader is done."
