@@ -49,10 +49,10 @@ class VaultSource:
     def space_rows_of(self, reader: Reader, space: str, keys: Sequence[int]) -> Sequence[SpaceRow]:
         return self._rows(space, f"m.key IN ({', '.join('?' * len(keys))})", tuple(keys))
 
-    def latest_change(self) -> int:
+    def latest_change(self, reader: Reader) -> int:
         return int(self._read("SELECT coalesce(max(seq), 0) FROM changes")[0][0])
 
-    def changed_keys(self, after: int, limit: int) -> Sequence[tuple[int, int, str]]:
+    def changed_keys(self, reader: Reader, after: int, limit: int) -> Sequence[tuple[int, int, str]]:
         return self._read("SELECT seq, memory, what FROM changes WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))
 
     def visible_scopes(self, reader: Reader) -> Collection[int] | None:

@@ -64,7 +64,7 @@ def store_of(mem: Engram) -> SqliteStore:
 
 
 def last_change(mem: Engram) -> int:
-    return store_of(mem).latest_change()
+    return store_of(mem).latest_change(mem.reader)
 
 
 def texts(found: Sequence[object]) -> list[str]:

@@ -122,7 +122,7 @@ class Searcher:
         return [ArmResult("vectors", near.keys, near.scores, background, spread)]
 
     def _text_arm(self, reader: Reader, asked: Asked, settings: Settings) -> list[ArmResult]:
-        wanted = self._planner.plan(asked.text, settings.posting_budget, self._store.latest_change())
+        wanted = self._planner.plan(asked.text, settings.posting_budget, self._store.latest_change(reader))
         found = self._store.search_text(reader, wanted, limit=_breadth(asked, settings), where=asked.where) if wanted else []
         if not found:
             return []

@@ -46,10 +46,10 @@ class VectorSource(Protocol):
     def space_rows_of(self, reader: Reader, space: str, keys: Sequence[int]) -> Sequence[SpaceRow]:
         """The rows of these keys that have a vector in the space, in any order."""
 
-    def latest_change(self) -> int:
+    def latest_change(self, reader: Reader) -> int:
         """The end of the change log; cheap, it is asked before every search."""
 
-    def changed_keys(self, after: int, limit: int) -> Sequence[tuple[int, int, str]]:
+    def changed_keys(self, reader: Reader, after: int, limit: int) -> Sequence[tuple[int, int, str]]:
         """The log after a point: (seq, key, what). Numbers follow each other without a gap unless the log was cut."""
 
     def visible_scopes(self, reader: Reader) -> Collection[int] | None:
@@ -195,7 +195,7 @@ class LiveIndex:
             raise InvalidQuery("attributes are looked up by the store; the index needs the keys that have them.")
         question = self._turned(query)
         condition = Condition.of(readable(reader), where)
-        latest = self._source.latest_change()
+        latest = self._source.latest_change(self._owner)
         with self._lock:
             served = self._current(latest)
             if served is None:
@@ -211,7 +211,7 @@ class LiveIndex:
     def score(self, reader: Reader, query: Vectors, keys: Sequence[int]) -> Scores | None:
         """The cosine of each of these memories; NaN where there is no vector or this reader does not see it."""
         question = self._turned(query)
-        latest = self._source.latest_change()
+        latest = self._source.latest_change(self._owner)
         with self._lock:
             served = self._current(latest)
             if served is None:
@@ -236,7 +236,7 @@ class LiveIndex:
 
     def vectors(self, reader: Reader, keys: Sequence[int]) -> Vectors | None:
         """The vectors of these memories, row by row; NaN where there is none or this reader does not see it."""
-        latest = self._source.latest_change()
+        latest = self._source.latest_change(self._owner)
         with self._lock:
             served = self._current(latest)
             if served is None:
@@ -288,9 +288,9 @@ class LiveIndex:
     def _follow(self, served: _Served, latest: int) -> bool:
         """Take in all changes up to `latest`; False if the log was cut in between, or ends before where we are."""
         if self._seq > latest:  # another thread went further; or the vault was put back to an earlier state
-            return self._seq <= self._source.latest_change()
+            return self._seq <= self._source.latest_change(self._owner)
         while self._seq < latest:
-            changes = self._source.changed_keys(self._seq, _CHANGES)
+            changes = self._source.changed_keys(self._owner, self._seq, _CHANGES)
             if not changes or changes[0][0] != self._seq + 1:
                 return False
             keys = sorted({key for _, key, what in changes if what != "relate"})
@@ -333,7 +333,7 @@ class LiveIndex:
 
     def _load(self) -> None:
         """Read all rows, page by page; what changes meanwhile is taken in by the first search, from the log."""
-        seq = self._source.latest_change()
+        seq = self._source.latest_change(self._owner)
         rows = Rows(self._dimensions)
         served = _Served(rows, Marks(rows), registry.make("exact", rows, self._live.now))
         after, more = 0, True

@@ -157,11 +157,13 @@ class Reading(Path):
                 found += memories.space_rows(connection, space, f"m.key IN ({', '.join('?' * len(some))})", some)
         return found
 
-    def latest_change(self) -> int:
+    def latest_change(self, reader: Reader) -> int:
+        """The number of the last change: a counter that says nothing of what changed, the same for every reader."""
         with self._readers.use("changes") as connection:
             return int(connection.execute("SELECT coalesce(max(seq), 0) FROM changes").get)
 
-    def changed_keys(self, after: int, limit: int) -> list[Any]:
+    def changed_keys(self, reader: Reader, after: int, limit: int) -> list[Any]:
+        require_owner(reader, "the change log")
         with self._readers.use("changes") as connection:
             sql = "SELECT seq, memory, what FROM changes WHERE seq > ? ORDER BY seq LIMIT ?"
             return connection.execute(sql, (after, limit)).fetchall()
