@@ -128,6 +128,9 @@ class Memory:
     speaker: str = ""
     surprise: float = 0.0
     corroborations: int = 0
+    helpful: int = 0
+    unhelpful: int = 0
+    tokens: tuple[int, int, int, int] = (0, 0, 0, 0)  # of text, summary, key fact and tag; 0 if not counted
     refs: tuple[str, ...] = ()
     attributes: Mapping[str, str] = field(default_factory=lambda: NO_ATTRIBUTES)
 

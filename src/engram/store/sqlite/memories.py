@@ -31,15 +31,19 @@ def insert(connection: apsw.Connection, memory: Memory, around: str = "") -> Mem
         """
         INSERT INTO memories (id, scope, kind, category, source, status, pinned, version, importance, confidence,
                               strength, accesses, accessed_at, happened_at, happened_until, valid_from, valid_until,
-                              learned_at, updated_at, session, speaker, surprise, corroborations)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                              learned_at, updated_at, session, speaker, surprise, corroborations, helpful, unhelpful)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (memory.id, scope, *_narrow(memory)),
     )
     key = connection.last_insert_rowid()
     connection.execute(
-        "INSERT INTO contents (memory, text, summary, key_fact, tag, around, digest) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (key, memory.text, memory.summary, memory.key_fact, memory.tag, around, digest_of(memory.text)),
+        """
+        INSERT INTO contents (memory, text, summary, key_fact, tag, around, digest,
+                              text_tokens, summary_tokens, key_fact_tokens, tag_tokens)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (key, memory.text, memory.summary, memory.key_fact, memory.tag, around, digest_of(memory.text), *memory.tokens),
     )
     _put_attributes(connection, key, memory.attributes)
     index_words(connection, key, memory.text, around)
@@ -65,14 +69,20 @@ def rewrite(connection: apsw.Connection, old: Memory, new: Memory, reason: str =
         UPDATE memories
            SET kind = ?, category = ?, source = ?, status = ?, pinned = ?, version = ?, importance = ?, confidence = ?,
                strength = ?, accesses = ?, accessed_at = ?, happened_at = ?, happened_until = ?, valid_from = ?,
-               valid_until = ?, learned_at = ?, updated_at = ?, session = ?, speaker = ?, surprise = ?, corroborations = ?
+               valid_until = ?, learned_at = ?, updated_at = ?, session = ?, speaker = ?, surprise = ?, corroborations = ?,
+               helpful = ?, unhelpful = ?
          WHERE key = ?
         """,
         (*_narrow(new), key),
     )
     connection.execute(
-        "UPDATE contents SET text = ?, summary = ?, key_fact = ?, tag = ?, digest = ? WHERE memory = ?",
-        (new.text, new.summary, new.key_fact, new.tag, digest_of(new.text), key),
+        """
+        UPDATE contents
+           SET text = ?, summary = ?, key_fact = ?, tag = ?, digest = ?,
+               text_tokens = ?, summary_tokens = ?, key_fact_tokens = ?, tag_tokens = ?
+         WHERE memory = ?
+        """,
+        (new.text, new.summary, new.key_fact, new.tag, digest_of(new.text), *new.tokens, key),
     )
     connection.execute("DELETE FROM attributes WHERE memory = ?", (key,))
     _put_attributes(connection, key, new.attributes)
@@ -407,6 +417,8 @@ def _narrow(memory: Memory) -> tuple[rows.Value, ...]:
         memory.speaker,
         memory.surprise,
         memory.corroborations,
+        memory.helpful,
+        memory.unhelpful,
     )
 
 

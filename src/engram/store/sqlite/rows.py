@@ -20,7 +20,8 @@ SELECT = """
     SELECT m.key, m.id, m.kind, m.category, m.source, m.status, m.pinned, m.version, m.importance, m.confidence,
            m.strength, m.accesses, m.accessed_at, m.happened_at, m.happened_until, m.valid_from, m.valid_until,
            m.learned_at, m.updated_at, c.text, c.summary, c.key_fact, c.tag,
-           s.project, s.squad, s.agent, s.channel, s.user, m.session, m.speaker, m.surprise, m.corroborations
+           s.project, s.squad, s.agent, s.channel, s.user, m.session, m.speaker, m.surprise, m.corroborations,
+           c.text_tokens, c.summary_tokens, c.key_fact_tokens, c.tag_tokens, m.helpful, m.unhelpful
       FROM memories AS m
      CROSS JOIN scopes AS s ON s.key = m.scope
      CROSS JOIN contents AS c ON c.memory = m.key
@@ -102,6 +103,9 @@ def _memory(row: tuple[Any, ...], attributes: Mapping[str, str] | None, refs: tu
         speaker=row[29],
         surprise=row[30],
         corroborations=row[31],
+        tokens=row[32:36],
+        helpful=row[36],
+        unhelpful=row[37],
         refs=refs,
         attributes=MappingProxyType(attributes) if attributes else NO_ATTRIBUTES,
     )

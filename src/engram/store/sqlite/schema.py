@@ -202,9 +202,24 @@ def _turns(connection: apsw.Connection) -> None:
         connection.execute("INSERT INTO lexicon (rowid, words, around) VALUES (?, ?, '')", (memory, layout(str(text))))
 
 
+def _measures(connection: apsw.Connection) -> None:
+    """What each tier of a memory costs in a prompt (0: not counted yet), and what its readers thought of it."""
+    connection.execute(
+        """
+        ALTER TABLE contents ADD COLUMN text_tokens INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE contents ADD COLUMN summary_tokens INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE contents ADD COLUMN key_fact_tokens INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE contents ADD COLUMN tag_tokens INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE memories ADD COLUMN helpful INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE memories ADD COLUMN unhelpful INTEGER NOT NULL DEFAULT 0;
+        """
+    )
+
+
 MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("the first tables", _first_tables),
     ("turns, and where memories come from", _turns),
+    ("token counts and feedback", _measures),
 )
 VERSION = len(MIGRATIONS)
 
