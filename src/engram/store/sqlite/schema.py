@@ -203,7 +203,10 @@ def _turns(connection: apsw.Connection) -> None:
 
 
 def _measures(connection: apsw.Connection) -> None:
-    """What each tier of a memory costs in a prompt (0: not counted yet), and what its readers thought of it."""
+    """What each tier of a memory costs in a prompt (0: not counted yet), and what its readers thought of it.
+
+    The index holds all that a text search filters by, key first: a probe reads 50 bytes and not a row of 250.
+    """
     connection.execute(
         """
         ALTER TABLE contents ADD COLUMN text_tokens INTEGER NOT NULL DEFAULT 0;
@@ -212,6 +215,7 @@ def _measures(connection: apsw.Connection) -> None:
         ALTER TABLE contents ADD COLUMN tag_tokens INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE memories ADD COLUMN helpful INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE memories ADD COLUMN unhelpful INTEGER NOT NULL DEFAULT 0;
+        CREATE INDEX memories_for_search ON memories (key, scope, status, kind, category, happened_at, learned_at);
         """
     )
 
