@@ -389,6 +389,45 @@ def test_a_search_gives_the_best_up_to_its_limit(store: Store) -> None:
     assert store.search_text(ME, ["word"], limit=5) == everything[:5]
 
 
+AGENTS = ("rex", "ada", "ida")
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("limit", [1, 3, 10, 60])
+def test_a_filtered_search_gives_the_best_of_what_passes_however_rare(store: Store, agent: str, limit: int) -> None:
+    """Of 240 matches rex has most, ada one in 30, ida three of the worst: a limit before the filter would lose theirs."""
+    kept = store.add(OWNER, [_one_of_many(number) for number in range(240)])
+    ranked = [hit.key for hit in store.search_text(OWNER, ["word", "rare"], limit=1000, where=EVERY)]
+    assert len(ranked) == len(kept)
+    by_key = {memory.key: memory for memory in kept}
+    start = kept[0].happened_at
+    assert start is not None
+    reader = Reader(Scope(agent=agent), Policy.AGENT)
+    for where, passes in (
+        (Filter(), lambda m: m.status is Status.ACTIVE),
+        (EVERY, lambda m: True),
+        (Filter(kinds=(Kind.FACT,)), lambda m: m.status is Status.ACTIVE and m.kind is Kind.FACT),
+        (Filter(categories=("plan",), statuses=()), lambda m: m.category == "plan"),
+        (Filter(until=start + timedelta(days=9), statuses=()), lambda m: m.happened_at < start + timedelta(days=9)),
+        (Filter(attributes={"team": "blue"}, statuses=()), lambda m: m.attributes.get("team") == "blue"),
+    ):
+        wanted = [key for key in ranked if by_key[key].scope.agent == agent and passes(by_key[key])]
+        assert [hit.key for hit in store.search_text(reader, ["word", "rare"], limit=limit, where=where)] == wanted[:limit]
+
+
+def _one_of_many(number: int) -> Memory:
+    agent = "ida" if number >= 237 else "ada" if number % 30 == 0 else "rex"
+    return Memory(
+        text=f"word {'rare ' * (number % 7 == 0)}{'filler ' * (number // 4)}",
+        scope=Scope(agent=agent),
+        status=Status.ARCHIVED if number % 5 == 0 else Status.ACTIVE,
+        kind=Kind.FACT if number % 11 == 0 else Kind.PROPOSITION,
+        category="plan" if number % 13 == 0 else "fact",
+        happened_at=datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=number),
+        attributes={"team": "blue"} if number % 17 == 0 else {},
+    )
+
+
 def test_equal_hits_come_newest_first(store: Store) -> None:
     kept = keep(store, "same words", "same words", "same words")
     assert [hit.key for hit in store.search_text(ME, ["same"], limit=9)] == [m.key for m in reversed(kept)]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.text.terms import layout, terms
+from engram.text.terms import digest_of, layout, terms
 
 ANY = st.text(max_size=60)
 
@@ -100,3 +100,21 @@ def test_a_long_text_is_laid_out_in_linear_time() -> None:
     assert terms("語" * 100_000) == ("語語",)
     assert terms("'" * 100_000) == ()
     assert terms("a'" * 50_000) == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("I prefer dark mode.", "869c72a7609131a1bcc4e19becd41c09"),
+        ("C++ is not C#, and $50 is not 50 %", "c94fdba12032fa123f8d54419b74b642"),
+        ("It was -5 °C_outside: 5 > 3", "0196722ebbed7386b340cbc63fd30774"),
+        ("Ｆｕｌｌ ｗｉｄｔｈ ①", "1d4192d2824f68a3e1f8744008369101"),
+        ("東京に行く", "5589dff26352da8f56b6fa0552011080"),
+        ("snake_case", "07be102893e63b2c14f7ceb0f4bce9e2"),
+        ("???", "a03b221c6c6eae7122ca51695d456d52"),
+        ("", "e3b0c44298fc1c149afbf4c8996fb924"),
+    ],
+)
+def test_digests_are_part_of_the_format(said: str, kept: str) -> None:
+    """They stand in vaults: another way to compute them must give the same."""
+    assert digest_of(said).hex() == kept

@@ -23,7 +23,7 @@ from engram.guard.keys import MasterKey
 from engram.guard.scopes import readable
 from engram.settings import LiveSettings, Settings
 from engram.store.protocol import Filter
-from engram.store.sqlite import audit, memories, schema
+from engram.store.sqlite import audit, memories, schema, words
 from engram.store.sqlite import open as opening
 from engram.store.sqlite.store import SqliteStore
 from engram.store.sqlite.vault import open_vault
@@ -173,7 +173,7 @@ class Direct:
         return memories.by_ids(self.connection, self._seen, (memory_id,))
 
     def search(self, terms: Sequence[str]) -> Sequence[TextHit]:
-        return memories.search_text(self.connection, self._seen, Filter(), terms, _FOUND, 0.0)
+        return words.search_text(self.connection, self._seen, Filter(), terms, _FOUND, 0.0)
 
     def settle(self) -> None:
         """Do, or wait for, what was put off until after the answer."""

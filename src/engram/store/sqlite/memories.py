@@ -21,7 +21,7 @@ from engram.store.sqlite import rows
 from engram.store.sqlite.rows import micros
 from engram.store.sqlite.scopes import intern, predicate
 from engram.text.terms import digest_of, layout
-from engram.types import Counts, Edge, Memory, Space, Status, StatusChange, TextHit, Version
+from engram.types import Counts, Edge, Memory, Space, Status, StatusChange, Version
 
 
 def insert(connection: apsw.Connection, memory: Memory, around: str = "") -> Memory:
@@ -192,30 +192,6 @@ def page(connection: apsw.Connection, seen: Visibility, where: Filter, *, before
     return rows.memories(connection, sql, (*values, *more, *key, limit))
 
 
-def search_text(
-    connection: apsw.Connection, seen: Visibility, where: Filter, terms: Sequence[str], limit: int, around: float
-) -> list[TextHit]:
-    """Best first by BM25 over any of the terms. Each term is quoted, so no operator of the match language gets in.
-
-    Filters come before the ranking, and ask the index that holds just what they need: at 100,000 memories and 2,800 matches
-    8.2 ms become 3.9 if all are visible, 3.9 become 1.5 if one in a hundred is.
-    """
-    visible, values = predicate(seen, "m.scope")
-    extra, more = rows.conditions(where)
-    match = " OR ".join(_quoted(term) for term in terms)
-    sql = f"""
-        SELECT m.key, -bm25(lexicon, 1.0, ?)
-          FROM lexicon CROSS JOIN memories AS m INDEXED BY memories_for_search ON m.key = lexicon.rowid
-         WHERE lexicon MATCH ? AND {visible}{extra}
-         ORDER BY 2 DESC, m.key DESC LIMIT ?
-    """
-    return [TextHit(int(key), float(score)) for key, score in connection.execute(sql, (around, match, *values, *more, limit))]
-
-
-def _quoted(term: str) -> str:
-    return '"' + term.replace("\x00", " ").replace('"', '""') + '"'
-
-
 def vectors(connection: apsw.Connection, seen: Visibility, where: Filter, space: str) -> Iterable[tuple[int, bytes]]:
     visible, values = predicate(seen, "m.scope")
     extra, more = rows.conditions(where)
@@ -289,12 +265,6 @@ def without_vector(
     """
     found: list[Any] = connection.execute(sql, (after, *values, space, limit)).fetchall()
     return found
-
-
-def frequency(connection: apsw.Connection, term: str, most: int) -> int:
-    """In how many memories a term stands, counted up to `most`."""
-    sql = "SELECT count(*) FROM (SELECT 1 FROM lexicon WHERE lexicon MATCH ? LIMIT ?)"
-    return int(connection.execute(sql, (_quoted(term), most)).get)
 
 
 def by_digest(connection: apsw.Connection, seen: Visibility, digests: Sequence[bytes]) -> dict[bytes, str]:

@@ -13,7 +13,7 @@ from engram.store.admission import (
     check_terms,
 )
 from engram.store.protocol import Filter
-from engram.store.sqlite import memories, turns
+from engram.store.sqlite import memories, turns, words
 from engram.store.sqlite.audit import read as read_audit
 from engram.store.sqlite.path import Path
 from engram.store.sqlite.scopes import predicate
@@ -71,7 +71,7 @@ class Reading(Path):
             return []
         bounded(limit, self._live.now.page_limit, "a search")
         with self._read(reader, "search") as connection:
-            found = memories.search_text(connection, readable(reader), where, terms, limit, self._live.now.around_weight)
+            found = words.search_text(connection, readable(reader), where, terms, limit, self._live.now.around_weight)
         self._note(reader, "search", count=len(found), digest=self._audit.digest(" ".join(terms)))
         return found
 
@@ -140,7 +140,7 @@ class Reading(Path):
         """In how many memories of the whole vault each term stands: what tells a rare word from a common one."""
         check_terms(terms)
         with self._read(reader, "frequencies") as connection:
-            return [memories.frequency(connection, term, most) for term in terms]
+            return [words.frequency(connection, term, most) for term in terms]
 
     def space_rows(self, reader: Reader, space: str, *, after: int, limit: int) -> list[Any]:
         """What a vector index of the whole vault is made of, in key order."""

@@ -132,6 +132,11 @@ def conditions(where: Filter, alias: str = "m") -> tuple[str, list[Value]]:
     return "".join(f" AND {part}" for part in parts), values
 
 
+def narrow(where: Filter) -> bool:
+    """Does a filter ask for more than a status? Then few memories usually pass."""
+    return bool(where.kinds or where.categories or where.attributes or where.since is not None or where.until is not None)
+
+
 def micros(moment: datetime | None) -> int | None:
     return None if moment is None else to_micros(moment)
 

@@ -1,0 +1,83 @@
+"""The statements that ask the text index: which memories hold any of some terms, and how common a term is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import apsw
+
+from engram.guard.scopes import Visibility
+from engram.store.protocol import Filter
+from engram.store.sqlite import rows
+from engram.store.sqlite.scopes import predicate
+from engram.types import TextHit
+
+
+def search_text(
+    connection: apsw.Connection, seen: Visibility, where: Filter, terms: Sequence[str], limit: int, around: float
+) -> list[TextHit]:
+    """Best first by BM25 over any of the terms. Each term is quoted, so no operator of the match language gets in.
+
+    Two ways to the same answer. Where only the scope and the status decide, most matches usually pass: they are ranked, and
+    only the best of them are looked up (CPU for 2,800 matches in 100,000 memories: 4.1 against 7.3 ms). If that does not fill
+    the answer although there are more matches, and for narrower filters, all are filtered and what passes is ranked (4.8
+    against 9.1 ms if one in fifty does).
+    """
+    match = " OR ".join(_quoted(term) for term in terms)
+    first = limit * _RANKED_FIRST
+    if not rows.narrow(where):
+        found = _ranked_then_filtered(connection, seen, where, match, limit, first, around)
+        if len(found) == limit or not _matches_more_than(connection, match, first):
+            return found
+    return _filtered_then_ranked(connection, seen, where, match, limit, around)
+
+
+def _ranked_then_filtered(
+    connection: apsw.Connection, seen: Visibility, where: Filter, match: str, limit: int, first: int, around: float
+) -> list[TextHit]:
+    """What passes among the `first` best: right if it fills `limit`, or if there are no more matches."""
+    visible, values = predicate(seen, "m.scope")
+    extra, more = rows.conditions(where)
+    sql = f"""
+        SELECT best.key, best.score
+          FROM (SELECT rowid AS key, -bm25(lexicon, 1.0, ?) AS score FROM lexicon WHERE lexicon MATCH ?
+                 ORDER BY score DESC, key DESC LIMIT ?) AS best
+         CROSS JOIN memories AS m INDEXED BY memories_for_search ON m.key = best.key
+         WHERE {visible}{extra}
+         ORDER BY best.score DESC, best.key DESC LIMIT ?
+    """
+    found = connection.execute(sql, (around, match, first, *values, *more, limit))
+    return [TextHit(int(key), float(score)) for key, score in found]
+
+
+def _filtered_then_ranked(
+    connection: apsw.Connection, seen: Visibility, where: Filter, match: str, limit: int, around: float
+) -> list[TextHit]:
+    visible, values = predicate(seen, "m.scope")
+    extra, more = rows.conditions(where)
+    sql = f"""
+        SELECT m.key, -bm25(lexicon, 1.0, ?)
+          FROM lexicon CROSS JOIN memories AS m INDEXED BY memories_for_search ON m.key = lexicon.rowid
+         WHERE lexicon MATCH ? AND {visible}{extra}
+         ORDER BY 2 DESC, m.key DESC LIMIT ?
+    """
+    found = connection.execute(sql, (around, match, *values, *more, limit))
+    return [TextHit(int(key), float(score)) for key, score in found]
+
+
+_RANKED_FIRST = 4
+"""Matches ranked for each hit that is asked for, before filters: enough if one in four may be seen."""
+
+
+def _matches_more_than(connection: apsw.Connection, match: str, number: int) -> bool:
+    return bool(connection.execute("SELECT 1 FROM lexicon WHERE lexicon MATCH ? LIMIT 1 OFFSET ?", (match, number)).get)
+
+
+def _quoted(term: str) -> str:
+    return '"' + term.replace("\x00", " ").replace('"', '""') + '"'
+
+
+def frequency(connection: apsw.Connection, term: str, most: int) -> int:
+    """In how many memories a term stands, counted up to `most`."""
+    sql = "SELECT count(*) FROM (SELECT 1 FROM lexicon WHERE lexicon MATCH ? LIMIT ?)"
+    return int(connection.execute(sql, (_quoted(term), most)).get)
