@@ -16,18 +16,28 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_VALUES = ("Edge", "Kind", "Memory", "Policy", "Reader", "Role", "Scope", "Source", "Status", "Turn")
+_VALUES = (
+    "Edge", "Hit", "Kind", "Memory", "Mode", "Outcome", "Policy", "Reader", "Recall", "Report", "Role", "Scope", "Source",
+    "Status", "Turn",
+)  # fmt: skip
 _HOMES = {"Engram": ("engram.engine", "Engram"), "open": ("engram.engine", "open_engram")}
+_HOMES |= {"Filter": ("engram.store.protocol", "Filter")}
 _HOMES |= {name: ("engram.types", name) for name in _VALUES} | {"EngramError": ("engram.errors", "EngramError")}
 
 __all__ = [
     "Edge",
     "Engram",
     "EngramError",
+    "Filter",
+    "Hit",
     "Kind",
     "Memory",
+    "Mode",
+    "Outcome",
     "Policy",
     "Reader",
+    "Recall",
+    "Report",
     "Role",
     "Scope",
     "Source",

@@ -16,7 +16,9 @@ from typing import Self
 
 from engram.capture.observe import in_parts
 from engram.env import Env
+from engram.errors import NotFound
 from engram.models.embed import Embedder
+from engram.models.rerank import Reranker
 from engram.recall.search import Asked
 from engram.settings import LiveSettings, Settings
 from engram.store.protocol import Filter
@@ -25,9 +27,11 @@ from engram.store.sqlite.vault import Ask
 from engram.types import (
     AuditEntry,
     Edge,
+    Explanation,
     Health,
     Kind,
     Memory,
+    Mode,
     Page,
     Policy,
     Reader,
@@ -66,10 +70,17 @@ class Engram:
         env: Env | None = None,
         session: str | None = None,
         embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
     ) -> Self:
         """Open the vault for a reader whose identity the caller has established; `engram.open` is the plain way."""
         vault = OpenVault(
-            path, credentials_from(key, ask), settings=settings, env=env or Env(), session=session, embedder=embedder
+            path,
+            credentials_from(key, ask),
+            settings=settings,
+            env=env or Env(),
+            session=session,
+            embedder=embedder,
+            reranker=reranker,
         )
         return cls(vault, reader or Reader(scope_of(vault.live.now), Policy(vault.live.now.policy)))
 
@@ -149,12 +160,65 @@ class Engram:
         limit: int | None = None,
         budget: int | None = None,
         now: datetime | None = None,
+        as_of: datetime | None = None,
+        mode: Mode | str | None = None,
         filters: Filter | None = None,
+        explain: bool = False,
     ) -> Recall:
-        """What is known about this, best first, each with its trust and its reasons. No fixed number of hits."""
-        moment = now or self._vault.env.now()
-        asked = Asked(text=query, limit=limit, budget=budget, now=moment, where=filters or Filter())
-        return self._vault.searcher.recall(self._reader, asked)
+        """What is known about this, best first, each with its trust and its reasons. No fixed number of hits.
+
+        limit, budget: hits and tokens at most. as_of: answer as the memory stood then. mode: `facts_only`,
+        `facts_plus_rules` or `full_context`. explain: say of each candidate that is no hit why (`left_out`).
+        """
+        asked = self._asked(query, limit, budget, now, as_of, mode, filters)
+        return self._vault.searcher.recall(self._reader, asked, account=explain)
+
+    def explain(
+        self,
+        query: str,
+        memory_id: str,
+        *,
+        limit: int | None = None,
+        budget: int | None = None,
+        now: datetime | None = None,
+        as_of: datetime | None = None,
+        mode: Mode | str | None = None,
+        filters: Filter | None = None,
+    ) -> Explanation:
+        """Why this memory is, or is not, in the answer to this question: the stage that dropped it, and by how much."""
+        found = self._vault.store.get(self._reader, [memory_id])
+        if not found:
+            raise NotFound("there is no memory of that id that this reader may see.")
+        asked = self._asked(query, limit, budget, now, as_of, mode, filters)
+        return self._vault.searcher.explain(self._reader, asked, found[0])
+
+    def _asked(
+        self,
+        query: str,
+        limit: int | None,
+        budget: int | None,
+        now: datetime | None,
+        as_of: datetime | None,
+        mode: Mode | str | None,
+        filters: Filter | None,
+    ) -> Asked:
+        return Asked(
+            text=query,
+            now=now or self._vault.env.now(),
+            limit=limit,
+            budget=budget,
+            as_of=as_of,
+            mode=mode,  # type: ignore[arg-type]  # a word for it is as good: `checked` knows them
+            where=filters or Filter(),
+        )
+
+    def feedback(self, memory_id: str, helpful: bool, *, query: str | None = None) -> Memory:
+        """Say whether a memory helped; with the question it was recalled for, recall learns which way of finding helps."""
+        judged = self._vault.store.judge(self._reader, memory_id, bool(helpful))
+        if query is not None:
+            asked = self._asked(query, None, None, None, None, None, None)
+            self._vault.searcher.learn(self._reader, asked, judged, bool(helpful))
+        return judged
 
     def backfill(self) -> int:
         """Make the vectors that are missing, of what this reader may write; how many were made."""
@@ -243,7 +307,8 @@ class Engram:
         return self._vault.store.backups(self._reader)
 
     def health(self) -> Health:
-        return self._vault.store.health(self._reader)
+        found = self._vault.store.health(self._reader)
+        return replace(found, warnings=(*found.warnings, *self._vault.remarks))
 
     def check(self) -> Sequence[str]:
         """Verify the whole file; what is wrong with it, or nothing."""
@@ -275,6 +340,7 @@ def open_engram(
     key: bytes | bytearray | str | None = None,
     settings: Mapping[str, object] | None = None,
     embedder: Embedder | None = None,
+    reranker: Reranker | None = None,
     clock: Callable[[], datetime] | None = None,
 ) -> Engram:
     """Open the vault at `path` (else `ENGRAM_HOME`, else the platform's data folder); it is made if missing.
@@ -286,4 +352,12 @@ def open_engram(
     named = {"agent": agent, "project": project, "squad": squad, "channel": channel, "user": user}
     given = {name: value for name, value in named.items() if value is not None}
     env = Env() if clock is None else replace(Env(), now=clock)
-    return Engram.open(path, key=key, settings={**(settings or {}), **given}, env=env, session=session, embedder=embedder)
+    return Engram.open(
+        path,
+        key=key,
+        settings={**(settings or {}), **given},
+        env=env,
+        session=session,
+        embedder=embedder,
+        reranker=reranker,
+    )

@@ -5,14 +5,40 @@ Frozen, standard library only, no I/O, no rows, no wire form. A change makes a n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
 from types import MappingProxyType
+from typing import TypeVar, overload
 
 NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
+
+
+T = TypeVar("T")
+
+
+class _Many(Sequence[T]):
+    """A value that behaves as the sequence of its members."""
+
+    __slots__ = ()
+
+    @property
+    def _members(self) -> tuple[T, ...]:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
+        return self._members[index]
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,11 +297,25 @@ class Outcome(StrEnum):
     DEGRADED = "degraded"
 
 
+class Mode(StrEnum):
+    """Which sorts of memories a recall is for (D): what is so; that and how to act; everything, stories included."""
+
+    FACTS_ONLY = "facts_only"
+    FACTS_PLUS_RULES = "facts_plus_rules"
+    FULL_CONTEXT = "full_context"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quality:
-    """Figures of one recall: how it was made, what it cost, how sure it is. Tokens are counted if a budget was given."""
+    """Figures of one recall: how it was made, what it cost, how good it is.
+
+    relevancy: mean cosine of question and hits (of the scores' shares of the best one, where there are no vectors);
+    ndcg: of the order returned, graded by trust; tokens: of all hits, None if some of them were never counted.
+    """
 
     strategy: str
+    weights: Mapping[str, float]
+    rerank: str
     candidates: int
     returned: int
     relevancy: float
@@ -284,24 +324,71 @@ class Quality:
     milliseconds: Mapping[str, float]
 
 
+class Stage(StrEnum):
+    """Where on its way into an answer a memory is, or was dropped."""
+
+    GATE = "gate"  # nothing was looked up
+    FILTER = "filter"  # not what was asked for: its status, kind, category, time, attributes
+    SEARCH = "search"  # no arm brought it among its candidates
+    DUPLICATE = "duplicate"  # something that says the same stands in its place
+    SUPERSEDED = "superseded"  # what took its place stands in the answer
+    THRESHOLD = "threshold"  # too far from the question, or from the best hit
+    LIMIT = "limit"  # further down than hits were asked for
+    BUDGET = "budget"  # no tokens left for it
+    ANSWER = "answer"  # it is a hit
+
+
 @dataclass(frozen=True, slots=True)
-class Recall:
-    """All hits, best first; what was held back; how far the engine was degraded. Behaves as a sequence of hits."""
+class LeftOut:
+    """A candidate that is not among the hits: where it was dropped, and by how much (`score` against `needed`)."""
+
+    id: str
+    stage: Stage
+    reason: str
+    score: float
+    needed: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why one memory is in the answer to a question, or why not. As text it reads as a sentence."""
+
+    id: str
+    stage: Stage
+    reason: str
+    rank: int = 0
+    score: float | None = None
+    needed: float | None = None
+    why: Why | None = None
+
+    @property
+    def recalled(self) -> bool:
+        return self.stage is Stage.ANSWER
+
+    def __str__(self) -> str:
+        found = f"; found by {self.why}" if self.why is not None and str(self.why) else ""
+        by = f" (its score is {self.score:.2f}" if self.score is not None else ""
+        by += f", {self.needed:.2f} would be enough)" if by and self.needed is not None else ")" if by else ""
+        return f"{self.reason}{by}{found}."
+
+
+@dataclass(frozen=True, slots=True)
+class Recall(_Many[Hit]):
+    """All hits, best first; what was held back; how far the engine was degraded. Behaves as a sequence of hits.
+
+    `left_out` says of every candidate that is no hit why it is none, if the recall was asked to explain itself.
+    """
 
     hits: tuple[Hit, ...]
     outcome: Outcome
     quality: Quality
     hidden: int = 0
     notes: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
-    def __iter__(self) -> Iterator[Hit]:
-        return iter(self.hits)
-
-    def __len__(self) -> int:
-        return len(self.hits)
-
-    def __getitem__(self, index: int) -> Hit:
-        return self.hits[index]
+    @property
+    def _members(self) -> tuple[Hit, ...]:
+        return self.hits
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,20 +431,15 @@ class AuditEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class Page(_Many[Memory]):
     """Some memories in order, and the cursor that fetches those after them (None at the end)."""
 
     memories: tuple[Memory, ...]
     cursor: str | None
 
-    def __iter__(self) -> Iterator[Memory]:
-        return iter(self.memories)
-
-    def __len__(self) -> int:
-        return len(self.memories)
-
-    def __getitem__(self, index: int) -> Memory:
-        return self.memories[index]
+    @property
+    def _members(self) -> tuple[Memory, ...]:
+        return self.memories
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

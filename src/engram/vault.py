@@ -24,6 +24,7 @@ from engram.guard.process import harden
 from engram.index.vectors.live import LiveIndex
 from engram.models import catalog
 from engram.models.embed import Embedder, OnnxEmbedder
+from engram.models.rerank import OnnxReranker, Reranker
 from engram.recall.search import Searcher
 from engram.settings import LiveSettings
 from engram.store.sqlite.vault import Ask, Credentials, open_vault
@@ -48,6 +49,7 @@ class OpenVault:
         env: Env,
         session: str | None,
         embedder: Embedder | None,
+        reranker: Reranker | None = None,
     ) -> None:
         self.env = env
         self.live = LiveSettings(settings, monotonic=env.monotonic)
@@ -60,6 +62,8 @@ class OpenVault:
         self.closed = False
         self._ending = threading.Event()
         self._given = embedder
+        folder = self.live.now.reranker
+        self._reranker = reranker or (OnnxReranker(folder) if folder else None)
         self._index: LiveIndex | None = None
         self._index_lock = threading.Lock()
         self._closing = threading.RLock()
@@ -94,7 +98,12 @@ class OpenVault:
 
     @cached_property
     def searcher(self) -> Searcher:
-        return Searcher(self.store, self.embedder, self.index, self.live, self.env)
+        return Searcher(self.store, self.embedder, self.index, self.live, self.env, self._reranker)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What those who answer have to say about how it goes."""
+        return self.searcher.tuning.warnings if "searcher" in self.__dict__ else ()
 
     def close(self) -> None:
         """Finish queued writes, fold the log in, wipe the keys. Whoever comes second returns when it is done."""
@@ -106,6 +115,8 @@ class OpenVault:
             self.store.stop_checking()
             if self._care is not threading.current_thread():
                 self._care.join()
+            if "searcher" in self.__dict__:
+                self.searcher.close()
             with self._index_lock:
                 if self._index is not None:
                     self._index.close()

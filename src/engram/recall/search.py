@@ -1,4 +1,4 @@
-"""One question through all stages: plan, arms, fusion, selection, trust, reasons.
+"""One question through all stages: gate, plan, arms, fusion, reranking, selection, trust, reasons.
 
 Nothing here writes. A failing or missing arm is left out with a note and the outcome says `degraded`; an empty answer says
 whether nothing is known or nothing was good enough.
@@ -6,42 +6,41 @@ whether nothing is known or nothing was good enough.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from functools import cached_property, partial
+from typing import TypeVar
 
 import numpy as np
 
 from engram.env import Env
-from engram.errors import EmbeddingError, InvalidQuery
-from engram.index.lexical import TermPlanner
+from engram.errors import EmbeddingError, StorageError
 from engram.index.vectors.live import LiveIndex
 from engram.models.embed import Embedder, Vectors
-from engram.recall.diversity import mmr
-from engram.recall.fusion import ArmResult, Fused, calibrated
+from engram.models.rerank import Reranker
+from engram.recall import explain
+from engram.recall.arms import SPACE, VECTORS, WORDINGS, WORDS, Arms
+from engram.recall.fusion import ArmResult, Fused, calibrated, reciprocal
+from engram.recall.plan import Asked, Plan, asks_nothing, checked, plan
+from engram.recall.rerank import by_opinion, mmr
+from engram.recall.select import CONTRADICTS, DERIVED, SUPERSEDES, Links, Pick, choose, least
 from engram.recall.trust import trust
+from engram.recall.tuning import Tuning, shifted
 from engram.settings import LiveSettings, Settings
-from engram.store.protocol import Filter
 from engram.store.sqlite.store import SqliteStore
 from engram.text.terms import digest_of, terms
 from engram.text.tokens import count
-from engram.types import Hit, Memory, Outcome, Quality, Reader, Recall, Signal, Why
+from engram.types import Explanation, Hit, Memory, Outcome, Quality, Reader, Recall, Stage
 
-_QUERY_BYTES = 16_384
-SPACE = "text"
-_ANY = Filter()
+__all__ = ["SPACE", "Asked", "Searcher"]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A question as it was put."""
-
-    text: str
-    limit: int | None = None
-    budget: int | None = None
-    now: datetime
-    where: Filter = _ANY
+T = TypeVar("T")
+_SHIFT = "vector_weight_shift"
+_IDLE = Quality(
+    strategy="nothing", weights={}, rerank="", candidates=0, returned=0, relevancy=0.0, ndcg=1.0, tokens=0, milliseconds={}
+)
 
 
 @dataclass(slots=True)
@@ -56,215 +55,282 @@ class _Stopwatch:
         self.spent[name] = round((self.monotonic() - start) * 1000, 3)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """One question's way, stage by stage: what an answer, or an account of it, is made from."""
+
+    asked: Asked
+    plan: Plan
+    query: Vectors | None
+    arms: Sequence[ArmResult]
+    fused: Fused
+    rerank: str
+    picks: Sequence[Pick]
+    links: Links
+    least: float
+    notes: Sequence[str]
+    spent: Mapping[str, float]
+
+    @property
+    def taken(self) -> list[Pick]:
+        return [pick for pick in self.picks if pick.stage is Stage.ANSWER]
+
+    @property
+    def thin(self) -> bool:
+        """Is there nothing to show though there may be more than was looked at?"""
+        full = any(len(arm.keys) >= self.plan.breadth for arm in self.arms)
+        return not self.taken and (full or WORDS not in self.fused.parts) and not self.plan.deep
+
+
 class Searcher:
-    """What answers. Made once for an open vault; `embedder` and `index` may be missing."""
+    """What answers. Made once for an open vault; `embedder`, `index` and `reranker` may be missing."""
 
     def __init__(
-        self, store: SqliteStore, embedder: Embedder | None, index: LiveIndex | None, live: LiveSettings, env: Env
+        self,
+        store: SqliteStore,
+        embedder: Embedder | None,
+        index: LiveIndex | None,
+        live: LiveSettings,
+        env: Env,
+        reranker: Reranker | None = None,
     ) -> None:
         self._store = store
-        self._embedder = embedder
-        self._index = index
+        self._arms = Arms(store, embedder, index)
         self._live = live
         self._env = env
-        everyone = Reader()
-        self._planner = TermPlanner(lambda terms, most: store.frequencies(everyone, terms, most=most))
+        self._reranker = reranker
+        self.tuning = Tuning()
+        # The text arm reads while the question is encoded: both let go of the interpreter.
+        self._beside = ThreadPoolExecutor(4, thread_name_prefix="engram-recall")
 
-    def recall(self, reader: Reader, asked: Asked) -> Recall:
-        _check(asked)
-        if asked.now.tzinfo is None:
-            asked = replace(asked, now=asked.now.replace(tzinfo=UTC))
+    def close(self) -> None:
+        self._beside.shutdown(wait=True)
+
+    def recall(self, reader: Reader, asked: Asked, *, account: bool = False) -> Recall:
+        asked = checked(asked)
+        if asked.limit is None and asks_nothing(asked.text):
+            return Recall((), Outcome.NOTHING_KNOWN, _IDLE, notes=("a courtesy asks for nothing: nothing was looked up.",))
+        walk = self._walk(reader, asked)
+        found = self._answer(walk)
+        self._store.recalled(reader, [hit.memory.key for hit in found])
+        self.tuning.note(found.quality)
+        return replace(found, left_out=explain.left_out(walk.picks)) if account else found
+
+    def explain(self, reader: Reader, asked: Asked, memory: Memory) -> Explanation:
+        """Why this memory, which the reader may see, is or is not in the answer."""
+        asked = checked(asked)
+        if asked.limit is None and asks_nothing(asked.text):
+            return Explanation(id=memory.id, stage=Stage.GATE, reason="a courtesy asks for nothing: nothing was looked up")
+        walk = self._walk(reader, asked)
+        told = explain.of_candidate(walk.fused, walk.picks, memory)
+        if told is not None:
+            return told
+        if walk.plan.where.indexed and (problem := explain.filtered(walk.plan.where, memory)):
+            return Explanation(id=memory.id, stage=Stage.FILTER, reason=problem)
+        if not walk.plan.where.indexed and memory.key not in self._store.keys_having(reader, walk.plan.where):
+            return Explanation(id=memory.id, stage=Stage.FILTER, reason="the filters, or the moment asked about, leave it out")
+        cosine = self._arms.cosine(reader, walk.query, memory.key)
+        return explain.unfound(walk.arms, memory, cosine, asked.text, walk.fused)
+
+    def learn(self, reader: Reader, asked: Asked, memory: Memory, helpful: bool) -> None:
+        """Give the arm that found what helped a little more weight, and less to the one that found what did not."""
+        told = self.explain(reader, asked, memory)
+        if told.why is not None:
+            settings = self._live.now
+            shift = shifted(self._shift, self._weight(settings), told.why.signals, helpful)
+            self._store.put_figure(reader, _SHIFT, shift)
+            self._shift = shift
+
+    @cached_property
+    def _shift(self) -> float:
+        """What earlier judgements moved the weight of vectors by; read once, changed by `learn`."""
+        return self._store.figure(_SHIFT) or 0.0
+
+    def _weight(self, settings: Settings) -> float:
+        return min(max(settings.vector_weight + self._shift, 0.0), 1.0)
+
+    # ── the walk ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _walk(self, reader: Reader, asked: Asked) -> Walk:
         settings = self._live.now
+        planned = replace(plan(asked, settings), vector_weight=self._weight(settings))
         watch = _Stopwatch(self._env.monotonic)
         notes: list[str] = []
+        words = self._start(self._read_words, reader, planned, asked.text, watch)
         with watch.stage("embed"):
-            query = self._encode(asked.text, notes) if terms(asked.text) else None  # "???" is near to nothing
-        arms = []
-        with watch.stage("vectors"):
-            arms += self._vector_arm(reader, asked, query, settings, notes)
-        with watch.stage("words"):
-            arms += self._text_arm(reader, asked, settings)
-        with watch.stage("fuse"):
-            arms = self._complete(reader, query, arms)
-            fused = calibrated(arms, {"vectors": settings.vector_weight, "words": 1.0 - settings.vector_weight})
-            fused = self._spread_out(reader, fused, asked, settings)
-        with watch.stage("fetch"):
-            memories = self._fetch(reader, fused, asked, settings)
-        with watch.stage("select"):
-            hits, hidden = self._select(fused, memories, asked, settings)
-        return self._answer(reader, asked, hits, hidden, fused, arms, notes, watch.spent)
+            query = self._arms.encode(asked.text, notes) if terms(asked.text) else None  # "???" is near to nothing
+        walk = self._look(reader, asked, planned, query, words.result, notes, watch, settings)
+        if walk.thin:
+            deep = planned.deeper(settings)
+            again = partial(self._read_words, reader, deep, asked.text, watch)
+            walk = self._look(reader, asked, deep, query, again, notes, watch, settings)
+        return walk
 
-    def _encode(self, text: str, notes: list[str]) -> Vectors | None:
-        if self._embedder is None:
-            notes.append("no model is installed: this answer is from words alone (`engram model install`).")
-            return None
+    def _start(self, read: Callable[..., T], *what: object) -> Future[T]:
         try:
-            return self._embedder.query(text)
-        except EmbeddingError as error:
-            notes.append(f"{error.code}: the question could not be encoded: this answer is from words alone.")
-            return None
+            return self._beside.submit(read, *what)
+        except RuntimeError:  # closed between two lines of another thread's
+            raise StorageError("the vault is closed.", way_out="Open it again.") from None
 
-    def _vector_arm(
-        self, reader: Reader, asked: Asked, query: Vectors | None, settings: Settings, notes: list[str]
-    ) -> list[ArmResult]:
-        if query is None or self._index is None or self._embedder is None:
-            return []
-        space = self._store.space(SPACE)
-        if space is not None and (space.model, space.dimensions) != (self._embedder.fingerprint, self._embedder.dimensions):
-            notes.append(f"E3003: the vectors here are of the model {space.model!r}: this answer is from words alone.")
-            return []
-        within = self._store.keys_having(reader, asked.where) if asked.where.attributes else None
-        near = self._index.search(reader, query, _breadth(asked, settings), where=asked.where, within=within)
-        if near is None:
-            notes.append("the vector index is still loading: this answer is from words alone.")
-            return []
-        background, spread = self._index.background(query, self._embedder.background)
-        return [ArmResult("vectors", near.keys, near.scores, background, spread)]
+    def _read_words(self, reader: Reader, planned: Plan, text: str, watch: _Stopwatch) -> list[ArmResult]:
+        with watch.stage("words"):
+            return self._arms.words(reader, planned, text) + self._arms.wordings(reader, planned, text)
 
-    def _text_arm(self, reader: Reader, asked: Asked, settings: Settings) -> list[ArmResult]:
-        wanted = self._planner.plan(asked.text, settings.posting_budget, self._store.latest_change(reader))
-        found = self._store.search_text(reader, wanted, limit=_breadth(asked, settings), where=asked.where) if wanted else []
-        if not found:
-            return []
-        keys = np.array([hit.key for hit in found], np.int64)
-        return [ArmResult("words", keys, np.array([hit.score for hit in found], np.float32))]
-
-    def _complete(self, reader: Reader, query: Vectors | None, arms: list[ArmResult]) -> list[ArmResult]:
-        """What only the words found has a likeness too: look it up, so that both arms speak of every candidate."""
-        by_name = {arm.name: arm for arm in arms}
-        if query is None or self._index is None or len(by_name) < 2:
-            return arms
-        vectors, words = by_name["vectors"], by_name["words"]
-        missing = words.keys[~np.isin(words.keys, vectors.keys)]
-        scores = self._index.score(reader, query, missing.tolist()) if len(missing) else None
-        if scores is None:
-            return arms
-        known = np.isfinite(scores)
-        keys = np.concatenate((vectors.keys, missing[known]))
-        full = np.concatenate((vectors.scores, scores[known]))
-        order = np.argsort(-full, kind="stable")
-        return [replace(vectors, keys=keys[order], scores=full[order]), words]
-
-    def _spread_out(self, reader: Reader, fused: Fused, asked: Asked, settings: Settings) -> Fused:
-        """Put what repeats what stands above it further down, if that is asked for."""
-        if not settings.diversity or self._index is None or not len(fused.keys):
-            return fused
-        wanted = _wanted(fused, asked, settings)
-        vectors = self._index.vectors(reader, wanted)
-        if vectors is None:
-            return fused
-        head = mmr(fused.scores[: len(wanted)], vectors, settings.diversity)
-        return fused.reordered([*head, *range(len(wanted), len(fused.keys))])
-
-    def _fetch(self, reader: Reader, fused: Fused, asked: Asked, settings: Settings) -> dict[int, Memory]:
-        """Candidates from the best on, until there are enough that say different things."""
-        found: dict[int, Memory] = {}
-        enough = asked.limit or settings.recall_limit
-        size = len(_wanted(fused, asked, settings))
-        for start in range(0, len(fused.keys), max(size, 1)):
-            some = fused.keys[start : start + size].tolist()
-            found |= {memory.key: memory for memory in self._store.fetch(reader, some)}
-            if len({digest_of(memory.text) for memory in found.values()}) >= enough:
-                break
-        return found
-
-    def _select(self, fused: Fused, memories: Mapping[int, Memory], asked: Asked, settings: Settings) -> tuple[list[Hit], int]:
-        """Best first; one of those that say the same; as many as asked for, or as many as are worth it."""
-        best = float(fused.scores[0]) if len(fused.scores) else 0.0
-        least = settings.recall_threshold if "vectors" in fused.parts else 0.0  # BM25 alone is near 0 in a small vault
-        hits: list[Hit] = []
-        seen: set[bytes] = set()
-        tokens = hidden = 0
-        for at, key in enumerate(fused.keys.tolist()):
-            memory = memories.get(key)
-            if memory is None:
-                continue
-            digest = digest_of(memory.text)
-            if digest in seen:
-                continue
-            seen.add(digest)
-            score = float(fused.scores[at])
-            if asked.limit is None and (score < least or score < best * settings.recall_floor):
-                hidden += 1
-                continue
-            if len(hits) >= (asked.limit or settings.recall_limit):
-                break
-            tokens += count(memory.text) if asked.budget is not None else 0
-            if asked.budget is not None and tokens > asked.budget:
-                hidden += 1
-                break
-            relevance = score / best if best > 0 else 0.0
-            hits.append(Hit(memory, score, trust(memory, relevance, asked.now), _why(fused, at)))
-        return hits, hidden
-
-    def _answer(
+    def _look(
         self,
         reader: Reader,
         asked: Asked,
-        hits: list[Hit],
-        hidden: int,
-        fused: Fused,
-        arms: list[ArmResult],
+        planned: Plan,
+        query: Vectors | None,
+        words: Callable[[], list[ArmResult]],
         notes: list[str],
-        spent: Mapping[str, float],
-    ) -> Recall:
-        if notes:
-            outcome = Outcome.DEGRADED
-        elif hits:
-            outcome = Outcome.ANSWERED
-        else:
-            outcome = Outcome.BELOW_THRESHOLD if hidden else Outcome.NOTHING_KNOWN
-        relevances = [hit.trust.relevance for hit in hits]
-        quality = Quality(
-            strategy="+".join(arm.name for arm in arms) or "nothing",
-            candidates=len(fused.keys),
-            returned=len(hits),
-            relevancy=float(np.mean(relevances)) if relevances else 0.0,
-            ndcg=_ndcg(relevances),
-            tokens=None if asked.budget is None else sum(count(hit.memory.text) for hit in hits),
-            milliseconds=dict(spent),
+        watch: _Stopwatch,
+        settings: Settings,
+    ) -> Walk:
+        with watch.stage("vectors"):
+            arms = self._arms.vectors(reader, planned, query, notes if not planned.deep else [])
+        with watch.stage("waited"):
+            arms += words()
+        with watch.stage("fuse"):
+            arms = self._arms.complete(reader, query, arms)
+            fused = _fuse(arms, planned, settings)
+        with watch.stage("fetch"):
+            memories = self._fetch(reader, fused, planned)
+        with watch.stage("rerank"):
+            fused, how = self._rerank(reader, asked, fused, memories, settings, notes)
+        with watch.stage("select"):
+            kinds = (SUPERSEDES, DERIVED, CONTRADICTS)
+            links = self._store.links(reader, list(memories), kinds) if memories else []
+            picks = choose(fused, memories, links, asked, planned, settings)
+        return Walk(
+            asked=asked,
+            plan=planned,
+            query=query,
+            arms=arms,
+            fused=fused,
+            rerank=how,
+            picks=picks,
+            links=links,
+            least=least(fused, settings),
+            notes=notes,
+            spent=watch.spent,
         )
-        return Recall(tuple(hits), outcome, quality, hidden, tuple(notes))
 
+    def _fetch(self, reader: Reader, fused: Fused, planned: Plan) -> dict[int, Memory]:
+        """Candidates from the best on, until there are enough that say different things."""
+        found: dict[int, Memory] = {}
+        said: set[bytes] = set()
+        size = planned.most * 5 // 4 + 10
+        for start in range(0, len(fused.keys), size):
+            some = self._store.fetch(reader, fused.keys[start : start + size].tolist(), as_of=planned.where.as_of)
+            found |= {memory.key: memory for memory in some}
+            said |= {digest_of(memory.text) for memory in some} if start + size < len(fused.keys) else set()
+            if len(said) >= planned.most:
+                break
+        return found
 
-def _check(asked: Asked) -> None:
-    if not isinstance(asked.text, str) or len(asked.text) > _QUERY_BYTES:  # type: ignore[redundant-expr]
-        raise InvalidQuery(f"a question is a text of at most {_QUERY_BYTES} characters.")
-    if not isinstance(asked.now, datetime) or not isinstance(asked.where, Filter):  # type: ignore[redundant-expr]
-        raise InvalidQuery("`now` is a datetime and `filters` a Filter.")
-    for moment in (asked.where.since, asked.where.until):
-        if moment is not None and not isinstance(moment, datetime):
-            raise InvalidQuery("`since` and `until` of a filter are datetimes.")
-    if any("\ud800" <= c <= "\udfff" for c in asked.text):
-        raise InvalidQuery("the question holds half a character (a lone surrogate).")
-    for name, value in (("limit", asked.limit), ("budget", asked.budget)):
-        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):  # type: ignore[redundant-expr]
-            raise InvalidQuery(f"the {name} must be a whole number from 1.")
+    def _rerank(
+        self,
+        reader: Reader,
+        asked: Asked,
+        fused: Fused,
+        memories: Mapping[int, Memory],
+        settings: Settings,
+        notes: list[str],
+    ) -> tuple[Fused, str]:
+        """The head of the ranking in another order, if that is asked for."""
+        how = settings.fusion
+        head = [key for key in fused.keys.tolist() if key in memories]
+        if self._reranker is not None and head:
+            top = head[: settings.rerank_top]
+            try:
+                opinions = self._reranker.score(asked.text, [memories[key].text for key in top])
+            except EmbeddingError as error:
+                notes.append(f"{error.code}: the reranking model did not answer: the order is the one before it.")
+            else:
+                fused = _reordered(fused, top, by_opinion(_scores(fused, top), opinions, settings.rerank_weight))
+                how += f"+{self._reranker.name}"
+        if settings.diversity and head:
+            vectors = self._arms.vectors_of(reader, head)
+            if vectors is not None:
+                fused = _reordered(fused, head, mmr(_scores(fused, head), vectors, settings.diversity))
+                how += "+mmr"
+        return fused, how
 
+    # ── the answer ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-def _breadth(asked: Asked, settings: Settings) -> int:
-    return min(max(settings.recall_candidates, 2 * (asked.limit or 0)), settings.page_limit)
-
-
-def _wanted(fused: Fused, asked: Asked, settings: Settings) -> list[int]:
-    """Keys to fetch: enough for the hits and for duplicates among them, not all candidates."""
-    most = (asked.limit or settings.recall_limit) * 5 // 4 + 10
-    wanted: list[int] = fused.keys[:most].tolist()
-    return wanted
-
-
-def _why(fused: Fused, at: int) -> Why:
-    total = float(sum(abs(part[at]) for part in fused.parts.values())) or 1.0
-    return Why(
-        tuple(
-            Signal(arm, int(fused.ranks[arm][at]), float(fused.raw[arm][at]), float(fused.parts[arm][at]) / total)
-            for arm in fused.parts
+    def _answer(self, walk: Walk) -> Recall:
+        taken = walk.taken
+        best = float(walk.fused.scores.max()) if len(walk.fused.scores) else 0.0
+        doubted = {key for source, target, kind in walk.links if kind == CONTRADICTS for key in (source, target)}
+        hits = tuple(
+            Hit(
+                pick.memory,
+                pick.score,
+                trust(pick.memory, pick.score / best if best > 0 else 0.0, walk.asked.now, pick.memory.key in doubted),
+                explain.why(walk.fused, pick.at, walk.rerank),
+            )
+            for pick in taken
         )
+        hidden = sum(pick.stage in (Stage.THRESHOLD, Stage.BUDGET) for pick in walk.picks)
+        return Recall(hits, _outcome(walk, best, hidden), _quality(walk, hits), hidden, tuple(dict.fromkeys(walk.notes)))
+
+
+def _fuse(arms: Sequence[ArmResult], planned: Plan, settings: Settings) -> Fused:
+    vectors = planned.vector_weight
+    weights = {VECTORS: vectors, WORDS: 1.0 - vectors, WORDINGS: 1.0}
+    return calibrated(arms, weights) if settings.fusion == "calibrated" else reciprocal(arms, weights)
+
+
+def _scores(fused: Fused, keys: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    at = {key: place for place, key in enumerate(fused.keys.tolist())}
+    return fused.scores[[at[key] for key in keys]]
+
+
+def _reordered(fused: Fused, keys: Sequence[int], order: Sequence[int]) -> Fused:
+    """These candidates, which stand first, in another order; the others as they were."""
+    at = {key: place for place, key in enumerate(fused.keys.tolist())}
+    head = [at[keys[place]] for place in order]
+    chosen = set(head)
+    return fused.reordered([*head, *(place for place in range(len(fused.keys)) if place not in chosen)])
+
+
+def _outcome(walk: Walk, best: float, hidden: int) -> Outcome:
+    if walk.notes:
+        return Outcome.DEGRADED
+    if walk.taken:
+        # A limit brings the best so many however far they are: then the outcome says what they are worth.
+        return Outcome.ANSWERED if best >= walk.least else Outcome.BELOW_THRESHOLD
+    return Outcome.BELOW_THRESHOLD if hidden else Outcome.NOTHING_KNOWN
+
+
+def _quality(walk: Walk, hits: Sequence[Hit]) -> Quality:
+    weights = {VECTORS: walk.plan.vector_weight, WORDS: 1.0 - walk.plan.vector_weight}
+    budgeted = walk.asked.budget is not None
+    counted = [hit.memory.tokens[0] or (count(hit.memory.text) if budgeted else 0) for hit in hits]
+    names = "+".join(arm.name for arm in walk.arms) or "nothing"
+    return Quality(
+        strategy=f"{names}, deep" if walk.plan.deep else names,
+        weights={arm.name: weights.get(arm.name, 1.0) for arm in walk.arms},
+        rerank=walk.rerank,
+        candidates=len(walk.fused.keys),
+        returned=len(hits),
+        relevancy=_relevancy(walk, hits),
+        ndcg=_ndcg([hit.trust.composite for hit in hits]),
+        tokens=sum(counted) if all(counted) else None,
+        milliseconds=dict(walk.spent),
     )
 
 
-def _ndcg(relevances: list[float]) -> float:
-    """Of the order returned against the best order of the same hits: 1 unless a later hit is the more relevant."""
-    gains = [gain / np.log2(place + 2) for place, gain in enumerate(relevances)]
-    ideal = [gain / np.log2(place + 2) for place, gain in enumerate(sorted(relevances, reverse=True))]
+def _relevancy(walk: Walk, hits: Sequence[Hit]) -> float:
+    if not hits:
+        return 0.0
+    cosines = [signal.score for hit in hits for signal in hit.why.signals if signal.arm == VECTORS and signal.rank]
+    return float(np.clip(np.mean(cosines or [hit.trust.relevance for hit in hits]), 0.0, 1.0))
+
+
+def _ndcg(grades: Sequence[float]) -> float:
+    """Of the order returned against the best order of the same hits: 1 unless a later hit has the better grade."""
+    gains = [grade / np.log2(place + 2) for place, grade in enumerate(grades)]
+    ideal = [grade / np.log2(place + 2) for place, grade in enumerate(sorted(grades, reverse=True))]
     return float(sum(gains) / sum(ideal)) if sum(ideal) > 0 else 1.0

@@ -168,6 +168,17 @@ class Settings:
     posting_budget: int = tunable(
         5000, "Entries of the text index that one question may read.", unit="postings", low=100, high=10000000, ref="R20"
     )
+    fusion: str = tunable(
+        "calibrated",
+        "How the arms' opinions are joined: by scores on a common scale, or by ranks alone (weighted RRF, k = 60).",
+        choices=("calibrated", "rrf"),
+        ref="R7",
+    )
+    reranker: str = tunable(
+        "", "Folder of a cross-encoder (model.onnx, tokenizer.json) that looks at the best hits again.", ref="R7", restart=True
+    )
+    rerank_top: int = tunable(20, "Hits that a cross-encoder looks at.", unit="hits", low=2, high=200, ref="R7")
+    rerank_weight: float = tunable(0.5, "What its opinion counts against what was found before.", low=0.0, high=1.0, ref="R7")
     diversity: float = tunable(
         0.0, "How far a hit is held back for being like those above it (MMR); 0 is off.", low=0.0, high=1.0, ref="R7"
     )

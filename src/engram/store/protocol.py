@@ -26,14 +26,24 @@ from engram.types import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """What a listing or a search is narrowed to, besides the reader's visibility."""
+    """What a listing or a search is narrowed to, besides the reader's visibility.
+
+    `without`: categories that are not wanted. `as_of`: only what was known at that moment, by the status it had then.
+    """
 
     kinds: tuple[Kind, ...] = ()
     categories: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
     statuses: tuple[Status, ...] = (Status.ACTIVE,)
     since: datetime | None = None
     until: datetime | None = None
     attributes: Mapping[str, str] | None = None
+    as_of: datetime | None = None
+
+    @property
+    def indexed(self) -> bool:
+        """Can a vector index apply all of it by what it holds itself? If not, it is told the keys."""
+        return not self.attributes and self.as_of is None
 
 
 class Store(Protocol):

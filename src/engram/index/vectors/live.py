@@ -189,10 +189,10 @@ class LiveIndex:
     ) -> Nearest | None:
         """The `k` nearest of what this reader may see and asks for; None while loading.
 
-        `within` narrows to keys that the store found, and must be given for a filter by attributes, which are not here.
+        `within` narrows to keys that the store found, and must be given for a filter that is not `indexed` here.
         """
-        if where.attributes and within is None:
-            raise InvalidQuery("attributes are looked up by the store; the index needs the keys that have them.")
+        if not where.indexed and within is None:
+            raise InvalidQuery("attributes and the past are looked up by the store; the index needs the keys.")
         question = self._turned(query)
         condition = Condition.of(readable(reader), where)
         latest = self._source.latest_change(self._owner)

@@ -24,12 +24,13 @@ from engram.store.protocol import Filter
 class Condition:
     """Who asks, and for what: everything that a mask depends on, so that equal ones share it.
 
-    `Filter.attributes` is not here: attributes have no column, the store looks them up.
+    `Filter.attributes` and `Filter.as_of` are not here: they have no column, the store looks them up.
     """
 
     visibility: Visibility
     kinds: tuple[str, ...]
     categories: tuple[str, ...]
+    without: tuple[str, ...]
     statuses: tuple[str, ...]
     since: int | None
     until: int | None
@@ -40,7 +41,8 @@ class Condition:
             visibility,
             tuple(str(kind) for kind in where.kinds),
             tuple(where.categories),
-            tuple(str(status) for status in where.statuses),
+            tuple(where.without),
+            () if where.as_of is not None else tuple(str(status) for status in where.statuses),
             None if where.since is None else to_micros(where.since),
             None if where.until is None else to_micros(where.until),
         )
@@ -171,6 +173,8 @@ class Marks:
         ):
             if chosen:
                 mask &= words.among(chosen, at)
+        if condition.without:
+            mask &= ~self._category.among(condition.without, at)
         if condition.since is not None:
             mask &= self._time.values[at] >= condition.since
         if condition.until is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -17,9 +18,10 @@ from engram.serve.cli.caller import All, BadCall, Caller, Json
 from engram.serve.cli.progress import Tell, progress
 from engram.serve.warm import warm
 from engram.settings import Settings
-from engram.types import Hit, Outcome, Recall, Report, Turn
+from engram.types import Hit, LeftOut, Mode, Outcome, Recall, Report, Turn
 
 _PATIENCE_S = 30.0
+_LEFT_OUT = 10
 _MEANING = {
     Outcome.ANSWERED: "",
     Outcome.NOTHING_KNOWN: ": nothing is known about this",
@@ -30,7 +32,12 @@ _JSONL = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 
 
 def add_to(app: typer.Typer) -> None:
-    commands: dict[str, Callable[..., None]] = {"recall": recall, "observe": observe, "import": import_}
+    commands: dict[str, Callable[..., None]] = {
+        "recall": recall,
+        "observe": observe,
+        "import": import_,
+        "feedback": feedback,
+    }
     for name, command in commands.items():
         app.command(name, rich_help_panel="Memories")(command)
 
@@ -45,7 +52,12 @@ def recall(
         int | None, typer.Option("--limit", "-n", min=1, help="How many at most; else as many as are worth it.")
     ] = None,
     budget: Annotated[int | None, typer.Option(min=1, help="Tokens that the answer may have.")] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Say why each one is here.")] = False,
+    mode: Annotated[Mode | None, typer.Option(show_default=False, help="What to look among.")] = None,
+    as_of: Annotated[
+        datetime | None, typer.Option(show_default=False, help="Answer as the memory stood at this time (UTC).")
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say why each one is here, and why others are not.")] = False,
+    why_not: Annotated[str | None, typer.Option("--why-not", metavar="ID", help="Say why this memory is not an answer.")] = None,
     everything: All = False,
     as_json: Json = False,
 ) -> None:
@@ -54,12 +66,17 @@ def recall(
     words = caller.words(question)
     with asked.open(everything=everything) as vault:
         warm(vault, _PATIENCE_S)  # one question and the process ends: worth the moment that the vectors take
-        found = vault.recall(words, limit=limit, budget=budget)
+        if why_not is not None:
+            told = vault.explain(words, why_not, limit=limit, budget=budget, as_of=as_of, mode=mode)
+            show.data(told) if asked.json or as_json else asked.say(f"{told.stage.value}: {told}")
+            return
+        found = vault.recall(words, limit=limit, budget=budget, as_of=as_of, mode=mode, explain=explain)
     if asked.json or as_json:
         show.data(found)
         return
     if explain:
         _explain(found.hits)
+        _left_out(found.left_out)
     elif found.hits:
         show.table(["score", "trust", "when", "id", "text"], [_row(hit) for hit in found], wrap=True)
     asked.remark(_outcome(found))
@@ -91,6 +108,32 @@ def _explain(hits: Sequence[Hit]) -> None:
             ("why", str(hit.why)),
         ]
         show.pairs(rows, indent="  ")
+
+
+def _left_out(dropped: Sequence[LeftOut]) -> None:
+    """The nearest of what is no hit."""
+    if dropped:
+        show.line()
+        show.line("not in the answer", style="bold")
+        rows = [[f"{one.score:.2f}", one.stage.value, one.id, one.reason] for one in dropped[:_LEFT_OUT]]
+        show.table(["score", "stage", "id", "why"], rows, wrap=True)
+
+
+def feedback(
+    ctx: typer.Context,
+    memory_id: Annotated[str, typer.Argument(metavar="ID", show_default=False, help="The memory that was recalled.")],
+    helpful: Annotated[bool, typer.Option("--helpful/--unhelpful", help="Did it help?")] = True,
+    query: Annotated[str | None, typer.Option(help="The question it was recalled for: recall learns from it.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say whether a memory helped; trust follows."""
+    asked = caller.of(ctx)
+    with asked.open() as vault:
+        judged = vault.feedback(memory_id, helpful, query=query)
+    if asked.json or as_json:
+        show.data(judged)
+        return
+    asked.say(f"{judged.helpful:,} found it helpful, {judged.unhelpful:,} did not.")
 
 
 def _outcome(found: Recall) -> str:

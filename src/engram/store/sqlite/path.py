@@ -11,11 +11,13 @@ from typing import TypeVar
 
 import apsw
 
-from engram.env import Env
+from engram.env import Env, to_micros
 from engram.errors import DiskFull, EngramError, StorageError
 from engram.settings import LiveSettings
 from engram.store.meter import Meter
 from engram.store.sqlite import open as opening
+from engram.store.sqlite.accesses import Accesses
+from engram.store.sqlite.accesses import write as write_accesses
 from engram.store.sqlite.audit import Audit
 from engram.store.sqlite.audit import write as write_audit
 from engram.store.sqlite.readers import Readers
@@ -45,6 +47,7 @@ class Path:
         self._backing_up = threading.Lock()
         self._meter = Meter(env.monotonic, settings.latency_window)
         self._audit = Audit(env, opened.audit_key, settings.audit_ring)
+        self._accesses = Accesses()
         self._tides = Tides(opened, live, env)
         self._writer = Writer(self._connect_to_write, lambda: live.now, env, self._tides)
         self._readers = Readers(self._connect_to_read, lambda: live.now)
@@ -99,14 +102,15 @@ class Path:
             self._flush_audit(wait=False)
 
     def _flush_audit(self, *, wait: bool) -> None:
-        """Write the entries that wait. What cannot be written now waits on, within the ring's length."""
+        """Write the entries and counts that wait. Entries that cannot be written now wait on, within the ring's length."""
         entries = self._audit.take_waiting()
         if not entries:
             return
-        keep = self._live.now.audit_rows
+        keep, now, counts = self._live.now.audit_rows, to_micros(self._env.now()), self._accesses.take_waiting()
 
         def work(connection: apsw.Connection) -> None:
             write_audit(connection, entries, keep)
+            write_accesses(connection, counts, now)
 
         try:
             if wait:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from engram.errors import InvalidQuery
@@ -13,7 +14,7 @@ from engram.store.admission import (
     check_terms,
 )
 from engram.store.protocol import Filter
-from engram.store.sqlite import memories, turns, words
+from engram.store.sqlite import history, memories, turns, words
 from engram.store.sqlite.audit import read as read_audit
 from engram.store.sqlite.path import Path
 from engram.store.sqlite.scopes import predicate
@@ -48,10 +49,31 @@ class Reading(Path):
             self._note(reader, "get")
         return found
 
-    def fetch(self, reader: Reader, keys: Sequence[int]) -> list[Memory]:
+    def fetch(self, reader: Reader, keys: Sequence[int], *, as_of: datetime | None = None) -> list[Memory]:
+        """The visible ones among `keys`, in that order; with `as_of` as they stood at that moment."""
         with self._read(reader, "fetch") as connection:
             found = memories.by_keys(connection, readable(reader), keys)
+            if as_of is not None:
+                found = history.as_then(connection, found, as_of)
         self._note(reader, "fetch", count=len(found))
+        return found
+
+    def recalled(self, reader: Reader, keys: Sequence[int]) -> None:
+        """Count that these were given as an answer. Who may not write moves no counts."""
+        if reader.writes:
+            self._accesses.note(keys)
+
+    def links(self, reader: Reader, keys: Sequence[int], kinds: Sequence[str]) -> list[tuple[int, int, str]]:
+        """Links of these kinds into or out of these memories, by keys: (source, target, kind); both ends active."""
+        with self._read(reader, "links") as connection:
+            return history.links(connection, readable(reader), keys, kinds) if keys else []
+
+    def search_wordings(self, reader: Reader, terms: Sequence[str], *, limit: int, where: Filter) -> list[TextHit]:
+        """Memories by words that they had at `where.as_of` and no longer have."""
+        check_terms(terms)
+        with self._read(reader, "search") as connection:
+            found = history.search_wordings(connection, readable(reader), where, terms[:_WORDING_TERMS], limit) if terms else []
+        self._note(reader, "search", count=len(found), digest=self._audit.digest(" ".join(terms)))
         return found
 
     def page(self, reader: Reader, *, limit: int, cursor: str | None = None, where: Filter = Filter()) -> Page:
@@ -127,6 +149,12 @@ class Reading(Path):
             found: list[Any] = connection.execute("SELECT name, model, dimensions FROM spaces WHERE name = ?", (name,)).fetchall()
         return next((Space(*row) for row in found), None)
 
+    def figure(self, name: str) -> float | None:
+        """A number about the whole vault, if it was ever put."""
+        with self._readers.use("figures") as connection:
+            value = connection.execute("SELECT value FROM meta WHERE name = ?", (f"figure:{name}",)).get
+        return None if value is None else float(value)
+
     def keys_having(self, reader: Reader, where: Filter) -> list[int]:
         """Keys of the visible memories that a filter lets pass: for an index that does not hold what it asks."""
         with self._read(reader, "keys") as connection:
@@ -199,6 +227,7 @@ class Reading(Path):
 
 
 _CURSOR_DIGITS = 40
+_WORDING_TERMS = 32  # of a question that are looked for in earlier wordings: each is a scan of them
 
 
 def _key_of(cursor: object) -> int:

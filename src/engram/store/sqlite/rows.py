@@ -115,10 +115,22 @@ def conditions(where: Filter, alias: str = "m") -> tuple[str, list[Value]]:
     """A filter as SQL on the narrow table, led by AND."""
     parts: list[str] = []
     values: list[Value] = []
-    for column, chosen in (("kind", where.kinds), ("category", where.categories), ("status", where.statuses)):
+    for column, chosen, way in (
+        ("kind", where.kinds, "IN"),
+        ("category", where.categories, "IN"),
+        ("category", where.without, "NOT IN"),
+        ("status", where.statuses if where.as_of is None else (), "IN"),
+    ):
         if chosen:
-            parts.append(f"{alias}.{column} IN ({', '.join('?' * len(chosen))})")
+            parts.append(f"{alias}.{column} {way} ({', '.join('?' * len(chosen))})")
             values.extend(str(value) for value in chosen)
+    if where.as_of is not None:
+        moment = to_micros(where.as_of)
+        parts.append(f"{alias}.learned_at <= ?")
+        values.append(moment)
+        if where.statuses:
+            parts.append(f"{_STATUS_THEN.format(alias=alias)} IN ({', '.join('?' * len(where.statuses))})")
+            values.extend((moment, *map(str, where.statuses)))
     when = f"coalesce({alias}.happened_at, {alias}.learned_at)"
     if where.since is not None:
         parts.append(f"{when} >= ?")
@@ -134,7 +146,15 @@ def conditions(where: Filter, alias: str = "m") -> tuple[str, list[Value]]:
 
 def narrow(where: Filter) -> bool:
     """Does a filter ask for more than a status? Then few memories usually pass."""
-    return bool(where.kinds or where.categories or where.attributes or where.since is not None or where.until is not None)
+    moments = (where.since, where.until, where.as_of)
+    return bool(where.kinds or where.categories or where.without or where.attributes or any(moments))
+
+
+_STATUS_THEN = """coalesce(
+    (SELECT new FROM status_history WHERE memory = {alias}.key AND at <= ? ORDER BY number DESC LIMIT 1),
+    (SELECT old FROM status_history WHERE memory = {alias}.key ORDER BY number LIMIT 1),
+    {alias}.status)"""
+"""The status at a moment: what the last change before it made, else what the first one after it changed."""
 
 
 def micros(moment: datetime | None) -> int | None:

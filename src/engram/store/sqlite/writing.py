@@ -200,6 +200,25 @@ class Writing(Path):
                 operation="erase", ids=tuple(memory.id for memory in gone), counts={"memories": len(gone)}, notes=tuple(notes)
             )
 
+    def judge(self, reader: Reader, memory_id: str, helpful: bool, *, timeout: float | None = None) -> Memory:
+        """Count what a reader thought of a memory."""
+        with self._watched(reader, "feedback", memory_id):
+
+            def work(connection: apsw.Connection) -> Memory:
+                old = memories.one(connection, writable(reader), memory_id)
+                new = replace(old, helpful=old.helpful + helpful, unhelpful=old.unhelpful + (not helpful))
+                memories.rewrite(connection, old, new)
+                return new
+
+            return self._write(reader, "feedback", work, subject=memory_id, timeout=timeout)
+
+    def put_figure(self, reader: Reader, name: str, value: float) -> None:
+        """Keep a number about the whole vault, such as what recall has learned."""
+        with self._watched(reader, "figure"):
+            require_writer(reader)
+            sql = "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)"
+            self._write(reader, "figure", lambda connection: connection.execute(sql, (f"figure:{name}", value)).get)
+
     def relate(self, reader: Reader, edges: Sequence[Edge], *, timeout: float | None = None) -> int:
         with self._watched(reader, "relate"):
             check_edges(edges)

@@ -1,4 +1,4 @@
-"""Maximal marginal relevance: a hit is held back as far as it is like those already taken (§35.1)."""
+"""The order of the best candidates, looked at again: diversity (MMR), or a model that reads question and text at once (§35.1)."""
 
 from __future__ import annotations
 
@@ -25,3 +25,16 @@ def mmr(scores: npt.NDArray[np.float32], vectors: Vectors, weight: float) -> lis
         order.append(taken)
         worst = np.maximum(worst, likeness[taken])
     return order
+
+
+def by_opinion(scores: npt.NDArray[np.float32], opinions: npt.NDArray[np.float32], weight: float) -> list[int]:
+    """The order by what a reranking model says, blended with what was found before: both in standard deviations."""
+    blended = weight * _standard(opinions) + (1.0 - weight) * _standard(scores)
+    order: list[int] = np.argsort(-blended, kind="stable").tolist()
+    return order
+
+
+def _standard(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    spread = float(values.std()) or 1.0
+    made: npt.NDArray[np.float32] = (values - values.mean()) / np.float32(spread)
+    return made

@@ -1,0 +1,114 @@
+"""The arms: each looks for the question in its own way and answers with keys and scores, best first, or not at all.
+
+An arm that cannot work says so in `notes`, and the others go on. A further arm is a further method of the same shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from engram.errors import EmbeddingError
+from engram.index.lexical import TermPlanner
+from engram.index.vectors.live import LiveIndex
+from engram.models.embed import Embedder, Vectors
+from engram.recall.fusion import ArmResult
+from engram.recall.plan import Plan
+from engram.store.sqlite.store import SqliteStore
+from engram.text.terms import terms
+from engram.types import Reader, TextHit
+
+SPACE = "text"
+VECTORS, WORDS, WORDINGS = "vectors", "words", "wordings"
+
+
+class Arms:
+    """Made once for an open vault; `embedder` and `index` may be missing."""
+
+    def __init__(self, store: SqliteStore, embedder: Embedder | None, index: LiveIndex | None) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._index = index
+        self._matches = False
+        everyone = Reader()
+        self._planner = TermPlanner(lambda terms, most: store.frequencies(everyone, terms, most=most))
+
+    def encode(self, text: str, notes: list[str]) -> Vectors | None:
+        if self._embedder is None:
+            notes.append("no model is installed: this answer is from words alone (`engram model install`).")
+            return None
+        try:
+            return self._embedder.query(text)
+        except EmbeddingError as error:
+            notes.append(f"{error.code}: the question could not be encoded: this answer is from words alone.")
+            return None
+
+    def vectors(self, reader: Reader, plan: Plan, query: Vectors | None, notes: list[str]) -> list[ArmResult]:
+        """What is near in meaning, on the scale of this question's likeness to anything."""
+        if query is None or self._index is None or self._embedder is None or not self._is_ours(notes):
+            return []
+        within = None if plan.where.indexed else self._store.keys_having(reader, plan.where)
+        near = self._index.search(reader, query, plan.breadth, where=plan.where, within=within)
+        if near is None:
+            notes.append("the vector index is still loading: this answer is from words alone.")
+            return []
+        background, spread = self._index.background(query, self._embedder.background)
+        return [ArmResult(VECTORS, near.keys, near.scores, background, spread)]
+
+    def _is_ours(self, notes: list[str]) -> bool:
+        """Are the vectors here of the model in use? A space never changes its model, so once is enough."""
+        if self._embedder is None or self._matches:
+            return self._matches
+        space = self._store.space(SPACE)
+        if space is not None and (space.model, space.dimensions) != (self._embedder.fingerprint, self._embedder.dimensions):
+            notes.append(f"E3003: the vectors here are of the model {space.model!r}: this answer is from words alone.")
+            return False
+        self._matches = space is not None
+        return True
+
+    def words(self, reader: Reader, plan: Plan, text: str) -> list[ArmResult]:
+        """What holds the rare words of the question, or stands beside them."""
+        wanted = self._planner.plan(text, plan.postings, self._store.latest_change(reader))
+        found = self._store.search_text(reader, wanted, limit=plan.breadth, where=plan.where) if wanted else []
+        return _arm(WORDS, found)
+
+    def wordings(self, reader: Reader, plan: Plan, text: str) -> list[ArmResult]:
+        """What held the words of the question at the moment asked about, and has other words now."""
+        if plan.where.as_of is None:
+            return []
+        return _arm(WORDINGS, self._store.search_wordings(reader, terms(text), limit=plan.breadth, where=plan.where))
+
+    def complete(self, reader: Reader, query: Vectors | None, arms: list[ArmResult]) -> list[ArmResult]:
+        """What only another arm found has a likeness too: look it up, so that vectors speak of every candidate."""
+        mine = next((arm for arm in arms if arm.name == VECTORS), None)
+        others = [arm.keys for arm in arms if arm.name != VECTORS]
+        if query is None or self._index is None or mine is None or not others:
+            return arms
+        keys = np.unique(np.concatenate(others))
+        missing = keys[~np.isin(keys, mine.keys)]
+        scores = self._index.score(reader, query, missing.tolist()) if len(missing) else None
+        if scores is None:
+            return arms
+        known = np.isfinite(scores)
+        keys = np.concatenate((mine.keys, missing[known]))
+        full = np.concatenate((mine.scores, scores[known]))
+        order = np.argsort(-full, kind="stable")
+        whole = replace(mine, keys=keys[order], scores=full[order])
+        return [whole if arm is mine else arm for arm in arms]
+
+    def vectors_of(self, reader: Reader, keys: Sequence[int]) -> Vectors | None:
+        return None if self._index is None else self._index.vectors(reader, keys)
+
+    def cosine(self, reader: Reader, query: Vectors | None, key: int) -> float | None:
+        """The likeness of one memory to the question, if both have vectors."""
+        scores = None if query is None or self._index is None else self._index.score(reader, query, [key])
+        return float(scores[0]) if scores is not None and np.isfinite(scores[0]) else None
+
+
+def _arm(name: str, found: Sequence[TextHit]) -> list[ArmResult]:
+    if not found:
+        return []
+    keys = np.array([hit.key for hit in found], np.int64)
+    return [ArmResult(name, keys, np.array([hit.score for hit in found], np.float32))]

@@ -1,0 +1,82 @@
+"""Why a memory is in an answer, and why not: which stage dropped it, and by how much. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engram.env import to_micros
+from engram.recall.fusion import ArmResult, Fused
+from engram.recall.select import Pick
+from engram.store.protocol import Filter
+from engram.text.terms import terms
+from engram.types import Explanation, LeftOut, Memory, Signal, Stage, Why
+
+
+def why(fused: Fused, at: int, rerank: str = "") -> Why:
+    total = float(sum(abs(part[at]) for part in fused.parts.values())) or 1.0
+    signals = tuple(
+        Signal(arm, int(fused.ranks[arm][at]), float(fused.raw[arm][at]), float(fused.parts[arm][at]) / total)
+        for arm in fused.parts
+    )
+    return Why(signals, (f"reranked by {rerank.partition('+')[2]}",) if "+" in rerank else ())
+
+
+def left_out(picks: Sequence[Pick]) -> tuple[LeftOut, ...]:
+    """All that was looked at and is no hit, best first."""
+    return tuple(
+        LeftOut(pick.memory.id, pick.stage, pick.reason, pick.score, pick.needed)
+        for pick in picks
+        if pick.stage is not Stage.ANSWER
+    )
+
+
+def of_candidate(fused: Fused, picks: Sequence[Pick], memory: Memory) -> Explanation | None:
+    """What became of a candidate; None if it was none."""
+    pick = next((pick for pick in picks if pick.memory.key == memory.key), None)
+    if pick is not None:
+        rank = 1 + sum(one.stage is Stage.ANSWER for one in picks[: picks.index(pick)]) if pick.stage is Stage.ANSWER else 0
+        reason = f"it is hit number {rank}" if rank else pick.reason
+        found = why(fused, pick.at)
+        return Explanation(
+            id=memory.id, stage=pick.stage, reason=reason, rank=rank, score=pick.score, needed=pick.needed, why=found
+        )
+    places = (fused.keys == memory.key).nonzero()[0]
+    if not len(places):
+        return None
+    at = int(places[0])
+    reason = f"{at} candidates stand above it, more than were looked at"
+    score, found = float(fused.scores[at]), why(fused, at)
+    return Explanation(id=memory.id, stage=Stage.LIMIT, reason=reason, score=score, needed=picks[-1].score, why=found)
+
+
+def filtered(where: Filter, memory: Memory) -> str:
+    """Which part of a filter leaves this memory out; '' if none does."""
+    if where.statuses and memory.status not in where.statuses:
+        return f"it is {memory.status.value}"
+    if where.kinds and memory.kind not in where.kinds:
+        return f"its kind, {memory.kind.value}, was not asked for"
+    if (where.categories and memory.category not in where.categories) or memory.category in where.without:
+        return f"its category, {memory.category}, was not asked for"
+    when = memory.happened_at or memory.learned_at
+    if when is not None:
+        if where.since is not None and to_micros(when) < to_micros(where.since):
+            return "it is from before the time asked about"
+        if where.until is not None and to_micros(when) >= to_micros(where.until):
+            return "it is from after the time asked about"
+    return ""
+
+
+def unfound(arms: Sequence[ArmResult], memory: Memory, cosine: float | None, question: str, fused: Fused) -> Explanation:
+    """No arm brought it: how near it came in meaning, and whether it has words of the question."""
+    shared = set(terms(question)) & set(terms(memory.text))
+    reason = (
+        "no word of the question that is worth looking up is in it" if not shared else "others hold rarer words of the question"
+    )
+    nearest = next((arm for arm in arms if arm.name == "vectors"), None)
+    if nearest is None or not len(nearest.scores):
+        return Explanation(id=memory.id, stage=Stage.SEARCH, reason=reason)
+    if cosine is None:
+        return Explanation(id=memory.id, stage=Stage.SEARCH, reason=f"{reason}, and it has no vector yet")
+    needed = float(nearest.scores.min())
+    told = f"{len(nearest.keys)} memories are nearer in meaning, and {reason}"
+    return Explanation(id=memory.id, stage=Stage.SEARCH, reason=told, score=cosine, needed=needed)

@@ -1,0 +1,127 @@
+"""What a question means for the search: what it is narrowed to, how much each arm counts, how far to look.
+
+Pure rules on the words of the question; no store, no model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from engram.errors import InvalidQuery
+from engram.index.lexical import STOP_WORDS
+from engram.settings import Settings
+from engram.store.protocol import Filter
+from engram.text.terms import terms
+from engram.text.wordlist import word_set
+from engram.types import Kind, Mode
+
+_QUERY_CHARACTERS = 16_384
+_ANY = Filter()
+_RULES = ("principle", "decision", "skill")
+_STORIES = ("moment",)
+_COURTESIES = word_set(
+    """
+    hi hello hey hiya howdy greetings morning afternoon evening night bye goodbye thanks thank thx cheers welcome please sorry ok
+    okay okey yes yeah yep sure great cool nice good perfect awesome right alright fine lot lots lol haha
+    """
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question as it was put."""
+
+    text: str
+    now: datetime
+    limit: int | None = None
+    budget: int | None = None
+    as_of: datetime | None = None
+    mode: Mode | None = None
+    where: Filter = _ANY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How a question is searched for: filter, candidates an arm brings, entries of the text index it may read."""
+
+    where: Filter
+    vector_weight: float
+    breadth: int
+    postings: int
+    most: int
+    deep: bool = False
+
+    def deeper(self, settings: Settings) -> Plan:
+        """The same, looking further: for when the first look found nothing that is good enough."""
+        breadth = min(self.breadth * 4, settings.page_limit)
+        return replace(self, breadth=breadth, postings=self.postings * 10, deep=True)
+
+
+def plan(asked: Asked, settings: Settings) -> Plan:
+    where = narrowed(asked.where, asked.mode)
+    if asked.as_of is not None:
+        where = replace(where, as_of=asked.as_of)
+    return Plan(
+        where=where,
+        vector_weight=settings.vector_weight,
+        breadth=min(max(settings.recall_candidates, 2 * (asked.limit or 0)), settings.page_limit),
+        postings=settings.posting_budget,
+        most=asked.limit or settings.recall_limit,
+    )
+
+
+def narrowed(where: Filter, mode: Mode | None) -> Filter:
+    """A filter that lets pass only what the mode is for."""
+    if mode is None or mode is Mode.FULL_CONTEXT:
+        return where
+    rules = mode is Mode.FACTS_PLUS_RULES
+    kinds = (Kind.FACT, Kind.PROPOSITION, *((Kind.SKILL,) if rules else ()))
+    wanted = tuple(kind for kind in kinds if not where.kinds or kind in where.kinds)
+    left_out = _STORIES if rules else (*_RULES, *_STORIES)
+    # No kind is both asked for and in the mode: a word that is no kind matches nothing.
+    return replace(where, kinds=wanted or ("none",), without=(*where.without, *left_out))
+
+
+def asks_nothing(text: str) -> bool:
+    """Is this only a courtesy, so that there is nothing to look up?"""
+    words = terms(text)
+    return (
+        "?" not in text
+        and any(word in _COURTESIES for word in words)
+        and all(word in _COURTESIES or word in STOP_WORDS for word in words)
+    )
+
+
+def checked(asked: Asked) -> Asked:
+    """The question with its times in UTC; what is none is refused by name."""
+    text = asked.text
+    if not isinstance(text, str) or len(text) > _QUERY_CHARACTERS:  # type: ignore[redundant-expr]
+        raise InvalidQuery(f"a question is a text of at most {_QUERY_CHARACTERS:,} characters.")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise InvalidQuery("the question holds half a character (a lone surrogate).")
+    if not isinstance(asked.where, Filter):
+        raise InvalidQuery("the filters must be a Filter.")
+    moments = {"now": asked.now, "as_of": asked.as_of, "since": asked.where.since, "until": asked.where.until}
+    for name, moment in moments.items():
+        if moment is not None and not isinstance(moment, datetime):
+            raise InvalidQuery(f"{name!r} must be a datetime.")
+    for name, value in (("limit", asked.limit), ("budget", asked.budget)):
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):  # type: ignore[redundant-expr]
+            raise InvalidQuery(f"the {name} must be a whole number from 1.")
+    return replace(
+        asked, now=_aware(asked.now), as_of=None if asked.as_of is None else _aware(asked.as_of), mode=_mode(asked.mode)
+    )
+
+
+def _aware(moment: datetime) -> datetime:
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+
+
+def _mode(mode: object) -> Mode | None:
+    if mode is None:
+        return None
+    known = {one.value: one for one in Mode}
+    if not isinstance(mode, str) or mode not in known:
+        raise InvalidQuery(f"there is no such mode; there are {', '.join(known)}.")
+    return known[mode]

@@ -1,0 +1,101 @@
+"""Which candidates become hits: one of those that say the same, nothing beside what replaced it, and as many as are worth it.
+
+Pure: comes in a ranking, the memories and the links among them; goes out what became of each, best first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from engram.recall.fusion import Fused
+from engram.recall.plan import Asked, Plan
+from engram.settings import Settings
+from engram.text.terms import digest_of
+from engram.text.tokens import count
+from engram.types import Kind, Memory, Stage
+
+SUPERSEDES, DERIVED, CONTRADICTS = "supersedes", "derived_from", "contradicts"
+Links = Sequence[tuple[int, int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """What became of one candidate; `at` is its place in the ranking. `stage` is ANSWER if it is a hit."""
+
+    at: int
+    memory: Memory
+    score: float
+    stage: Stage
+    reason: str
+    needed: float | None = None
+
+
+@dataclass(slots=True)
+class _So:
+    """What has been taken so far."""
+
+    said: set[bytes] = field(default_factory=set)
+    hits: int = 0
+    tokens: int = 0
+
+
+def least(fused: Fused, settings: Settings) -> float:
+    """The score a hit needs. BM25 alone is near 0 in a small vault, so without vectors there is none."""
+    return settings.recall_threshold if "vectors" in fused.parts else 0.0
+
+
+def choose(
+    fused: Fused, memories: Mapping[int, Memory], links: Links, asked: Asked, plan: Plan, settings: Settings
+) -> list[Pick]:
+    """Everything that was fetched, best first, each with what became of it."""
+    best = float(fused.scores[0]) if len(fused.scores) else 0.0
+    # With a limit the caller gets the best so many, however far they are; the outcome tells.
+    needed = max(least(fused, settings), best * settings.recall_floor) if asked.limit is None else None
+    outdated = {target: source for source, target, kind in links if kind == SUPERSEDES and source in memories}
+    retold = set(_retold(memories, links))
+    so, picks = _So(), []
+    for at, key in enumerate(fused.keys.tolist()):
+        memory = memories.get(key)
+        if memory is None:
+            continue
+        score = float(fused.scores[at])
+        stage, reason, by = _fate(memory, score, key in outdated, key in retold, needed, so, asked, plan)
+        picks.append(Pick(at, memory, score, stage, reason, by))
+    return picks
+
+
+def _retold(memories: Mapping[int, Memory], links: Links) -> Iterable[int]:
+    """Stories of which the fact that was made from them stands in the same answer (§34.3)."""
+    for source, target, kind in links:
+        if kind == DERIVED and source in memories and target in memories:
+            yield from (key for key in (source, target) if memories[key].kind is Kind.EPISODE)
+
+
+def _fate(
+    memory: Memory,
+    score: float,
+    outdated: bool,
+    retold: bool,
+    needed: float | None,
+    so: _So,
+    asked: Asked,
+    plan: Plan,
+) -> tuple[Stage, str, float | None]:
+    if outdated:
+        return Stage.SUPERSEDED, "what took its place is in the answer", None
+    digest = digest_of(memory.text)
+    if retold or digest in so.said:
+        return Stage.DUPLICATE, "the answer has another memory that says the same", None
+    so.said.add(digest)
+    if needed is not None and score < needed:
+        return Stage.THRESHOLD, "it is too far from the question", needed
+    if so.hits >= plan.most:
+        return Stage.LIMIT, f"{plan.most} hits stand above it", None
+    cost = (memory.tokens[0] or count(memory.text)) if asked.budget is not None else 0
+    if asked.budget is not None and so.tokens + cost > asked.budget:
+        so.hits = plan.most  # best first: nothing that stands lower takes its place
+        return Stage.BUDGET, f"it would take the answer over {asked.budget} tokens", None
+    so.hits += 1
+    so.tokens += cost
+    return Stage.ANSWER, "it is a hit", None

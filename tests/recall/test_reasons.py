@@ -1,0 +1,380 @@
+"""Why a memory is in an answer, why another is not, and what an answer is worth."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from recall.minds import FACTS, OWNER, open_mind, store_of, texts
+
+from engram.engine import Engram
+from engram.errors import EmbeddingFailed, InvalidQuery, NotFound
+from engram.recall.select import CONTRADICTS, DERIVED, SUPERSEDES
+from engram.recall.tuning import Tuning, shifted
+from engram.store.protocol import Filter
+from engram.types import Kind, Mode, Outcome, Quality, Reader, Role, Scope, Signal, Stage
+
+ASKED = "Where does Carla live?"
+
+
+def _id(mem: Engram, fact: str) -> str:
+    return next(memory.id for memory in mem.list(limit=100, status=None) if memory.text == fact)
+
+
+# ── why not ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_hit_says_that_it_is_one_and_why(full: Engram) -> None:
+    told = full.explain(ASKED, _id(full, FACTS[1]))
+    assert (told.recalled, told.rank, told.stage) == (True, 1, Stage.ANSWER)
+    assert "hit number 1" in str(told)
+    assert "words #1" in str(told)
+
+
+def test_one_that_is_too_far_says_by_how_much(full: Engram) -> None:
+    told = full.explain(ASKED, _id(full, FACTS[5]))
+    assert (told.recalled, told.stage) == (False, Stage.THRESHOLD)
+    assert told.score < told.needed
+    assert f"{told.needed:.2f}" in str(told)
+
+
+def test_one_below_the_limit_says_so(full: Engram) -> None:
+    ranked = [hit.memory.id for hit in full.recall(ASKED, limit=5)]
+    assert full.explain(ASKED, ranked[2], limit=2).stage is Stage.LIMIT
+    assert full.explain(ASKED, ranked[2], limit=3).recalled
+
+
+def test_one_over_the_budget_says_so(full: Engram) -> None:
+    assert full.explain(ASKED, _id(full, FACTS[1]), budget=1).stage is Stage.BUDGET
+
+
+def test_one_that_is_archived_or_not_asked_for_says_so(full: Engram) -> None:
+    one = _id(full, FACTS[1])
+    told = full.explain(ASKED, one, filters=Filter(kinds=(Kind.SKILL,)))
+    assert (told.stage, "kind" in told.reason) == (Stage.FILTER, True)
+    assert full.explain(ASKED, one, filters=Filter(categories=("moment",))).stage is Stage.FILTER
+    assert full.explain(ASKED, one, filters=Filter(since=datetime(2999, 1, 1))).stage is Stage.FILTER
+    assert full.explain(ASKED, one, filters=Filter(attributes={"colour": "red"})).stage is Stage.FILTER
+    full.forget(one)
+    told = full.explain(ASKED, one)
+    assert (told.stage, "archived" in told.reason) == (Stage.FILTER, True)
+
+
+def test_one_that_no_arm_brought_says_what_was_nearer(full: Engram) -> None:
+    full.settings.set(recall_candidates=10)
+    for number in range(30):
+        full.remember(f"Carla saw bird {number} in Lisbon where she lives")
+    told = full.explain(ASKED, _id(full, FACTS[7]))
+    assert told.stage is Stage.SEARCH
+    assert told.score < told.needed
+    assert "nearer" in told.reason
+
+
+def test_of_two_that_say_the_same_one_says_so(mem: Engram) -> None:
+    owner = mem.as_reader(OWNER)
+    ids = [owner.remember("zebra yard", scope=Scope(agent=name)).id for name in ("a", "b")]
+    stages = {owner.explain("zebra yard", one, limit=5).stage for one in ids}
+    assert stages == {Stage.ANSWER, Stage.DUPLICATE}
+
+
+def test_of_an_unknown_or_foreign_memory_nothing_is_told(full: Engram) -> None:
+    with pytest.raises(NotFound):
+        full.explain(ASKED, "01ARZ3NDEKTSV4RRFFQ69G5FAV")
+    zoe = full.as_reader(Reader(Scope(agent="zoe")))
+    with pytest.raises(NotFound):
+        zoe.explain(ASKED, _id(full, FACTS[1]))
+
+
+def test_a_recall_that_explains_itself_accounts_for_every_candidate(full: Engram) -> None:
+    plain, told = full.recall(ASKED), full.recall(ASKED, explain=True)
+    assert plain.left_out == ()
+    assert len(told) + len(told.left_out) == told.quality.candidates == 12
+    assert all(one.stage is not Stage.ANSWER and one.reason for one in told.left_out)
+    assert sum(one.stage is Stage.THRESHOLD for one in told.left_out) == told.hidden
+
+
+# ── the gate, and what an answer is worth ──────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("said", ["Hello!", "thanks a lot, good night", "ok great", "Good morning to you"])
+def test_a_courtesy_is_not_looked_up(full: Engram, said: str) -> None:
+    found = full.recall(said)
+    assert (len(found), found.outcome, found.quality.candidates) == (0, Outcome.NOTHING_KNOWN, 0)
+    assert "courtesy" in found.notes[0]
+    assert full.explain(said, _id(full, FACTS[0])).stage is Stage.GATE
+
+
+@pytest.mark.parametrize("said", ["ok, deploy it", "thanks! where does Carla live?", "what do I like?", "good morning routine"])
+def test_what_asks_for_something_is_looked_up(full: Engram, said: str) -> None:
+    assert full.recall(said).quality.candidates > 0
+
+
+def test_with_a_limit_the_outcome_still_says_what_the_hits_are_worth(full: Engram) -> None:
+    assert full.recall(ASKED, limit=3).outcome is Outcome.ANSWERED
+    far = full.recall("zqxv wvut qqrs", limit=3)
+    assert far.outcome is Outcome.BELOW_THRESHOLD
+    assert len(far) == 3
+
+
+def test_a_thin_answer_is_looked_for_again_further_down(full: Engram) -> None:
+    full.settings.set(recall_candidates=10, recall_threshold=50.0)
+    for number in range(30):
+        full.remember(f"bird {number} came to the feeder")
+    assert full.recall("birds at the feeder").quality.strategy.endswith("deep")
+    full.settings.set(recall_threshold=0.75)
+    assert not full.recall(ASKED).quality.strategy.endswith("deep")
+
+
+# ── versions, kinds, contradictions ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_was_superseded_never_stands_beside_its_successor(mem: Engram) -> None:
+    old = mem.remember("The API runs on Heroku")
+    new = mem.remember("The API runs on Fly")
+    assert len(mem.recall("Where does the API run?", limit=5)) == 2
+    mem.relate(new.id, old.id, SUPERSEDES)
+    found = mem.recall("Where does the API run?", limit=5, explain=True)
+    assert [hit.memory.id for hit in found] == [new.id]
+    assert [(one.id, one.stage) for one in found.left_out] == [(old.id, Stage.SUPERSEDED)]
+
+
+def test_a_story_does_not_stand_beside_the_fact_made_from_it(mem: Engram) -> None:
+    story = mem.remember("Ann said that she prefers TypeScript", kind=Kind.EPISODE)
+    fact = mem.remember("Ann prefers TypeScript", kind=Kind.FACT)
+    assert len(mem.recall("What does Ann prefer?", limit=5)) == 2
+    mem.relate(fact.id, story.id, DERIVED)
+    assert [hit.memory.id for hit in mem.recall("What does Ann prefer?", limit=5)] == [fact.id]
+
+
+def test_contradiction_and_feedback_move_accuracy(mem: Engram) -> None:
+    one, other = mem.remember("The API runs on Heroku"), mem.remember("The API runs on Fly")
+
+    def accuracy() -> float:
+        found = mem.recall("The API runs on Heroku", limit=5)
+        return next(hit.trust.accuracy for hit in found if hit.memory.id == one.id)
+
+    plain = accuracy()
+    mem.relate(other.id, one.id, CONTRADICTS)
+    doubted = accuracy()
+    assert doubted < plain
+    mem.feedback(one.id, True)
+    praised = accuracy()
+    assert praised > doubted
+    mem.feedback(one.id, False)
+    assert accuracy() < praised
+    kept = mem.get(one.id)
+    assert kept is not None
+    assert (kept.helpful, kept.unhelpful) == (1, 1)
+
+
+def test_feedback_on_what_is_not_ones_own_is_refused(mem: Engram) -> None:
+    kept = mem.remember("The API runs on Heroku")
+    with pytest.raises(NotFound):
+        mem.as_reader(Reader(Scope(agent="zoe"))).feedback(kept.id, False)
+
+
+def test_hits_are_counted_as_used_but_not_by_guests(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "vault") as mem:
+        kept = mem.remember("The API runs on Heroku")
+        for _ in range(3):
+            mem.recall("Heroku")
+        mem.as_reader(Reader(Scope(agent="rex"), role=Role.GUEST)).recall("Heroku")
+        mem.audit()  # flushes what waits
+        seen = mem.get(kept.id)
+        assert seen is not None
+        assert (seen.accesses, seen.accessed_at is not None) == (3, True)
+
+
+# ── time ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self.now = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> tuple[Engram, _Clock]:
+    from recall.minds import KEY, words_apart
+
+    import engram
+
+    clock = _Clock()
+    settings = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
+    return engram.open(tmp_path / "vault", key=KEY, agent="rex", embedder=words_apart(), settings=settings, clock=clock), clock
+
+
+def test_as_of_answers_as_the_memory_stood_then(history: tuple[Engram, _Clock]) -> None:
+    mem, clock = history
+    day = timedelta(days=1)
+    start = clock.now
+    with mem:
+        moved = mem.remember("The API runs on Heroku")
+        clock.now = start + 10 * day
+        mem.update(moved.id, text="The API runs on Fly")
+        gone = mem.remember("Carla plays the cello")
+        clock.now = start + 20 * day
+        mem.forget(gone.id)
+        assert mem.warm(30)
+
+        def answer(question: str, days: int) -> list[str]:
+            return texts(mem.recall(question, limit=5, as_of=start + days * day))
+
+        assert answer("where does the API run", 5) == ["The API runs on Heroku"]
+        assert answer("Heroku", 5) == ["The API runs on Heroku"], "its words then find it"
+        assert answer("where does the API run", 15)[0] == "The API runs on Fly"
+        assert answer("Carla cello", 5) == ["The API runs on Heroku"], "not known yet"
+        assert answer("Carla cello", 15)[0] == "Carla plays the cello"
+        assert "Carla plays the cello" not in answer("Carla cello", 25)
+        assert texts(mem.recall("Carla cello", limit=1)) == ["The API runs on Fly"]
+        assert answer("anything at all", -5) == []
+        assert mem.explain("Carla cello", gone.id, as_of=start + 5 * day).stage is Stage.FILTER
+
+
+def test_as_of_must_be_a_moment(full: Engram) -> None:
+    with pytest.raises(InvalidQuery, match="as_of"):
+        full.recall("Carla", as_of="yesterday")  # type: ignore[arg-type]
+
+
+# ── modes ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("mode", "wanted"),
+    [
+        ("facts_only", {"fact", "loose"}),
+        (Mode.FACTS_PLUS_RULES, {"fact", "loose", "rule", "skill"}),
+        ("full_context", {"fact", "loose", "rule", "skill", "story", "moment"}),
+        (None, {"fact", "loose", "rule", "skill", "story", "moment"}),
+    ],
+)
+def test_a_mode_says_what_sorts_of_memories_answer(mem: Engram, mode: Mode | str | None, wanted: set[str]) -> None:
+    mem.remember("zebra fact", kind=Kind.FACT)
+    mem.remember("zebra loose")
+    mem.remember("zebra rule", category="principle")
+    mem.remember("zebra skill", kind=Kind.SKILL)
+    mem.remember("zebra story", kind=Kind.EPISODE)
+    mem.remember("zebra moment", category="moment")
+    assert {text.split()[1] for text in texts(mem.recall("zebra", limit=9, mode=mode))} == wanted
+
+
+def test_a_mode_and_kinds_that_exclude_each_other_find_nothing(mem: Engram) -> None:
+    mem.remember("zebra skill", kind=Kind.SKILL)
+    assert len(mem.recall("zebra", limit=9, mode="facts_only", filters=Filter(kinds=(Kind.SKILL,)))) == 0
+
+
+@pytest.mark.parametrize("mode", ["deep", 7, ""])
+def test_an_unknown_mode_is_refused_with_those_there_are(full: Engram, mode: object) -> None:
+    with pytest.raises(InvalidQuery, match="facts_only"):
+        full.recall("Carla", mode=mode)  # type: ignore[arg-type]
+
+
+# ── other orders ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_ranks_alone_can_join_the_arms(full: Engram) -> None:
+    full.settings.set(fusion="rrf", recall_threshold=0.0)
+    found = full.recall(ASKED, limit=3)
+    assert found[0].score == pytest.approx(1.0), "first in every arm is 1"
+    assert found.quality.rerank == "rrf"
+
+
+class _Opinionated:
+    """Thinks that short texts answer best."""
+
+    name = "short-is-good"
+
+    def __init__(self, fails: bool = False) -> None:
+        self._fails = fails
+
+    def score(self, question: str, found: list[str]) -> np.ndarray:
+        if self._fails:
+            raise EmbeddingFailed("no")
+        return np.array([-len(text) for text in found], np.float32)
+
+
+def test_a_reranking_model_has_the_last_word(full: Engram, tmp_path: Path) -> None:
+    with open_mind(tmp_path / "other", rerank_weight=1.0) as mem:
+        for fact in FACTS:
+            mem.remember(fact)
+        mem._vault._reranker = _Opinionated()
+        found = mem.recall(ASKED, limit=12)
+        assert [len(text) for text in texts(found)] == sorted(len(fact) for fact in FACTS)
+        assert found.quality.rerank == "calibrated+short-is-good"
+        assert "reranked" in str(found[0].why)
+
+
+def test_a_reranking_model_that_fails_leaves_the_order_and_a_note(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "other") as mem:
+        for fact in FACTS:
+            mem.remember(fact)
+        mem._vault._reranker = _Opinionated(fails=True)
+        found = mem.recall(ASKED, limit=3)
+        assert texts(found)[0] == FACTS[1]
+        assert found.outcome is Outcome.DEGRADED
+
+
+def test_diversity_puts_repetitions_further_down(mem: Engram) -> None:
+    for text in ("zebra yard", "zebra yard again", "chess"):
+        mem.remember(text)
+    assert texts(mem.recall("zebra yard chess", limit=3)) == ["zebra yard", "zebra yard again", "chess"]
+    mem.settings.set(diversity=1.0)
+    found = mem.recall("zebra yard chess", limit=3)
+    assert texts(found) == ["zebra yard", "chess", "zebra yard again"]
+    assert found.quality.rerank == "calibrated+mmr"
+
+
+# ── learning ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_helped_moves_the_weights_and_the_vault_remembers(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "vault") as mem:
+        kept = [mem.remember(fact) for fact in FACTS]
+        before = mem.recall(ASKED).quality.weights["vectors"]
+        for _ in range(5):
+            mem.feedback(kept[1].id, True, query=ASKED)
+        after = mem.recall(ASKED).quality.weights["vectors"]
+        assert after != before
+    with open_mind(tmp_path / "vault") as mem:
+        assert mem.recall(ASKED).quality.weights["vectors"] == pytest.approx(after)
+
+
+def test_the_weight_follows_the_arm_that_helped_and_never_goes_far() -> None:
+    found_by_words = [Signal("vectors", 9, 0.1, 0.1), Signal("words", 1, 5.0, 0.9)]
+    assert shifted(0.0, 0.75, found_by_words, helpful=True) < 0 < shifted(0.0, 0.75, found_by_words, helpful=False)
+    shift = 0.0
+    for _ in range(1000):
+        shift = shifted(shift, 0.75, found_by_words, helpful=True)
+    assert shift == pytest.approx(-0.15)
+    assert shifted(0.1, 0.75, [], helpful=True) == 0.1
+
+
+def test_poor_answers_become_a_warning_once_there_are_enough() -> None:
+    def quality(relevancy: float) -> Quality:
+        return Quality(
+            strategy="vectors+words", weights={}, rerank="", candidates=9, returned=3, relevancy=relevancy, ndcg=1.0, tokens=9,
+            milliseconds={},
+        )  # fmt: skip
+
+    tuning = Tuning()
+    for _ in range(9):
+        tuning.note(quality(0.1))
+    assert tuning.warnings == ()
+    tuning.note(quality(0.1))
+    assert "0.10" in tuning.warnings[0]
+    for _ in range(50):
+        tuning.note(quality(0.8))
+    assert tuning.warnings == ()
+
+
+def test_health_tells_of_poor_answers(full: Engram) -> None:
+    assert not any("relevancy" in warning for warning in full.health().warnings)
+    for _ in range(12):
+        full.recall("zqxv wvut qqrs", limit=3)
+    assert any("relevancy" in warning for warning in full.health().warnings)
+    assert store_of(full) is not None
