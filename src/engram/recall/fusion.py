@@ -53,6 +53,25 @@ class Fused:
             {name: values[places] for name, values in self.parts.items()},
         )
 
+    def adjusted(self, parts: Mapping[str, Scores]) -> Fused:
+        """With further parts for the first candidates, as many as each part has, ranked anew; the others stay below them."""
+        head = min((len(part) for part in parts.values()), default=0)
+        tail = len(self.keys) - head
+        padded = {name: np.concatenate((part[:head], np.zeros(tail, np.float32))) for name, part in parts.items()}
+        total = self.scores + sum(padded.values(), np.zeros(len(self.keys), np.float32))
+        if head:
+            total[head:] = np.minimum(total[head:], total[:head].min())
+        nowhere = np.zeros(len(self.keys), np.int64)
+        made = Fused(
+            self.keys,
+            total,
+            {**self.ranks, **dict.fromkeys(parts, nowhere)},
+            {**self.raw, **padded},
+            {**self.parts, **padded},
+        )
+        order = np.lexsort((-self.keys[:head], -total[:head]))
+        return made.reordered([*order.tolist(), *range(head, len(self.keys))])
+
 
 def calibrated(arms: Sequence[ArmResult], weights: Mapping[str, float]) -> Fused:
     """Weighted sum of calibrated scores; an arm that did not find a candidate adds nothing for it."""

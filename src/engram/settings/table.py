@@ -153,6 +153,23 @@ class Settings:
 
     # recall
     vector_weight: float = tunable(0.75, "What meaning counts against words.", low=0.0, high=1.0, ref="R2")
+    assistant_discount: float = tunable(
+        1.0,
+        "What an assistant's words lose against people's unless they are asked for, in standard deviations of likeness.",
+        low=0.0,
+        high=10.0,
+        ref="R2",
+    )
+    session_weight: float = tunable(
+        0.5, "What a candidate gains at most from the others of its session, in the same unit.", low=0.0, high=10.0, ref="R2"
+    )
+    support_least: float = tunable(
+        0.5,
+        "Support (likeness, and being about whom the question names) under which a question counts as not answered.",
+        low=0.0,
+        high=1.0,
+        ref="R18",
+    )
     recall_candidates: int = tunable(150, "Candidates that each arm brings.", unit="memories", low=10, high=1000, ref="R1")
     recall_limit: int = tunable(50, "Most hits of one recall when no limit was asked for.", unit="hits", low=1, high=1000)
     recall_floor: float = tunable(

@@ -1,0 +1,123 @@
+"""What a question, and what the arms said to it, make each opinion worth. Pure.
+
+Four rules, each measured apart on the development splits (docs/benchmarks.md): words count less where the best text match
+holds little of what was asked; what an assistant said counts less than what people said, unless it is asked for; a session
+with many good candidates lifts them; and an answer is supported as far as it is near, and about whom it was asked.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from engram.index.lexical import STOP_WORDS
+from engram.recall.fusion import Fused, Scores
+from engram.text.person import is_assistant
+from engram.text.terms import terms
+from engram.text.verbs import IRREGULAR_PARTICIPLES, is_past
+
+ASSISTANT, SESSION = "assistant", "session"
+HEAD = 85
+"""Candidates that must be known by speaker and session: among 40 nothing is lost yet, among 22 one answer in twelve."""
+
+_MOST_OF_A_TERM = 2.2  # k1 + 1: what a word can add to BM25, in units of its rarity
+_THIN, _FULL = 0.2, 0.35  # shares of the attainable score between which words come to count in full
+_LEAST = 0.4
+_VOTERS = 60
+_JUDGED = 5
+_MENTIONED = 0.5
+
+_YOU = re.compile(
+    r"\byou(?:['’]ve| have| had|['’]d)?(?: (?:also|just|once|first|already|earlier|ever|\w+ly))? (\w+)", re.IGNORECASE
+)
+_TALK = re.compile(
+    r"\bdid you\b|\bwe(?:['’]ve| have| had)?(?: \w+ly)? (?:talked|discussed|spoke|spoken|chatted|covered|went over)\b"
+    r"|\bdid we (?:talk|discuss|speak|chat|cover|go over)\b"
+    r"|\b(?:our|your) (?:\w+ ){0,2}(?:conversations?|chats?|discussions?|exchange|talks?|answers?|repl(?:y|ies)|responses?"
+    r"|advice|suggestions?|recommendations?|explanations?|instructions?)\b",
+    re.IGNORECASE,
+)
+
+
+def attainable(frequencies: Iterable[int], total: int) -> float:
+    """The BM25 that a memory with all these words would have at best; `frequencies` of `total` memories hold each word."""
+    return _MOST_OF_A_TERM * sum(
+        max(math.log((total - held + 0.5) / (held + 0.5)), 1e-6) for held in frequencies if 0 < held <= total
+    )
+
+
+def word_weight(full: float, best: float, attainable: float) -> float:
+    """What words count for this question: `full` if the best text match holds a good part of it, down to 0.4 of that.
+
+    A question in other words than the answer's still shares some word with something; that match says little.
+    """
+    held = best / attainable if attainable > 0 else 1.0
+    return full * (_LEAST + (1.0 - _LEAST) * min(max((held - _THIN) / (_FULL - _THIN), 0.0), 1.0))
+
+
+def asks_assistant(question: str) -> bool:
+    """Does the question ask for what the assistant said: "you suggested", "our last chat", "did you"?"""
+    if _TALK.search(question):
+        return True
+    verbs = (match.group(1).lower() for match in _YOU.finditer(question))
+    return any(is_past(verb) or verb in IRREGULAR_PARTICIPLES for verb in verbs)
+
+
+def assistant_part(speakers: Sequence[str], question: str, discount: float) -> Scores:
+    """What an assistant's words lose: they repeat the question's words at length and seldom hold what the user said."""
+    lost = 0.0 if asks_assistant(question) else -discount
+    made: Scores = np.array([lost if is_assistant(speaker) else 0.0 for speaker in speakers], np.float32)
+    return made
+
+
+def session_part(scores: Scores, sessions: Sequence[str], weight: float) -> Scores:
+    """What a candidate gains from the others of its session: the best session's sum of scores is worth `weight`."""
+    sums: dict[str, float] = {}
+    for at in np.argsort(-scores, kind="stable")[:_VOTERS].tolist():
+        if sessions[at]:
+            sums[sessions[at]] = sums.get(sessions[at], 0.0) + max(float(scores[at]), 0.0)
+    most = max(sums.values(), default=0.0)
+    gained = [weight * sums.get(session, 0.0) / most if most > 0 else 0.0 for session in sessions]
+    made: Scores = np.array(gained, np.float32)
+    return made
+
+
+def settled(
+    fused: Fused, speakers: Sequence[str], sessions: Sequence[str], question: str, *, discount: float, weight: float
+) -> Fused:
+    """The candidates in the order that who said them and where makes. `speakers` and `sessions` are of the first so many.
+
+    What is not known so stays below, in its order.
+    """
+    head = len(speakers)
+    discounted = assistant_part(speakers, question, discount)
+    voted = session_part(fused.scores[:head] + discounted, sessions, weight)
+    parts: Mapping[str, Scores] = {ASSISTANT: discounted, SESSION: voted}
+    return fused.adjusted(parts)
+
+
+def about(question: str, people: Iterable[str], said: Sequence[tuple[str, str]]) -> float:
+    """How far the first hits, as (speaker, text), are about the person that the question names: 1 wholly or if it names none.
+
+    `people` are those who speak among the candidates: only they can be told from other words. Said by the person counts
+    whole, naming them half, the first hit most.
+    """
+    asked = set(terms(question)) - STOP_WORDS
+    named = {person for person in people if not is_assistant(person) and asked & set(terms(person))}
+    names = {term for person in named for term in terms(person)} & asked
+    return _about(named, names, said[:_JUDGED]) if named and said else 1.0
+
+
+def _about(named: set[str], names: set[str], said: Sequence[tuple[str, str]]) -> float:
+    shares = [1.0 if who in named else _MENTIONED if names & set(terms(text)) else 0.0 for who, text in said]
+    counts = [1.0 / math.log2(place + 2) for place in range(len(said))]
+    return sum(share * count for share, count in zip(shares, counts, strict=True)) / sum(counts)
+
+
+def support(cosine: float, background: float, about: float) -> float:
+    """How well the first hit stands for an answer, 0 to 1: half its likeness over `background`, half whom it is about."""
+    likeness = min(max((cosine - background) / (1.0 - background), 0.0), 1.0)
+    return (likeness + about) / 2.0
