@@ -27,6 +27,7 @@ from engram.store.sqlite.vault import Ask
 from engram.types import (
     AuditEntry,
     Edge,
+    Encoder,
     Explanation,
     Health,
     Kind,
@@ -220,9 +221,13 @@ class Engram:
             self._vault.searcher.learn(self._reader, asked, judged, bool(helpful))
         return judged
 
-    def backfill(self) -> int:
-        """Make the vectors that are missing, of what this reader may write; how many were made."""
-        return self._vault.observer.backfill(self._reader)
+    def backfill(self, *, anew: bool = False) -> int:
+        """Make the vectors that are missing, of what this reader may write; or, as its owner, all anew. How many were made."""
+        return self._vault.fill_anew(self._reader) if anew else self._vault.observer.backfill(self._reader)
+
+    def encoder(self) -> Encoder:
+        """Which encoder is in use, and whether it answers."""
+        return self._vault.encoder()
 
     def warm(self, timeout: float | None = None) -> bool:
         """Wait until the vector index has loaded; False if it has not in time, or there is no model to have one for."""

@@ -143,12 +143,12 @@ class EmbeddingFailed(EmbeddingError):
 
 class DimensionMismatch(EmbeddingError):
     code = "E3003"
-    default_way_out = "Use the model this space was made with, or make a new space."
+    default_way_out = "Use the model these vectors were made with, or make all anew: `engram model fill --anew`."
 
 
 class ModelChanged(EmbeddingError):
     code = "E3004"
-    default_way_out = "Run `engram doctor` to make the vectors anew."
+    default_way_out = "Make all vectors anew: `engram model fill --anew`."
 
 
 class SecurityError(EngramError):

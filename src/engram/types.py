@@ -479,6 +479,17 @@ class Latency:
     p99_ms: float
 
 
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """The encoder in use: its fingerprint, its vectors' length (0: not known yet), where it is, why it does not answer."""
+
+    name: str
+    fingerprint: str = ""
+    dimensions: int = 0
+    place: str = ""
+    trouble: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
     """The figures of one vault as this process sees it."""

@@ -11,30 +11,36 @@ import os
 import signal
 import threading
 from collections.abc import Mapping
-from functools import cached_property
 from pathlib import Path
 from types import FrameType
 
 from engram import settings as settings_room
-from engram.capture.observe import SPACE, Observer
+from engram.capture.backfill import SPACE, fill, space_of
+from engram.capture.observe import Observer
 from engram.env import Env
-from engram.errors import EngramError, NotFound, VaultLocked
+from engram.errors import EmbedderUnavailable, EngramError, NotFound, VaultLocked
 from engram.guard.keys import MasterKey
 from engram.guard.process import harden
 from engram.index.vectors.live import LiveIndex
 from engram.models import catalog
 from engram.models.embed import Embedder, OnnxEmbedder
+from engram.models.endpoint import endpoint_of
+from engram.models.remote import RemoteEmbedder
 from engram.models.rerank import OnnxReranker, Reranker
 from engram.recall.search import Searcher
 from engram.settings import LiveSettings
 from engram.store.sqlite.vault import Ask, Credentials, open_vault
-from engram.types import Policy, Reader, Role
+from engram.types import Encoder, Policy, Reader, Role
 
 log = logging.getLogger("engram")
 
 _OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
 _ENCODERS: dict[str, OnnxEmbedder] = {}
 """One encoder a process for each model: its files are read once, however many vaults are open."""
+
+
+_PAGE = 256
+"""Memories whose vectors are made and stored together when somebody waits for it."""
 
 
 class OpenVault:
@@ -64,6 +70,11 @@ class OpenVault:
         self._given = embedder
         folder = self.live.now.reranker
         self._reranker = reranker or (OnnxReranker(folder) if folder else None)
+        self._embedder: Embedder | None = None
+        self._sought = False
+        self._seeking = threading.Lock()
+        self._observer: Observer | None = None
+        self._searcher: Searcher | None = None
         self._index: LiveIndex | None = None
         self._index_lock = threading.Lock()
         self._closing = threading.RLock()
@@ -73,37 +84,79 @@ class OpenVault:
         self._care = threading.Thread(target=self._take_care, name="engram-care", daemon=True)
         self._care.start()
 
-    @cached_property
+    @property
     def embedder(self) -> Embedder | None:
-        """The encoder that was given, or the one that is installed; None for words alone."""
-        name = self.live.now.model
-        if self._given is not None or name == "none":
+        """The encoder that was given, the endpoint that is named, or the one that is installed; None for words alone."""
+        with self._seeking:
+            if not self._sought:
+                self._embedder, self._sought = self._find_embedder(), True
+            return self._embedder
+
+    def _find_embedder(self) -> Embedder | None:
+        settings = self.live.now
+        if self._given is not None or settings.model == "none":
             return self._given
-        model = catalog.find(catalog.DEFAULT if name == "auto" else name)
+        if (endpoint := endpoint_of(settings)) is not None:
+            return RemoteEmbedder(endpoint, self.env, self.store.space(SPACE))
+        model = catalog.find(catalog.DEFAULT if settings.model == "auto" else settings.model)
         return _ENCODERS.setdefault(model.name, OnnxEmbedder(model)) if model.installed() else None
 
     @property
     def index(self) -> LiveIndex | None:
-        if self.embedder is None:
+        """The vectors of the encoder in use; None while it has none here, or the vault holds another model's."""
+        own = space_of(self.embedder)
+        if own is None:
             return None
         with self._index_lock:
             if self._index is None:
-                self._index = LiveIndex(self.store, _OWNER, SPACE, self.embedder.dimensions, self.live)
+                if self.store.space(SPACE) not in (None, own):
+                    return None
+                self._index = LiveIndex(self.store, _OWNER, SPACE, own.dimensions, self.live)
                 self._index.start()
             return self._index
 
-    @cached_property
+    @property
     def observer(self) -> Observer:
-        return Observer(self.store, self.embedder, self.index, self.live, self.env)
+        """What hears, with the encoder and the index that there are by now."""
+        tools = self.embedder, self.index
+        with self._seeking:
+            if self._observer is None:
+                self._observer = Observer(self.store, *tools, self.live, self.env)
+            self._observer.equip(*tools)
+            return self._observer
 
-    @cached_property
+    @property
     def searcher(self) -> Searcher:
-        return Searcher(self.store, self.embedder, self.index, self.live, self.env, self._reranker)
+        """What answers, likewise."""
+        tools = self.embedder, self.index
+        with self._seeking:
+            if self._searcher is None:
+                self._searcher = Searcher(self.store, *tools, self.live, self.env, self._reranker)
+            self._searcher.equip(*tools)
+            return self._searcher
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What those who answer have to say about how it goes."""
-        return self.searcher.tuning.warnings if "searcher" in self.__dict__ else ()
+        return () if self._searcher is None else self._searcher.tuning.warnings
+
+    def encoder(self) -> Encoder:
+        """Which encoder is in use, and whether it answers. An endpoint is asked, at most once in `embed_probe_s`."""
+        embedder = self.embedder
+        if embedder is None:
+            return Encoder("none", trouble="" if self.live.now.model == "none" else "no model is installed")
+        if not isinstance(embedder, RemoteEmbedder):
+            return Encoder(embedder.fingerprint.partition(":")[0], embedder.fingerprint, embedder.dimensions)
+        at = embedder.endpoint
+        return Encoder(at.name, embedder.fingerprint, embedder.dimensions, at.place, embedder.trouble)
+
+    def fill_anew(self, reader: Reader) -> int:
+        """Make all vectors by the encoder in use, whoever made them before. It is tried before anything is taken away."""
+        if self.embedder is None:
+            raise EmbedderUnavailable("there is no model to make vectors with.")
+        self.embedder.passages(["a try"])
+        self.store.clear_space(reader, SPACE)
+        return fill(self.store, reader, self.embedder, page=_PAGE)
 
     def close(self) -> None:
         """Finish queued writes, fold the log in, wipe the keys. Whoever comes second returns when it is done."""
@@ -115,28 +168,53 @@ class OpenVault:
             self.store.stop_checking()
             if self._care is not threading.current_thread():
                 self._care.join()
-            if "searcher" in self.__dict__:
-                self.searcher.close()
+            if self._searcher is not None:
+                self._searcher.close()
             with self._index_lock:
                 if self._index is not None:
                     self._index.close()
+            if isinstance(self._embedder, RemoteEmbedder):
+                self._embedder.close()
             self.store.close()
             _OPEN.discard(self)
 
     def _take_care(self) -> None:
-        """Beside the use: the check that a large vault did not wait for, and the daily backup, for as long as it is open."""
-        unchecked = self.store.unchecked
+        """Beside the use, while it is open: the check that a large vault did not wait for, backups, missing vectors."""
+        unchecked, first = self.store.unchecked, True
         while True:
             try:
                 self.store.back_up_if_due(_OWNER)  # first, and closing waits for it: short sessions back up too
                 if unchecked:
                     unchecked = False
                     self.store.check(_OWNER)
+                if not first:  # a short session is not held up by an encoder that it did not ask for
+                    self._fill()
             except EngramError as error:
                 if not self._ending.is_set():
                     log.warning("care of the vault was put off: %s", error.code)
+            first = False
             if self._ending.wait(self.live.now.care_pause_s):
                 return
+
+    def _fill(self) -> None:
+        """Make vectors that are missing, if the encoder answers; as long at rest as at work, and not while closing."""
+        if self._embedder is None:
+            self._sought = False  # one may have been installed since
+        embedder = self.embedder
+        if embedder is None or not self.store.without_vector(_OWNER, SPACE, after=0, limit=1):
+            return
+        if isinstance(embedder, RemoteEmbedder) and embedder.trouble:
+            return
+        since = self.env.monotonic()
+
+        def rest() -> bool:
+            nonlocal since
+            ending = self._ending.wait(min(self.env.monotonic() - since, 1.0))
+            since = self.env.monotonic()
+            return ending
+
+        made = fill(self.store, _OWNER, embedder, page=self.live.now.embed_batch, rest=rest)
+        log.info("%d vectors that were missing have been made", made)
 
 
 def vault_path(path: str | Path) -> Path:

@@ -47,7 +47,7 @@ def open_mind(
     made = None if words_only else embedder or words_apart()
     given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False, **settings}
     mem = engram.open(path, key=KEY, agent=agent, embedder=made, settings=given)
-    if not words_only:
+    if mem._vault.index is not None:  # there is none over the vectors of another model
         settle(mem)
     return mem
 

@@ -102,7 +102,7 @@ def test_the_words_of_an_encoders_error_do_not_reach_the_answer(tmp_path: Path) 
 
 @pytest.mark.parametrize("dimensions", [1024, 32])
 def test_vectors_of_another_model_are_never_compared(tmp_path: Path, dimensions: int) -> None:
-    """Words alone with a note, and no write; never a score between two models' vectors."""
+    """Words alone with a note; what is heard is kept without a vector; never a score between two models' vectors."""
     with open_mind(tmp_path / "vault") as mem:
         mem.remember("The API runs on Heroku")
     made = hashing_embedder(dimensions)
@@ -112,8 +112,41 @@ def test_vectors_of_another_model_are_never_compared(tmp_path: Path, dimensions:
         assert found.outcome is Outcome.DEGRADED
         assert "E3003" in " ".join(found.notes), "it is not loading, it will never have loaded"
         assert found.quality.strategy == "words"
+        kept = mem.remember("Our cat Miso sleeps upstairs")
+        report = mem.observe(user="I moved to Lisbon with my sister Carla.")
+        assert report.counts["kept"] == 1
+        assert "E3003" in " ".join(report.notes)
+        assert mem.health().pending_embeddings == 2
+        assert texts(mem.recall("Miso", limit=1)) == [kept.text]
+        mem.update(kept.id, text="The parrot Kiki screams all morning")
         with pytest.raises(EngramError, match="E3003"):
-            mem.remember("Our cat Miso sleeps upstairs")
+            mem.backfill()
+
+
+def test_a_vault_can_go_over_to_another_model(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "vault") as mem:
+        for fact in FACTS:
+            mem.remember(fact)
+    made = hashing_embedder(256)
+    other = CallableEmbedder(lambda asked: made.passages(list(asked)), name="another model", dimensions=256)
+    with open_mind(tmp_path / "vault", embedder=other) as mem:
+        with pytest.raises(EngramError, match="E4001"):
+            mem.backfill(anew=True)
+        assert mem.as_reader(OWNER).backfill(anew=True) == len(FACTS)
+        mem.recall("anything")
+        settle(mem)
+        found = mem.recall("Where does Carla live?", limit=1)
+        assert (found.quality.strategy, texts(found), found.notes) == ("vectors+words", [FACTS[1]], ())
+
+
+def test_a_model_that_fails_takes_no_vectors_away(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "vault") as mem:
+        mem.remember(FACTS[0])
+    broken = CallableEmbedder(lambda asked: 1 / 0, name="broken", dimensions=8)
+    with open_mind(tmp_path / "vault", embedder=broken) as mem, pytest.raises(EngramError, match="E3002"):
+        mem.as_reader(OWNER).backfill(anew=True)
+    with open_mind(tmp_path / "vault") as mem:
+        assert mem.recall("Heroku", limit=1).quality.strategy == "vectors+words"
 
 
 # ── order, limits, budget ──────────────────────────────────────────────────────────────────────────────────────────────

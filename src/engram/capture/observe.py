@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from engram.capture import marks
+from engram.capture.backfill import SPACE, encoded, fill, passage, space_of
 from engram.capture.propositions import Statement, propositions
 from engram.capture.tiers import tiers
 from engram.env import Env
@@ -27,9 +28,8 @@ from engram.store.protocol import Filter
 from engram.store.sqlite.store import SqliteStore
 from engram.text.person import is_assistant
 from engram.text.terms import digest_of, terms
-from engram.types import Draft, Fate, Memory, Policy, Reader, Report, Source, Space, Turn, Verdict
+from engram.types import Draft, Fate, Memory, Policy, Reader, Report, Source, Turn, Verdict
 
-SPACE = "text"
 Progress = Callable[[int], None]
 
 
@@ -56,6 +56,10 @@ class Observer:
         self._live = live
         self._env = env
 
+    def equip(self, embedder: Embedder | None, index: LiveIndex | None) -> None:
+        """Go on with an encoder, or an index, that has come since."""
+        self._embedder, self._index = embedder, index
+
     def observe(self, reader: Reader, turns: Sequence[Turn], session: str) -> Report:
         """Keep what these turns say. Turns without a time or session get the present ones."""
         if not all(isinstance(turn, Turn) for turn in turns):
@@ -74,7 +78,7 @@ class Observer:
                 again[twin].append(candidate.turn)
         # What is private, or was put into the conversation by Engram itself, is not archived either.
         archived = [replace(turn, text=marks.cut(turn.text).text) for turn in said]
-        kept = self._store.capture(reader, reader.scope, archived, drafts, space=self._space(), again=again)
+        kept = self._store.capture(reader, reader.scope, archived, drafts, space=space_of(self._embedder), again=again)
         late = [(c, m.id) for c, d, m in zip(fresh, drafts, kept, strict=True) if m.corroborations > d.memory.corroborations]
         merged += [(echo, memory.id) for candidate, memory in zip(fresh, kept, strict=True) for echo in candidate.echoes] + late
         told = {id(candidate) for candidate, _ in late}
@@ -106,13 +110,13 @@ class Observer:
             same = news["importance"] == old.importance and news["attributes"] == dict(old.attributes)
             return old if same else self._store.update(reader, known, news)
         draft = Draft(memory=whole, vector=self._vector(whole))
-        return self._store.capture(reader, memory.scope, [], [draft], space=self._space(), timeout=timeout)[0]
+        return self._store.capture(reader, memory.scope, [], [draft], space=space_of(self._embedder), timeout=timeout)[0]
 
     def _vector(self, memory: Memory) -> bytes | None:
         if self._embedder is None:
             return None
         try:
-            return encode(self._embedder.passages([_for_encoder(memory.speaker, memory.text)]))[0]
+            return encode(encoded(self._store, self._embedder, [passage(memory.speaker, memory.text)]))[0]
         except EmbeddingError:
             return None  # it is made later
 
@@ -123,9 +127,12 @@ class Observer:
 
     def refresh(self, reader: Reader, memory: Memory) -> None:
         """Make the vector of one memory anew, now that its words are new."""
-        space, vector = self._space(), self._vector(memory)
+        vector, space = self._vector(memory), space_of(self._embedder)
         if space is not None and vector is not None:
-            self._store.put_vectors(reader, SPACE, {memory.key: vector}, model=space.model, dimensions=space.dimensions)
+            said = {memory.key: memory.text}
+            self._store.put_vectors(
+                reader, SPACE, {memory.key: vector}, model=space.model, dimensions=space.dimensions, said=said
+            )
 
     def ingest(self, reader: Reader, turns: Iterator[Turn], session: str, progress: Progress | None = None) -> Report:
         """The same for many turns, in batches. What was ingested before, by its `ref`, is passed over."""
@@ -160,21 +167,7 @@ class Observer:
 
     def backfill(self, reader: Reader) -> int:
         """Make the vectors that are missing; how many were made."""
-        space = self._space()
-        if self._embedder is None or space is None:
-            return 0
-        made = after = 0
-        while rows := self._store.without_vector(reader, SPACE, after=after, limit=256):
-            vectors = encode(self._embedder.passages([_for_encoder(speaker, text) for _, speaker, text in rows]))
-            made += self._store.put_vectors(
-                reader,
-                SPACE,
-                dict(zip([key for key, _, _ in rows], vectors, strict=True)),
-                model=space.model,
-                dimensions=space.dimensions,
-            )
-            after = rows[-1][0]
-        return made
+        return 0 if self._embedder is None else fill(self._store, reader, self._embedder, page=256)
 
     def _statements(self, reader: Reader, said: Sequence[Turn]) -> tuple[list[_Candidate], list[Verdict]]:
         previous: dict[str, Turn | None] = {}
@@ -196,11 +189,10 @@ class Observer:
         if self._embedder is None:
             return ("no model is installed, so these memories have no vectors yet (`engram model install`).",)
         try:
-            made = self._embedder.passages(
-                [_for_encoder(c.statement.proposition.speaker, c.statement.proposition.text) for c in candidates]
-            )
+            said = [passage(c.statement.proposition.speaker, c.statement.proposition.text) for c in candidates]
+            made = encoded(self._store, self._embedder, said)
         except EmbeddingError as error:
-            return (f"{error.code}: these memories have no vectors yet; they are made later.",)
+            return (f"{error.code}: {error.message} These memories are kept and have no vectors yet.",)
         for candidate, vector in zip(candidates, made, strict=True):
             candidate.vector = vector
         return ()
@@ -270,9 +262,6 @@ class Observer:
             return 0.0
         return float(np.clip((0.75 - float(near.scores.mean())) * 1.2, -0.1, 0.3))
 
-    def _space(self) -> Space | None:
-        return None if self._embedder is None else Space(SPACE, self._embedder.fingerprint, self._embedder.dimensions)
-
 
 def in_parts(text: str, most: int) -> Iterator[Turn]:
     """A long text as turns of at most `most` bytes, cut between paragraphs where that is possible."""
@@ -289,11 +278,6 @@ def in_parts(text: str, most: int) -> Iterator[Turn]:
         yield from (Turn(piece) for piece in pieces[:-1])
         part = pieces[-1]
     yield Turn(part)
-
-
-def _for_encoder(speaker: str, text: str) -> str:
-    """The speaker's name belongs into what is encoded: without it half of what is known of people is not found."""
-    return text if not speaker or speaker.lower() in text.lower() else f"{speaker}: {text}"
 
 
 def _within(text: str, settings: Settings) -> str:

@@ -31,9 +31,11 @@ class Arms:
         self._store = store
         self._embedder = embedder
         self._index = index
-        self._matches = False
         everyone = Reader()
         self._planner = TermPlanner(lambda terms, most: store.frequencies(everyone, terms, most=most))
+
+    def equip(self, embedder: Embedder | None, index: LiveIndex | None) -> None:
+        self._embedder, self._index = embedder, index
 
     def encode(self, text: str, notes: list[str]) -> Vectors | None:
         if self._embedder is None:
@@ -42,12 +44,12 @@ class Arms:
         try:
             return self._embedder.query(text)
         except EmbeddingError as error:
-            notes.append(f"{error.code}: the question could not be encoded: this answer is from words alone.")
+            notes.append(f"{error.code}: {error.message} This answer is from words alone.")
             return None
 
     def vectors(self, reader: Reader, plan: Plan, query: Vectors | None, notes: list[str]) -> list[ArmResult]:
         """What is near in meaning, on the scale of this question's likeness to anything."""
-        if query is None or self._index is None or self._embedder is None or not self._is_ours(notes):
+        if query is None or self._embedder is None or not self._is_ours(notes) or self._index is None:
             return []
         within = None if plan.where.indexed else self._store.keys_having(reader, plan.where)
         near = self._index.search(reader, query, plan.breadth, where=plan.where, within=within)
@@ -58,15 +60,17 @@ class Arms:
         return [ArmResult(VECTORS, near.keys, near.scores, background, spread)]
 
     def _is_ours(self, notes: list[str]) -> bool:
-        """Are the vectors here of the model in use? A space never changes its model, so once is enough."""
-        if self._embedder is None or self._matches:
-            return self._matches
+        """Are the vectors here of the model in use? Asked each time: another process may have made them all anew."""
         space = self._store.space(SPACE)
-        if space is not None and (space.model, space.dimensions) != (self._embedder.fingerprint, self._embedder.dimensions):
-            notes.append(f"E3003: the vectors here are of the model {space.model!r}: this answer is from words alone.")
-            return False
-        self._matches = space is not None
-        return True
+        if self._embedder is None or space is None:
+            return space is None
+        if (space.model, space.dimensions) == (self._embedder.fingerprint, self._embedder.dimensions):
+            return True
+        notes.append(
+            f"E3003: the vectors here are of the model {space.model!r}: this answer is from words alone"
+            " (`engram model fill --anew`)."
+        )
+        return False
 
     def words(self, reader: Reader, plan: Plan, text: str) -> list[ArmResult]:
         """What holds the rare words of the question, or stands beside them."""

@@ -103,6 +103,10 @@ class Searcher:
         # The text arm reads while the question is encoded: both let go of the interpreter.
         self._beside = ThreadPoolExecutor(4, thread_name_prefix="engram-recall")
 
+    def equip(self, embedder: Embedder | None, index: LiveIndex | None) -> None:
+        """Go on with an encoder, or an index, that has come since."""
+        self._arms.equip(embedder, index)
+
     def close(self) -> None:
         self._beside.shutdown(wait=True)
 

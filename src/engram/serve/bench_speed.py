@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from engram.capture.observe import SPACE
+from engram.capture.backfill import SPACE
 from engram.engine import Engram
 from engram.env import Env
 from engram.guard.process import rss_bytes

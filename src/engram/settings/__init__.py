@@ -143,6 +143,12 @@ def passphrase() -> str | None:
     return os.environ.get("ENGRAM_PASSPHRASE")
 
 
+def secret(name: str) -> str:
+    """What an environment variable that a setting names holds, if it can be sent as a key; empty if not."""
+    value = os.environ.get(name, "").strip() if name else ""
+    return value if value.isascii() and value.isprintable() else ""
+
+
 class _Unreadable(Exception):
     """The configuration file is there but says nothing that can be used."""
 

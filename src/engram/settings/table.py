@@ -199,7 +199,13 @@ class Settings:
     diversity: float = tunable(
         0.0, "How far a hit is held back for being like those above it (MMR); 0 is off.", low=0.0, high=1.0, ref="R7"
     )
-    model: str = tunable("auto", "The encoder: `auto` is the one that is installed; `none` works on words alone.", restart=True)
+    model: str = tunable(
+        "auto",
+        "The encoder: `auto` is the one that is installed; `none` works on words alone; `ollama:NAME` and `openai:NAME` are"
+        " endpoints, which get the words to encode.",
+        ref="S10",
+        restart=True,
+    )
     vector_backend: str = tunable(
         "auto",
         "How the nearest vectors are found; `auto` goes by their number and by memory.",
@@ -216,6 +222,37 @@ class Settings:
         0.5, "What a word said beside a statement counts, against one of its own.", low=0.0, high=1.0, ref="R1"
     )
 
+    # embedding endpoints: only if `model` names one
+    embed_url: str = tunable(
+        "", "Address of the endpoint; empty is Ollama on this machine, or api.openai.com.", ref="S10", restart=True
+    )
+    embed_key_env: str = tunable(
+        "ENGRAM_EMBED_KEY", "Environment variable that holds the endpoint's key; the key is never a setting.", restart=True
+    )
+    embed_dimensions: int = tunable(
+        0, "Length of vectors to ask for; 0 takes what the endpoint makes.", unit="numbers", low=0, high=65536, restart=True
+    )
+    embed_query_prefix: str = tunable(
+        "auto", "What is put before a question; `auto` is what the model was trained with, if that is known.", restart=True
+    )
+    embed_passage_prefix: str = tunable("auto", "The same before what is kept.", restart=True)
+    embed_batch: int = tunable(32, "Texts in one request.", unit="texts", low=1, high=2048, restart=True)
+    embed_timeout_s: float = tunable(
+        15.0, "How long one request may take, its second try included.", unit="s", low=0.1, high=600.0, restart=True
+    )
+    embed_connect_s: float = tunable(
+        2.0, "How long a connection and a sign of life may take.", unit="s", low=0.05, high=60.0, ref="§32.2", restart=True
+    )
+    embed_probe_s: float = tunable(
+        30.0,
+        "How long the last sign of life counts; while it was bad, the endpoint is not asked.",
+        unit="s",
+        low=0.0,
+        high=3600.0,
+        ref="§32.2",
+        restart=True,
+    )
+
     # care: checks and backups
     check_inline_mib: int = tunable(
         16,
@@ -229,7 +266,12 @@ class Settings:
         24.0, "A backup is made when the last one is older; 0 makes none by itself.", unit="h", low=0.0, high=8760.0, ref="§32.4"
     )
     care_pause_s: float = tunable(
-        60.0, "How often an open vault looks whether a backup is due.", unit="s", low=0.05, high=86400.0, ref="§32.4"
+        60.0,
+        "How often an open vault looks whether a backup is due or vectors are missing.",
+        unit="s",
+        low=0.05,
+        high=86400.0,
+        ref="§32.4",
     )
     backups_kept: int = tunable(3, "Backups that are kept.", unit="files", low=1, high=100, ref="§32.4")
 

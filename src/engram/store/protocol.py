@@ -67,7 +67,16 @@ class Store(Protocol):
 
     def relate(self, reader: Reader, edges: Sequence[Edge], *, timeout: float | None = None) -> int: ...
 
-    def put_vectors(self, reader: Reader, space: str, vectors: Mapping[int, bytes], *, model: str, dimensions: int) -> int: ...
+    def put_vectors(
+        self,
+        reader: Reader,
+        space: str,
+        vectors: Mapping[int, bytes],
+        *,
+        model: str,
+        dimensions: int,
+        said: Mapping[int, str] | None = None,
+    ) -> int: ...
 
     def get(self, reader: Reader, ids: Sequence[str]) -> list[Memory]: ...
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Annotated, Literal
 
 import typer
@@ -14,7 +14,7 @@ from engram.serve.cli.caller import All, Caller, Json, Yes
 from engram.store.folder import Header, VaultFolder, read_header
 from engram.store.sqlite import maintenance
 from engram.store.sqlite.care import Backup
-from engram.types import AuditEntry, Finding, Health, Role, Severity
+from engram.types import AuditEntry, Encoder, Finding, Health, Role, Severity
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: ""}
 
@@ -90,13 +90,20 @@ def status(ctx: typer.Context, everything: All = False, as_json: Json = False) -
     """Show the figures of the vault: all of it, or what an identity given as an option can see."""
     asked = caller.of(ctx)
     with asked.open(everything=everything or not asked.identity) as vault:
-        health = vault.health()
+        health, encoder = vault.health(), vault.encoder()
     if asked.json or as_json:
-        show.data(health)
+        show.data({**{field.name: getattr(health, field.name) for field in fields(health)}, "encoder": encoder})
         return
-    show.pairs(figures(health))
+    show.pairs([*figures(health), ("encoder", _encoder(encoder))])
     for warning in health.warnings:
         show.line(f"warning: {warning}", style="yellow")
+
+
+def _encoder(encoder: Encoder) -> str:
+    if encoder.trouble:
+        return encoder.trouble
+    length = f", {encoder.dimensions} dimensions" if encoder.dimensions else ""
+    return encoder.name + length + (f", answers at {encoder.place}" if encoder.place else "")
 
 
 def figures(health: Health) -> list[tuple[str, str]]:

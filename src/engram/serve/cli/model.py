@@ -9,11 +9,16 @@ import typer
 
 from engram.models import catalog
 from engram.models.catalog import Model
+from engram.models.endpoint import endpoint_of
+from engram.models.remote import RemoteEmbedder
 from engram.serve.cli import caller, show
-from engram.serve.cli.caller import Json
+from engram.serve.cli.caller import Caller, Json
 from engram.serve.cli.progress import progress
 
 app = typer.Typer(help="The encoder that finds meaning: bring it here once, offline ever after.", add_completion=False)
+Which = Annotated[
+    str | None, typer.Argument(metavar="NAME", show_default=False, help="A model; the one in use if none is named.")
+]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A name that `engram model list` shows.")]
 
 
@@ -47,19 +52,25 @@ def install(
     else:
         asked.say(f"{wanted.name} {'is installed' if new else 'was here already, and whole'}: {wanted.folder}")
         if new:
-            asked.say("What was remembered before gets its vectors with `engram model fill`.")
+            asked.say("What was remembered before gets its vectors by itself while the vault is open, or by `engram model fill`.")
 
 
 @app.command("fill")
-def fill(ctx: typer.Context, as_json: Json = False) -> None:
+def fill(
+    ctx: typer.Context,
+    anew: Annotated[
+        bool, typer.Option("--anew", help="Make all of them, by the model in use, whoever made them before.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """Make the vectors that memories still lack, for instance those kept before a model was installed."""
     asked = caller.of(ctx)
     with asked.open(everything=True) as vault:
-        made = vault.backfill()
+        made = vault.backfill(anew=anew)
     if asked.json or as_json:
         show.data({"made": made})
     else:
-        asked.say(f"{made:,} vectors made.")
+        asked.say(f"{show.many(made, 'vector')} made.")
 
 
 @app.command("list")
@@ -67,8 +78,9 @@ def list_(ctx: typer.Context, as_json: Json = False) -> None:
     """List the models that can be installed, and which are."""
     asked = caller.of(ctx)
     known = [_facts(one) for one in catalog.catalog().values()]
+    remote = _remote(asked)
     if asked.json or as_json:
-        show.data(known)
+        show.data([*known, *([_state(remote)] if remote else [])])
         return
     show.table(
         ["name", "here", "size", "dimensions", "licence", "about"],
@@ -85,13 +97,23 @@ def list_(ctx: typer.Context, as_json: Json = False) -> None:
         ],
         wrap=True,
     )
+    if remote is not None:
+        asked.remark(f"In use is an endpoint: {_told(remote)}")
 
 
 @app.command("verify")
-def verify(ctx: typer.Context, name: Name = catalog.DEFAULT, as_json: Json = False) -> None:
-    """Read the files of a model whole and compare them with what they should be."""
+def verify(ctx: typer.Context, name: Which = None, as_json: Json = False) -> None:
+    """Read the files of a model whole and compare them with what they should be; or have an endpoint encode a word."""
     asked = caller.of(ctx)
-    wanted = catalog.find(name)
+    remote = _remote(asked)
+    if remote is not None and name in (None, remote.endpoint.name):
+        remote.query("word")
+        if asked.json or as_json:
+            show.data(_state(remote))
+        else:
+            asked.say(_told(remote))
+        return
+    wanted = catalog.find(name or catalog.DEFAULT)
     wrong = catalog.verify(wanted)
     if asked.json or as_json:
         show.data({**_facts(wanted), "wrong": wrong})
@@ -101,6 +123,28 @@ def verify(ctx: typer.Context, name: Name = catalog.DEFAULT, as_json: Json = Fal
         asked.say(f"{wanted.name} is whole: {show.many(len(wanted.files), 'file')} in {wanted.folder}")
     if wrong:
         raise typer.Exit(1)
+
+
+def _remote(asked: Caller) -> RemoteEmbedder | None:
+    """The endpoint that the settings name, if they name one."""
+    endpoint = endpoint_of(asked.live().now)
+    return None if endpoint is None else RemoteEmbedder(endpoint, asked.env)
+
+
+def _told(remote: RemoteEmbedder) -> str:
+    length = f", {remote.dimensions} dimensions" if remote.dimensions else ""
+    return f"{remote.trouble}." if remote.trouble else f"{remote.endpoint.name} answers at {remote.endpoint.place}{length}."
+
+
+def _state(remote: RemoteEmbedder) -> dict[str, object]:
+    trouble = remote.trouble
+    return {
+        "name": remote.endpoint.name,
+        "place": remote.endpoint.place,
+        "answers": not trouble,
+        "trouble": trouble,
+        "dimensions": remote.dimensions,
+    }
 
 
 def _facts(one: Model) -> dict[str, object]:

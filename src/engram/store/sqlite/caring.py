@@ -13,7 +13,7 @@ from engram.errors import DiskFull, StorageError, VaultDamaged
 from engram.guard.keys import wipe
 from engram.guard.process import rss_bytes
 from engram.guard.scopes import readable, require_owner
-from engram.store.sqlite import care, memories, schema
+from engram.store.sqlite import care, embeddings, memories, schema
 from engram.store.sqlite.path import Path
 from engram.store.sqlite.silence import hide_times
 from engram.types import (
@@ -111,6 +111,7 @@ class Caring(Path):
         settings = self._live.now
         with self._read(reader, "counts") as connection:
             counts = memories.counts(connection, readable(reader))
+            pending = embeddings.pending(connection, readable(reader))
         with self._readers.use("health") as connection:
             made = _meta(connection, "last_backup")
         folder = self._opened.folder
@@ -131,7 +132,7 @@ class Caring(Path):
             pressure=pressure,
             vault_bytes=folder.database.stat().st_size,
             wal_bytes=folder.wal.stat().st_size if folder.wal.exists() else 0,
-            pending_embeddings=counts.memories - counts.embeddings,
+            pending_embeddings=pending,
             degradation=self._degradation(),
             crashed_before=self._opened.crashed_before,
             last_backup=None if made is None else from_micros(made),

@@ -6,7 +6,7 @@ one commit. Each takes the visibility it must apply; none decides who is asking.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -14,14 +14,14 @@ from typing import Any
 import apsw
 
 from engram.env import from_micros, to_micros
-from engram.errors import DimensionMismatch, NotFound
+from engram.errors import NotFound
 from engram.guard.scopes import Visibility
 from engram.store.protocol import Filter
 from engram.store.sqlite import rows
 from engram.store.sqlite.rows import micros
 from engram.store.sqlite.scopes import intern, predicate
 from engram.text.terms import digest_of, layout
-from engram.types import Counts, Edge, Memory, Space, Status, StatusChange, Version
+from engram.types import Counts, Edge, Memory, Status, StatusChange, Version
 
 
 def insert(connection: apsw.Connection, memory: Memory, around: str = "") -> Memory:
@@ -192,79 +192,11 @@ def page(connection: apsw.Connection, seen: Visibility, where: Filter, *, before
     return rows.memories(connection, sql, (*values, *more, *key, limit))
 
 
-def vectors(connection: apsw.Connection, seen: Visibility, where: Filter, space: str) -> Iterable[tuple[int, bytes]]:
-    visible, values = predicate(seen, "m.scope")
-    extra, more = rows.conditions(where)
-    sql = f"""
-        SELECT e.memory, e.vector
-          FROM embeddings AS e JOIN memories AS m ON m.key = e.memory
-         WHERE e.space = (SELECT key FROM spaces WHERE name = ?) AND {visible}{extra}
-         ORDER BY e.memory
-    """
-    return connection.execute(sql, (space, *values, *more))
-
-
 def keys_having(connection: apsw.Connection, seen: Visibility, where: Filter) -> list[int]:
     visible, values = predicate(seen, "m.scope")
     extra, more = rows.conditions(where)
     found: list[Any] = connection.execute(f"SELECT m.key FROM memories AS m WHERE {visible}{extra}", (*values, *more)).fetchall()
     return [row[0] for row in found]
-
-
-def space_key(connection: apsw.Connection, space: Space) -> int:
-    """The key of a space, made if it is new. A space holds one model and one length."""
-    connection.execute(
-        "INSERT OR IGNORE INTO spaces (name, model, dimensions) VALUES (?, ?, ?)", (space.name, space.model, space.dimensions)
-    )
-    key, model, dimensions = connection.execute(
-        "SELECT key, model, dimensions FROM spaces WHERE name = ?", (space.name,)
-    ).fetchall()[0]
-    if (model, dimensions) != (space.model, space.dimensions):
-        raise DimensionMismatch(
-            f"the vector space {space.name!r} holds {dimensions} dimensions of the model {model!r},"
-            f" not {space.dimensions} of {space.model!r}."
-        )
-    return int(key)  # type: ignore[arg-type]
-
-
-def put_vectors(connection: apsw.Connection, owned: Visibility, space: Space, vectors: Mapping[int, bytes]) -> int:
-    """Store vectors for memories that may be written."""
-    key = space_key(connection, space)
-    visible, values = predicate(owned, "scope")
-    sql = f"INSERT OR REPLACE INTO embeddings (memory, space, vector) SELECT key, ?, ? FROM memories WHERE key = ? AND {visible}"
-    before = connection.total_changes()
-    connection.executemany(sql, ((key, vector, memory, *values) for memory, vector in vectors.items()))
-    put = connection.total_changes() - before
-    connection.executemany(
-        f"INSERT INTO changes (memory, what) SELECT key, 'vector' FROM memories WHERE key = ? AND {visible}",
-        ((memory, *values) for memory in vectors),
-    )
-    return put
-
-
-def space_rows(connection: apsw.Connection, space: str, condition: str, values: Sequence[int]) -> list[Any]:
-    """What a vector index is made of; `condition` is one of this room's own."""
-    sql = f"""
-        SELECT m.key, m.scope, m.kind, m.status, m.category, coalesce(m.happened_at, m.learned_at), e.vector
-          FROM memories AS m JOIN embeddings AS e ON e.memory = m.key
-         WHERE e.space = (SELECT key FROM spaces WHERE name = ?) AND {condition}
-    """
-    return connection.execute(sql, (space, *values)).fetchall()
-
-
-def without_vector(
-    connection: apsw.Connection, seen: Visibility, space: str, after: int, limit: int
-) -> list[tuple[int, str, str]]:
-    """Active memories that have no vector in a space yet: (key, speaker, text)."""
-    visible, values = predicate(seen, "m.scope")
-    sql = f"""
-        SELECT m.key, m.speaker, c.text FROM memories AS m JOIN contents AS c ON c.memory = m.key
-         WHERE m.key > ? AND m.status = 'active' AND {visible} AND NOT EXISTS
-               (SELECT 1 FROM embeddings WHERE memory = m.key AND space = (SELECT key FROM spaces WHERE name = ?))
-         ORDER BY m.key LIMIT ?
-    """
-    found: list[Any] = connection.execute(sql, (after, *values, space, limit)).fetchall()
-    return found
 
 
 def by_digest(connection: apsw.Connection, seen: Visibility, digests: Sequence[bytes]) -> dict[bytes, str]:

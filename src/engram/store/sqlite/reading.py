@@ -14,7 +14,7 @@ from engram.store.admission import (
     check_terms,
 )
 from engram.store.protocol import Filter
-from engram.store.sqlite import history, memories, turns, words
+from engram.store.sqlite import embeddings, history, memories, turns, words
 from engram.store.sqlite.audit import read as read_audit
 from engram.store.sqlite.path import Path
 from engram.store.sqlite.scopes import predicate
@@ -101,7 +101,7 @@ class Reading(Path):
         """The stored vectors this reader may search among."""
         with self._read(reader, "vectors") as connection:
             self._note(reader, "vectors")
-            yield from memories.vectors(connection, readable(reader), where, space)
+            yield from embeddings.vectors(connection, readable(reader), where, space)
 
     def edges(self, reader: Reader, ids: Sequence[str]) -> list[Edge]:
         with self._read(reader, "edges") as connection:
@@ -162,7 +162,7 @@ class Reading(Path):
 
     def without_vector(self, reader: Reader, space: str, *, after: int, limit: int) -> list[tuple[int, str, str]]:
         with self._read(reader, "backlog") as connection:
-            return memories.without_vector(connection, readable(reader), space, after, limit)
+            return embeddings.without_vector(connection, readable(reader), space, after, limit)
 
     def frequencies(self, reader: Reader, terms: Sequence[str], *, most: int) -> list[int]:
         """In how many memories of the whole vault each term stands: what tells a rare word from a common one."""
@@ -174,7 +174,7 @@ class Reading(Path):
         """What a vector index of the whole vault is made of, in key order."""
         require_owner(reader, "the rows of a vector space")
         with self._readers.use("vectors") as connection:
-            return memories.space_rows(connection, space, "m.key > ? ORDER BY m.key LIMIT ?", (after, limit))
+            return embeddings.space_rows(connection, space, "m.key > ? ORDER BY m.key LIMIT ?", (after, limit))
 
     def space_rows_of(self, reader: Reader, space: str, keys: Sequence[int]) -> list[Any]:
         require_owner(reader, "the rows of a vector space")
@@ -182,7 +182,7 @@ class Reading(Path):
         with self._readers.use("vectors") as connection:
             for start in range(0, len(keys), 500):
                 some = keys[start : start + 500]
-                found += memories.space_rows(connection, space, f"m.key IN ({', '.join('?' * len(some))})", some)
+                found += embeddings.space_rows(connection, space, f"m.key IN ({', '.join('?' * len(some))})", some)
         return found
 
     def latest_change(self, reader: Reader) -> int:

@@ -9,7 +9,7 @@ from datetime import datetime
 import apsw
 
 from engram.errors import InvalidQuery
-from engram.guard.scopes import readable, require_writable, require_writer, writable
+from engram.guard.scopes import readable, require_owner, require_writable, require_writer, writable
 from engram.store.admission import (
     check_edges,
     check_memory,
@@ -19,7 +19,7 @@ from engram.store.admission import (
     check_vectors,
     dated,
 )
-from engram.store.sqlite import memories, turns
+from engram.store.sqlite import embeddings, memories, turns
 from engram.store.sqlite.path import Path
 from engram.text.terms import digest_of
 from engram.types import (
@@ -81,6 +81,7 @@ class Writing(Path):
         """Keep what was said and what was drafted from it, all or none. Each turn brings its time and session.
 
         `again`: ids of memories that some of the turns say once more; they are counted, trusted more, and linked to these.
+        Vectors of another model than the vault's are left out: a memory is not lost for its vector.
         """
         operation = "capture" if said else "add"
         with self._watched(reader, operation):
@@ -94,7 +95,7 @@ class Writing(Path):
             ready = [replace(draft, memory=self._born(draft.memory, scope, now)) for draft in drafts]
 
             def work(connection: apsw.Connection) -> list[Memory]:
-                key = None if space is None else memories.space_key(connection, space)
+                key = embeddings.own_space(connection, space) if any(draft.vector for draft in ready) else None
                 # Another thread or process may have said the same since it was looked up.
                 here = readable(replace(reader, scope=scope, policy=Policy.OWN))
                 known = memories.by_digest(connection, here, [digest_of(draft.memory.text) for draft in ready])
@@ -230,13 +231,30 @@ class Writing(Path):
                 timeout=timeout,
             )
 
-    def put_vectors(self, reader: Reader, space: str, vectors: Mapping[int, bytes], *, model: str, dimensions: int) -> int:
+    def put_vectors(
+        self,
+        reader: Reader,
+        space: str,
+        vectors: Mapping[int, bytes],
+        *,
+        model: str,
+        dimensions: int,
+        said: Mapping[int, str] | None = None,
+    ) -> int:
+        """Store vectors; how many were. `said`: the words they were made of; a memory that has others by now is passed over."""
         with self._watched(reader, "put_vectors"):
             require_writer(reader)
             check_vectors(vectors, dimensions)
+            owned, target = writable(reader), Space(space, model, dimensions)
             return self._write(
                 reader,
                 "put_vectors",
-                lambda connection: memories.put_vectors(connection, writable(reader), Space(space, model, dimensions), vectors),
+                lambda connection: embeddings.put_vectors(connection, owned, target, vectors, said),
                 count=len(vectors),
             )
+
+    def clear_space(self, reader: Reader, space: str) -> int:
+        """Take every vector out of a space, so that another model can have it; how many there were."""
+        with self._watched(reader, "clear_space"):
+            require_owner(reader, "making vectors anew")
+            return self._write(reader, "clear_space", lambda connection: embeddings.clear_space(connection, space))

@@ -1,0 +1,75 @@
+"""Vectors that memories still lack. What has none is the queue: it was kept while no model answered, or before there was one.
+
+Also what keeps the vectors of two models apart: a space holds those of one, and words of another are kept without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from engram.errors import DimensionMismatch, EmbeddingFailed
+from engram.index.vectors.encoding import encode
+from engram.models.embed import Embedder, Vectors
+from engram.store.sqlite.store import SqliteStore
+from engram.types import Reader, Space
+
+SPACE = "text"
+
+
+def passage(speaker: str, text: str) -> str:
+    """The speaker's name belongs into what is encoded: without it half of what is known of people is not found."""
+    return text if not speaker or speaker.lower() in text.lower() else f"{speaker}: {text}"
+
+
+def space_of(embedder: Embedder | None) -> Space | None:
+    """The space that this model's vectors go into; None while their length is not known."""
+    return Space(SPACE, embedder.fingerprint, embedder.dimensions) if embedder is not None and embedder.dimensions else None
+
+
+def encoded(store: SqliteStore, embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    """The vectors of passages, if this vault can hold them: those of two models could not be compared."""
+    _require_own_space(store, embedder)
+    made = embedder.passages(texts)
+    _require_own_space(store, embedder)  # once more: an endpoint's length may be known only now
+    return made
+
+
+def _require_own_space(store: SqliteStore, embedder: Embedder) -> None:
+    held, own = store.space(SPACE), space_of(embedder)
+    if held is not None and own is not None and held != own:
+        raise DimensionMismatch(f"the vectors here are of the model {held.model!r}, not of {own.model!r}.")
+
+
+def fill(store: SqliteStore, reader: Reader, embedder: Embedder, *, page: int, rest: Callable[[], bool] = lambda: False) -> int:
+    """Make the vectors that are missing, page by page; how many were made. `rest` is called between pages: True ends it.
+
+    Texts that the model refuses are passed over; a model that is not there, or refuses a whole page, ends it with its error.
+    """
+    made = after = 0
+    while rows := store.without_vector(reader, SPACE, after=after, limit=page):
+        vectors = _of_rows(store, embedder, rows)
+        space = space_of(embedder)
+        if space is not None and vectors:
+            said = {key: text for key, _, text in rows}
+            made += store.put_vectors(reader, SPACE, vectors, model=space.model, dimensions=space.dimensions, said=said)
+        after = rows[-1][0]
+        if rest():
+            break
+    return made
+
+
+def _of_rows(store: SqliteStore, embedder: Embedder, rows: Sequence[tuple[int, str, str]]) -> dict[int, bytes]:
+    """By key. A page that is refused goes one by one: a text that cannot be encoded must not hold up all others."""
+    texts = [passage(speaker, text) for _, speaker, text in rows]
+    try:
+        return {row[0]: vector for row, vector in zip(rows, encode(encoded(store, embedder, texts)), strict=True)}
+    except EmbeddingFailed as error:
+        refused = error
+    made: dict[int, bytes] = {}
+    for row, text in zip(rows, texts, strict=True):
+        with suppress(EmbeddingFailed):
+            made[row[0]] = encode(encoded(store, embedder, [text]))[0]
+    if not made:
+        raise refused
+    return made

@@ -1,0 +1,212 @@
+"""Vaults whose encoder is an endpoint: while it answers, while it is down, and when it is back."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hand_clock import HandClock
+from models.servers import Server, probed_too, said, serving
+from recall.minds import FACTS, KEY, MODELS, NO_MODEL, settle, texts
+
+from engram.engine import Engram
+from engram.env import Env
+from engram.types import Outcome, Policy, Reader, Role, Scope
+
+API_KEY = "sk-kwyjibo-0815"
+ME = Reader(Scope(agent="rex"), Policy.AGENT_GLOBAL, Role.OWNER)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as server:
+        yield server
+
+
+def open_vault(path: Path, server: Server, env: Env, **settings: Any) -> Engram:
+    given = {
+        "model": "ollama:some-model",
+        "embed_url": server.url,
+        "backup_hours": 0,
+        "harden_process": False,
+        "close_on_sigterm": False,
+    }
+    return Engram.open(path, reader=ME, key=KEY, settings={**given, **settings}, env=env)
+
+
+def go_down(server: Server) -> None:
+    server.reply = probed_too(lambda asked: None)
+
+
+def until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline, "it did not come"
+        time.sleep(0.01)
+
+
+def test_a_vault_remembers_and_recalls_by_an_endpoint(server: Server, env: Env, tmp_path: Path) -> None:
+    with open_vault(tmp_path / "vault", server, env) as mem:
+        for fact in FACTS:
+            mem.remember(fact)
+        mem.recall("anything")
+        settle(mem)
+        found = mem.recall("Where does Carla live?", limit=1)
+        assert (texts(found), found.quality.strategy, found.notes) == ([FACTS[1]], "vectors+words", ())
+        assert mem.health().pending_embeddings == 0
+        assert (mem.encoder().fingerprint, mem.encoder().dimensions) == ("ollama:some-model:512", 512)
+
+
+def test_nothing_goes_anywhere_unless_an_endpoint_is_named(server: Server, env: Env, tmp_path: Path) -> None:
+    with open_vault(tmp_path / "vault", server, env, model="none") as mem:
+        mem.remember(FACTS[0])
+        mem.recall("Heroku")
+        mem.encoder()
+    assert server.asked == []
+
+
+def test_opening_and_closing_ask_nothing(server: Server, env: Env, tmp_path: Path) -> None:
+    with open_vault(tmp_path / "vault", server, env) as mem:
+        mem.list()
+    assert server.asked == []
+
+
+def test_while_it_is_down_words_answer_at_once_and_say_so(server: Server, env: Env, clock: HandClock, tmp_path: Path) -> None:
+    with open_vault(tmp_path / "vault", server, env) as mem:
+        mem.remember(FACTS[0])
+        mem.recall("Heroku")
+        settle(mem)
+        clock.advance(31)
+        go_down(server)
+        before = len(server.asked)
+        for _ in range(3):
+            found = mem.recall("Heroku", limit=1)
+            assert (found.outcome, texts(found), found.quality.strategy) == (Outcome.DEGRADED, [FACTS[0]], "words")
+            assert "E3001" in found.notes[0]
+            assert "cannot be reached" in found.notes[0]
+        assert len(server.asked) == before + 1, "asked for a sign of life once, and for no vector"
+        assert "cannot be reached" in mem.encoder().trouble
+        clock.advance(31)
+        server.reply = None
+        assert mem.recall("Heroku", limit=1).quality.strategy == "vectors+words"
+
+
+def test_what_is_heard_while_it_is_down_is_kept_and_gets_its_vector_when_it_is_back(
+    server: Server, env: Env, clock: HandClock, tmp_path: Path
+) -> None:
+    go_down(server)
+    with open_vault(tmp_path / "vault", server, env, care_pause_s=0.05, embed_batch=2) as mem:
+        for fact in FACTS[:3]:
+            mem.remember(fact)
+        report = mem.observe(user="I moved to Lisbon with my sister Carla.")
+        assert report.counts["kept"] == 1
+        assert "E3001" in report.notes[0]
+        mem.forget(mem.remember("Nobody needs this").id)
+        assert mem.health().pending_embeddings == 4
+        assert mem.encoder().dimensions == 0, "it never answered"
+        server.reply = None
+        clock.advance(31)
+        until(lambda: mem.health().pending_embeddings == 0)
+        assert max(len(one.body["input"]) for one in server.embedded) <= 2, "in small pages"
+        mem.recall("anything")
+        settle(mem)
+        assert mem.recall("Friday deploys", limit=1).quality.strategy == "vectors+words"
+
+
+def test_one_text_that_is_refused_does_not_hold_up_the_others(server: Server, env: Env, tmp_path: Path) -> None:
+    with open_vault(tmp_path / "vault", server, env) as mem:
+        server.reply = probed_too(lambda asked: said(400, {}))
+        for fact in FACTS[:4]:
+            mem.remember(fact)
+        server.reply = lambda asked: (
+            said(400, {"error": "too long"}) if any(FACTS[2] in text for text in asked.body["input"]) else server.speak(asked)
+        )
+        assert mem.backfill() == 3
+        assert mem.health().pending_embeddings == 1
+
+
+def test_words_that_changed_meanwhile_get_no_vector_of_the_old_ones(
+    server: Server, env: Env, clock: HandClock, tmp_path: Path
+) -> None:
+    with open_vault(tmp_path / "vault", server, env) as mem:
+        go_down(server)
+        kept = mem.remember("Our cat Miso sleeps upstairs")
+
+        def slow(asked: Any) -> Any:
+            if any("Miso" in text for text in asked.body["input"]):
+                mem._vault.store.update(ME, kept.id, {"text": "The parrot Kiki screams"})
+            return server.speak(asked)
+
+        server.reply = slow
+        clock.advance(31)
+        assert mem.backfill() == 0
+        assert mem.health().pending_embeddings == 1
+
+
+def test_another_length_than_the_vaults_is_e3003_and_the_memory_is_kept(server: Server, env: Env, tmp_path: Path) -> None:
+    with open_vault(tmp_path / "vault", server, env) as mem:
+        mem.remember(FACTS[0])
+    server.dimensions = 256
+    with open_vault(tmp_path / "vault", server, env) as mem:
+        report = mem.observe(user="I moved to Lisbon with my sister Carla.")
+        assert report.counts["kept"] == 1
+        assert "E3003" in report.notes[0]
+        found = mem.recall("Heroku", limit=1)
+        assert (found.outcome, found.quality.strategy) == (Outcome.DEGRADED, "words")
+        assert "E3003" in found.notes[0]
+
+
+@pytest.mark.parametrize("dimensions", [0, 512])
+def test_a_vault_of_another_model_says_so_from_the_first_recall(
+    server: Server, env: Env, tmp_path: Path, dimensions: int
+) -> None:
+    with open_vault(tmp_path / "vault", server, env) as mem:
+        mem.remember(FACTS[0])
+    with open_vault(tmp_path / "vault", server, env, model="ollama:another", embed_dimensions=dimensions) as mem:
+        found = mem.recall("Heroku", limit=1)
+        assert (found.outcome, found.quality.strategy) == (Outcome.DEGRADED, "words")
+        assert "E3003" in found.notes[0]
+        mem.remember("Our cat Miso sleeps upstairs")
+        assert mem.health().pending_embeddings == 1
+        assert mem.backfill(anew=True) == 2
+        mem.recall("anything")
+        settle(mem)
+        assert mem.recall("Heroku", limit=1).quality.strategy == "vectors+words"
+
+
+def test_an_encoder_that_is_installed_later_fills_what_is_missing(
+    server: Server, env: Env, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not MODELS:
+        pytest.skip(NO_MODEL)
+    monkeypatch.setenv("ENGRAM_MODELS", str(tmp_path / "none"))
+    with open_vault(tmp_path / "vault", server, env, model="auto", care_pause_s=0.05) as mem:
+        mem.remember(FACTS[0])
+        assert mem.encoder().trouble == "no model is installed"
+        monkeypatch.setenv("ENGRAM_MODELS", MODELS)
+        until(lambda: mem.health().pending_embeddings == 0)
+        mem.recall("Heroku")
+        settle(mem)
+        assert mem.recall("Heroku", limit=1).quality.strategy == "vectors+words"
+
+
+def test_a_key_is_in_no_log_and_no_file(
+    server: Server, env: Env, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("ENGRAM_EMBED_KEY", API_KEY)
+    caplog.set_level(logging.DEBUG)
+    with open_vault(tmp_path / "vault", server, env, model="openai:m", embed_url=f"{server.url}/v1") as mem:
+        mem.remember(FACTS[0])
+        assert server.embedded[-1].headers["authorization"] == f"Bearer {API_KEY}"
+        server.reply = lambda asked: said(401, {"error": f"wrong key {API_KEY}"})
+        told = [*mem.recall("Heroku").notes, *mem.observe(user="I moved to Lisbon with Carla.").notes, str(mem.encoder())]
+        assert any("refuses the key" in one and "ENGRAM_EMBED_KEY" not in one for one in told)
+    assert API_KEY not in " ".join(told)
+    assert API_KEY not in caplog.text
+    assert FACTS[0] not in caplog.text
+    for file in (one for one in tmp_path.rglob("*") if one.is_file()):
+        assert API_KEY.encode() not in file.read_bytes(), file
