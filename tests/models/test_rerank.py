@@ -14,7 +14,7 @@ from engram.models.rerank import OnnxReranker
 
 
 def test_a_folder_that_is_not_complete_is_named_with_what_it_lacks(tmp_path: Path) -> None:
-    with pytest.raises(EmbedderUnavailable, match="model.onnx") as caught:
+    with pytest.raises(EmbedderUnavailable, match=r"model\.onnx") as caught:
         OnnxReranker(tmp_path / "small-cross").score("q", ["a"])
     assert "small-cross" in str(caught.value)
 
