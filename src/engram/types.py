@@ -280,7 +280,7 @@ class Why:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A memory that answers, and the reasons it is here."""
+    """A memory that answers, and the reasons it is here. `score` is how near it is, times the answer's support."""
 
     memory: Memory
     score: float
@@ -309,12 +309,14 @@ class Mode(StrEnum):
 class Quality:
     """Figures of one recall: how it was made, what it cost, how good it is.
 
+    support: how well the first hit stands for an answer, 0 … 1: near, and about whom the question names;
     relevancy: mean cosine of question and hits (of the scores' shares of the best one, where there are no vectors);
     ndcg: of the order returned, graded by trust; tokens: of all hits, None if some of them were never counted.
     """
 
     strategy: str
     weights: Mapping[str, float]
+    support: float | None
     rerank: str
     candidates: int
     returned: int

@@ -357,8 +357,8 @@ def test_the_weight_follows_the_arm_that_helped_and_never_goes_far() -> None:
 def test_poor_answers_become_a_warning_once_there_are_enough() -> None:
     def quality(relevancy: float) -> Quality:
         return Quality(
-            strategy="vectors+words", weights={}, rerank="", candidates=9, returned=3, relevancy=relevancy, ndcg=1.0, tokens=9,
-            milliseconds={},
+            strategy="vectors+words", weights={}, support=None, rerank="", candidates=9, returned=3, relevancy=relevancy,
+            ndcg=1.0, tokens=9, milliseconds={},
         )  # fmt: skip
 
     tuning = Tuning()

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import pairwise
 
 
 class Tier(IntEnum):
@@ -89,9 +90,7 @@ def _place_best(
 
 def _steps(place: int, candidate: Candidate) -> list[_Step]:
     """The forms on the convex hull of cost and value, from nothing up."""
-    forms = sorted(
-        (cost, candidate.worth * FIDELITY[tier], tier) for tier in Tier if (cost := candidate.costs[tier]) is not None
-    )
+    forms = sorted((cost, candidate.worth * FIDELITY[tier], tier) for tier in Tier if (cost := candidate.costs[tier]) is not None)
     hull: list[tuple[int, float, Tier | None]] = [(0, 0.0, None)]
     for cost, value, tier in forms:
         if value <= hull[-1][1]:
@@ -100,7 +99,7 @@ def _steps(place: int, candidate: Candidate) -> list[_Step]:
             hull.pop()
         hull.append((cost, value, tier))
     steps = []
-    for number, (before, after) in enumerate(zip(hull, hull[1:], strict=False)):
+    for number, (before, after) in enumerate(pairwise(hull)):
         if after[2] is not None:
             steps.append(_Step(place, after[2], after[1] - before[1], after[0] - before[0], number))
     return steps

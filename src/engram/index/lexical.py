@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from engram.text.terms import terms
 from engram.text.wordlist import word_set
@@ -23,6 +24,14 @@ STOP_WORDS = word_set(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The terms to look up; and in how many memories each telling word of the question stands, counted to the budget."""
+
+    terms: tuple[str, ...]
+    frequencies: tuple[int, ...]
+
+
 class TermPlanner:
     """Remembers how common words are; forgets when the vault has changed a good deal."""
 
@@ -32,7 +41,7 @@ class TermPlanner:
         self._at = self._budget = 0
         self._lock = threading.Lock()
 
-    def plan(self, question: str, budget: int, change: int) -> tuple[str, ...]:
+    def plan(self, question: str, budget: int, change: int) -> Wanted:
         """The terms to look up, rarest first, whose frequencies add up to no more than `budget`; at least one."""
         asked = terms(question)
         wanted = [term for term in asked if term not in STOP_WORDS] or list(asked)
@@ -46,7 +55,7 @@ class TermPlanner:
             if chosen and spent > budget:
                 break
             chosen.append(term)
-        return tuple(chosen)
+        return Wanted(tuple(chosen), tuple(counts[term] for term in wanted))
 
     def _count(self, wanted: Sequence[str], budget: int, change: int) -> dict[str, int]:
         with self._lock:

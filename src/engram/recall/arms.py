@@ -16,6 +16,7 @@ from engram.index.vectors.live import LiveIndex
 from engram.models.embed import Embedder, Vectors
 from engram.recall.fusion import ArmResult
 from engram.recall.plan import Plan
+from engram.recall.weights import attainable
 from engram.store.sqlite.store import SqliteStore
 from engram.text.terms import terms
 from engram.types import Reader, TextHit
@@ -36,6 +37,11 @@ class Arms:
 
     def equip(self, embedder: Embedder | None, index: LiveIndex | None) -> None:
         self._embedder, self._index = embedder, index
+
+    @property
+    def background(self) -> float:
+        """The cosine of things that have nothing to do with each other."""
+        return 0.0 if self._embedder is None else self._embedder.background[0]
 
     def encode(self, text: str, notes: list[str]) -> Vectors | None:
         if self._embedder is None:
@@ -73,10 +79,15 @@ class Arms:
         return False
 
     def words(self, reader: Reader, plan: Plan, text: str) -> list[ArmResult]:
-        """What holds the rare words of the question, or stands beside them."""
+        """What holds the rare words of the question, or stands beside them; with what a match could score at best."""
         wanted = self._planner.plan(text, plan.postings, self._store.latest_change(reader))
-        found = self._store.search_text(reader, wanted, limit=plan.breadth, where=plan.where) if wanted else []
-        return _arm(WORDS, found)
+        found = self._store.search_text(reader, wanted.terms, limit=plan.breadth, where=plan.where) if wanted.terms else []
+        return [replace(arm, most=attainable(wanted.frequencies, self._size)) for arm in _arm(WORDS, found)]
+
+    @property
+    def _size(self) -> int:
+        """How many memories there are, as far as the vector index knows; without one no weight depends on it."""
+        return 0 if self._index is None else self._index.warmth.loaded
 
     def wordings(self, reader: Reader, plan: Plan, text: str) -> list[ArmResult]:
         """What held the words of the question at the moment asked about, and has other words now."""

@@ -7,18 +7,24 @@ from collections.abc import Sequence
 from engram.env import to_micros
 from engram.recall.fusion import ArmResult, Fused
 from engram.recall.select import Pick
+from engram.recall.weights import ASSISTANT, SESSION
 from engram.store.protocol import Filter
 from engram.text.terms import terms
 from engram.types import Explanation, LeftOut, Memory, Signal, Stage, Why
 
 
 def why(fused: Fused, at: int, rerank: str = "") -> Why:
-    total = float(sum(abs(part[at]) for part in fused.parts.values())) or 1.0
+    arms = [name for name in fused.parts if name not in _NOTED]
+    total = float(sum(abs(fused.parts[arm][at]) for arm in arms)) or 1.0
     signals = tuple(
-        Signal(arm, int(fused.ranks[arm][at]), float(fused.raw[arm][at]), float(fused.parts[arm][at]) / total)
-        for arm in fused.parts
+        Signal(arm, int(fused.ranks[arm][at]), float(fused.raw[arm][at]), float(fused.parts[arm][at]) / total) for arm in arms
     )
-    return Why(signals, (f"reranked by {rerank.partition('+')[2]}",) if "+" in rerank else ())
+    moved = {name: float(fused.parts[name][at]) for name in _NOTED if name in fused.parts}
+    notes = [f"{_NOTED[name]} ({by:+.2f})" for name, by in moved.items() if by]
+    return Why(signals, (*notes, *((f"reranked by {rerank.partition('+')[2]}",) if "+" in rerank else ())))
+
+
+_NOTED = {ASSISTANT: "said by an assistant", SESSION: "from a session with more of it"}
 
 
 def left_out(picks: Sequence[Pick]) -> tuple[LeftOut, ...]:

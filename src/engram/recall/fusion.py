@@ -20,13 +20,17 @@ Scores = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class ArmResult:
-    """What one arm found, best first. `scores` are on the arm's own scale; `background` and `spread` describe that scale."""
+    """What one arm found, best first. `scores` are on the arm's own scale; `background` and `spread` describe that scale.
+
+    `most`: what a candidate could score at best, where that is known.
+    """
 
     name: str
     keys: Keys
     scores: Scores
     background: float = 0.0
     spread: float = 1.0
+    most: float | None = None
 
     def calibrated(self) -> Scores:
         made: Scores = (self.scores - np.float32(self.background)) / np.float32(max(self.spread, 1e-6))

@@ -25,9 +25,10 @@ from engram.recall.arms import SPACE, VECTORS, WORDINGS, WORDS, Arms
 from engram.recall.fusion import ArmResult, Fused, calibrated, reciprocal
 from engram.recall.plan import Asked, Plan, asks_nothing, checked, plan
 from engram.recall.rerank import by_opinion, mmr
-from engram.recall.select import CONTRADICTS, DERIVED, SUPERSEDES, Links, Pick, choose, least
+from engram.recall.select import CONTRADICTS, DERIVED, SUPERSEDES, Links, Pick, as_found, choose, least
 from engram.recall.trust import trust
 from engram.recall.tuning import Tuning, shifted
+from engram.recall.weights import ASSISTANT, HEAD, about, settled, support, word_weight
 from engram.settings import LiveSettings, Settings
 from engram.store.sqlite.store import SqliteStore
 from engram.text.terms import digest_of, terms
@@ -39,7 +40,16 @@ __all__ = ["SPACE", "Asked", "Searcher"]
 T = TypeVar("T")
 _SHIFT = "vector_weight_shift"
 _IDLE = Quality(
-    strategy="nothing", weights={}, rerank="", candidates=0, returned=0, relevancy=0.0, ndcg=1.0, tokens=0, milliseconds={}
+    strategy="nothing",
+    weights={},
+    support=None,
+    rerank="",
+    candidates=0,
+    returned=0,
+    relevancy=0.0,
+    ndcg=1.0,
+    tokens=0,
+    milliseconds={},
 )
 
 
@@ -63,7 +73,9 @@ class Walk:
     plan: Plan
     query: Vectors | None
     arms: Sequence[ArmResult]
+    weights: Mapping[str, float]
     fused: Fused
+    support: float | None
     rerank: str
     picks: Sequence[Pick]
     links: Links
@@ -197,7 +209,8 @@ class Searcher:
             arms += words()
         with watch.stage("fuse"):
             arms = self._arms.complete(reader, query, arms)
-            fused = _fuse(arms, planned, settings)
+            weights = _weights(arms, planned)
+            fused = self._settle(reader, asked, _fuse(arms, weights, settings), settings)
         with watch.stage("fetch"):
             memories = self._fetch(reader, fused, planned)
         with watch.stage("rerank"):
@@ -211,7 +224,9 @@ class Searcher:
             plan=planned,
             query=query,
             arms=arms,
+            weights=weights,
             fused=fused,
+            support=self._support(asked, fused, memories),
             rerank=how,
             picks=picks,
             links=links,
@@ -219,6 +234,25 @@ class Searcher:
             notes=notes,
             spent=watch.spent,
         )
+
+    def _settle(self, reader: Reader, asked: Asked, fused: Fused, settings: Settings) -> Fused:
+        """In the order that who said it, and in which session, makes. Ranks alone are on no scale to add to."""
+        if settings.fusion != "calibrated" or VECTORS not in fused.parts:
+            return fused
+        keys = fused.keys[:HEAD].tolist()
+        heard = self._store.heard(reader, keys)
+        speakers, sessions = ([heard.get(key, ("", ""))[part] for key in keys] for part in (0, 1))
+        discount, weight = settings.assistant_discount, settings.session_weight
+        return settled(fused, speakers, sessions, asked.text, discount=discount, weight=weight)
+
+    def _support(self, asked: Asked, fused: Fused, memories: Mapping[int, Memory]) -> float | None:
+        """How well the first hits stand for an answer: near, and about whom the question names."""
+        first = [memories[key] for key in fused.keys.tolist() if key in memories]
+        if VECTORS not in fused.raw or not first:
+            return None
+        at = int(np.flatnonzero(fused.keys == first[0].key)[0])
+        whom = about(asked.text, {one.speaker for one in first}, [(one.speaker, one.text) for one in first])
+        return support(float(fused.raw[VECTORS][at]), self._arms.background, whom)
 
     def _fetch(self, reader: Reader, fused: Fused, planned: Plan) -> dict[int, Memory]:
         """Candidates from the best on, until there are enough that say different things."""
@@ -265,24 +299,35 @@ class Searcher:
 
     def _answer(self, walk: Walk) -> Recall:
         taken = walk.taken
-        best = float(walk.fused.scores.max()) if len(walk.fused.scores) else 0.0
+        found = as_found(walk.fused)
+        best = float(found.max()) if len(found) else 0.0
+        scale = walk.support if walk.support is not None and ASSISTANT in walk.fused.parts else 1.0  # ranks stay what they are
         doubted = {key for source, target, kind in walk.links if kind == CONTRADICTS for key in (source, target)}
         hits = tuple(
             Hit(
                 pick.memory,
-                pick.score,
-                trust(pick.memory, pick.score / best if best > 0 else 0.0, walk.asked.now, pick.memory.key in doubted),
+                pick.score * scale,
+                trust(pick.memory, float(found[pick.at]) / best if best > 0 else 0.0, walk.asked.now, pick.memory.key in doubted),
                 explain.why(walk.fused, pick.at, walk.rerank),
             )
             for pick in taken
         )
         hidden = sum(pick.stage in (Stage.THRESHOLD, Stage.BUDGET) for pick in walk.picks)
-        return Recall(hits, _outcome(walk, best, hidden), _quality(walk, hits), hidden, tuple(dict.fromkeys(walk.notes)))
+        outcome = _outcome(walk, best, hidden, self._live.now.support_least)
+        return Recall(hits, outcome, _quality(walk, hits), hidden, tuple(dict.fromkeys(walk.notes)))
 
 
-def _fuse(arms: Sequence[ArmResult], planned: Plan, settings: Settings) -> Fused:
-    vectors = planned.vector_weight
-    weights = {VECTORS: vectors, WORDS: 1.0 - vectors, WORDINGS: 1.0}
+def _weights(arms: Sequence[ArmResult], planned: Plan) -> dict[str, float]:
+    """What each arm counts for this question: words less, where the best match holds little of what was asked (R2)."""
+    words = 1.0 - planned.vector_weight
+    found = next((arm for arm in arms if arm.name == WORDS), None)
+    if found is not None and found.most and len(found.scores):
+        words = word_weight(words, float(found.scores[0]), found.most)
+    known = {VECTORS: 1.0 - words, WORDS: words, WORDINGS: 1.0}
+    return {arm.name: known[arm.name] for arm in arms}
+
+
+def _fuse(arms: Sequence[ArmResult], weights: Mapping[str, float], settings: Settings) -> Fused:
     return calibrated(arms, weights) if settings.fusion == "calibrated" else reciprocal(arms, weights)
 
 
@@ -299,23 +344,25 @@ def _reordered(fused: Fused, keys: Sequence[int], order: Sequence[int]) -> Fused
     return fused.reordered([*head, *(place for place in range(len(fused.keys)) if place not in chosen)])
 
 
-def _outcome(walk: Walk, best: float, hidden: int) -> Outcome:
+def _outcome(walk: Walk, best: float, hidden: int, supported: float) -> Outcome:
     if walk.notes:
         return Outcome.DEGRADED
     if walk.taken:
-        # A limit brings the best so many however far they are: then the outcome says what they are worth.
-        return Outcome.ANSWERED if best >= walk.least else Outcome.BELOW_THRESHOLD
+        # A limit brings the best so many however far they are, and what is near may be about someone else than was asked
+        # about: the hits are worth showing, and the outcome says that they are no answer.
+        enough = best >= walk.least and (walk.support is None or walk.support >= supported)
+        return Outcome.ANSWERED if enough else Outcome.BELOW_THRESHOLD
     return Outcome.BELOW_THRESHOLD if hidden else Outcome.NOTHING_KNOWN
 
 
 def _quality(walk: Walk, hits: Sequence[Hit]) -> Quality:
-    weights = {VECTORS: walk.plan.vector_weight, WORDS: 1.0 - walk.plan.vector_weight}
     budgeted = walk.asked.budget is not None
     counted = [hit.memory.tokens[0] or (count(hit.memory.text) if budgeted else 0) for hit in hits]
     names = "+".join(arm.name for arm in walk.arms) or "nothing"
     return Quality(
         strategy=f"{names}, deep" if walk.plan.deep else names,
-        weights={arm.name: weights.get(arm.name, 1.0) for arm in walk.arms},
+        weights=walk.weights,
+        support=walk.support,
         rerank=walk.rerank,
         candidates=len(walk.fused.keys),
         returned=len(hits),

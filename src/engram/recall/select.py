@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engram.recall.fusion import Fused
+import numpy as np
+
+from engram.recall.fusion import Fused, Scores
 from engram.recall.plan import Asked, Plan
+from engram.recall.weights import ASSISTANT, SESSION
 from engram.settings import Settings
 from engram.text.terms import digest_of
 from engram.text.tokens import count
@@ -40,6 +43,13 @@ class _So:
     tokens: int = 0
 
 
+def as_found(fused: Fused) -> Scores:
+    """What the arms alone say of each candidate: how near it is, whoever said it and wherever."""
+    moved = [fused.parts[name] for name in (ASSISTANT, SESSION) if name in fused.parts]
+    found: Scores = fused.scores - sum(moved, np.zeros(len(fused.scores), np.float32))
+    return found
+
+
 def least(fused: Fused, settings: Settings) -> float:
     """The score a hit needs. BM25 alone is near 0 in a small vault, so without vectors there is none."""
     return settings.recall_threshold if "vectors" in fused.parts else 0.0
@@ -49,7 +59,8 @@ def choose(
     fused: Fused, memories: Mapping[int, Memory], links: Links, asked: Asked, plan: Plan, settings: Settings
 ) -> list[Pick]:
     """Everything that was fetched, best first, each with what became of it."""
-    best = float(fused.scores[0]) if len(fused.scores) else 0.0
+    found = as_found(fused)
+    best = float(found.max()) if len(found) else 0.0
     # With a limit the caller gets the best so many, however far they are; the outcome tells.
     needed = max(least(fused, settings), best * settings.recall_floor) if asked.limit is None else None
     outdated = {target: source for source, target, kind in links if kind == SUPERSEDES and source in memories}
@@ -59,9 +70,10 @@ def choose(
         memory = memories.get(key)
         if memory is None:
             continue
-        score = float(fused.scores[at])
+        score = float(found[at])
         stage, reason, by = _fate(memory, score, key in outdated, key in retold, needed, so, asked, plan)
-        picks.append(Pick(at, memory, score, stage, reason, by))
+        shown = score if stage is Stage.THRESHOLD else float(fused.scores[at])
+        picks.append(Pick(at, memory, shown, stage, reason, by))
     return picks
 
 

@@ -175,6 +175,14 @@ def by_keys(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) 
     return _in_order(_fetch(connection, seen, "key", keys), keys, lambda memory: memory.key)
 
 
+def heard(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -> dict[int, tuple[str, str]]:
+    """Speaker and session of each visible one: the narrow table alone."""
+    visible, values = predicate(seen, "scope")
+    sql = f"SELECT key, speaker, session FROM memories WHERE key IN ({', '.join('?' * len(keys))}) AND {visible}"
+    found: list[Any] = connection.execute(sql, (*keys, *values)).fetchall()
+    return {key: (speaker, session) for key, speaker, session in found}
+
+
 def one(connection: apsw.Connection, seen: Visibility, memory_id: str) -> Memory:
     """The memory of this id, or NotFound: whether it exists for others is not told."""
     found = by_ids(connection, seen, (memory_id,))

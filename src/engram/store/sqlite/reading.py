@@ -58,6 +58,11 @@ class Reading(Path):
         self._note(reader, "fetch", count=len(found))
         return found
 
+    def heard(self, reader: Reader, keys: Sequence[int]) -> dict[int, tuple[str, str]]:
+        """Who said each of these memories, and in which session."""
+        with self._read(reader, "heard") as connection:
+            return memories.heard(connection, readable(reader), keys)
+
     def recalled(self, reader: Reader, keys: Sequence[int]) -> None:
         """Count that these were given as an answer. Who may not write moves no counts."""
         if reader.writes:
