@@ -14,7 +14,7 @@ from engram.errors import EmbeddingFailed, InvalidQuery, NotFound
 from engram.recall.select import CONTRADICTS, DERIVED, SUPERSEDES
 from engram.recall.tuning import Tuning, shifted
 from engram.store.protocol import Filter
-from engram.types import Kind, Mode, Outcome, Quality, Reader, Role, Scope, Signal, Stage
+from engram.types import Kind, Mode, Outcome, Quality, Reader, Role, Scope, Signal, Stage, Turn
 
 ASKED = "Where does Carla live?"
 
@@ -327,6 +327,32 @@ def test_diversity_puts_repetitions_further_down(mem: Engram) -> None:
     found = mem.recall("zebra yard chess", limit=3)
     assert texts(found) == ["zebra yard", "chess", "zebra yard again"]
     assert found.quality.rerank == "calibrated+mmr"
+
+
+def test_words_count_less_where_they_hold_little_of_the_question(full: Engram) -> None:
+    own = full.recall("Carla lives in Lisbon").quality.weights
+    other = full.recall("Carla, computers, marathon, coffee, garage, sunlight, standup, winters and Rust").quality.weights
+    assert other["words"] < own["words"]
+    assert sum(other.values()) == pytest.approx(1.0)
+
+
+def test_what_an_assistant_said_stands_below_what_a_person_said_unless_it_is_asked_for(mem: Engram) -> None:
+    mem.observe(Turn("Turmeric soup helps against winter colds, many cooks say.", "assistant"))
+    mem.observe(Turn("Turmeric soup helped against my winter cold.", "Ann"))
+    plain = mem.recall("Does turmeric soup help against winter colds?", limit=2)
+    assert plain[0].memory.speaker == "Ann"
+    assert "said by an assistant" in str(plain[1].why)
+    assert mem.recall("What did you say about turmeric soup and winter colds, many cooks?", limit=2)[0].memory.speaker != "Ann"
+
+
+def test_an_answer_about_someone_else_says_that_it_is_none(mem: Engram) -> None:
+    for thing in ("red bicycle", "red kite", "blue bicycle", "red lamp", "green bicycle", "red chair"):
+        mem.observe(Turn(f"I bought a {thing} in Porto last week.", "Ann"))
+    mem.observe(Turn("I planted lemon trees behind the house.", "Bob"))
+    assert mem.recall("Where did Ann buy a red bicycle?", limit=1).outcome is Outcome.ANSWERED
+    swapped = mem.recall("Where did Bob buy a red bicycle in Porto last week?", limit=1)
+    assert swapped.outcome is Outcome.BELOW_THRESHOLD
+    assert swapped.quality.support < 0.5
 
 
 # ── learning ───────────────────────────────────────────────────────────────────────────────────────────────────────────
