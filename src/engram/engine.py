@@ -44,6 +44,7 @@ from engram.types import (
     StatusChange,
     Turn,
     Version,
+    Warmth,
 )
 from engram.vault import OpenVault, credentials_from
 
@@ -229,10 +230,10 @@ class Engram:
         """Which encoder is in use, and whether it answers."""
         return self._vault.encoder()
 
-    def warm(self, timeout: float | None = None) -> bool:
+    def warm(self, timeout: float | None = None, *, progress: Callable[[Warmth], None] | None = None) -> bool:
         """Wait until the vector index has loaded; False if it has not in time, or there is no model to have one for."""
         index = self._vault.index
-        return index is not None and index.settle(timeout) and index.ready
+        return index is not None and index.warm(timeout, progress)
 
     def words(self, memory_id: str) -> Sequence[Turn]:
         """The turns a memory came from, verbatim."""
@@ -312,8 +313,7 @@ class Engram:
         return self._vault.store.backups(self._reader)
 
     def health(self) -> Health:
-        found = self._vault.store.health(self._reader)
-        return replace(found, warnings=(*found.warnings, *self._vault.remarks))
+        return self._vault.health(self._reader)
 
     def check(self) -> Sequence[str]:
         """Verify the whole file; what is wrong with it, or nothing."""

@@ -492,9 +492,28 @@ class Encoder:
     trouble: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Warmth:
+    """How far the vector index of a vault is: rows loaded of about how many, whether it was asked for at all and answers,
+    which tier does, what it was loaded from (snapshot or rows), and what there is to say about it."""
+
+    loaded: int
+    total: int
+    started: bool
+    ready: bool
+    backend: str
+    origin: str
+    memory_bytes: int
+    notes: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """The figures of one vault as this process sees it."""
+    """The figures of one vault as this process sees it.
+
+    `degradation` is how recall would answer now: full, disk_vectors (the vectors of what the words find are read one by
+    one), words, or degraded. `writes` is open, read-only or damaged. `shed` is what memory pressure cost.
+    """
 
     path: str
     format: int
@@ -511,6 +530,9 @@ class Health:
     wal_bytes: int
     pending_embeddings: int
     degradation: str
+    writes: str
+    index: Warmth | None
+    shed: tuple[str, ...]
     crashed_before: bool
     last_backup: datetime | None
     backups: int

@@ -11,6 +11,7 @@ import os
 import signal
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
@@ -20,7 +21,7 @@ from engram.capture.observe import Observer
 from engram.env import Env
 from engram.errors import EmbedderUnavailable, EngramError, NotFound, VaultLocked
 from engram.guard.keys import MasterKey
-from engram.guard.process import harden
+from engram.guard.process import give_back, harden, rss_bytes
 from engram.index.vectors.live import LiveIndex
 from engram.models import catalog
 from engram.models.embed import Embedder, OnnxEmbedder
@@ -29,8 +30,9 @@ from engram.models.remote import RemoteEmbedder
 from engram.models.rerank import OnnxReranker, Reranker
 from engram.recall.search import Searcher
 from engram.settings import LiveSettings
+from engram.store.sqlite.caring import pressure_at
 from engram.store.sqlite.vault import Ask, Credentials, open_vault
-from engram.types import Encoder, Policy, Reader, Role
+from engram.types import Encoder, Health, Policy, Reader, Role
 
 log = logging.getLogger("engram")
 
@@ -77,6 +79,7 @@ class OpenVault:
         self._searcher: Searcher | None = None
         self._index: LiveIndex | None = None
         self._index_lock = threading.Lock()
+        self._shed: tuple[str, ...] = ()
         self._closing = threading.RLock()
         _OPEN.add(self)
         if self.live.now.close_on_sigterm:
@@ -111,7 +114,7 @@ class OpenVault:
             if self._index is None:
                 if self.store.space(SPACE) not in (None, own):
                     return None
-                self._index = LiveIndex(self.store, _OWNER, SPACE, own.dimensions, self.live)
+                self._index = LiveIndex(self.store, _OWNER, SPACE, own.dimensions, self.live, self.env)
                 self._index.start()
             return self._index
 
@@ -158,6 +161,41 @@ class OpenVault:
         self.store.clear_space(reader, SPACE)
         return fill(self.store, reader, self.embedder, page=_PAGE)
 
+    def health(self, reader: Reader) -> Health:
+        """The store's figures, and how recall stands: which step of the ladder (R16) it would answer from now, and why."""
+        found, index = self.store.health(reader), self._index
+        level, reason = self._level(index) if found.degradation != "degraded" else ("degraded", "the vault is damaged")
+        warmth = index.warmth if index is not None else None
+        said = (reason, *(warmth.notes if warmth is not None else ()))
+        warnings = (*found.warnings, *(one for one in said if one), *self.remarks)
+        return replace(found, degradation=level, index=warmth, shed=self._shed, warnings=warnings)
+
+    def _level(self, index: LiveIndex | None) -> tuple[str, str]:
+        encoder = self.encoder()
+        if self.embedder is None or encoder.trouble:
+            return "words", f"{encoder.trouble or 'no encoder is in use'}: recall goes by words alone"
+        held = self.store.space(SPACE)
+        if held is not None and space_of(self.embedder) not in (None, held):
+            return "words", f"the vectors here are of the model {held.model!r}: recall goes by words alone"
+        if index is None or not index.started or index.ready:
+            return "full", ""  # one that nobody asked yet is loaded when somebody does
+        return "disk_vectors", "the vector index is not loaded yet: recall compares only what the words find"
+
+    def relieve(self) -> str:
+        """Look at this process's memory and shed what can be made again; returns what the pressure is called."""
+        pressure = pressure_at(rss_bytes(), self.live.now)
+        if pressure == "normal":
+            self._shed = ()
+            return pressure
+        masks = self._index.relieve(pressure) if self._index is not None else 0
+        shed = [f"{masks / 1024:.0f} KiB of the index's masks"] if masks else []
+        if pressure == "critical":
+            shed += [f"the pages of {idle} idle connections"] if (idle := self.store.relieve()) else []
+            shed += ["the index's tier was chosen anew"] if self._index is not None and self._index.ready else []
+        give_back()
+        self._shed = tuple(shed) or self._shed
+        return pressure
+
     def close(self) -> None:
         """Finish queued writes, fold the log in, wipe the keys. Whoever comes second returns when it is done."""
         with self._closing:
@@ -180,21 +218,24 @@ class OpenVault:
 
     def _take_care(self) -> None:
         """Beside the use, while it is open: the check that a large vault did not wait for, backups, missing vectors."""
-        unchecked, first = self.store.unchecked, True
+        unchecked, rounds = self.store.unchecked, 0
         while True:
             try:
                 self.store.back_up_if_due(_OWNER)  # first, and closing waits for it: short sessions back up too
-                if unchecked:
+                if unchecked and rounds:  # not beside the first answer, which needs the processor
                     unchecked = False
                     self.store.check(_OWNER)
-                if not first:  # a short session is not held up by an encoder that it did not ask for
+                if rounds and self.index is not None:  # what stays open is warmed unasked (V9); short runs do not pay for it
+                    self.relieve()
+                if rounds > 1:  # a short session is not held up by an encoder that it did not ask for
                     self._fill()
             except EngramError as error:
                 if not self._ending.is_set():
                     log.warning("care of the vault was put off: %s", error.code)
-            first = False
-            if self._ending.wait(self.live.now.care_pause_s):
+            now = self.live.now
+            if self._ending.wait(now.care_pause_s if rounds else min(now.warm_after_s, now.care_pause_s)):
                 return
+            rounds += 1
 
     def _fill(self) -> None:
         """Make vectors that are missing, if the encoder answers; as long at rest as at work, and not while closing."""

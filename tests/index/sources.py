@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from contextlib import closing
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,13 @@ from store.vaults import OWNER, connect, sqlite_store
 
 from engram.env import Env
 from engram.guard.scopes import readable
+from engram.guard.sealing import Opener, Sealer
 from engram.index.vectors.encoding import encode
-from engram.index.vectors.live import SpaceRow
+from engram.index.vectors.source import SpaceRow
 from engram.models.embed import Vectors, unit
 from engram.store.folder import VaultFolder
 from engram.store.sqlite.scopes import predicate
-from engram.types import Memory, Reader, Scope, Status
+from engram.types import Memory, Reader, Scope, Space, Status
 
 SPACE = "words"
 DIMENSIONS = 32
@@ -58,6 +59,21 @@ class VaultSource:
     def visible_scopes(self, reader: Reader) -> Collection[int] | None:
         visible, values = predicate(readable(reader), "key")
         return {key for (key,) in self._read(f"SELECT key FROM scopes WHERE {visible}", values)}
+
+    def space(self, name: str) -> Space | None:
+        return self.store.space(name)
+
+    def space_size(self, reader: Reader, space: str) -> int:
+        return self.store.space_size(reader, space)
+
+    def snapshot(self, reader: Reader, name: str) -> AbstractContextManager[Opener | None]:
+        return self.store.snapshot(reader, name)
+
+    def has_snapshot(self, name: str) -> bool:
+        return self.store.has_snapshot(name)
+
+    def put_snapshot(self, reader: Reader, name: str, fill: Callable[[Sealer], int]) -> bool:
+        return self.store.put_snapshot(reader, name, fill)
 
     # ── what the tests do ──────────────────────────────────────────────────────────────────────────────────────────
 

@@ -39,7 +39,15 @@ MakeIndex = Callable[..., LiveIndex]
 
 def tuned(**values: Any) -> LiveSettings:
     """Settings as an open vault has them, with values that the table does not hold yet."""
-    defaults = {"vector_backend": "auto", "vector_exact_limit": 20_000, "vector_rescore": 500, "ram_critical_mib": 100_000}
+    defaults: dict[str, Any] = {
+        "vector_backend": "auto",
+        "vector_exact_limit": 20_000,
+        "vector_rescore": 500,
+        "ram_critical_mib": 100_000,
+        "warm_patience_s": 0.0,
+        "snapshot_from": 10**9,
+        "snapshot_pause_s": 0.0,
+    }
     return cast(LiveSettings, SimpleNamespace(now=SimpleNamespace(**(defaults | values))))
 
 
@@ -92,8 +100,6 @@ def test_before_it_is_loaded_it_answers_with_nothing_and_says_how_far_it_is(sour
     source.add(clustered(5, 1))
     index = open_index(started=False)
     assert index.search(OWNER, clustered(1, 2)[0], 10) is None
-    assert index.score(OWNER, clustered(1, 2)[0], [1]) is None
-    assert index.vectors(OWNER, [1]) is None
     assert (index.ready, index.warmth.loaded) == (False, 0)
     index.start()
     index.start()
@@ -146,7 +152,7 @@ def test_what_another_process_writes_is_in_the_next_search(source: VaultSource, 
     source.add(vectors[:5])
     index = open_index()
     assert len(nearest(index, vectors[0], 50).keys) == 5
-    world = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    world = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])}
     said = subprocess.run([sys.executable, "-c", OTHER_PROCESS, source.path], check=True, capture_output=True, env=world)
     kept, erased = map(int, said.stdout.split())
     assert nearest(index, vectors[7], 1).keys.tolist() == [kept]

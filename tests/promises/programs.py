@@ -17,6 +17,7 @@ from typing import Any
 
 import apsw
 from promises.vaults_at_hand import ANY_STATUS, KEY, OWNER, SPACE, agent, credentials, inside, open_vault, store_of, word
+from recall.minds import open_mind
 
 from engram.engine import Engram
 from engram.env import Env
@@ -154,6 +155,18 @@ def die_in_close(path: str, step: int = 0) -> None:
         say(ack=mem.remember(f"{word(number, f'close{step}')} before the close").id, steps=counted())
     mem.close()
     say(closed=True, steps=counted())
+
+
+def die_in_snapshot(path: str, step: int = 0) -> None:
+    """Killed at that line of putting the loaded index away."""
+    mem = open_mind(Path(path), snapshot_from=10**6)
+    index = mem._vault.index
+    assert index is not None
+    mem.settings.set(snapshot_from=1)
+    counted = signal_at_step(step, signal.SIGKILL, "/guard/sealing", "/vectors/snapshot", "/shelving", only_main=True)
+    index._put_away()
+    sys.settrace(None)
+    say(steps=counted())
 
 
 def second_migration(seconds: float = 0.0) -> tuple[tuple[str, schema.Migration], ...]:
@@ -305,11 +318,11 @@ def fill_under_limit(path: str, limit: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
     acked, code = _until_refused(mem)
     at_once = code_of(lambda: mem.remember("refused at once"))
-    say(code=code, at_once=at_once, acked=[first.id, *acked], degradation=mem.health().degradation)
+    say(code=code, at_once=at_once, acked=[first.id, *acked], writes=mem.health().writes)
     say(read=mem.get(first.id) is not None, listed=len(mem.list(limit=500)), warnings=mem.health().warnings)
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     time.sleep(0.4)
-    say(code=code_of(lambda: mem.remember(f"{word(1, 'first')} after the limit")), degradation=mem.health().degradation)
+    say(code=code_of(lambda: mem.remember(f"{word(1, 'first')} after the limit")), writes=mem.health().writes)
     mem.close()
 
 
@@ -345,13 +358,13 @@ def live_on_a_full_disk(path: str, filler: str) -> None:
     say(code=code, acked=[first.id, *acked], text=mem.get(first.id).text, warnings=mem.health().warnings)
     say(
         hits=len(store_of(mem).search_text(OWNER, [word(0, "first")], limit=5)),
-        degradation=mem.health().degradation,
+        writes=mem.health().writes,
         backup=code_of(mem.backup),
         erase=code_of(lambda: mem.forget(first.id, erase=True)),
     )
     heed()
     time.sleep(0.4)
-    say(code=code_of(lambda: mem.remember(f"{word(1, 'first')} when there was room again")), degradation=mem.health().degradation)
+    say(code=code_of(lambda: mem.remember(f"{word(1, 'first')} when there was room again")), writes=mem.health().writes)
     mem.close()
     say(closed=True)
 
@@ -375,7 +388,7 @@ def read_only_and_back(path: str) -> None:
     say(
         held=held,
         warnings=mem.health().warnings,
-        degradation=mem.health().degradation,
+        writes=mem.health().writes,
         code=code_of(lambda: mem.remember("not now")),
         audit=code_of(lambda: mem.audit()),
         backup=code_of(mem.backup),
@@ -384,7 +397,7 @@ def read_only_and_back(path: str) -> None:
     time.sleep(0.2)
     text = f"{word(1, 'writable')} written after all"
     say(code=code_of(lambda: mem.remember(text)))
-    say(seen=text in [memory.text for memory in mem.list()], degradation=mem.health().degradation)
+    say(seen=text in [memory.text for memory in mem.list()], writes=mem.health().writes)
     mem.close()
     say(after_close=code_of(lambda: mem.list()))
 

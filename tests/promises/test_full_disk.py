@@ -47,11 +47,11 @@ def test_a_file_that_may_not_grow_gives_e1003_and_writing_resumes_by_itself(chil
     child = children.start("fill_under_limit", path=str(path), limit=3 * 2**20)
     refused, reading, resumed = child.rest()
     assert child.wait() == 0
-    assert (refused["code"], refused["at_once"], refused["degradation"]) == ("E1003", "E1003", "read-only")
+    assert (refused["code"], refused["at_once"], refused["writes"]) == ("E1003", "E1003", "read-only")
     assert reading["read"]
     assert reading["listed"] == min(len(refused["acked"]), 500)
     assert any("nothing can be written" in warning for warning in reading["warnings"])
-    assert resumed == {"code": "", "degradation": "none"}
+    assert resumed == {"code": "", "writes": "open"}
     assert_all_there(path, refused["acked"])
 
 
@@ -65,13 +65,13 @@ def test_a_full_disk_gives_e1003_reads_go_on_and_room_ends_it(children: Nursery,
     assert refused["text"].startswith(word(0, "first"))
     others = child.line()
     assert others["hits"] == 1
-    assert others["degradation"] == "read-only"
+    assert others["writes"] == "read-only"
     assert others["backup"] == "E1003", "a backup without room"
     assert others["erase"] == "E1003"
     assert list(path.glob("backups/*")) == [], "a backup that failed left something behind"
     filler.unlink()
     child.tell()
-    assert child.line() == {"code": "", "degradation": "none"}
+    assert child.line() == {"code": "", "writes": "open"}
     assert child.line() == {"closed": True}
     assert child.wait() == 0
     assert_all_there(path, refused["acked"])
@@ -142,11 +142,11 @@ def test_a_read_only_file_system_is_read_and_said_so_and_written_again_once_it_c
     first = child.line()
     assert first["held"] == [held]
     assert any("reading only" in warning for warning in first["warnings"])
-    assert (first["degradation"], first["code"], first["audit"], first["backup"]) == ("read-only", "E1003", "", "E1003")
+    assert (first["writes"], first["code"], first["audit"], first["backup"]) == ("read-only", "E1003", "", "E1003")
     remount(small_disk, "rw")
     child.tell()
     assert child.line() == {"code": ""}
-    assert child.line() == {"seen": True, "degradation": "none"}
+    assert child.line() == {"seen": True, "writes": "open"}
     assert child.line()["after_close"] == "E1000", "a closed vault still answers"
     assert child.wait() == 0
     with open_vault(path) as mem:

@@ -67,7 +67,7 @@ def loose(folder: Path) -> dict[str, str]:
 
 def flat(path: Path) -> dict[str, float]:
     """Data files whose bytes are not as even as chance."""
-    data = [path / "vault.db", path / "vault.db-wal", *path.glob("backups/*.db*")]
+    data = [path / "vault.db", path / "vault.db-wal", *path.glob("backups/*.db*"), *path.glob("index/*")]
     return {file.name: even for file in data if file.exists() and (even := entropy(file.read_bytes())) <= 7.99}
 
 
@@ -304,6 +304,7 @@ def test_keys_are_wiped_when_the_vault_is_closed(path: Path) -> None:
     mem.close()
     assert not any(opened.key._material)
     assert not any(opened.audit_key)
+    assert not any(opened.snapshot_key)
     gc.collect()
     with MasterKey(bytearray(KEY)) as master:
         live = {bytes(master.subkey(purpose)) for purpose in Purpose}

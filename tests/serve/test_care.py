@@ -74,7 +74,17 @@ def test_status_has_the_figures(made: Engram, vault: Path) -> None:
         "pending_embeddings", "degradation", "warnings", "backups", "last_backup", "crashed_before",
     }  # fmt: skip
     page = made("status").out
-    for words in (str(vault), "aegis", "active 2; proposition 2", "MiB", "resident", "p50", "degraded    none"):
+    for words in (
+        str(vault),
+        "aegis",
+        "active 2; proposition 2",
+        "MiB",
+        "resident",
+        "p50",
+        "recall      words",
+        "writes      open",
+        "index       none",
+    ):
         assert words in page
     assert made("--agent", "ada", "status", "--json").json["counts"]["memories"] == 1
     assert made("--agent", "ada", "status", "--all", "--json").json["counts"]["memories"] == 2

@@ -58,7 +58,7 @@ def test_a_vault_that_is_read_only_is_read_and_not_written(
         store.add(ME, [Memory(text="b")])
     with pytest.raises(DiskFull):
         store.erase(ME, [kept.id])
-    assert store.health(ME).degradation == "read-only"
+    assert store.health(ME).writes == "read-only"
     assert not store.backup_due()
     assert isinstance(store.audit(ME, limit=5), list)
     store.close()

@@ -95,6 +95,13 @@ def rss_bytes() -> int:
         return _peak_rss_bytes()
 
 
+def give_back() -> None:
+    """Ask the allocator to return to the system what it keeps of freed memory, where it has a call for that (glibc)."""
+    libc = _libc()
+    if libc is not None and hasattr(libc, "malloc_trim"):
+        libc.malloc_trim(0)
+
+
 def _peak_rss_bytes() -> int:
     if sys.platform == "win32":
         return 0

@@ -12,7 +12,7 @@ import numpy as np
 
 from engram.errors import EmbeddingError
 from engram.index.lexical import TermPlanner
-from engram.index.vectors.live import LiveIndex
+from engram.index.vectors.live import LiveIndex, Nearest
 from engram.models.embed import Embedder, Vectors
 from engram.recall.fusion import ArmResult
 from engram.recall.plan import Plan
@@ -59,9 +59,9 @@ class Arms:
             return []
         within = None if plan.where.indexed else self._store.keys_having(reader, plan.where)
         near = self._index.search(reader, query, plan.breadth, where=plan.where, within=within)
-        if near is None:
-            notes.append("the vector index is still loading: this answer is from words alone.")
-            return []
+        if near is None:  # `complete` has the store read the vectors of what the other arms find
+            notes.append("the vector index is still loading: only what the words found was compared by meaning.")
+            near = Nearest(np.empty(0, np.int64), np.empty(0, np.float32))
         background, spread = self._index.background(query, self._embedder.background)
         return [ArmResult(VECTORS, near.keys, near.scores, background, spread)]
 

@@ -117,7 +117,7 @@ def _figures(vault: Engram, title: Say, say: Say) -> None:
         f"  {health.counts.memories} memories, vault {health.vault_bytes / 2**20:.1f} MiB, log {health.wal_bytes / 2**20:.1f} MiB"
     )
     say(f"  backup {backup.number} with {backup.memories} memories, {'intact' if backup.intact else 'damaged'}")
-    say(f"  {health.rss_bytes / 2**20:.0f} MiB of RAM, pressure {health.pressure}, degraded: {health.degradation}")
+    say(f"  {health.rss_bytes / 2**20:.0f} MiB of RAM, pressure {health.pressure}, recall {health.degradation}")
 
 
 def _prove(folder: Path, title: Say, say: Say) -> None:

@@ -12,6 +12,12 @@ def index_of(vault: Engram) -> LiveIndex | None:
 
 
 def warm(vault: Engram, patience: float) -> bool:
-    """Is the vector index loaded, or none needed, within `patience` seconds? A recall that does not wait answers from words."""
+    """Is the vector index loaded, or none needed, within `patience` seconds? A recall that does not wait makes do with less."""
+    index = index_of(vault)
+    return index is None or index.warm(patience)
+
+
+def settle(vault: Engram, patience: float) -> bool:
+    """Is it also in its final tier? That takes longer, and only speed hangs on it: for measurements."""
     index = index_of(vault)
     return index is None or (index.settle(patience) and index.ready)

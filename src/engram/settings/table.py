@@ -218,6 +218,33 @@ class Settings:
     vector_rescore: int = tunable(
         500, "Candidates of the quantized scan that are scored in full.", unit="vectors", low=50, high=100000, ref="§36.2"
     )
+    warm_after_s: float = tunable(
+        1.0,
+        "A vault that stays open longer begins to load its vectors without being asked.",
+        unit="s",
+        low=0.0,
+        high=86400.0,
+        ref="§33.1",
+    )
+    warm_patience_s: float = tunable(
+        0.8,
+        "From the start of loading, how long a recall waits for all vectors rather than take those of what its words find.",
+        unit="s",
+        low=0.0,
+        high=600.0,
+        ref="§32",
+    )
+    snapshot_from: int = tunable(
+        5000,
+        "Vectors from which the loaded index is put away, encrypted, for the next open; fewer are loaded as fast from the rows.",
+        unit="vectors",
+        low=0,
+        high=1000000000,
+        ref="§33.2",
+    )
+    snapshot_pause_s: float = tunable(
+        600.0, "How often that is done at most while the vault is open; closing does it too.", unit="s", low=0.0, high=86400.0
+    )
     around_weight: float = tunable(
         0.5, "What a word said beside a statement counts, against one of its own.", low=0.0, high=1.0, ref="R1"
     )

@@ -71,6 +71,11 @@ class VaultFolder:
     def backups(self) -> Path:
         return self.path / "backups"
 
+    @property
+    def index(self) -> Path:
+        """What indexes put away to be faster next time; safe to delete."""
+        return self.path / "index"
+
     def exists(self) -> bool:
         """Is there a vault, or what is left of one? A folder that held a vault is never taken for a new one."""
         return any(path.exists() for path in (self.header, self.database, self.wal)) or any(self.backups.glob("*.db"))

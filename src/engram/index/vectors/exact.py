@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from engram.index.vectors.encoding import Codes, quantize
-from engram.index.vectors.protocol import Allowed, Found, Numbers, Scores, Stop
+from engram.index.vectors.protocol import Allowed, Found, Numbers, Scores, Sealed, Stop
 from engram.index.vectors.rows import Rows
 from engram.models.embed import Vectors
 
@@ -66,6 +66,12 @@ class Exact:
         return scored(self._rows, query, numbers)
 
     def seal(self, stop: Stop) -> None:
+        return
+
+    def pack(self) -> Sealed:
+        return Sealed()
+
+    def unpack(self, sealed: Sealed) -> None:
         return
 
     def __len__(self) -> int:

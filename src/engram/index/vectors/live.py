@@ -12,48 +12,33 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 
 import numpy as np
 
-from engram.errors import DimensionMismatch, EngramError, InvalidQuery
+from engram.env import Env
+from engram.errors import DimensionMismatch, EncryptionFailed, EngramError, InvalidQuery, NoIndex
 from engram.guard.process import rss_bytes
 from engram.guard.scopes import Visibility, readable
+from engram.guard.sealing import Sealer
 from engram.index.vectors import registry
-from engram.index.vectors.encoding import Codes, Scales, decode, turn, turn_back
-from engram.index.vectors.marks import Condition, Fresh, Marks
-from engram.index.vectors.protocol import Allowed, Keys, Mask, Numbers, Scores, VectorIndex
+from engram.index.vectors import snapshot as snapshots
+from engram.index.vectors.encoding import turn, turn_back
+from engram.index.vectors.marks import Condition, Marks
+from engram.index.vectors.protocol import Allowed, Keys, Numbers, Scores, Sealed
 from engram.index.vectors.rows import Rows
+from engram.index.vectors.served import Batch, Served, array, spread
+from engram.index.vectors.snapshot import Put
+from engram.index.vectors.source import VectorSource
+from engram.index.vectors.tasks import Tasks
 from engram.models.embed import Vectors
 from engram.settings import LiveSettings, Settings
 from engram.store.protocol import Filter
-from engram.types import Reader
+from engram.types import Reader, Warmth
 
 log = logging.getLogger("engram.index")
-
-SpaceRow = tuple[int, int, str, str, str, int, bytes]
-"""key, scope key, kind, status, category, when it happened or was learned (µs), the vector as `encoding` has it."""
-
-
-class VectorSource(Protocol):
-    """The verbs of the store that an index lives on."""
-
-    def space_rows(self, reader: Reader, space: str, *, after: int, limit: int) -> Sequence[SpaceRow]:
-        """Rows of a space with keys above `after`, in key order."""
-
-    def space_rows_of(self, reader: Reader, space: str, keys: Sequence[int]) -> Sequence[SpaceRow]:
-        """The rows of these keys that have a vector in the space, in any order."""
-
-    def latest_change(self, reader: Reader) -> int:
-        """The end of the change log; cheap, it is asked before every search."""
-
-    def changed_keys(self, reader: Reader, after: int, limit: int) -> Sequence[tuple[int, int, str]]:
-        """The log after a point: (seq, key, what). Numbers follow each other without a gap unless the log was cut."""
-
-    def visible_scopes(self, reader: Reader) -> Collection[int] | None:
-        """Keys of the scopes this reader sees; None for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,80 +49,33 @@ class Nearest:
     scores: Scores
 
 
-@dataclass(frozen=True, slots=True)
-class Warmth:
-    """How far an index is: rows loaded, whether it answers, which tier does, and what there is to say about it."""
-
-    loaded: int
-    ready: bool
-    backend: str
-    memory_bytes: int
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Served:
-    """Rows, their marks and the tier over them; replaced as a whole."""
-
-    rows: Rows
-    marks: Marks
-    index: VectorIndex
-
-
-@dataclass(slots=True)
-class _Tasks:
-    """How often the worker was called, and how many of these calls it has answered."""
-
-    changed: threading.Condition = field(default_factory=threading.Condition)
-    called: int = 0
-    done: int = 0
-    closing: bool = False
-
-    def call(self) -> None:
-        with self.changed:
-            self.called += 1
-            self.changed.notify_all()
-
-    def close(self) -> None:
-        with self.changed:
-            self.closing = True
-            self.changed.notify_all()
-
-    def next(self) -> int:
-        """Wait for a call; how many there were by then, 0 when closing."""
-        with self.changed:
-            self.changed.wait_for(lambda: self.closing or self.called > self.done)
-            return 0 if self.closing else self.called
-
-    def answer(self, upto: int) -> None:
-        with self.changed:
-            self.done = upto
-            self.changed.notify_all()
-
-    def settle(self, timeout: float | None) -> bool:
-        with self.changed:
-            return self.changed.wait_for(lambda: self.closing or self.done >= self.called, timeout)
-
-
 class LiveIndex:
     """`start` it, `search` it from any thread, `close` it before the store. `owner` is who it reads the rows as."""
 
-    def __init__(self, source: VectorSource, owner: Reader, space: str, dimensions: int, live: LiveSettings) -> None:
+    def __init__(
+        self, source: VectorSource, owner: Reader, space: str, dimensions: int, live: LiveSettings, env: Env | None = None
+    ) -> None:
         self._source = source
         self._owner = owner
         self._space = space
         self._dimensions = dimensions
         self._live = live
+        self._monotonic = (env or Env()).monotonic
         self._lock = threading.RLock()  # rows, marks, seq and scopes are written under it
-        self._served: _Served | None = None
+        self._served: Served | None = None
         self._seq = 0
         self._scopes: dict[Visibility, Keys | None] = {}
-        self._loaded = 0
+        self._loaded = self._total = 0
+        self._began = 0.0
+        self._origin = ""
+        self._sealed = Sealed()
+        self._put = Put()
         self._tended = 0
         self._tuning: tuple[object, ...] = ()
+        self._hurry = False
         self._note = ""
         self._problem = ""
-        self._tasks = _Tasks()
+        self._tasks = Tasks()
         self._worker = threading.Thread(target=self._work, name="engram-vectors", daemon=True)
 
     # ── life ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -145,7 +83,8 @@ class LiveIndex:
     def start(self) -> None:
         """Begin to load, in the background. Starting twice is starting once."""
         with self._lock:
-            if self._worker.ident is None:
+            if self._worker.ident is None and not self._tasks.closing:
+                self._began = self._monotonic()
                 self._tasks.call()
                 self._worker.start()
 
@@ -153,12 +92,33 @@ class LiveIndex:
         self._tasks.close()
         if self._worker.ident is not None:
             self._worker.join()
+            with suppress(EngramError):  # only time is lost
+                self._put_away()
         with self._lock:
             self._served = None
 
     def settle(self, timeout: float | None = None) -> bool:
         """Wait until the worker has nothing left to do; for measurements and tests."""
+        self._hurry = True
+        self._tasks.step()
         return self._tasks.settle(timeout)
+
+    def warm(self, timeout: float | None = None, progress: Callable[[Warmth], None] | None = None) -> bool:
+        """Wait until searches are answered; False if they are not in time, or something stands in the way."""
+        self.start()
+        deadline = None if timeout is None else self._monotonic() + timeout
+        while not self.ready and not self._problem and not self._tasks.closing:
+            left = _STEP_S if deadline is None else min(deadline - self._monotonic(), _STEP_S)
+            if left <= 0:
+                break
+            self._tasks.until(lambda: self.ready or bool(self._problem), left)
+            if progress is not None:
+                progress(self.warmth)
+        return self.ready
+
+    @property
+    def started(self) -> bool:
+        return self._worker.ident is not None
 
     @property
     def ready(self) -> bool:
@@ -169,18 +129,25 @@ class LiveIndex:
         served = self._served
         notes = tuple(note for note in (self._problem, self._note) if note)
         if served is None:
-            return Warmth(self._loaded, False, "", 0, notes)
-        memory = served.rows.memory_bytes + served.marks.memory_bytes + served.index.memory_bytes
-        return Warmth(len(served.rows), True, served.index.name, memory, notes)
+            return Warmth(self._loaded, max(self._total, self._loaded), self.started, False, "", "", 0, notes)
+        count = len(served.rows)
+        return Warmth(count, count, True, True, served.index.name, self._origin, served.memory_bytes, notes)
 
-    def relieve(self, pressure: str) -> None:
-        """Shed what can be made again: masks when memory pressure is elevated; when critical, the tier is chosen anew."""
+    def relieve(self, pressure: str) -> int:
+        """Shed what can be made again: masks when memory pressure is elevated; when critical, the tier is chosen anew too.
+
+        Returns how many bytes of masks went.
+        """
         with self._lock:
-            if self._served is not None and pressure != "normal":
-                self._served.marks.forget()
-                self._scopes.clear()
+            if self._served is None or pressure == "normal":
+                return 0
+            before = self._served.marks.memory_bytes
+            self._served.marks.forget()
+            self._scopes.clear()
+            shed = before - self._served.marks.memory_bytes
         if pressure == "critical":
             self._tasks.call()
+        return shed
 
     # ── reading ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -195,6 +162,7 @@ class LiveIndex:
             raise InvalidQuery("attributes and the past are looked up by the store; the index needs the keys.")
         question = self._turned(query)
         condition = Condition.of(readable(reader), where)
+        self._wait_a_little()
         latest = self._source.latest_change(self._owner)
         with self._lock:
             served = self._current(latest)
@@ -202,21 +170,25 @@ class LiveIndex:
                 return None
             allowed = served.marks.allowed(condition, self._visible(reader, condition.visibility))
             if within is not None:
-                numbers = served.rows.find(_array(within))
+                numbers = served.rows.find(array(within))
                 numbers = numbers[numbers >= 0]
                 allowed = Allowed.only(numbers[allowed.mask[numbers]], len(allowed))
         found = served.index.search(question, k, allowed)
         return Nearest(served.rows.keys(found.numbers), found.scores)
 
     def score(self, reader: Reader, query: Vectors, keys: Sequence[int]) -> Scores | None:
-        """The cosine of each of these memories; NaN where there is no vector or this reader does not see it."""
+        """The cosine of each of these memories; NaN where there is no vector or this reader does not see it.
+
+        While loading they are read from the store, one by one; None if what it holds is of another length.
+        """
         question = self._turned(query)
         latest = self._source.latest_change(self._owner)
         with self._lock:
             served = self._current(latest)
-            if served is None:
-                return None
-            numbers = self._seen(served, reader, keys)
+            numbers = None if served is None else self._seen(served, reader, keys)
+        if served is None or numbers is None:
+            stored = self._stored(reader, keys)
+            return None if stored is None else stored @ question
         return served.index.score(question, numbers)
 
     def background(self, query: Vectors, prior: tuple[float, float]) -> tuple[float, float]:
@@ -235,16 +207,36 @@ class LiveIndex:
         return share * mean + (1 - share) * prior[0], share * spread + (1 - share) * prior[1]
 
     def vectors(self, reader: Reader, keys: Sequence[int]) -> Vectors | None:
-        """The vectors of these memories, row by row; NaN where there is none or this reader does not see it."""
+        """The vectors of these memories, row by row; NaN where there is none or this reader does not see it.
+
+        From the store while loading, as with `score`.
+        """
         latest = self._source.latest_change(self._owner)
         with self._lock:
             served = self._current(latest)
-            if served is None:
-                return None
-            numbers = self._seen(served, reader, keys)
+            numbers = None if served is None else self._seen(served, reader, keys)
+        if served is None or numbers is None:
+            stored = self._stored(reader, keys)
+            return None if stored is None else turn_back(stored)
         made = np.full((len(numbers), self._dimensions), np.nan, np.float32)
         made[numbers >= 0] = turn_back(served.rows.vectors(numbers[numbers >= 0]))
         return made
+
+    def _wait_a_little(self) -> None:
+        """Just after loading began, an answer with vectors a moment later is better than one without."""
+        if self._served is None and self.started and not self._problem:
+            left = self._began + self._live.now.warm_patience_s - self._monotonic()
+            if left > 0:
+                self._tasks.until(lambda: self.ready or bool(self._problem), left)
+
+    def _stored(self, reader: Reader, keys: Sequence[int]) -> Vectors | None:
+        """These memories' vectors from the store, still turned; NaN as in `score`."""
+        visible = None if readable(reader).everything else set(self._source.visible_scopes(reader) or ())
+        found = self._source.space_rows_of(self._owner, self._space, list(dict.fromkeys(keys)))
+        try:
+            return spread([row for row in found if visible is None or row[1] in visible], keys, self._dimensions)
+        except DimensionMismatch:
+            return None
 
     def _turned(self, query: Vectors) -> Vectors:
         question = np.ascontiguousarray(query, np.float32)
@@ -254,8 +246,8 @@ class LiveIndex:
             raise InvalidQuery("the question's vector is not made of numbers.")
         return turn(question)
 
-    def _seen(self, served: _Served, reader: Reader, keys: Sequence[int]) -> Numbers:
-        numbers = served.rows.find(_array(keys))
+    def _seen(self, served: Served, reader: Reader, keys: Sequence[int]) -> Numbers:
+        numbers = served.rows.find(array(keys))
         known = numbers[numbers >= 0]
         condition = Condition.of(readable(reader), Filter(statuses=()))
         admitted = served.marks.admits(condition, self._visible(reader, condition.visibility), known)
@@ -265,13 +257,13 @@ class LiveIndex:
     def _visible(self, reader: Reader, visibility: Visibility) -> Keys | None:
         if visibility not in self._scopes:
             # A store that says "all" to a reader who does not see all is not believed.
-            seen = None if visibility.everything else _array(self._source.visible_scopes(reader) or ())
+            seen = None if visibility.everything else array(self._source.visible_scopes(reader) or ())
             self._scopes[visibility] = seen
         return self._scopes[visibility]
 
     # ── following the store ────────────────────────────────────────────────────────────────────────────────────────
 
-    def _current(self, latest: int) -> _Served | None:
+    def _current(self, latest: int) -> Served | None:
         """What is served, brought up to change `latest`; None if it must be loaded first. Under the lock."""
         if self._served is None:
             if self._problem:
@@ -280,12 +272,13 @@ class LiveIndex:
         if not self._follow(self._served, latest):
             log.warning("the change log no longer reaches back to where the index was; loading it anew")
             self._served = None
+            self._began = self._monotonic()
             self._tasks.call()
         elif self._wants_care(self._served):
             self._tasks.call()
         return self._served
 
-    def _follow(self, served: _Served, latest: int) -> bool:
+    def _follow(self, served: Served, latest: int) -> bool:
         """Take in all changes up to `latest`; False if the log was cut in between, or ends before where we are."""
         if self._seq > latest:  # another thread went further; or the vault was put back to an earlier state
             return self._seq <= self._source.latest_change(self._owner)
@@ -295,27 +288,12 @@ class LiveIndex:
                 return False
             keys = sorted({key for _, key, what in changes if what != "relate"})
             if keys:
-                self._take_in(served, _array(keys), self._source.space_rows_of(self._owner, self._space, keys))
+                found = sorted(self._source.space_rows_of(self._owner, self._space, keys))
+                if served.take_in(array(keys), Batch.of(found, self._dimensions)):
+                    self._scopes.clear()  # a scope that no reader's set can have in it yet
+                    served.marks.forget()
             self._seq = changes[-1][0]
         return True
-
-    def _take_in(self, served: _Served, keys: Keys, found: Sequence[SpaceRow]) -> None:
-        """Make the rows of these keys what the store says they are."""
-        rows, marks = served.rows, served.marks
-        batch = _Batch.of(sorted(found), self._dimensions)
-        before = rows.find(batch.keys)
-        same = before >= 0
-        scales, codes = rows.gather(before[same])
-        same[same] = (scales == batch.scales[same]) & np.all(codes == batch.codes[same], axis=1)
-        outdated = np.concatenate((rows.find(keys[~np.isin(keys, batch.keys)]), before[~same]))
-        outdated = outdated[outdated >= 0]
-        rows.remove(outdated)
-        marks.touch(outdated)
-        new = marks.rewrite(before[same], batch.part(same).marks)
-        new |= _append(served, batch.part(~same))
-        if new:  # a scope that no reader's set can have in it yet
-            self._scopes.clear()
-            marks.forget()
 
     # ── the worker ─────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -324,56 +302,135 @@ class LiveIndex:
             try:
                 if self._served is None:
                     self._load()
+                    self._let_others_first()
                 self._tend()
+                self._put_away()
                 self._problem = ""
             except EngramError as error:
                 self._problem = str(error)
+                self._tasks.step()
                 log.warning("the vector index could not be brought up to date: %s", error)
             self._tasks.answer(called)
 
+    def _let_others_first(self) -> None:
+        """What was loaded answers by the plain scan. A faster tier has a library to load and codes to make, which can wait
+        until the process has given its first answer: beside the encoder's loading it doubled the time to that."""
+        served = self._served
+        if served is not None and self._chosen(served).name != served.index.name:
+            self._tasks.until(lambda: self._hurry, _GRACE_S)
+
     def _load(self) -> None:
+        """From the snapshot if there is one that the log still reaches back to, else from the rows."""
+        self._sealed, self._put = Sealed(), Put()
+        if not self._thaw():
+            self._read_rows()
+
+    def _read_rows(self) -> None:
         """Read all rows, page by page; what changes meanwhile is taken in by the first search, from the log."""
         seq = self._source.latest_change(self._owner)
+        self._total = self._source.space_size(self._owner, self._space)
         rows = Rows(self._dimensions)
-        served = _Served(rows, Marks(rows), registry.make("exact", rows, self._live.now))
+        served = Served(rows, Marks(rows), registry.make("exact", rows, self._live.now))
         after, more = 0, True
         while more and not self._tasks.closing:
             page = self._source.space_rows(self._owner, self._space, after=after, limit=_PAGE)
             if page:
-                _append(served, _Batch.of(page, self._dimensions))
+                served.append(Batch.of(page, self._dimensions))
                 after = page[-1][0]
             self._loaded = rows.count
             more = len(page) == _PAGE
+        self._begin(served, seq, "rows")
+
+    def _thaw(self) -> bool:
+        try:
+            with self._source.snapshot(self._owner, self._space) as kept:
+                thawed = None if kept is None else snapshots.read(kept, self._about(), self._dimensions, self._told)
+        except (EncryptionFailed, ValueError, OSError) as error:
+            log.warning("the snapshot of the vector index is not used: %s", error)
+            return False
+        if thawed is None:
+            return False
+        with self._lock:
+            self._seq = thawed.seq
+            if not self._follow(thawed.served, self._source.latest_change(self._owner)):
+                log.info("the change log no longer reaches back to the snapshot of the vector index; it is not used")
+                return False
+            self._sealed = thawed.sealed
+            self._put = Put(thawed.seq, self._monotonic(), bool(thawed.sealed.segments))
+            self._begin(thawed.served, self._seq, "snapshot")
+        return True
+
+    def _told(self, loaded: int, total: int) -> bool:
+        self._loaded, self._total = loaded, total
+        return self._tasks.closing
+
+    def _begin(self, served: Served, seq: int, origin: str) -> None:
         with self._lock:
             if not self._tasks.closing:
                 self._scopes.clear()
-                self._seq = seq
+                self._seq, self._origin = seq, origin
                 self._served = served
+        self._tasks.step()
 
-    def _wants_care(self, served: _Served) -> bool:
+    def _about(self) -> str:
+        """What a snapshot must be of."""
+        held = self._source.space(self._space)
+        return f"{self._space}\n{self._dimensions}\n{held.model if held else ''}"
+
+    def _put_away(self) -> None:
+        """Write a snapshot if the one there is has become old, or lacks codes that took long."""
+        settings, latest = self._live.now, self._source.latest_change(self._owner)
+        with self._lock:  # who only wrote never asked for what was written; a long list of it is left to the next open
+            served = self._current(latest) if latest - self._seq <= _CHANGES else self._served
+        if served is None or len(served.rows) < settings.snapshot_from:
+            return
+        paused = self._tasks.closing or self._monotonic() - self._put.at >= settings.snapshot_pause_s
+        there = self._source.has_snapshot(self._space)
+        if not self._put.outdated(served, self._seq, paused=paused, there=there):
+            return
+        try:
+            self._source.put_snapshot(self._owner, self._space, self._fill)
+        except EngramError as error:
+            log.warning("the snapshot of the vector index was not written: %s", error.code)
+
+    def _fill(self, out: Sealer) -> int:
+        latest = self._source.latest_change(self._owner)  # after the file was made: see `shelving`
+        with self._lock:
+            served = self._current(latest)
+            if served is None:
+                raise NoIndex("the index is being loaded anew.")
+            frozen = snapshots.Frozen.of(self._about(), self._seq, served)
+        self._put = Put(frozen.seq, self._monotonic(), frozen.tier is not None and bool(frozen.tier.memory_bytes))
+        return snapshots.write(out, frozen)
+
+    def _wants_care(self, served: Served) -> bool:
         grown = abs(served.rows.count - self._tended) >= max(_GROWTH, self._tended // 8)
         return grown or served.index.unsealed or _wasteful(served.rows) or self._tuning != _tuning(self._live.now)
 
     def _tend(self) -> None:
         """Compact, choose the tier and seal, each beside the searches that go on. Only the worker replaces what is served."""
         served = self._served
-        if served is None:
+        if served is None or self._tasks.closing:
             return
         if _wasteful(served.rows):
-            served = self._compacted(served)
-        settings = self._live.now
-        memory = self.warmth.memory_bytes
-        budget = settings.ram_critical_mib - (rss_bytes() - memory) / 2**20
-        choice = registry.choose(len(served.rows), self._dimensions, budget, settings, served.index.name)
+            served, self._sealed = self._compacted(served), Sealed()  # other numbers: codes that were put away do not fit
+        settings, choice = self._live.now, self._chosen(served)
         self._note = choice.note
         if choice.name != served.index.name or self._tuning != _tuning(settings):
-            served = _Served(served.rows, served.marks, registry.make(choice.name, served.rows, settings))
+            served = Served(served.rows, served.marks, registry.make(choice.name, served.rows, settings))
+            served.index.unpack(self._sealed)
+        self._sealed = Sealed()
         while served.index.unsealed and not self._tasks.closing:
             served.index.seal(lambda: self._tasks.closing)
         self._tended, self._tuning = served.rows.count, _tuning(settings)
         self._serve(served)
 
-    def _compacted(self, old: _Served) -> _Served:
+    def _chosen(self, served: Served) -> registry.Choice:
+        settings = self._live.now
+        budget = settings.ram_critical_mib - (rss_bytes() - served.memory_bytes) / 2**20
+        return registry.choose(len(served.rows), self._dimensions, budget, settings, served.index.name)
+
+    def _compacted(self, old: Served) -> Served:
         """Rows without the removed ones. Codes are copied beside the searches; what changed meanwhile, under the lock."""
         rows = Rows(self._dimensions)
         before = old.rows.count
@@ -392,11 +449,11 @@ class LiveIndex:
             rows.add(old.rows.keys(since), *old.rows.gather(since))
             marks = Marks(rows)
             old.marks.copy_to(marks, np.concatenate((kept, since)))
-            served = _Served(rows, marks, index)
+            served = Served(rows, marks, index)
             self._serve(served)
         return served
 
-    def _serve(self, served: _Served) -> None:
+    def _serve(self, served: Served) -> None:
         with self._lock:
             if self._served is not None:  # else a search found it outdated: it is loaded anew
                 self._served = served
@@ -410,15 +467,13 @@ _PAGE = 2048
 _CHANGES = 10_000
 """Changes taken in at a time."""
 
+_STEP_S = 0.05
+
+_GRACE_S = 2.0
+"""How long after loading the worker leaves the processor to others before it makes a faster tier."""
+
 _GROWTH = 64
 """New rows after which the choice of the tier is looked at again."""
-
-
-def _append(served: _Served, batch: _Batch) -> bool:
-    """Add rows; True if a scope came up that was never seen. Marks go first: a row is never there without them."""
-    new = served.marks.append(served.rows.count, batch.marks)
-    served.rows.add(batch.keys, batch.scales, batch.codes)
-    return new
 
 
 def _wasteful(rows: Rows) -> bool:
@@ -429,32 +484,3 @@ def _wasteful(rows: Rows) -> bool:
 def _tuning(settings: Settings) -> tuple[object, ...]:
     """What a tier is made with."""
     return registry.setting_backend(settings), registry.setting_exact_limit(settings), registry.setting_rescore(settings)
-
-
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """Rows of the store, column by column."""
-
-    keys: Keys
-    scales: Scales
-    codes: Codes
-    marks: Fresh
-
-    @classmethod
-    def of(cls, found: Sequence[SpaceRow], dimensions: int) -> _Batch:
-        keys, scopes, kinds, statuses, categories, times, stored = zip(*found, strict=True) if found else ((),) * 7
-        marks = Fresh(
-            np.asarray(scopes, np.int32),
-            np.asarray(kinds, np.object_),
-            np.asarray(statuses, np.object_),
-            np.asarray(categories, np.object_),
-            np.asarray(times, np.int64),
-        )
-        return cls(np.asarray(keys, np.int64), *decode(stored, dimensions), marks)
-
-    def part(self, chosen: Mask) -> _Batch:
-        return _Batch(self.keys[chosen], self.scales[chosen], self.codes[chosen], self.marks.part(chosen))
-
-
-def _array(keys: Collection[int]) -> Keys:
-    return np.fromiter(keys, np.int64, len(keys))

@@ -7,6 +7,7 @@ and then only what changed is looked at again. Columns are written and masks mad
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,6 +61,14 @@ class Fresh:
 
     def part(self, chosen: Mask) -> Fresh:
         return Fresh(self.scopes[chosen], self.kinds[chosen], self.statuses[chosen], self.categories[chosen], self.times[chosen])
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Marks as they are put away: scope, kind, status, category and time; the words of the three in the middle."""
+
+    columns: tuple[npt.NDArray[Any], ...]
+    words: tuple[tuple[str, ...], ...]
 
 
 class Marks:
@@ -124,6 +133,24 @@ class Marks:
             words.copy_to(others, numbers)
         other._known_scopes = set(self._known_scopes)
         other._largest_scope = self._largest_scope
+
+    def pack(self, numbers: Numbers) -> Packed:
+        """Copies of these rows' marks, and the words that numbers in them stand for."""
+        words = (self._kind, self._status, self._category)
+        columns = (self._scope, *(each.column for each in words), self._time)
+        return Packed(tuple(column.values[numbers] for column in columns), tuple(each.words for each in words))
+
+    def learn(self, words: Sequence[Sequence[str]]) -> None:
+        """Take up the words of a `Packed`, before its columns."""
+        for mine, theirs in zip((self._kind, self._status, self._category), words, strict=True):
+            mine.learn(theirs)
+
+    def unpack(self, first: int, columns: Sequence[npt.NDArray[Any]]) -> None:
+        """Take up columns of a `Packed` as the marks of the rows from `first` on."""
+        mine = (self._scope, self._kind.column, self._status.column, self._category.column, self._time)
+        for column, values in zip(mine, columns, strict=True):
+            column.put(first, values)
+        self._meet(columns[0])
 
     def _meet(self, scopes: npt.NDArray[np.int32]) -> bool:
         new = set(np.unique(scopes).tolist()) - self._known_scopes
@@ -214,14 +241,25 @@ class _Words:
         other.column = Column(self.column.values.dtype)
         other.column.put(0, self.column.values[numbers])
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        return tuple(self._codes)
+
+    def learn(self, words: Sequence[str]) -> None:
+        self._codes = {word: code for code, word in enumerate(words)}
+        self._widen()
+
     def _encode(self, words: npt.NDArray[np.object_]) -> npt.NDArray[np.int64]:
         known = self._codes
         codes = np.fromiter((known.setdefault(word, len(known)) for word in words.tolist()), np.int64, len(words))
-        if len(known) - 1 > np.iinfo(self.column.values.dtype).max:  # categories may be anybody's
+        self._widen()
+        return codes
+
+    def _widen(self) -> None:
+        if len(self._codes) - 1 > np.iinfo(self.column.values.dtype).max:  # categories may be anybody's
             wider = Column(np.int32)
             wider.put(0, self.column.values)
             self.column = wider
-        return codes
 
 
 def _among(values: npt.NDArray[Any], chosen: Keys, largest: int) -> Mask:

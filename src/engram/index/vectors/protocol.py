@@ -76,6 +76,14 @@ class Found:
     scores: Scores = field(default_factory=lambda: np.empty(0, np.float32))
 
 
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """What a tier spent long on: stretches of rows (start, stop, their codes), and what alone can read the codes."""
+
+    maker: str = ""
+    segments: tuple[tuple[int, int, npt.NDArray[np.uint8]], ...] = ()
+
+
 class VectorIndex(Protocol):
     """One way to find the nearest among rows that it shares with whoever made it.
 
@@ -98,6 +106,12 @@ class VectorIndex(Protocol):
 
     def seal(self, stop: Stop) -> None:
         """Bring faster structures up to date, beside searches that go on; gives up when `stop` says so."""
+
+    def pack(self) -> Sealed:
+        """What `seal` has made so far, to be put away."""
+
+    def unpack(self, sealed: Sealed) -> None:
+        """Take up what was put away, over the same rows; what another maker made is left."""
 
     def __len__(self) -> int: ...
 

@@ -12,6 +12,7 @@ row is sealed again only log(n) times however long the vault grows.
 
 from __future__ import annotations
 
+import platform
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -20,7 +21,7 @@ import numpy as np
 
 from engram.index.vectors.encoding import restore
 from engram.index.vectors.exact import Kernel, best, best_kernel, nearest, scored
-from engram.index.vectors.protocol import Allowed, Found, Numbers, Scores, Stop
+from engram.index.vectors.protocol import Allowed, Found, Numbers, Scores, Sealed, Stop
 from engram.index.vectors.rows import Rows
 from engram.models.embed import Vectors
 
@@ -125,6 +126,20 @@ class Quantized:
         codes = self._build(start, count, stop)
         if codes is not None:
             self._segments = (*kept, _Segment(start, count, codes))
+
+    def pack(self) -> Sealed:
+        packed = ((one.start, one.stop, self._faiss.serialize_index(one.codes)) for one in self._segments)
+        return Sealed(self._maker, tuple(packed))
+
+    def unpack(self, sealed: Sealed) -> None:
+        if sealed.maker == self._maker and not self._segments:
+            read = self._faiss.deserialize_index
+            self._segments = tuple(_Segment(start, stop, read(codes)) for start, stop, codes in sealed.segments)
+
+    @property
+    def _maker(self) -> str:
+        """Codes are read only by what wrote them: the same release on the same kind of machine."""
+        return f"faiss {self._faiss.__version__} {platform.machine()}"
 
     def _build(self, start: int, count: int, stop: Stop) -> Any | None:
         faiss = self._faiss

@@ -117,14 +117,28 @@ def figures(health: Health) -> list[tuple[str, str]]:
         ("memories", f"{counts.memories:,}" + (f" ({tallies})" if tallies else "")),
         ("links", f"{counts.edges:,}"),
         ("vectors", f"{counts.embeddings:,}, {health.pending_embeddings:,} pending"),
+        ("index", _index(health)),
         ("backups", backups),
-        ("writes", f"{health.queue_depth} of {health.queue_limit} waiting"),
+        ("writes", f"{health.writes}, {health.queue_depth} of {health.queue_limit} waiting"),
         ("readers", f"{health.readers_open} open, {health.readers_idle} idle"),
-        ("memory", f"{show.size(health.rss_bytes)} resident, pressure {health.pressure}"),
+        ("memory", f"{show.size(health.rss_bytes)} resident, pressure {health.pressure}" + _shed(health)),
         ("latency", _latencies(health)),
-        ("degraded", health.degradation),
+        ("recall", health.degradation),
         ("last close", "not in order" if health.crashed_before else "in order"),
     ]
+
+
+def _index(health: Health) -> str:
+    index = health.index
+    if index is None or not index.started:
+        return "not loaded: nothing was asked yet" if health.degradation == "full" else "none"
+    if not index.ready:
+        return f"loading, {index.loaded:,} of about {index.total:,}"
+    return f"{index.backend}, {index.loaded:,} from the {index.origin}, {show.size(index.memory_bytes)}"
+
+
+def _shed(health: Health) -> str:
+    return f"; let go of {', '.join(health.shed)}" if health.shed else ""
 
 
 def _tally(counted: Mapping[str, int]) -> str:

@@ -21,6 +21,7 @@ from engram.store.sqlite import memories, schema
 from engram.store.sqlite.binding import explain
 from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.open import DatabaseKey, reading, writing
+from engram.store.sqlite.shelving import clear
 from engram.store.sqlite.silence import Silence
 
 
@@ -174,6 +175,7 @@ def _swap_in(folder: VaultFolder, key: DatabaseKey, settings: Settings, fill: Ca
         fresh.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     finally:
         fresh.close()
+    clear(folder)  # made from the rows of the old one
     part.replace(folder.newborn)
     sync_folder(folder.path)
     if folder.database.exists():

@@ -13,6 +13,7 @@ from engram.errors import DiskFull, StorageError, VaultDamaged
 from engram.guard.keys import wipe
 from engram.guard.process import rss_bytes
 from engram.guard.scopes import readable, require_owner
+from engram.settings import Settings
 from engram.store.sqlite import care, embeddings, memories, schema
 from engram.store.sqlite.path import Path
 from engram.store.sqlite.silence import hide_times
@@ -107,7 +108,7 @@ class Caring(Path):
         return care.backups(self._opened.folder, self._opened.key)
 
     def health(self, reader: Reader) -> Health:
-        """The figures of V19 as this process sees them."""
+        """The figures of V19 as this process sees them. Of an index it knows nothing: whoever has one says more."""
         settings = self._live.now
         with self._read(reader, "counts") as connection:
             counts = memories.counts(connection, readable(reader))
@@ -116,8 +117,7 @@ class Caring(Path):
             made = _meta(connection, "last_backup")
         folder = self._opened.folder
         rss = rss_bytes()
-        mib = rss / 2**20
-        pressure = "critical" if mib >= settings.ram_critical_mib else "elevated" if mib >= settings.ram_warning_mib else "normal"
+        pressure = pressure_at(rss, settings)
         return Health(
             path=str(folder.path),
             format=schema.VERSION,
@@ -133,12 +133,21 @@ class Caring(Path):
             vault_bytes=folder.database.stat().st_size,
             wal_bytes=folder.wal.stat().st_size if folder.wal.exists() else 0,
             pending_embeddings=pending,
-            degradation=self._degradation(),
+            degradation="degraded" if self._writer.damage is not None else "words",
+            writes=self._writes(),
+            index=None,
+            shed=(),
             crashed_before=self._opened.crashed_before,
             last_backup=None if made is None else from_micros(made),
             backups=sum(1 for path in folder.backups.glob("*.db") if path.stem.isdigit()),
             warnings=self._warnings(pressure),
         )
+
+    def relieve(self) -> int:
+        """Let go of the pages that idle connections keep; how many connections went."""
+        idle = self._readers.idle
+        self._readers.renew()
+        return idle
 
     def close(self) -> None:
         """Stop intake, drain, tidy, let go. Closing twice is closing once."""
@@ -155,6 +164,13 @@ class Caring(Path):
             hide_times(self._opened.folder)
         self._opened.key.wipe()
         wipe(self._opened.audit_key)
+        wipe(self._opened.snapshot_key)
+
+
+def pressure_at(rss: int, settings: Settings) -> str:
+    """What so many bytes of resident memory are called."""
+    mib = rss / 2**20
+    return "critical" if mib >= settings.ram_critical_mib else "elevated" if mib >= settings.ram_warning_mib else "normal"
 
 
 def _meta(connection: apsw.Connection, name: str) -> int | None:

@@ -151,10 +151,10 @@ class Path:
             immutable=self._opened.immutable,
         )
 
-    def _degradation(self) -> str:
+    def _writes(self) -> str:
         if self._writer.damage is not None:
             return "damaged"
-        return "read-only" if self._opened.read_only or self._writer.full else "none"
+        return "read-only" if self._opened.read_only or self._writer.full else "open"
 
     def _warnings(self, pressure: str) -> tuple[str, ...]:
         found = [*self._live.warnings, *self._opened.warnings]

@@ -181,6 +181,12 @@ class Reading(Path):
         with self._readers.use("vectors") as connection:
             return embeddings.space_rows(connection, space, "m.key > ? ORDER BY m.key LIMIT ?", (after, limit))
 
+    def space_size(self, reader: Reader, space: str) -> int:
+        """How many rows a space has at most: counting vectors would read all of them, memories are counted by an index."""
+        require_owner(reader, "the rows of a vector space")
+        with self._readers.use("vectors") as connection:
+            return int(connection.execute("SELECT count(*) FROM memories").get)
+
     def space_rows_of(self, reader: Reader, space: str, keys: Sequence[int]) -> list[Any]:
         require_owner(reader, "the rows of a vector space")
         found: list[Any] = []

@@ -114,7 +114,13 @@ def fold_in_if_free(connection: apsw.Connection) -> None:
 
 def hide_times(folder: VaultFolder) -> None:
     files = (folder.header, folder.database, folder.wal, folder.path / "vault.db-shm", folder.lock, folder.turn)
-    for path in (*files, folder.backups, folder.path):  # a folder shows when something in it was made or removed
+    for path in (
+        *files,
+        *folder.index.glob("*.snap"),
+        folder.index,
+        folder.backups,
+        folder.path,
+    ):  # a folder shows when something in it was made or removed
         neutralise(path)
 
 

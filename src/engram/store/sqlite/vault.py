@@ -20,7 +20,7 @@ from engram.guard.keys import MasterKey, Purpose
 from engram.guard.unlock import create, unlock
 from engram.settings import LiveSettings
 from engram.store.folder import Header, VaultFolder, read_header, write_header
-from engram.store.sqlite import care, schema
+from engram.store.sqlite import care, schema, shelving
 from engram.store.sqlite import open as opening
 from engram.store.sqlite.binding import explain
 from engram.store.sqlite.locks import VaultLock
@@ -51,7 +51,8 @@ def open_vault(path: Path, live: LiveSettings, env: Env, credentials: Credential
     header = read_header(folder.header)
     with fresh or unlock(header.key, live.now, vault=path, key=credentials.master(), ask=credentials.ask) as master:
         key = opening.key_for(master, header.cipher)
-        opened = Opened(folder, key, master.subkey(Purpose.AUDIT), VaultLock(folder.lock, env))
+        lock, snapshots = VaultLock(folder.lock, env), master.subkey(Purpose.SNAPSHOTS)
+        opened = Opened(folder, key, master.subkey(Purpose.AUDIT), lock, snapshots)
     opened.read_only = not folder.has_room_to_write()
     try:
         try:
@@ -141,6 +142,7 @@ def _take_part(opened: Opened, live: LiveSettings) -> None:
     folder, lock = opened.folder, opened.lock
     if lock.try_alone():
         care.name_newborn(folder)
+        shelving.sweep(folder)
         opened.crashed_before = folder.wal.exists() and folder.wal.stat().st_size > 0
     lock.share(live.now.write_patience_s)
     if opened.crashed_before:

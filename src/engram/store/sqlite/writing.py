@@ -19,7 +19,7 @@ from engram.store.admission import (
     check_vectors,
     dated,
 )
-from engram.store.sqlite import embeddings, memories, turns
+from engram.store.sqlite import embeddings, memories, shelving, turns
 from engram.store.sqlite.path import Path
 from engram.text.terms import digest_of
 from engram.types import (
@@ -37,6 +37,8 @@ from engram.types import (
 
 _FIXED = {"id", "key", "scope", "version", "learned_at", "updated_at", "status"}
 """What `update` may not touch: identity and place never change, the rest has verbs of its own."""
+
+_SNAPSHOT_LEFT = "a file in index/ could not be removed and may hold vectors of what was erased (encrypted): delete it."
 
 
 class Writing(Path):
@@ -188,12 +190,14 @@ class Writing(Path):
                 for memory in doomed:
                     turns.forget_sources(connection, memory.key)
                     memories.wipe_out(connection, memory)
+                shelving.forget_numbers(connection)
                 return doomed
 
             entries = [self._audit.entry(reader, "erase", subject=memory_id, count=1) for memory_id in dict.fromkeys(ids)]
             gone = self._write(reader, "erase", work, entries=entries, timeout=timeout)
+            kept = "" if shelving.clear(self._opened.folder) else _SNAPSHOT_LEFT
             left = self._writer.aside(self._tides.scrub, "rewriting the pages")
-            notes = [left] if left else []
+            notes = [note for note in (kept, left) if note]
             older = sum(1 for _ in self._opened.folder.backups.glob("*.db"))
             if older:
                 notes.append(f"{older} backups made before this still hold what was erased; delete them if they must not.")

@@ -1,0 +1,101 @@
+"""Snapshots of an index in a vault that is lived in: hidden, dropped by erasing, safe to be cut short (V2, V10, V12)."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+from promises.children import Nursery
+from promises.vaults_at_hand import entropy
+from recall.minds import open_mind, store_of, texts
+
+from engram.engine import Engram
+from engram.guard.sealing import Opener
+
+ALWAYS = {"snapshot_from": 1, "snapshot_pause_s": 0.0, "check_inline_mib": 0}
+FACTS = [f"Fact number{n} is about topic{n % 7} and place{n % 11}" for n in range(60)]
+
+
+def filled(path: Path) -> None:
+    with open_mind(path, **ALWAYS) as mem:
+        for fact in FACTS:
+            mem.remember(fact)
+
+
+def origin(mem: Engram) -> str:
+    assert mem.warm(30)
+    index = mem.health().index
+    assert index is not None
+    return index.origin
+
+
+def test_closing_puts_the_index_away_and_the_next_open_takes_it_up(path: Path) -> None:
+    filled(path)
+    with open_mind(path, **ALWAYS) as mem:
+        assert origin(mem) == "snapshot"
+        assert texts(mem.recall("number17", limit=1)) == [FACTS[17]]
+
+
+def test_it_looks_like_chance_and_holds_no_word(path: Path) -> None:
+    filled(path)
+    content = (path / "index" / "text.snap").read_bytes()
+    assert entropy(content) > 7.99
+    assert b"topic" not in content
+
+
+def test_erasing_through_the_engine_leaves_no_vector_behind(path: Path) -> None:
+    filled(path)
+    with open_mind(path, **ALWAYS) as mem:
+        doomed = mem.recall("number17", limit=1)[0].memory
+        vector = dict(store_of(mem).vectors(mem.reader, "text"))[doomed.key][4:]
+        assert vector in held(mem, path)
+        mem.forget(doomed.id, erase=True)
+        assert list((path / "index").iterdir()) == []
+        mem._vault.index.settle(30)  # type: ignore[union-attr]
+        key = bytearray(store_of(mem)._opened.snapshot_key)
+    assert vector not in plain(path, key)
+
+
+def held(mem: Engram, path: Path) -> bytes:
+    return plain(path, store_of(mem)._opened.snapshot_key)
+
+
+def plain(path: Path, key: bytearray) -> bytes:
+    with (path / "index" / "text.snap").open("rb") as file:
+        return Opener(file, key, "text").read(1 << 30)
+
+
+def test_a_vault_put_back_by_hand_beside_a_newer_snapshot_answers_from_its_own_rows(path: Path, tmp_path: Path) -> None:
+    """Not by `restore-backup`: the database file alone is replaced, and then grows past the snapshot's change number."""
+    filled(path)
+    shutil.copy(path / "vault.db", tmp_path / "older.db")
+    with open_mind(path, **ALWAYS) as mem:
+        for number in range(30):
+            mem.remember(f"Later thing{number} happened")
+        shutil.rmtree(path / "index")
+    shutil.copy(tmp_path / "older.db", path / "vault.db")
+    with open_mind(path, **{**ALWAYS, "snapshot_from": 10**6}) as mem:
+        for number in range(40):
+            mem.remember(f"Other matter{number} came up")
+    with open_mind(path, **ALWAYS) as mem:
+        assert origin(mem) == "rows"
+        assert "matter33" in texts(mem.recall("matter33", limit=1))[0]
+        found = " ".join(texts(mem.recall("Later thing12 happened", limit=50)))
+        assert "thing12" not in found
+
+
+@pytest.mark.parametrize("share", [0.01, 0.2, 0.5, 0.8, 0.9, 0.96, 0.99])
+def test_killed_while_it_is_written_costs_only_time(path: Path, children: Nursery, share: float) -> None:
+    filled(path)
+    shutil.rmtree(path / "index")
+    (said,) = children.run("die_in_snapshot", path=str(path))
+    assert said["steps"] > 100
+    shutil.rmtree(path / "index")
+    assert children.start("die_in_snapshot", path=str(path), step=int(said["steps"] * share)).wait(60) == -signal.SIGKILL
+    with open_mind(path, **ALWAYS) as mem:
+        assert origin(mem) in ("rows", "snapshot")
+        assert texts(mem.recall("number17", limit=1)) == [FACTS[17]]
+        assert len(mem.list(limit=100)) == 60
+    assert [each.name for each in (path / "index").iterdir()] == ["text.snap"]

@@ -1,0 +1,113 @@
+"""How recall stands (R16), warming unasked (V9) and what memory pressure sheds (I7), as `health` tells them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from recall.minds import FACTS, KEY, open_mind, texts, words_apart
+
+import engram
+from engram.engine import Engram
+from engram.models.fakes import hashing_embedder
+from engram.types import Outcome
+
+CARE = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
+
+
+def unasked(path: Path, **settings: object) -> Engram:
+    return engram.open(path, key=KEY, agent="rex", embedder=words_apart(), settings={**CARE, **settings})
+
+
+def eventually(happened: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 30
+    while not happened():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.01)
+
+
+def test_with_encoder_and_vectors_it_is_full(full: Engram) -> None:
+    health = full.health()
+    assert (health.degradation, health.warnings) == ("full", tuple(w for w in health.warnings if "pressure" in w))
+    assert health.index is not None
+    assert (health.index.ready, health.index.backend, health.index.origin) == (True, "exact", "rows")
+
+
+def test_without_an_encoder_it_is_words_and_says_so(wordy: Engram) -> None:
+    health = wordy.health()
+    assert (health.degradation, health.index) == ("words", None)
+    assert any("no encoder" in warning for warning in health.warnings)
+
+
+def test_vectors_of_another_model_leave_words(full: Engram, tmp_path: Path) -> None:
+    with open_mind(tmp_path / "vault", embedder=hashing_embedder(512)) as other:
+        health = other.health()
+        assert health.degradation == "words"
+        assert any("of the model" in warning for warning in health.warnings)
+
+
+def test_while_the_vectors_load_it_is_a_step_below(full: Engram, tmp_path: Path) -> None:
+    with unasked(tmp_path / "vault", warm_after_s=3600.0, warm_patience_s=0.0) as mem:
+        index = mem._vault.index
+        assert index is not None
+        with index._lock:  # what was loaded cannot be put in place
+            health = mem.health()
+            assert health.degradation == "disk_vectors"
+            assert any("not loaded yet" in warning for warning in health.warnings)
+            found = mem.recall("Where does Carla live?", limit=3)
+        assert texts(found)[0] == FACTS[1]
+        assert found.outcome is Outcome.DEGRADED
+        assert any("still loading" in note for note in found.notes)
+        assert {signal.arm: signal.rank for signal in found[0].why.signals}["vectors"] == 1, "meaning had no say"
+        assert mem.warm(30)
+        assert mem.health().degradation == "full"
+        after = mem.recall("Where does Carla live?", limit=3)
+        assert after.outcome is Outcome.ANSWERED
+        assert after[0].why.signals[0].score == pytest.approx(found[0].why.signals[0].score, abs=1e-5)
+
+
+def test_a_vault_that_stays_open_is_warmed_unasked_and_a_short_run_is_not(full: Engram, tmp_path: Path) -> None:
+    with unasked(tmp_path / "vault", warm_after_s=3600.0) as mem:
+        mem.list()
+        assert (mem.health().index, mem.health().degradation) == (None, "full")
+    with unasked(tmp_path / "vault", warm_after_s=0.0) as mem:
+        eventually(lambda: (index := mem.health().index) is not None and index.ready)
+
+
+@pytest.mark.parametrize(("critical", "pressure"), [(100, "critical"), (1_000_000, "elevated")])
+def test_memory_pressure_sheds_masks_and_pages_and_health_says_so(
+    full: Engram, tmp_path: Path, critical: int, pressure: str
+) -> None:
+    low = {"ram_warning_mib": 50, "ram_critical_mib": critical, "care_pause_s": 0.05}
+    ballast = bytearray(b"x") * (120 << 20)  # the setting goes no lower than 100 MiB
+    with open_mind(tmp_path / "vault", **low) as mem:
+        found = [""]
+
+        def shed() -> bool:
+            mem.recall("Carla", limit=1)
+            found[0] = " ".join(mem.health().shed)
+            return "masks" in found[0] and (pressure == "elevated" or "idle connections" in found[0])
+
+        eventually(shed)
+        health = mem.health()
+        assert health.pressure == pressure
+        assert any(pressure in warning for warning in health.warnings)
+        assert ("tier" in found[0]) == (pressure == "critical")
+        assert texts(mem.recall("Carla", limit=1)) == [FACTS[1]]
+    del ballast
+
+
+def test_nothing_is_shed_without_pressure(full: Engram) -> None:
+    full.settings.set(ram_warning_mib=1_000_000, ram_critical_mib=1_000_000)
+    full.recall("Carla", limit=1)
+    assert full._vault.relieve() == "normal"
+    assert full.health().shed == ()
+
+
+def test_warm_tells_its_progress(full: Engram, tmp_path: Path) -> None:
+    told: list[int] = []
+    with unasked(tmp_path / "vault") as mem:
+        assert mem.warm(30, progress=lambda warmth: told.append(warmth.loaded))
+    assert told[-1:] in ([], [len(FACTS)])
