@@ -4,7 +4,7 @@ Comes in: what is served, at one point of the change log. Goes out: arrays in nu
 stores them seals them. Only rows that live are written. Codes that a tier spent long on go along unless a row among
 them was removed: they would be a trace of it.
 
-At 100,000 rows of 384 dimensions it is read in 0.1 s, where the rows take 0.6 s and the tier's codes another second.
+At 100,000 rows of 384 dimensions it is read in 0.2 s of CPU, where the rows take 0.7 s and the tier's codes about another second.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Put:
 
 
 _CATCH_UP = 1000
-"""Changes that the next open may be left to take in: 30 ms."""
+"""Changes that the next open may be left to take in from the log."""
 
 
 def write(out: Out, frozen: Frozen) -> int:
