@@ -75,6 +75,7 @@ class OpenVault:
         self._embedder: Embedder | None = None
         self._sought = False
         self._seeking = threading.Lock()
+        self._filled_to = -1
         self._observer: Observer | None = None
         self._searcher: Searcher | None = None
         self._index: LiveIndex | None = None
@@ -241,11 +242,12 @@ class OpenVault:
         """Make vectors that are missing, if the encoder answers; as long at rest as at work, and not while closing."""
         if self._embedder is None:
             self._sought = False  # one may have been installed since
-        embedder = self.embedder
-        if embedder is None or not self.store.without_vector(_OWNER, SPACE, after=0, limit=1):
+        embedder, latest = self.embedder, self.store.latest_change(_OWNER)
+        if embedder is None or latest == self._filled_to:
             return
         if isinstance(embedder, RemoteEmbedder) and embedder.trouble:
             return
+        self._filled_to = latest
         since = self.env.monotonic()
 
         def rest() -> bool:
@@ -254,8 +256,13 @@ class OpenVault:
             since = self.env.monotonic()
             return ending
 
-        made = fill(self.store, _OWNER, embedder, page=self.live.now.embed_batch, rest=rest)
-        log.info("%d vectors that were missing have been made", made)
+        try:
+            made = fill(self.store, _OWNER, embedder, page=self.live.now.embed_batch, rest=rest)
+        except EmbedderUnavailable:
+            self._filled_to = -1  # gone meanwhile; other errors would come again, until something changes
+            raise
+        if made:
+            log.info("%d vectors that were missing have been made", made)
 
 
 def vault_path(path: str | Path) -> Path:

@@ -117,6 +117,16 @@ def test_what_is_heard_while_it_is_down_is_kept_and_gets_its_vector_when_it_is_b
         assert mem.recall("Friday deploys", limit=1).quality.strategy == "vectors+words"
 
 
+def test_an_open_vault_in_which_nothing_happens_asks_nothing(server: Server, env: Env, clock: HandClock, tmp_path: Path) -> None:
+    with open_vault(tmp_path / "vault", server, env, care_pause_s=0.05) as mem:
+        mem.remember(FACTS[0])
+        until(lambda: mem._vault._filled_to == mem._vault.store.latest_change(ME))
+        before = len(server.asked), mem.audit(limit=1)
+        clock.advance(3600)
+        time.sleep(0.3)  # some rounds of care
+        assert (len(server.asked), mem.audit(limit=1)) == before, "an idle vault writes no audit and sends no request"
+
+
 def test_one_text_that_is_refused_does_not_hold_up_the_others(server: Server, env: Env, tmp_path: Path) -> None:
     with open_vault(tmp_path / "vault", server, env) as mem:
         server.reply = probed_too(lambda asked: said(400, {}))
