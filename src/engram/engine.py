@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from engram.capture.observe import in_parts
+from engram.capture.parts import in_parts
 from engram.env import Env
 from engram.errors import NotFound
 from engram.models.embed import Embedder
@@ -243,12 +243,7 @@ class Engram:
         """Change a memory; its earlier wording stays reachable through `versions`."""
         wanted = {"text": text, "importance": None if importance is None else _between_0_and_1(importance)}
         changes = {name: value for name, value in wanted.items() if value is not None}
-        if isinstance(text, str):
-            changes |= self._vault.observer.shorter(text)
-        new = self._vault.store.update(self._reader, memory_id, changes)
-        if text is not None:
-            self._vault.observer.refresh(self._reader, new)
-        return new
+        return self._vault.observer.update(self._reader, memory_id, changes)
 
     def pin(self, memory_id: str, pinned: bool = True) -> Memory:
         """Protect a memory from being forgotten with time."""

@@ -92,6 +92,10 @@ def test_a_tier_finds_what_the_oracle_finds(tier: str, data: st.DataObject) -> N
             found = index.search(query, k, Allowed(mask))
             assert mask[found.numbers].all()
             assert_same(found, oracle(rows, query, k, mask), rows, query)
+            both = np.stack((query, vectors[0]))
+            for one, some in zip(both, index.search_many(both, k, Allowed(mask)), strict=True):
+                assert_same(some, oracle(rows, one, k, mask), rows, one)
+            assert_same(index.search_many(both, k)[0], index.search(query, k), rows, query)
     assert len(index) == len(alive)
 
 

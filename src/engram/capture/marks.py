@@ -9,7 +9,8 @@ Recalled text stands between two lines:
 The lines survive copying, quoting ("> ") and indentation, and are known in any case and spacing, so that a transcript
 that holds them is never stored again (no recall → re-store loop). An end without a start closes nothing; a start without
 an end runs to the end of the text: rather lose a turn than keep an echo. Private text is `<private>…</private>`, nested or
-not, and also runs to the end if it was never closed.
+not, and also runs to the end if it was never closed. Keys, tokens and passwords are taken out too, if asked for; what sort it
+was stands in their place.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+
+from engram.guard import secrets
 
 PRIVATE = "private"
 RECALLED = "recalled"
@@ -40,6 +43,7 @@ class Removed:
     start: int
     end: int
     reason: str
+    secret: str = ""  # its sort, if it was one
 
 
 def fence(text: str, vault_tag: str = "") -> str:
@@ -79,20 +83,39 @@ def strip(text: str) -> tuple[str, list[Removed]]:
     return left.text, list(left.removed)
 
 
-def cut(text: str) -> Cut:
+def cut(text: str, *, catch_secrets: bool = False) -> Cut:
     """Like `strip`, with the way back. "…" stands where something was taken out of the middle of a line."""
     removed = _marked(text)
+    if catch_secrets:
+        removed = _with_secrets(text, removed)
     parts: list[str] = []
     origins: list[tuple[int, int, int]] = []
     size = last = 0
+    joined = True
     for piece in (*removed, Removed(len(text), len(text), "")):
         if last < piece.start:
-            joint = "" if not parts else "\n" if "\n" in text[last - 1 : last + 1] or parts[-1].endswith("\n") else " … "
+            joint = "" if joined else "\n" if "\n" in text[last - 1 : last + 1] or parts[-1].endswith("\n") else " … "
             parts += [joint, text[last : piece.start]]
             origins.append((size + len(joint), last, piece.start - last))
             size += len(joint) + piece.start - last
+        joined = bool(piece.secret) or not parts
+        if piece.secret:
+            parts.append(f"[secret: {piece.secret}]")
+            size += len(parts[-1])
         last = piece.end
     return Cut("".join(parts), tuple(removed), tuple(origins))
+
+
+def _with_secrets(text: str, removed: list[Removed]) -> list[Removed]:
+    """With the secrets outside of what is removed anyway."""
+    found = []
+    for secret in secrets.find(text):
+        at = bisect_right(removed, secret.start, key=lambda piece: piece.start)
+        start = max(secret.start, removed[at - 1].end) if at else secret.start
+        end = min(secret.end, removed[at].start) if at < len(removed) else secret.end
+        if start < end:
+            found.append(Removed(start, end, f"secret: {secret.kind}", secret.kind))
+    return sorted([*removed, *found], key=lambda piece: piece.start) if found else removed
 
 
 def _marked(text: str) -> list[Removed]:

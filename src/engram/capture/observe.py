@@ -6,42 +6,30 @@ Durable when it returns. Without an embedder statements are kept all the same; t
 
 from __future__ import annotations
 
-import re
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-
-import numpy as np
+from typing import Any
 
 from engram.capture import marks
 from engram.capture.backfill import SPACE, encoded, fill, passage, space_of
-from engram.capture.propositions import Statement, propositions
-from engram.capture.tiers import tiers
+from engram.capture.drafts import drafts, weighed
+from engram.capture.hearing import Heard, Previous, hear
+from engram.capture.sift import Candidate, Sifted, sift
 from engram.env import Env
 from engram.errors import EmbeddingError, InvalidContent
-from engram.index.lexical import STOP_WORDS
 from engram.index.vectors.encoding import encode
 from engram.index.vectors.live import LiveIndex
-from engram.models.embed import Embedder, Vectors
-from engram.settings import LiveSettings, Settings
+from engram.models.embed import Embedder
+from engram.settings import LiveSettings
 from engram.store.admission import check_memory, check_turn
-from engram.store.protocol import Filter
 from engram.store.sqlite.store import SqliteStore
-from engram.text.person import is_assistant
-from engram.text.terms import digest_of, terms
-from engram.types import Draft, Fate, Memory, Policy, Reader, Report, Source, Turn, Verdict
+from engram.text import tokens
+from engram.text.terms import digest_of
+from engram.types import Draft, Fate, Memory, Policy, Reader, Report, Turn, Verdict
 
 Progress = Callable[[int], None]
-
-
-@dataclass(slots=True)
-class _Candidate:
-    """A statement on its way: where it came from, and what was found out about it."""
-
-    statement: Statement
-    turn: int
-    digest: bytes
-    vector: Vectors | None = None
-    echoes: list[_Candidate] = field(default_factory=list)  # the same, said again in the same batch
 
 
 class Observer:
@@ -55,6 +43,8 @@ class Observer:
         self._index = index
         self._live = live
         self._env = env
+        # Reading the tables of the counter takes as long as loading the encoder: side by side, the first write waits for one.
+        threading.Thread(target=tokens.load, name="engram-tokens", daemon=True).start()
 
     def equip(self, embedder: Embedder | None, index: LiveIndex | None) -> None:
         """Go on with an encoder, or an index, that has come since."""
@@ -62,128 +52,77 @@ class Observer:
 
     def observe(self, reader: Reader, turns: Sequence[Turn], session: str) -> Report:
         """Keep what these turns say. Turns without a time or session get the present ones."""
+        heard = self._hear(reader, turns, session, {})
+        notes = self._embed(heard.candidates)
+        return self._keep(reader, heard, notes)
+
+    def ingest(self, reader: Reader, turns: Iterator[Turn], session: str, progress: Progress | None = None) -> Report:
+        """The same for many turns, in batches. What was ingested before, by its `ref`, is passed over.
+
+        The vectors of a batch are made while the one before it is stored. However it ends, what was taken up is stored.
+        """
+        sum_ = _Sum()
+        previous: Previous = {}
+        waiting: _Batch | None = None
+        with ThreadPoolExecutor(1, "engram-ingest") as beside:
+            try:
+                for batch in _batches(turns, self._live.now.ingest_batch):
+                    coming = self._take_up(reader, batch, session, previous, waiting, beside)
+                    done, waiting = waiting, coming
+                    self._finish(reader, done, sum_, progress)
+            finally:
+                self._finish(reader, waiting, sum_, progress)
+        return sum_.report()
+
+    def _take_up(
+        self,
+        reader: Reader,
+        batch: Sequence[Turn],
+        session: str,
+        previous: Previous,
+        before: _Batch | None,
+        beside: ThreadPoolExecutor,
+    ) -> _Batch:
+        """Read a batch and have its vectors made."""
+        if not all(isinstance(turn, Turn) for turn in batch):
+            raise InvalidContent("a turn must be a Turn.")
+        here = replace(reader, policy=Policy.OWN)  # what was said elsewhere is not known here
+        known = self._store.known_refs(here, [turn.ref for turn in batch if turn.ref])
+        known |= set() if before is None else before.refs
+        places, refs = [], set()
+        for number, turn in enumerate(batch):
+            if not turn.ref or turn.ref not in known:
+                places.append(number)
+                if turn.ref:
+                    known.add(turn.ref)
+                    refs.add(turn.ref)
+        heard = self._hear(reader, [batch[n] for n in places], session, previous)
+        return _Batch(len(batch), places, refs, heard, beside.submit(self._embed, heard.candidates))
+
+    def _finish(self, reader: Reader, batch: _Batch | None, sum_: _Sum, progress: Progress | None) -> None:
+        if batch is None:
+            return
+        notes = batch.vectors.result()
+        if batch.heard.turns:
+            sum_.add(batch, self._keep(reader, batch.heard, notes))
+        else:
+            sum_.add(batch, Report(operation="observe"))
+        if progress is not None:
+            progress(batch.size)
+
+    def _hear(self, reader: Reader, turns: Sequence[Turn], session: str, previous: Previous) -> Heard:
+        """Check and read turns; `previous` holds the last turns of sessions, and is asked of the store where it lacks one."""
         if not all(isinstance(turn, Turn) for turn in turns):
             raise InvalidContent("a turn must be a Turn.")
         now = self._env.now()
         said = [replace(turn, at=turn.at or now, session=session if turn.session is None else turn.session) for turn in turns]
         for turn in said:
             check_turn(turn, self._live.now)
-        candidates, verdicts = self._statements(reader, said)
-        notes = self._embed(candidates)
-        fresh, merged = self._sift(reader, candidates)
-        drafts = [self._draft(reader, said, candidate) for candidate in fresh]
-        again: dict[str, list[int]] = {}
-        for candidate, twin in merged:
-            if candidate.turn not in again.setdefault(twin, []):  # who repeats himself is one witness
-                again[twin].append(candidate.turn)
-        # What is private, or was put into the conversation by Engram itself, is not archived either.
-        archived = [replace(turn, text=marks.cut(turn.text).text) for turn in said]
-        kept = self._store.capture(reader, reader.scope, archived, drafts, space=space_of(self._embedder), again=again)
-        late = [(c, m.id) for c, d, m in zip(fresh, drafts, kept, strict=True) if m.corroborations > d.memory.corroborations]
-        merged += [(echo, memory.id) for candidate, memory in zip(fresh, kept, strict=True) for echo in candidate.echoes] + late
-        told = {id(candidate) for candidate, _ in late}
-        both = [(c, m) for c, m in zip(fresh, kept, strict=True) if id(c) not in told]
-        fresh, kept = [c for c, _ in both], [m for _, m in both]
-        verdicts += _verdicts(fresh, [memory.id for memory in kept], Fate.KEPT)
-        verdicts += _verdicts([candidate for candidate, _ in merged], [twin for _, twin in merged], Fate.MERGED)
-        dropped = sum(verdict.fate is Fate.DROPPED for verdict in verdicts)
-        counts = {"turns": len(said), "kept": len(kept), "merged": len(merged), "dropped": dropped}
-        order = sorted(verdicts, key=lambda verdict: (verdict.turn, verdict.start))
-        return Report(
-            operation="observe", ids=tuple(memory.id for memory in kept), counts=counts, notes=notes, verdicts=tuple(order)
-        )
+        for name in {turn.session or "" for turn in said} - set(previous):
+            previous[name] = self._store.last_turn(reader, name) if name else None
+        return hear(said, previous, self._live.now)
 
-    def remember(self, reader: Reader, memory: Memory, timeout: float | None = None) -> Memory:
-        """Keep what was said to be kept, as it stands; said twice in one place, it is one memory that is surer."""
-        check_memory(memory, self._live.now)
-        memory = replace(memory, text=marks.cut(memory.text).text)
-        check_memory(memory, self._live.now)  # nothing may be left of it
-        summary, key_fact, tag = _tiers(memory.text, self._live.now)
-        whole = replace(memory, summary=summary, key_fact=key_fact, tag=tag)
-        here = replace(reader, scope=memory.scope)
-        twin = self._store.digests(here, [digest_of(memory.text)]) if memory.scope == reader.scope else {}
-        if twin:
-            known = next(iter(twin.values()))
-            self._store.capture(reader, memory.scope, [], [], again={known: []}, timeout=timeout)
-            old = self._store.get(reader, [known])[0]
-            news = {"importance": max(old.importance, memory.importance), "attributes": {**old.attributes, **memory.attributes}}
-            same = news["importance"] == old.importance and news["attributes"] == dict(old.attributes)
-            return old if same else self._store.update(reader, known, news)
-        draft = Draft(memory=whole, vector=self._vector(whole))
-        return self._store.capture(reader, memory.scope, [], [draft], space=space_of(self._embedder), timeout=timeout)[0]
-
-    def _vector(self, memory: Memory) -> bytes | None:
-        if self._embedder is None:
-            return None
-        try:
-            return encode(encoded(self._store, self._embedder, [passage(memory.speaker, memory.text)]))[0]
-        except EmbeddingError:
-            return None  # it is made later
-
-    def shorter(self, text: str) -> dict[str, str]:
-        """The shorter tiers of a text that is about to be kept."""
-        check_memory(Memory(text=text), self._live.now)
-        return dict(zip(("summary", "key_fact", "tag"), _tiers(text, self._live.now), strict=True))
-
-    def refresh(self, reader: Reader, memory: Memory) -> None:
-        """Make the vector of one memory anew, now that its words are new."""
-        vector, space = self._vector(memory), space_of(self._embedder)
-        if space is not None and vector is not None:
-            said = {memory.key: memory.text}
-            self._store.put_vectors(
-                reader, SPACE, {memory.key: vector}, model=space.model, dimensions=space.dimensions, said=said
-            )
-
-    def ingest(self, reader: Reader, turns: Iterator[Turn], session: str, progress: Progress | None = None) -> Report:
-        """The same for many turns, in batches. What was ingested before, by its `ref`, is passed over."""
-        total: dict[str, int] = {"turns": 0, "kept": 0, "merged": 0, "dropped": 0, "known": 0}
-        ids: list[str] = []
-        notes: dict[str, None] = {}
-        verdicts: list[Verdict] = []
-        here = replace(reader, policy=Policy.OWN)  # what was said elsewhere is not known here
-        before = 0
-        for batch in _batches(turns, self._live.now.ingest_batch):
-            if not all(isinstance(turn, Turn) for turn in batch):
-                raise InvalidContent("a turn must be a Turn.")
-            known = self._store.known_refs(here, [turn.ref for turn in batch if turn.ref])
-            places = []
-            for number, turn in enumerate(batch):
-                if not turn.ref or turn.ref not in known:
-                    places.append(number)
-                    known |= {turn.ref} if turn.ref else set()
-            fresh = [batch[n] for n in places]
-            total["known"] += len(batch) - len(fresh)
-            if fresh:
-                report = self.observe(reader, fresh, session)
-                ids += report.ids
-                verdicts += [replace(verdict, turn=before + places[verdict.turn]) for verdict in report.verdicts]
-                notes |= dict.fromkeys(report.notes)
-                for name, count in report.counts.items():
-                    total[name] += count
-            before += len(batch)
-            if progress is not None:
-                progress(len(batch))
-        return Report(operation="ingest", ids=tuple(ids), counts=total, notes=tuple(notes), verdicts=tuple(verdicts))
-
-    def backfill(self, reader: Reader) -> int:
-        """Make the vectors that are missing; how many were made."""
-        return 0 if self._embedder is None else fill(self._store, reader, self._embedder, page=256)
-
-    def _statements(self, reader: Reader, said: Sequence[Turn]) -> tuple[list[_Candidate], list[Verdict]]:
-        previous: dict[str, Turn | None] = {}
-        candidates: list[_Candidate] = []
-        verdicts: list[Verdict] = []
-        for number, turn in enumerate(said):
-            session = turn.session or ""
-            if session not in previous:
-                previous[session] = self._store.last_turn(reader, session) if session else None
-            found, dropped = propositions(turn, previous=previous[session], number=number)
-            previous[session] = turn
-            verdicts += dropped
-            candidates += [_Candidate(one, number, digest_of(one.proposition.text)) for one in found]
-        return candidates, verdicts
-
-    def _embed(self, candidates: Sequence[_Candidate]) -> tuple[str, ...]:
+    def _embed(self, candidates: Sequence[Candidate]) -> tuple[str, ...]:
         if not candidates:
             return ()
         if self._embedder is None:
@@ -197,155 +136,140 @@ class Observer:
             candidate.vector = vector
         return ()
 
-    def _sift(self, reader: Reader, candidates: Sequence[_Candidate]) -> tuple[list[_Candidate], list[tuple[_Candidate, str]]]:
-        """What is new, and what says again what is known, with the id of that."""
-        known = self._store.digests(reader, [candidate.digest for candidate in candidates])
-        fresh: dict[bytes, _Candidate] = {}
-        merged: list[tuple[_Candidate, str]] = []
-        for candidate in candidates:
-            twin = known.get(candidate.digest) or self._rephrased(reader, candidate)
-            if twin is not None:
-                merged.append((candidate, twin))
-            elif candidate.digest in fresh:
-                fresh[candidate.digest].echoes.append(candidate)
-            else:
-                fresh[candidate.digest] = candidate
-        return list(fresh.values()), merged
-
-    def _rephrased(self, reader: Reader, candidate: _Candidate) -> str | None:
-        """The id of a memory of the same place that says the same in other words, if there is one."""
-        if candidate.vector is None or self._index is None:
-            return None
+    def _keep(self, reader: Reader, heard: Heard, notes: tuple[str, ...]) -> Report:
+        """Tell new from known, store all of it at once, and report."""
         settings = self._live.now
-        here = replace(reader, policy=Policy.OWN)
-        near = self._index.search(here, candidate.vector, 1)
-        if near is None or not len(near.keys) or near.scores[0] < settings.duplicate_cosine:
-            return None
-        twin = self._store.fetch(here, [int(near.keys[0])])
-        said = candidate.statement.proposition.text
-        if not twin or _overlap(twin[0].text, said) < settings.duplicate_overlap or not _adds_nothing(said, twin[0].text):
-            return None
-        return twin[0].id
+        sifted = sift(self._store, self._index, reader, heard.candidates, settings)
+        made = drafts(heard.turns, sifted.fresh, settings)
+        again: dict[str, list[int]] = {}
+        for candidate, twin in sifted.merged:
+            if candidate.turn not in again.setdefault(twin, []):  # who repeats himself is one witness
+                again[twin].append(candidate.turn)
+        kept = self._store.capture(reader, reader.scope, heard.turns, made, space=space_of(self._embedder), again=again)
+        return _report(heard, sifted, made, kept, notes)
 
-    def _draft(self, reader: Reader, said: Sequence[Turn], candidate: _Candidate) -> Draft:
-        proposition, turn = candidate.statement.proposition, said[candidate.turn]
-        surprise = self._surprise(reader, candidate)
-        summary, key_fact, tag = _tiers(proposition.text, self._live.now)
-        memory = Memory(
-            text=_within(proposition.text, self._live.now),
-            summary=summary,
-            key_fact=key_fact,
-            tag=tag,
-            kind=proposition.kind,
-            category=proposition.category,
-            source=Source.ASSISTANT if is_assistant(turn.speaker) else Source.USER,
-            confidence=proposition.confidence,
-            importance=min(max(proposition.importance + surprise, 0.0), 1.0),
-            happened_at=proposition.happened_at or turn.at,
-            happened_until=proposition.happened_until,
-            session=turn.session or "",
-            speaker=turn.speaker,
-            surprise=surprise,
+    def remember(self, reader: Reader, memory: Memory, timeout: float | None = None) -> Memory:
+        """Keep what was said to be kept, as it stands; said twice in one place, it is one memory that is surer."""
+        check_memory(memory, self._live.now)
+        attributes = {name: self._clean(value).text for name, value in memory.attributes.items()}
+        memory = replace(memory, text=self._worth_keeping(memory.text), attributes=attributes)
+        here = replace(reader, scope=memory.scope)
+        twin = self._store.digests(here, [digest_of(memory.text)]) if memory.scope == reader.scope else {}
+        if twin:
+            known = next(iter(twin.values()))
+            self._store.capture(reader, memory.scope, [], [], again={known: []}, timeout=timeout)
+            old = self._store.get(reader, [known])[0]
+            news = {"importance": max(old.importance, memory.importance), "attributes": {**old.attributes, **memory.attributes}}
+            same = news["importance"] == old.importance and news["attributes"] == dict(old.attributes)
+            return old if same else self._store.update(reader, known, news)
+        vector = self._vector(memory)
+        draft = Draft(memory=replace(memory, **weighed(memory.text, self._live.now)), vector=vector)
+        return self._store.capture(reader, memory.scope, [], [draft], space=space_of(self._embedder), timeout=timeout)[0]
+
+    def update(self, reader: Reader, memory_id: str, changes: dict[str, Any]) -> Memory:
+        """Change a memory. New words are cleaned like all that is kept, and get their own tiers and vector."""
+        if "text" in changes:
+            check_memory(Memory(text=changes["text"]), self._live.now)
+            text = self._worth_keeping(changes["text"])
+            changes = {**changes, "text": text, **weighed(text, self._live.now)}
+        new = self._store.update(reader, memory_id, changes)
+        vector = self._vector(new) if "text" in changes else None
+        space = space_of(self._embedder)
+        if space is not None and vector is not None:
+            said = {new.key: new.text}
+            self._store.put_vectors(reader, SPACE, {new.key: vector}, model=space.model, dimensions=space.dimensions, said=said)
+        return new
+
+    def _clean(self, text: str) -> marks.Cut:
+        return marks.cut(text, catch_secrets=self._live.now.catch_secrets)
+
+    def _worth_keeping(self, text: str) -> str:
+        """The text without what must not be kept; an error if nothing of it is left."""
+        left = self._clean(text)
+        if any(text[start : start + length].strip() for _, start, length in left.origins):
+            return left.text
+        if any(piece.secret for piece in left.removed):
+            raise InvalidContent(
+                "this is nothing but a secret (a key, a token or a password), and secrets are not kept.",
+                way_out="Say what it is for without it; or switch `catch_secrets` off.",
+            )
+        raise InvalidContent("a memory needs some text.")
+
+    def _vector(self, memory: Memory) -> bytes | None:
+        if self._embedder is None:
+            return None
+        try:
+            return encode(encoded(self._store, self._embedder, [passage(memory.speaker, memory.text)]))[0]
+        except EmbeddingError:
+            return None  # it is made later
+
+    def backfill(self, reader: Reader) -> int:
+        """Make the vectors that are missing; how many were made."""
+        return 0 if self._embedder is None else fill(self._store, reader, self._embedder, page=256)
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Turns of an ingest on their way: how many came, which of them are new, and their vectors in the making."""
+
+    size: int
+    places: list[int]
+    refs: set[str]
+    heard: Heard
+    vectors: Future[tuple[str, ...]]
+
+
+@dataclass(slots=True)
+class _Sum:
+    """The reports of all batches as one."""
+
+    ids: list[str] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("turns", "kept", "merged", "dropped", "known"), 0))
+    notes: dict[str, None] = field(default_factory=dict)
+    verdicts: list[Verdict] = field(default_factory=list)
+    before: int = 0
+
+    def add(self, batch: _Batch, report: Report) -> None:
+        self.ids += report.ids
+        self.verdicts += [replace(one, turn=self.before + batch.places[one.turn]) for one in report.verdicts]
+        self.notes |= dict.fromkeys(report.notes)
+        for name, count in report.counts.items():
+            self.counts[name] = self.counts.get(name, 0) + count
+        self.counts["known"] += batch.size - len(batch.places)
+        self.before += batch.size
+
+    def report(self) -> Report:
+        return Report(
+            operation="ingest", ids=tuple(self.ids), counts=self.counts, notes=tuple(self.notes), verdicts=tuple(self.verdicts)
         )
-        vector = None if candidate.vector is None else encode(candidate.vector[None, :])[0]
-        sources = tuple(dict.fromkeys((candidate.turn, *(echo.turn for echo in candidate.echoes))))
-        again = len(sources) - 1
-        memory = replace(memory, corroborations=again, confidence=1.0 - (1.0 - memory.confidence) * 0.8**again)
-        return Draft(memory=memory, turns=sources, vector=vector)
-
-    def _surprise(self, reader: Reader, candidate: _Candidate) -> float:
-        """How far from what is known (k = 5): novel up to +0.3, redundant down to -0.1 (C5)."""
-        if candidate.vector is None or self._index is None:
-            return 0.0
-        near = self._index.search(reader, candidate.vector, 5, where=Filter())
-        if near is None or len(near.keys) < 5:
-            return 0.0
-        return float(np.clip((0.75 - float(near.scores.mean())) * 1.2, -0.1, 0.3))
 
 
-def in_parts(text: str, most: int) -> Iterator[Turn]:
-    """A long text as turns of at most `most` bytes, cut between paragraphs where that is possible."""
-    part = ""
-    for paragraph in text.split("\n\n"):
-        joined = f"{part}\n\n{paragraph}" if part else paragraph
-        if len(joined.encode("utf-8", "replace")) <= most:
-            part = joined
-            continue
-        if part:
-            yield Turn(part)
-        step = max(most // 4, 1)  # a character has at most four bytes
-        pieces = [paragraph[at : at + step] for at in range(0, len(paragraph), step)] or [""]
-        yield from (Turn(piece) for piece in pieces[:-1])
-        part = pieces[-1]
-    yield Turn(part)
-
-
-def _within(text: str, settings: Settings) -> str:
-    return _cut(text, settings.content_bytes)
-
-
-def _tiers(text: str, settings: Settings) -> list[str]:
-    return [_cut(tier, settings.summary_bytes) for tier in tiers(text)]
-
-
-def _cut(text: str, most: int) -> str:
-    encoded = text.encode()
-    return text if len(encoded) <= most else encoded[:most].decode("utf-8", "ignore")
-
-
-def _overlap(one: str, other: str) -> float:
-    a, b = set(terms(one)), set(terms(other))
-    return len(a & b) / len(a | b) if a | b else 0.0
-
-
-def _adds_nothing(said: str, known: str) -> bool:
-    """Is every telling word of `said` in `known`, its names and numbers in the same order, and both or neither denied?
-
-    The encoder does not tell "May 5" from "May 6" or "allergic" from "not allergic" (cosine .92 to .97): what differs in a
-    number, a name, a direction, a sign or any word of content is news, and a second row is better than a lost truth.
-    """
-    new, old = set(terms(said)), set(terms(known))
-    if new & _DENIALS != old & _DENIALS or new - old - STOP_WORDS - _EMPHASIS:
-        return False
-    rest = iter(_NAMED.findall(known))
-    return all(name in rest for name in _NAMED.findall(said))
-
-
-_DENIALS = frozenset(
-    [
-        "not",
-        "no",
-        "never",
-        "none",
-        "nothing",
-        "nobody",
-        "neither",
-        "nor",
-        "cannot",
-        "don",
-        "doesn",
-        "didn",
-        "isn",
-        "aren",
-        "wasn",
-        "weren",
-        "won",
-        "can",
-        "t",
-        "without",
+def _report(heard: Heard, sifted: Sifted, made: Sequence[Draft], kept: Sequence[Memory], notes: tuple[str, ...]) -> Report:
+    """What became of every piece. A draft that came back surer than it went was said before by someone else meanwhile."""
+    new: list[tuple[Candidate, str]] = []
+    merged = list(sifted.merged)
+    for candidate, draft, memory in zip(sifted.fresh, made, kept, strict=True):
+        late = memory.corroborations > draft.memory.corroborations
+        (merged if late else new).append((candidate, memory.id))
+        merged += [(echo, memory.id) for echo in candidate.echoes]
+    verdicts = [
+        *heard.verdicts,
+        *_verdicts(new, Fate.KEPT, "states something"),
+        *_verdicts(merged, Fate.MERGED, "says again what is known"),
     ]
-)
-_EMPHASIS = frozenset(["really", "very", "so", "just", "truly", "quite", "actually", "totally"])
-_NAMED = re.compile(r"\b(?:[^\W\d_a-z]\w*|\d[\w.,:]*)")
+    dropped = sum(verdict.fate is Fate.DROPPED for verdict in verdicts)
+    return Report(
+        operation="observe",
+        ids=tuple(memory_id for _, memory_id in new),
+        counts={"turns": len(heard.turns), "kept": len(new), "merged": len(merged), "dropped": dropped},
+        notes=(*heard.notes, *notes),
+        verdicts=tuple(sorted(verdicts, key=lambda verdict: (verdict.turn, verdict.start))),
+    )
 
 
-def _verdicts(candidates: Sequence[_Candidate], ids: Sequence[str], fate: Fate) -> list[Verdict]:
-    why = "states something" if fate is Fate.KEPT else "says again what is known"
-    return [
-        Verdict(fate, why, candidate.turn, start, end, memory)
-        for candidate, memory in zip(candidates, ids, strict=True)
-        for start, end in candidate.statement.spans
-    ]
+def _verdicts(candidates: Sequence[tuple[Candidate, str]], fate: Fate, why: str) -> Iterator[Verdict]:
+    for candidate, memory in candidates:
+        yield from (Verdict(fate, why, candidate.turn, start, end, memory) for start, end in candidate.statement.spans)
 
 
 def _batches(turns: Iterator[Turn], size: int) -> Iterator[list[Turn]]:

@@ -68,9 +68,14 @@ class _Group:
     question: bool = False
 
 
-def propositions(turn: Turn, *, previous: Turn | None = None, number: int = 0) -> tuple[list[Statement], list[Verdict]]:
-    """The statements of `turn`, and why the rest of it is not kept. `number` is the turn's place in its batch."""
-    left = marks.cut(turn.text)
+def propositions(
+    turn: Turn, *, previous: Turn | None = None, number: int = 0, left: marks.Cut | None = None
+) -> tuple[list[Statement], list[Verdict]]:
+    """The statements of `turn`, and why the rest of it is not kept. `number` is the turn's place in its batch.
+
+    `left`: what is left of it, if that was found out before.
+    """
+    left = marks.cut(turn.text) if left is None else left
     verdicts = [Verdict(Fate.DROPPED, piece.reason, number, piece.start, piece.end) for piece in left.removed]
     statements: list[Statement] = []
     for start, end, proposition, reason in _read(left.text, turn, previous):

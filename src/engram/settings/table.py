@@ -151,6 +151,8 @@ class Settings:
     )
     duplicate_overlap: float = tunable(0.6, "Share of words that they must have in common then.", low=0.0, high=1.0, ref="C4")
 
+    catch_secrets: bool = tunable(True, "Keys, tokens and passwords are left out of all that is kept.", ref="C16")
+
     # recall
     vector_weight: float = tunable(0.75, "What meaning counts against words.", low=0.0, high=1.0, ref="R2")
     assistant_discount: float = tunable(

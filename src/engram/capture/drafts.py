@@ -1,0 +1,64 @@
+"""A new statement as a memory ready to be kept: its tiers with their token counts, its dates, its weight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from engram.capture.sift import Candidate
+from engram.capture.tiers import tiers
+from engram.index.vectors.encoding import encode
+from engram.settings import Settings
+from engram.text import tokens
+from engram.text.person import is_assistant
+from engram.types import Draft, Memory, Source, Turn
+
+
+def drafts(said: Sequence[Turn], fresh: Sequence[Candidate], settings: Settings) -> list[Draft]:
+    """One draft for each new statement; `said` are the turns that their numbers speak of."""
+    vectors = [candidate.vector for candidate in fresh if candidate.vector is not None]
+    packed = iter(encode(np.stack(vectors)) if vectors else ())
+    return [_draft(said, candidate, None if candidate.vector is None else next(packed), settings) for candidate in fresh]
+
+
+def weighed(text: str, settings: Settings) -> dict[str, Any]:
+    """The shorter tiers of a text, and the tokens of all four. A tier that is the text itself is not counted again."""
+    shorter = [cut(tier, settings.summary_bytes) for tier in tiers(text)]
+    counts: dict[str, int] = {}
+    for tier in (text, *shorter):
+        if tier not in counts:
+            counts[tier] = tokens.count(tier)
+    summary, key_fact, tag = shorter
+    weights = (counts[text], counts[summary], counts[key_fact], counts[tag])
+    return {"summary": summary, "key_fact": key_fact, "tag": tag, "tokens": weights}
+
+
+def cut(text: str, most: int) -> str:
+    """Its first bytes, in whole characters."""
+    encoded = text.encode()
+    return text if len(encoded) <= most else encoded[:most].decode("utf-8", "ignore")
+
+
+def _draft(said: Sequence[Turn], candidate: Candidate, vector: bytes | None, settings: Settings) -> Draft:
+    proposition, turn = candidate.statement.proposition, said[candidate.turn]
+    text = cut(proposition.text, settings.content_bytes)
+    sources = tuple(dict.fromkeys((candidate.turn, *(echo.turn for echo in candidate.echoes))))
+    again = len(sources) - 1
+    memory = Memory(
+        text=text,
+        kind=proposition.kind,
+        category=proposition.category,
+        source=Source.ASSISTANT if is_assistant(turn.speaker) else Source.USER,
+        confidence=1.0 - (1.0 - proposition.confidence) * 0.8**again,
+        importance=min(max(proposition.importance + candidate.surprise, 0.0), 1.0),
+        happened_at=proposition.happened_at or turn.at,
+        happened_until=proposition.happened_until,
+        session=turn.session or "",
+        speaker=turn.speaker,
+        surprise=candidate.surprise,
+        corroborations=again,
+    )
+    return Draft(memory=replace(memory, **weighed(text, settings)), turns=sources, vector=vector)

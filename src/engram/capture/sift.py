@@ -1,0 +1,186 @@
+"""What is new among statements, what says again what is known, and how much each new one surprises.
+
+Comes in: the statements of one batch with their vectors. Goes out: the same, told apart. One scan of the index for all of
+them, one look-up of those that come close; statements of the batch itself are compared with each other, so that it makes no
+difference where one batch ends and the next begins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from engram.capture.propositions import Statement
+from engram.index.lexical import STOP_WORDS
+from engram.index.vectors.live import LiveIndex, Nearest
+from engram.models.embed import Vectors
+from engram.settings import Settings
+from engram.store.sqlite.store import SqliteStore
+from engram.text.terms import digest_of, terms
+from engram.text.wordlist import word_set
+from engram.types import Memory, Policy, Reader
+
+_NEIGHBOURS = 5  # by whom surprise is measured (C5)
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A statement on its way: where it came from, and what was found out about it."""
+
+    statement: Statement
+    turn: int
+    digest: bytes = b""
+    vector: Vectors | None = None
+    surprise: float = 0.0
+    echoes: list[Candidate] = field(default_factory=list)  # the same, said again in the same batch
+
+    def __post_init__(self) -> None:
+        self.digest = digest_of(self.text)
+
+    @property
+    def text(self) -> str:
+        return self.statement.proposition.text
+
+
+@dataclass(frozen=True, slots=True)
+class Sifted:
+    """What is new, and what says again what is known, with the id of that."""
+
+    fresh: list[Candidate]
+    merged: list[tuple[Candidate, str]]
+
+
+def sift(
+    store: SqliteStore, index: LiveIndex | None, reader: Reader, candidates: Sequence[Candidate], settings: Settings
+) -> Sifted:
+    """Duplicates are looked for where the reader stands; surprise is about all that the reader sees."""
+    known = store.digests(reader, [candidate.digest for candidate in candidates])
+    near = _near(index, reader, candidates)
+    twins = _twins(store, index, reader, candidates, near, settings)
+    batch = _Batch(len(candidates))
+    by_digest: dict[bytes, Candidate] = {}
+    sifted = Sifted([], [])
+    for number, candidate in enumerate(candidates):
+        cosines = batch.cosines(candidate)
+        twin = known.get(candidate.digest) or twins.get(number)
+        first = by_digest.get(candidate.digest) or batch.rephrased(candidate, cosines, settings)
+        if twin is not None:
+            sifted.merged.append((candidate, twin))
+        elif first is not None:
+            first.echoes.append(candidate)
+        else:
+            candidate.surprise = surprise(near.get(number), cosines)
+            by_digest[candidate.digest] = candidate
+            batch.add(candidate)
+            sifted.fresh.append(candidate)
+    return sifted
+
+
+def surprise(near: Nearest | None, cosines: Vectors) -> float:
+    """How far from what is known (k = 5): novel up to +0.3, redundant down to -0.1 (C5)."""
+    scores = np.sort(np.concatenate((near.scores, cosines)))[-_NEIGHBOURS:] if near is not None else cosines[:0]
+    if len(scores) < _NEIGHBOURS:
+        return 0.0
+    return float(np.clip((0.75 - float(scores.mean())) * 1.2, -0.1, 0.3))
+
+
+def says_the_same(said: str, known: str, settings: Settings) -> bool:
+    """May these words, whose vectors are near, be taken for one statement?"""
+    return _overlap(known, said) >= settings.duplicate_overlap and _adds_nothing(said, known)
+
+
+class _Batch:
+    """The new statements of a batch so far, by their vectors."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._rows: Vectors = np.empty((0, 0), np.float32)
+        self._members: list[Candidate] = []
+
+    def add(self, candidate: Candidate) -> None:
+        if candidate.vector is None:
+            return
+        if not self._members:
+            self._rows = np.empty((self._most, len(candidate.vector)), np.float32)
+        self._rows[len(self._members)] = candidate.vector
+        self._members.append(candidate)
+
+    def cosines(self, candidate: Candidate) -> Vectors:
+        if candidate.vector is None or not self._members:
+            return np.empty(0, np.float32)
+        made: Vectors = self._rows[: len(self._members)] @ candidate.vector
+        return made
+
+    def rephrased(self, candidate: Candidate, cosines: Vectors, settings: Settings) -> Candidate | None:
+        for place in np.flatnonzero(cosines >= settings.duplicate_cosine).tolist():
+            if says_the_same(candidate.text, self._members[place].text, settings):
+                return self._members[place]
+        return None
+
+
+def _near(index: LiveIndex | None, reader: Reader, candidates: Sequence[Candidate]) -> dict[int, Nearest]:
+    """The nearest memories that the reader sees, by the candidate's number."""
+    numbers = [number for number, candidate in enumerate(candidates) if candidate.vector is not None]
+    if index is None or not numbers:
+        return {}
+    found = index.search_many(reader, np.stack([candidates[n].vector for n in numbers]), _NEIGHBOURS)  # type: ignore[misc]
+    return {} if found is None else dict(zip(numbers, found, strict=True))
+
+
+def _twins(
+    store: SqliteStore,
+    index: LiveIndex | None,
+    reader: Reader,
+    candidates: Sequence[Candidate],
+    near: dict[int, Nearest],
+    settings: Settings,
+) -> dict[int, str]:
+    """Ids of memories of the same place that say the same in other words, by the candidate's number."""
+    here = replace(reader, policy=Policy.OWN)
+    close = {n: one.keys[one.scores >= settings.duplicate_cosine].tolist() for n, one in near.items()}
+    mine = _fetched(store, here, close)
+    # Where all of the nearest are so close and none is from here, one from here may stand behind them.
+    crowded = [n for n, keys in close.items() if len(keys) == _NEIGHBOURS and not any(key in mine for key in keys)]
+    if crowded and index is not None:
+        again = _near(index, here, [candidates[n] for n in crowded])
+        close |= {crowded[n]: one.keys[one.scores >= settings.duplicate_cosine].tolist() for n, one in again.items()}
+        mine |= _fetched(store, here, {n: close[n] for n in crowded})
+    found = {}
+    for number, keys in close.items():
+        said = candidates[number].text
+        same = (mine[key].id for key in keys if key in mine and says_the_same(said, mine[key].text, settings))
+        twin = next(same, None)
+        if twin is not None:
+            found[number] = twin
+    return found
+
+
+def _fetched(store: SqliteStore, here: Reader, close: dict[int, list[int]]) -> dict[int, Memory]:
+    keys = list(dict.fromkeys(key for some in close.values() for key in some))
+    return {memory.key: memory for memory in store.fetch(here, keys)} if keys else {}
+
+
+def _overlap(one: str, other: str) -> float:
+    a, b = set(terms(one)), set(terms(other))
+    return len(a & b) / len(a | b) if a | b else 0.0
+
+
+def _adds_nothing(said: str, known: str) -> bool:
+    """Is every telling word of `said` in `known`, its names and numbers in the same order, and both or neither denied?
+
+    The encoder does not tell "May 5" from "May 6" or "allergic" from "not allergic" (cosine .92 to .97): what differs in a
+    number, a name, a direction, a sign or any word of content is news, and a second row is better than a lost truth.
+    """
+    new, old = set(terms(said)), set(terms(known))
+    if new & _DENIALS != old & _DENIALS or new - old - STOP_WORDS - _EMPHASIS:
+        return False
+    rest = iter(_NAMED.findall(known))
+    return all(name in rest for name in _NAMED.findall(said))
+
+
+_DENIALS = word_set("not no never none nothing nobody neither nor cannot don doesn didn isn aren wasn weren won can t without")
+_EMPHASIS = word_set("really very so just truly quite actually totally")
+_NAMED = re.compile(r"\b(?:[^\W\d_a-z]\w*|\d[\w.,:]*)")
