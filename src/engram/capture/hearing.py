@@ -27,8 +27,11 @@ class Heard:
     urgent: tuple[str, ...]  # sessions in which something was said that should not wait
 
 
-def hear(said: Sequence[Turn], previous: Previous, settings: Settings) -> Heard:
-    """Read turns that have their time and session. What must not be kept is out of all that goes on from here."""
+def hear(said: Sequence[Turn], previous: Previous, settings: Settings, *, scan: bool = False) -> Heard:
+    """Read turns that have their time and session. What must not be kept is out of all that goes on from here.
+
+    `scan`: find out what should not wait, for when something waits at all.
+    """
     heard = Heard([], [], [], (), ())
     notes: dict[str, None] = {}
     urgent: dict[str, None] = {}
@@ -42,7 +45,7 @@ def hear(said: Sequence[Turn], previous: Previous, settings: Settings) -> Heard:
         heard.verdicts += dropped
         heard.candidates += [Candidate(one, number) for one in found]
         notes |= dict.fromkeys(left_out(left))
-        if signals.scan(clean.text, clean.speaker).level is signals.Level.HIGH:
+        if scan and signals.scan(clean.text, clean.speaker).level is signals.Level.HIGH:
             urgent[session] = None
     heard.notes, heard.urgent = tuple(notes), tuple(urgent)
     return heard

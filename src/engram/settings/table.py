@@ -145,12 +145,11 @@ class Settings:
     page_limit: int = tunable(1000, "Most memories that one page of a listing holds.", unit="memories", low=1, high=100000)
 
     # capture
-    ingest_batch: int = tunable(64, "Turns that are taken in together.", unit="turns", low=1, high=10000, ref="C14")
+    ingest_batch: int = tunable(32, "Turns that are taken in together.", unit="turns", low=1, high=10000, ref="C14")
     duplicate_cosine: float = tunable(
         0.93, "Likeness of two statements' vectors from which they may say the same.", low=0.5, high=1.0, ref="C4"
     )
     duplicate_overlap: float = tunable(0.6, "Share of words that they must have in common then.", low=0.0, high=1.0, ref="C4")
-
     catch_secrets: bool = tunable(True, "Keys, tokens and passwords are left out of all that is kept.", ref="C16")
 
     # recall

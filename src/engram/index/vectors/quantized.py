@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from engram.index.vectors.encoding import restore
-from engram.index.vectors.exact import Kernel, best, best_kernel, nearest, scored
+from engram.index.vectors.exact import Kernel, best, best_kernel, nearest, nearest_many, scored
 from engram.index.vectors.protocol import Allowed, Found, Numbers, Scores, Sealed, Stop
 from engram.index.vectors.rows import Rows
 from engram.models.embed import Vectors
@@ -77,30 +77,39 @@ class Quantized:
     def memory_bytes(self) -> int:
         return sum(segment.memory_bytes for segment in self._segments)
 
+    def search(self, query: Vectors, k: int, allowed: Allowed | None = None) -> Found:
+        return self._search(query[None], k, allowed, max(self._rescore, 4 * k, self._rows.count // _SHARE))[0]
+
     def search_many(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> list[Found]:
         # One after the other and on one thread: faiss gains nothing from a batch of codes, and its threads, which wait by
         # turning round and round, take the cores from whoever makes the next vectors.
         faiss, before = self._faiss, self._faiss.omp_get_max_threads()
         faiss.omp_set_num_threads(1)
         try:
-            return [self.search(query, k, allowed) for query in queries]
+            return self._search(queries, k, allowed, max(16 * k, _DEPTH))
         finally:
             faiss.omp_set_num_threads(before)
 
-    def search(self, query: Vectors, k: int, allowed: Allowed | None = None) -> Found:
+    def _search(self, queries: Vectors, k: int, allowed: Allowed | None, depth: int) -> list[Found]:
         if k < 1:
-            return Found()
-        allowed = self._rows.everything() if allowed is None else allowed
-        stop = self._rows.count if allowed is None else len(allowed)
+            return [Found() for _ in queries]
+        rows = self._rows
+        allowed = rows.everything() if allowed is None else allowed
+        stop = rows.count if allowed is None else len(allowed)
         if allowed is not None and allowed.count <= max(self._few, stop // _FEW_OF):
-            return best(allowed.numbers, self._rows.score(query, allowed.numbers), k)
+            return [best(allowed.numbers, rows.score(query, allowed.numbers), k) for query in queries]
         segments = self._segments
         sealed = min(stop, segments[-1].stop) if segments else 0
-        tail = nearest(self._rows, self._kernel, query, k, allowed, sealed, stop)
-        depth = max(self._rescore, 4 * k, stop // _SHARE)
-        close = self._closest(segments, query, depth, allowed)
-        numbers = np.concatenate((close, tail.numbers))
-        return best(numbers, np.concatenate((self._rows.score(query, close), tail.scores)), k)
+        if len(queries) == 1:
+            tails = [nearest(rows, self._kernel, queries[0], k, allowed, sealed, stop)]
+        else:
+            tails = nearest_many(rows, queries, k, allowed, sealed, stop)
+        found = []
+        for query, tail in zip(queries, tails, strict=True):
+            close = self._closest(segments, query, depth, allowed)
+            scores = np.concatenate((rows.score(query, close), tail.scores))
+            found.append(best(np.concatenate((close, tail.numbers)), scores, k))
+        return found
 
     def score(self, query: Vectors, numbers: Numbers) -> Scores:
         return scored(self._rows, query, numbers)
@@ -166,6 +175,9 @@ class Quantized:
             codes.add(restore(self._rows.scales(first, first + len(some)), some))
         return codes
 
+
+_DEPTH = 100
+"""Candidates scored again where many questions are asked at once, and only the very nearest of each is wanted."""
 
 _SHARE = 500
 """One in so many rows is scored again at least: with more rows, more lie as close. (A million rows, a quarter of them in

@@ -208,13 +208,16 @@ def keys_having(connection: apsw.Connection, seen: Visibility, where: Filter) ->
 
 
 def by_digest(connection: apsw.Connection, seen: Visibility, digests: Sequence[bytes]) -> dict[bytes, str]:
-    """Active memories that say the same, by digest: the id of the oldest of each."""
+    """Active memories that say the same, by digest: the id of the oldest of each.
+
+    The cross join holds SQLite to the index of digests; left to itself it walks through all memories of the scope.
+    """
     visible, values = predicate(seen, "m.scope")
     found: dict[bytes, str] = {}
     for start in range(0, len(digests), _AT_ONCE):
         some = digests[start : start + _AT_ONCE]
         sql = f"""
-            SELECT c.digest, m.id FROM contents AS c JOIN memories AS m ON m.key = c.memory
+            SELECT c.digest, m.id FROM contents AS c CROSS JOIN memories AS m ON m.key = c.memory
              WHERE c.digest IN ({", ".join("?" * len(some))}) AND m.status = 'active' AND {visible} ORDER BY m.key DESC
         """
         rows_: list[Any] = connection.execute(sql, (*some, *values)).fetchall()

@@ -95,18 +95,19 @@ class Writing(Path):
             for draft in drafts:
                 check_memory(draft.memory, settings)
             ready = [replace(draft, memory=self._born(draft.memory, scope, now)) for draft in drafts]
+            digests = {draft.memory.id: digest_of(draft.memory.text) for draft in ready}
 
             def work(connection: apsw.Connection) -> list[Memory]:
                 key = embeddings.own_space(connection, space) if any(draft.vector for draft in ready) else None
                 # Another thread or process may have said the same since it was looked up.
                 here = readable(replace(reader, scope=scope, policy=Policy.OWN))
-                known = memories.by_digest(connection, here, [digest_of(draft.memory.text) for draft in ready])
-                new = [draft for draft in ready if digest_of(draft.memory.text) not in known]
+                known = memories.by_digest(connection, here, list(digests.values()))
+                new = [draft for draft in ready if digests[draft.memory.id] not in known]
                 keys, made = turns.capture(connection, scope, said, new, key)
                 by_id = {memory.id: memory for memory in made}
                 for draft in ready:
                     if draft.memory.id not in by_id:
-                        twin = known[digest_of(draft.memory.text)]
+                        twin = known[digests[draft.memory.id]]
                         self._said_again(connection, reader, twin, [keys[number] for number in draft.turns], now)
                         by_id[draft.memory.id] = memories.one(connection, writable(reader), twin)
                 kept = [by_id[draft.memory.id] for draft in ready]
