@@ -14,6 +14,7 @@ from recall.minds import OWNER, at, last_change, open_mind, texts
 from engram.capture import marks
 from engram.engine import Engram
 from engram.errors import AccessDenied, ContentTooLarge, EngramError, InvalidContent
+from engram.text.tokens import count
 from engram.types import Fate, Kind, Reader, Report, Role, Scope, Source, Turn
 
 CAT = "I adopted a grey cat named Miso in Oslo."
@@ -173,6 +174,51 @@ def test_a_duplicate_within_one_call_corroborates_too(mem: Engram) -> None:
     assert (report.counts["kept"], report.counts["merged"]) == (1, 2)
     memory = mem.list()[0]
     assert (memory.refs, memory.corroborations) == (("a", "b", "c"), 2)
+
+
+@pytest.mark.parametrize("batch", [1, 2, 64])
+def test_a_rephrasing_corroborates_wherever_batches_end(tmp_path: Path, batch: int) -> None:
+    """Within one batch, in the next one while the first is being stored, and long after."""
+    said = ["I adopted a grey cat named Miso in Oslo.", "My dog is Rex.", "I really adopted a grey cat named Miso in Oslo."]
+    with open_mind(tmp_path / "v", ingest_batch=batch, duplicate_cosine=0.85) as mem:
+        report = mem.ingest([Turn(text, ref=str(n)) for n, text in enumerate(said)])
+        assert (report.counts["kept"], report.counts["merged"]) == (2, 1)
+        cat = next(m for m in mem.list() if "Miso" in m.text)
+        assert (cat.refs, cat.corroborations) == (("0", "2"), 1)
+
+
+@pytest.mark.parametrize("batch", [1, 3, 64])
+def test_surprise_does_not_depend_on_where_batches_end(tmp_path: Path, batch: int) -> None:
+    said = [f"I visited town{n} with friend{n % 3} by train." for n in range(12)]
+    with open_mind(tmp_path / "v", ingest_batch=batch) as mem:
+        mem.ingest([Turn(text) for text in said])
+        found = {m.text: m.surprise for m in mem.list()}
+    assert len(found) == 12
+    assert [value != 0 for _, value in sorted(found.items())].count(True) >= 5
+    with open_mind(tmp_path / "w", ingest_batch=1) as mem:
+        mem.ingest([Turn(text) for text in said])
+        assert {m.text: m.surprise for m in mem.list()} == pytest.approx(found, abs=0.01)
+
+
+def test_a_twin_from_here_is_found_behind_many_from_elsewhere(mem: Engram) -> None:
+    owner = mem.as_reader(OWNER)
+    first = owner.observe(user=CAT)
+    for n in range(8):
+        mem.as_reader(Reader(Scope(agent=f"a{n}"))).observe(user=f"{CAT} ")
+    mem.settings.set(duplicate_cosine=0.85)
+    again = owner.observe(user="I just adopted a grey cat named Miso in Oslo.")
+    assert [v.memory for v in again.verdicts if v.fate is Fate.MERGED] == list(first.ids)
+
+
+def test_every_tier_has_its_tokens(mem: Engram) -> None:
+    long = "I adopted a grey cat named Miso in Oslo, because my sister who lives there asked me to. " * 8
+    kept = [mem.remember(CAT), mem.update(mem.remember("The API runs on Heroku").id, text="The API runs on Fly in Paris now")]
+    kept += [m for m in (mem.get(one) for one in mem.observe(Turn(long + "It is quiet.", "assistant")).ids) if m]
+    for memory in kept:
+        tiers = (memory.text, memory.summary, memory.key_fact, memory.tag)
+        assert memory.tokens == tuple(count(tier) for tier in tiers)
+        assert memory.tokens[0] > 0
+        assert mem.get(memory.id) == memory
 
 
 def test_one_turn_that_repeats_itself_is_one_witness(mem: Engram) -> None:

@@ -1,0 +1,92 @@
+"""Secrets never reach a row: no turn, no memory, no tier, no version, no index; and the report says what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from capture.test_observe import covered
+from recall.minds import last_change, open_mind
+
+from engram.engine import Engram
+from engram.errors import InvalidContent
+from engram.types import Fate, Turn
+
+TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vX7zB9dF1hJ3kL5"
+HELD = "aB3dE5gH7j"
+
+
+@pytest.fixture
+def mem(tmp_path: Path) -> Iterator[Engram]:
+    with open_mind(tmp_path / "vault") as mem:
+        yield mem
+
+
+def everything(mem: Engram) -> str:
+    """All words that any verb gives out."""
+    found = []
+    for memory in mem.list(status=None, limit=100):
+        found += [memory.text, memory.summary, memory.key_fact, memory.tag, *memory.attributes.values()]
+        found += [turn.text for turn in mem.words(memory.id)] + [old.text for old in mem.versions(memory.id)]
+    return "\n".join(found)
+
+
+def test_a_turn_is_archived_without_the_secret_and_the_report_says_so(mem: Engram) -> None:
+    turn = Turn(f"I moved the deploy of the shop to Fly. The GitHub token is {TOKEN} until Friday.", session="s")
+    report = mem.observe(turn, Turn("I live in Oslo now.", session="s"))
+    assert HELD not in everything(mem)
+    assert "[secret: github-token]" in everything(mem)
+    assert "a GitHub token was left out." in report.notes
+    (left_out,) = [v for v in report.verdicts if v.reason == "secret: github-token"]
+    assert left_out.fate is Fate.DROPPED
+    assert turn.text[left_out.start : left_out.end] == TOKEN
+    covered(report, turn)
+    for hit in mem.recall(TOKEN, limit=50):
+        assert {s.arm: s.rank for s in hit.why.signals}.get("words", 0) == 0, "the text index holds it"
+
+
+def test_what_is_remembered_or_changed_or_ingested_holds_none_either(mem: Engram) -> None:
+    kept = mem.remember(f"The CI uses {TOKEN}", attributes={"token": TOKEN})
+    assert kept.text == "The CI uses [secret: github-token]"
+    mem.update(mem.remember("The CI has a key").id, text=f"The CI has the key {TOKEN}")
+    mem.ingest([Turn(f"My new token {TOKEN} works with the release script.")])
+    mem.ingest(f"# Deploy\n\nRun it with {TOKEN} in the environment, then wait for the checks to pass.")
+    assert HELD not in everything(mem)
+    assert len(mem.list()) >= 4
+
+
+def test_nothing_but_a_secret_is_refused(mem: Engram) -> None:
+    before = last_change(mem)
+    with pytest.raises(InvalidContent, match="nothing but a secret") as caught:
+        mem.remember(f"  {TOKEN}\n")
+    assert HELD not in str(caught.value)
+    assert last_change(mem) == before
+    known = mem.remember("The CI has a key")
+    with pytest.raises(InvalidContent):
+        mem.update(known.id, text=TOKEN)
+    assert mem.get(known.id) == known
+    assert mem.observe(user=TOKEN).ids == ()
+    assert mem.ingest(TOKEN).ids == ()
+
+
+def test_a_secret_inside_private_text_is_private(mem: Engram) -> None:
+    turn = Turn(f"I like tea. <private>my password is {TOKEN}</private> And coffee in the morning, mostly.")
+    report = mem.observe(turn)
+    covered(report, turn)
+    assert HELD not in everything(mem)
+    assert {v.reason for v in report.verdicts if v.fate is Fate.DROPPED} <= {"private", "empty"}
+
+
+def test_it_can_be_switched_off(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "v", catch_secrets=False) as mem:
+        assert mem.remember(f"The CI uses {TOKEN}").text.endswith(TOKEN)
+        assert mem.observe(user=f"The token of the CI is {TOKEN}.").notes == ()
+        assert HELD in everything(mem)
+
+
+def test_a_password_that_differs_only_in_its_secret_is_one_memory(mem: Engram) -> None:
+    """It is cleaned before it is hashed: nothing derived from the secret is left to compare by."""
+    first = mem.remember("My password for the router is hunter2x")
+    second = mem.remember("My password for the router is hunter3y")
+    assert first.id == second.id
