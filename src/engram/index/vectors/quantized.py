@@ -81,14 +81,8 @@ class Quantized:
         return self._search(query[None], k, allowed, max(self._rescore, 4 * k, self._rows.count // _SHARE))[0]
 
     def search_many(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> list[Found]:
-        # One after the other and on one thread: faiss gains nothing from a batch of codes, and its threads, which wait by
-        # turning round and round, take the cores from whoever makes the next vectors.
-        faiss, before = self._faiss, self._faiss.omp_get_max_threads()
-        faiss.omp_set_num_threads(1)
-        try:
-            return self._search(queries, k, allowed, max(16 * k, _DEPTH))
-        finally:
-            faiss.omp_set_num_threads(before)
+        # One after the other: faiss gains nothing from a batch of codes.
+        return self._search(queries, k, allowed, max(16 * k, _DEPTH))
 
     def _search(self, queries: Vectors, k: int, allowed: Allowed | None, depth: int) -> list[Found]:
         if k < 1:
