@@ -158,8 +158,6 @@ class LiveIndex:
 
         `within` narrows to keys that the store found, and must be given for a filter that is not `indexed` here.
         """
-        if not where.indexed and within is None:
-            raise InvalidQuery("attributes and the past are looked up by the store; the index needs the keys.")
         question = self._turned(query)
         served, allowed = self._admitted(reader, where, within)
         if served is None:
@@ -167,23 +165,18 @@ class LiveIndex:
         found = served.index.search(question, k, allowed)
         return Nearest(served.rows.keys(found.numbers), found.scores)
 
-    def search_many(self, reader: Reader, queries: Vectors, k: int, *, where: Filter = Filter()) -> list[Nearest] | None:
-        """The same for many questions at once, a row each; None while loading. Only for filters that the index knows."""
-        if not where.indexed:
-            raise InvalidQuery("attributes and the past are looked up by the store.")
-        if not len(queries):
-            return []
-        questions = self._turned(queries, many=True)
-        served, allowed = self._admitted(reader, where, None)
+    def search_many(self, reader: Reader, queries: Vectors, k: int) -> list[Nearest] | None:
+        """The same for many questions at once, a row each; None while loading."""
+        served, allowed = self._admitted(reader, Filter(), None)
         if served is None:
             return None
-        found = served.index.search_many(questions, k, allowed)
+        found = served.index.search_many(self._turned(queries, many=True), k, allowed)
         return [Nearest(served.rows.keys(one.numbers), one.scores) for one in found]
 
-    def _admitted(
-        self, reader: Reader, where: Filter, within: Collection[int] | None
-    ) -> tuple[_Served, Allowed] | tuple[None, None]:
+    def _admitted(self, reader: Reader, where: Filter, within: Collection[int] | None) -> tuple[Served | None, Allowed | None]:
         """What is served, up to date, and which of its rows this reader may find."""
+        if not where.indexed and within is None:
+            raise InvalidQuery("attributes and the past are looked up by the store; the index needs the keys.")
         condition = Condition.of(readable(reader), where)
         self._wait_a_little()
         latest = self._source.latest_change(self._owner)
