@@ -35,8 +35,8 @@ Results = dict[str, Any]
 
 NDCG_AT = 10
 _LIMIT = 60
-_PATIENCE_S = 600.0
-_OURS: dict[str, object] = {"harden_process": False, "close_on_sigterm": False, "backup_hours": 0.0}
+PATIENCE_S = 600.0
+OURS: dict[str, object] = {"harden_process": False, "close_on_sigterm": False, "backup_hours": 0.0}
 
 DEFINITIONS = {
     "turn R@k": "share of the evidence turns (`evidence`) among the first k distinct refs of the ranked hits",
@@ -236,9 +236,9 @@ class _Asker:
     def all(self, tell: Callable[[str, float], None]) -> None:
         with tempfile.TemporaryDirectory(prefix="engram-bench-") as folder:
             path = Path(folder) / "vault"
-            with Engram.open(path, key=Env().random(32), settings=_OURS, embedder=self.embedder) as vault:
+            with Engram.open(path, key=Env().random(32), settings=OURS, embedder=self.embedder) as vault:
                 self._ingest(vault, tell)
-                warm(vault, _PATIENCE_S)
+                warm(vault, PATIENCE_S)
                 self._ask(vault, tell)
 
     def _ingest(self, vault: Engram, tell: Callable[[str, float], None]) -> None:
@@ -284,7 +284,7 @@ def _known_refs(vault: Engram) -> set[str]:
 def _differing() -> dict[str, object]:
     """Settings in force that are not as shipped, apart from those this benchmark sets."""
     shipped, now = asdict(Settings()), asdict(LiveSettings(monotonic=Env().monotonic).now)
-    return {name: value for name, value in now.items() if value != shipped[name] and name not in _OURS}
+    return {name: value for name, value in now.items() if value != shipped[name] and name not in OURS}
 
 
 def _figures(tally: _Tally, ks: Sequence[int]) -> Results:

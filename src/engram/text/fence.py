@@ -1,0 +1,22 @@
+"""The two lines between which Engram's own words stand in a prompt: data for its reader, and never captured again.
+
+⟦engram:recalled 7f3a⟧
+…
+⟦/engram:recalled⟧
+"""
+
+from __future__ import annotations
+
+import re
+
+_TAG = re.compile(r"[^\w.-]+")
+
+
+def fence(text: str, vault_tag: str = "") -> str:
+    """`text` between the two lines. Marks inside it are made harmless, so that it cannot end its own fence."""
+    tag = _TAG.sub("", vault_tag)[:32]
+    return f"⟦engram:recalled{' ' + tag if tag else ''}⟧\n{harmless(text)}\n⟦/engram:recalled⟧"
+
+
+def harmless(text: str) -> str:
+    return text.replace("⟦", "[").replace("⟧", "]")
