@@ -15,6 +15,8 @@ from types import TracebackType
 from typing import Self
 
 from engram.capture.parts import in_parts
+from engram.context.plan import planned
+from engram.context.window import ContextWindow, build
 from engram.env import Env
 from engram.errors import NotFound
 from engram.models.embed import Embedder
@@ -213,6 +215,26 @@ class Engram:
             mode=mode,  # type: ignore[arg-type]  # a word for it is as good: `checked` knows them
             where=filters or Filter(),
         )
+
+    def context(
+        self,
+        message: str,
+        *,
+        model: str,
+        budget: int | None = None,
+        history: Sequence[Turn] = (),
+        now: datetime | None = None,
+        profile: str = "chat",
+    ) -> ContextWindow:
+        """What an agent should read for this message: memories and history within a budget, every token accounted for.
+
+        model: whose window and tokenizer count. budget: tokens of the whole, else what the model has room for. profile: how it
+        is divided (chat, task, cron, orchestrator, swarm, flow).
+        """
+        settings = self._vault.live.now
+        plan = planned(message, model, budget, profile, models_file=settings.models_file or None)
+        found = self.recall(message, limit=min(plan.hits, settings.page_limit // 2), now=now)
+        return build(message, found, budget=plan.budget, profile=plan.profile, count=plan.count, history=history)
 
     def feedback(self, memory_id: str, helpful: bool, *, query: str | None = None) -> Memory:
         """Say whether a memory helped; with the question it was recalled for, recall learns which way of finding helps."""

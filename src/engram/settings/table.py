@@ -281,6 +281,11 @@ class Settings:
         restart=True,
     )
 
+    # context
+    models_file: str = tunable(
+        "", "A file like the package's `llms.toml` whose entries go over those: windows, tokenizers, names.", ref="X1"
+    )
+
     # care: checks and backups
     check_inline_mib: int = tunable(
         16,

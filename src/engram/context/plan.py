@@ -1,0 +1,42 @@
+"""What a window is made with: the model's room, how it is divided, how its tokens are counted, how many hits to ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engram.context.budget import PROFILES, RECALLED, Profile
+from engram.errors import InvalidQuery
+from engram.models.llms import Capabilities, capabilities
+from engram.text.tokens import count
+
+_FEWEST, _MOST = 20, 500
+_SHORTEST = 12  # tokens that a memory's line takes at least
+_ANSWER = 4  # a quarter of a window at most is kept free for the answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """Of one model and one call."""
+
+    model: Capabilities
+    budget: int
+    profile: Profile
+    hits: int
+    count: Callable[[str], int]
+
+
+def planned(message: str, model: str, budget: int | None, profile: str, *, models_file: str | None = None) -> Window:
+    """Refuses what is no model's name, budget or profile."""
+    if not isinstance(model, str) or not model.strip():  # type: ignore[redundant-expr]
+        raise InvalidQuery("the model must be named: its window and tokenizer decide the budget.")
+    if budget is not None and (not isinstance(budget, int) or isinstance(budget, bool) or budget < 1):  # type: ignore[redundant-expr]
+        raise InvalidQuery("the budget must be a whole number from 1.")
+    if profile not in PROFILES:
+        raise InvalidQuery(f"there is no such profile; there are {', '.join(PROFILES)}.")
+    known = capabilities(model, models_file)
+    room = known.window - min(known.output, known.window // _ANSWER) - count(message)
+    tokens = max(room, 1) if budget is None else budget
+    share = next(claim.share for claim in PROFILES[profile].claims if claim.name == RECALLED)
+    hits = min(max(int(tokens * share) // _SHORTEST, _FEWEST), _MOST)
+    return Window(model=known, budget=tokens, profile=PROFILES[profile], hits=hits, count=count)
