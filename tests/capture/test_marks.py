@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.capture.marks import PRIVATE, RECALLED, cut, fence, strip
+from engram.capture.marks import PRIVATE, RECALLED, cut, strip
+from engram.text.fence import fence
 
 PARTS = st.lists(
     st.sampled_from(

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from recall.minds import OWNER, at, last_change, open_mind, texts
 
-from engram.capture import marks
 from engram.engine import Engram
 from engram.errors import AccessDenied, ContentTooLarge, EngramError, InvalidContent
+from engram.text.fence import fence
 from engram.text.tokens import count
 from engram.types import Fate, Kind, Reader, Report, Role, Scope, Source, Turn
 
@@ -122,7 +122,7 @@ def test_filler_is_archived_but_no_memory(mem: Engram) -> None:
 # ── private and recalled text ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("mark", ["<private>{}</private>", marks.fence("{}"), "<private>{}"])
+@pytest.mark.parametrize("mark", ["<private>{}</private>", fence("{}"), "<private>{}"])
 def test_marked_text_is_in_no_memory_no_turn_and_no_index(mem: Engram, mark: str) -> None:
     hidden = mark.format("The vault code of zqhidden is 4711.")
     report = mem.observe(

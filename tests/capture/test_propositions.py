@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.capture.marks import fence
 from engram.capture.propositions import propositions
+from engram.text.fence import fence
 from engram.types import Kind, Turn
 
 AT = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)

@@ -24,7 +24,6 @@ from engram.guard import secrets
 PRIVATE = "private"
 RECALLED = "recalled"
 
-_TAG = re.compile(r"[^\w.-]+")
 # Every repetition is bounded, and what is put in place of a removed part ("…", a line end) can stand in no mark: what is
 # left after one pass holds no mark.
 _MARK = re.compile(
@@ -44,13 +43,6 @@ class Removed:
     end: int
     reason: str
     secret: str = ""  # its sort, if it was one
-
-
-def fence(text: str, vault_tag: str = "") -> str:
-    """`text` between the two lines. Marks inside it are made harmless, so that it cannot end its own fence."""
-    tag = _TAG.sub("", vault_tag)[:32]
-    inner = text.replace("⟦", "[").replace("⟧", "]")
-    return f"⟦engram:recalled{' ' + tag if tag else ''}⟧\n{inner}\n⟦/engram:recalled⟧"
 
 
 @dataclass(frozen=True, slots=True)

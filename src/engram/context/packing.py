@@ -35,19 +35,8 @@ class Candidate:
     costs: tuple[int | None, int | None, int | None, int | None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """From one form of a candidate to the next longer one (or into the block): what it adds and costs."""
-
-    place: int
-    tier: Tier
-    gain: float
-    cost: int
-    number: int  # the how-manieth of this candidate
-
-    @property
-    def rate(self) -> float:
-        return self.gain / max(self.cost, 1)
+Step = tuple[float, int, int, int, Tier]
+"""Into the block, or from one form to the next longer: (-gain per token, place, how-manieth of its candidate, cost, tier)."""
 
 
 def pack(candidates: Sequence[Candidate], budget: int) -> list[Tier | None]:
@@ -58,52 +47,45 @@ def pack(candidates: Sequence[Candidate], budget: int) -> list[Tier | None]:
     left = budget
     best = max(range(len(candidates)), key=lambda place: candidates[place].worth, default=None)
     if best is not None:
-        left -= _place_best(best, candidates[best], steps[best], chosen, taken, left)
-    waiting = sorted((step for some in steps for step in some), key=lambda step: (-step.rate, step.place, step.number))
-    progress = True
-    while progress:  # a step that did not fit may become possible only after an earlier one of its candidate: few rounds
-        progress = False
-        for step in waiting:
-            if step.number == taken[step.place] and step.cost <= left:
-                chosen[step.place] = step.tier
-                taken[step.place] += 1
-                left -= step.cost
-                progress = True
-        waiting = [step for step in waiting if step.number >= taken[step.place]]
+        chosen[best], cost = _longest(candidates[best], left)
+        taken[best] = next((step[2] + 1 for step in steps[best] if step[4] == chosen[best]), len(steps[best]))
+        left -= cost
+    # Steps of one candidate only get dearer for what they add, so they come up in their order.
+    for _, place, number, cost, tier in sorted(step for some in steps for step in some):
+        if number == taken[place] and cost <= left:
+            chosen[place] = tier
+            taken[place] += 1
+            left -= cost
     return chosen
 
 
-def _place_best(
-    place: int, candidate: Candidate, steps: Sequence[_Step], chosen: list[Tier | None], taken: list[int], left: int
-) -> int:
+def _longest(candidate: Candidate, left: int) -> tuple[Tier | None, int]:
     """The first hit is never dropped for being long: the longest form that fits into half the room, else any that fits."""
     for room in (left // 2, left):
         for tier in Tier:
             cost = candidate.costs[tier]
             if cost is not None and cost <= room:
-                chosen[place] = tier
-                taken[place] = next((step.number + 1 for step in steps if step.tier == tier), len(steps))
-                return cost
-    taken[place] = len(steps)
-    return 0
+                return tier, cost
+    return None, 0
 
 
-def _steps(place: int, candidate: Candidate) -> list[_Step]:
+def _steps(place: int, candidate: Candidate) -> list[Step]:
     """The forms on the convex hull of cost and value, from nothing up."""
-    forms = sorted((cost, candidate.worth * FIDELITY[tier], tier) for tier in Tier if (cost := candidate.costs[tier]) is not None)
-    hull: list[tuple[int, float, Tier | None]] = [(0, 0.0, None)]
-    for cost, value, tier in forms:
+    worth = candidate.worth
+    hull: list[tuple[int, float, Tier]] = [(0, 0.0, Tier.TAG)]
+    for cost, value, tier in sorted(
+        (cost, FIDELITY[tier] * worth, tier) for tier, cost in zip(Tier, candidate.costs, strict=True) if cost
+    ):
         if value <= hull[-1][1]:
             continue
         while len(hull) > 1 and _rate(hull[-2], hull[-1]) <= _rate(hull[-2], (cost, value, tier)):
             hull.pop()
         hull.append((cost, value, tier))
-    steps = []
-    for number, (before, after) in enumerate(pairwise(hull)):
-        if after[2] is not None:
-            steps.append(_Step(place, after[2], after[1] - before[1], after[0] - before[0], number))
-    return steps
+    return [
+        (-_rate(before, after), place, number, after[0] - before[0], after[2])
+        for number, (before, after) in enumerate(pairwise(hull))
+    ]
 
 
-def _rate(one: tuple[int, float, Tier | None], other: tuple[int, float, Tier | None]) -> float:
+def _rate(one: tuple[int, float, Tier], other: tuple[int, float, Tier]) -> float:
     return (other[1] - one[1]) / max(other[0] - one[0], 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engram.context.budget import PROFILES, RECALLED, Profile
+from engram.context.budget import PROFILES, Profile
 from engram.errors import InvalidQuery
 from engram.models.llms import Capabilities, capabilities
 from engram.text.tokens import count
@@ -37,6 +37,5 @@ def planned(message: str, model: str, budget: int | None, profile: str, *, model
     known = capabilities(model, models_file)
     room = known.window - min(known.output, known.window // _ANSWER) - count(message)
     tokens = max(room, 1) if budget is None else budget
-    share = next(claim.share for claim in PROFILES[profile].claims if claim.name == RECALLED)
-    hits = min(max(int(tokens * share) // _SHORTEST, _FEWEST), _MOST)
+    hits = min(max(tokens // _SHORTEST, _FEWEST), _MOST)  # where there is no history, memory has it all
     return Window(model=known, budget=tokens, profile=PROFILES[profile], hits=hits, count=count)

@@ -97,6 +97,7 @@ def build(
     history: Sequence[Turn] = (),
 ) -> ContextWindow:
     """The window for a message. `working` writes what is being worked on within so many tokens."""
+    count = by_lines(count)
     frame = count(_block(dict.fromkeys(_TITLES, "x")))
     room = max(budget - frame, 0)
     given = grants(_present(profile.claims, recall, history), room)
@@ -116,6 +117,15 @@ def build(
             break
         made = again
     return made
+
+
+def by_lines(count: Count) -> Count:
+    """A count that goes line by line: no token of these tokenizers goes on after a line end, and lines come again."""
+
+    def lines(text: str) -> int:
+        return sum(map(count, text.splitlines(keepends=True)))
+
+    return lines
 
 
 def _present(claims: Sequence[Claim], recall: Recall, history: Sequence[Turn]) -> list[Claim]:

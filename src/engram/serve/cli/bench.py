@@ -67,6 +67,32 @@ def recall(
         show.line(bench_recall.render(results))
 
 
+@app.command("context")
+def context(
+    ctx: typer.Context,
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE…", exists=True, dir_okay=False, show_default=False, help="Conversations, a store a line (.gz too)."
+        ),
+    ],
+    budgets: Annotated[str, typer.Option("--tokens", help="Sizes of the context to measure at.")] = "500,1000,2000,4000",
+    stores: Annotated[int | None, typer.Option(min=1, show_default=False, help="Only the first so many of each file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure how much of the evidence stands in a context of so many tokens, beside top-k packing and plain history."""
+    from engram.serve import bench_context  # as above
+
+    asked = caller.of(ctx)
+    numbers = _numbers(budgets, "--tokens", least=1)
+    with progress(asked) as tell:
+        results = bench_context.run(paths, budgets=numbers, stores=stores, progress=tell)
+    if asked.json or as_json:
+        show.data(results)
+    else:
+        show.line(bench_context.render(results))
+
+
 @app.command("speed")
 def speed(ctx: typer.Context, sizes: Sizes = _SPEED_SIZES, as_json: Json = False) -> None:
     """Measure recall, remember and opening beside the encoder alone, a numpy scan and plain FTS5."""

@@ -1,0 +1,50 @@
+"""`engram context` and its benchmark, as a stranger meets them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+from serve.console import Engram
+from serve.test_bench_recall import STORE
+
+
+def test_what_an_agent_would_read(made: Engram) -> None:
+    made("remember", "The harbour office opens at nine")
+    shown = made("context", "when does the harbour office open?", "--budget", "200", "--account")
+    assert shown.code == 0
+    assert "The harbour office opens at nine" in shown.out
+    assert shown.out.count("⟦/engram:recalled⟧") == 1
+    assert "full" in shown.out
+    assert "of 200 tokens; 1 memory." in shown.err
+
+
+def test_as_data_with_history(made: Engram, tmp_path: Path) -> None:
+    made("remember", "The harbour office opens at nine")
+    before = tmp_path / "said.jsonl"
+    before.write_text('{"text": "We talked about boats.", "speaker": "user"}\nnot a turn\n')
+    told = made("context", "harbour office", "--budget", "300", "--history", str(before), "--json")
+    window = told.json
+    assert window["tokens"] <= 300
+    assert {section["name"] for section in window["sections"]} == {"recalled", "history"}
+    assert "line 2" in told.err
+
+
+def test_what_is_no_profile_is_refused(made: Engram) -> None:
+    made("remember", "The harbour office opens at nine")
+    refused = made("context", "harbour", "--profile", "party")
+    assert refused.code == 1
+    assert "chat, task" in refused.err
+
+
+def test_the_benchmark_counts_evidence_by_ways(engram: Engram, tmp_path: Path) -> None:
+    path = tmp_path / "tiny.jsonl.gz"
+    path.write_bytes(gzip.compress((json.dumps(STORE) + "\n").encode()))
+    (found,) = engram("bench", "context", str(path), "--tokens", "100,400", "--json").json["files"]
+    assert found["questions"] == 3
+    assert found["over_budget"] == 0
+    assert found["context"]["history"]["400"] == 1.0, "three short turns fit whole"
+    assert 0 < found["context"]["engram"]["400"] <= 1.0
+    assert found["context"]["engram"]["400"] >= found["context"]["top-k"]["400"]
+    assert "context@N" in engram("bench", "context", str(path), "--tokens", "100").out
