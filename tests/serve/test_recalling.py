@@ -68,7 +68,7 @@ def test_a_question_is_answered_with_score_trust_time_and_text(made: Engram) -> 
     assert made("show", memory).code == 0
     assert "peanuts" in text
     assert "degraded: " in found.err
-    assert "(1 hit)" in found.err
+    assert "(1 hit, " in found.err
     assert "note: no model is installed" in found.err
 
 

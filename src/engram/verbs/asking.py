@@ -1,0 +1,117 @@
+"""The verbs that answer a question or a message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from engram.context.plan import planned
+from engram.context.window import ContextWindow, build
+from engram.errors import NotFound
+from engram.recall.search import Asked
+from engram.store.protocol import Filter
+from engram.types import (
+    Explanation,
+    Memory,
+    Mode,
+    Recall,
+    Turn,
+    Warmth,
+)
+from engram.verbs.view import View
+
+
+class Asking(View):
+    """Mixed into `Engram`."""
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int | None = None,
+        budget: int | None = None,
+        now: datetime | None = None,
+        as_of: datetime | None = None,
+        mode: Mode | str | None = None,
+        filters: Filter | None = None,
+        explain: bool = False,
+    ) -> Recall:
+        """What is known about this, best first, each with its trust and its reasons. No fixed number of hits.
+
+        limit, budget: hits and tokens at most. as_of: answer as the memory stood then. mode: `facts_only`,
+        `facts_plus_rules` or `full_context`. explain: say of each candidate that is no hit why (`left_out`).
+        """
+        asked = self._asked(query, limit, budget, now, as_of, mode, filters)
+        return self._vault.searcher.recall(self._reader, asked, account=explain)
+
+    def explain(
+        self,
+        query: str,
+        memory_id: str,
+        *,
+        limit: int | None = None,
+        budget: int | None = None,
+        now: datetime | None = None,
+        as_of: datetime | None = None,
+        mode: Mode | str | None = None,
+        filters: Filter | None = None,
+    ) -> Explanation:
+        """Why this memory is, or is not, in the answer to this question: the stage that dropped it, and by how much."""
+        found = self._vault.store.get(self._reader, [memory_id])
+        if not found:
+            raise NotFound("there is no memory of that id that this reader may see.")
+        asked = self._asked(query, limit, budget, now, as_of, mode, filters)
+        return self._vault.searcher.explain(self._reader, asked, found[0])
+
+    def context(
+        self,
+        message: str,
+        *,
+        model: str,
+        budget: int | None = None,
+        history: Sequence[Turn] = (),
+        now: datetime | None = None,
+        profile: str = "chat",
+    ) -> ContextWindow:
+        """What an agent should read for this message: memories and history within a budget, every token accounted for.
+
+        model: whose window and tokenizer count. budget: tokens of the whole, else what the model has room for. profile: how it
+        is divided (chat, task, cron, orchestrator, swarm, flow).
+        """
+        settings = self._vault.live.now
+        plan = planned(message, model, budget, profile, models_file=settings.models_file or None)
+        found = self.recall(message, limit=min(plan.hits, settings.page_limit // 2), now=now)
+        return build(message, found, budget=plan.budget, profile=plan.profile, count=plan.count, history=history)
+
+    def _asked(
+        self,
+        query: str,
+        limit: int | None,
+        budget: int | None,
+        now: datetime | None,
+        as_of: datetime | None,
+        mode: Mode | str | None,
+        filters: Filter | None,
+    ) -> Asked:
+        return Asked(
+            text=query,
+            now=now or self._vault.env.now(),
+            limit=limit,
+            budget=budget,
+            as_of=as_of,
+            mode=mode,  # type: ignore[arg-type]  # a word for it is as good: `checked` knows them
+            where=filters or Filter(),
+        )
+
+    def warm(self, timeout: float | None = None, *, progress: Callable[[Warmth], None] | None = None) -> bool:
+        """Wait until the vector index has loaded; False if it has not in time, or there is no model to have one for."""
+        index = self._vault.index
+        return index is not None and index.warm(timeout, progress)
+
+    def feedback(self, memory_id: str, helpful: bool, *, query: str | None = None) -> Memory:
+        """Say whether a memory helped; with the question it was recalled for, recall learns which way of finding helps."""
+        judged = self._vault.store.judge(self._reader, memory_id, bool(helpful))
+        if query is not None:
+            asked = self._asked(query, None, None, None, None, None, None)
+            self._vault.searcher.learn(self._reader, asked, judged, bool(helpful))
+        return judged

@@ -1,0 +1,91 @@
+"""The verbs that change what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+
+from engram.capture.parts import in_parts
+from engram.types import (
+    Edge,
+    Kind,
+    Memory,
+    Report,
+    Scope,
+    Source,
+    Status,
+    Turn,
+)
+from engram.verbs.view import View
+
+
+class Keeping(View):
+    """Mixed into `Engram`."""
+
+    def remember(
+        self,
+        text: str,
+        *,
+        kind: Kind = Kind.PROPOSITION,
+        category: str = "fact",
+        importance: float = 0.5,
+        source: Source = Source.USER,
+        scope: Scope | None = None,
+        happened_at: datetime | None = None,
+        attributes: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> Memory:
+        """Keep one statement; durable when this returns. Its scope is where this reader stands, or `scope`."""
+        draft = Memory(
+            text=text,
+            kind=kind,
+            category=category,
+            importance=_between_0_and_1(importance),
+            source=source,
+            scope=self._reader.scope if scope is None else scope,
+            happened_at=happened_at,
+            attributes=dict(attributes or {}),
+        )
+        return self._vault.observer.remember(self._reader, draft, timeout)
+
+    def observe(self, *turns: Turn, user: str | None = None, assistant: str | None = None) -> Report:
+        """Hear turns, or one exchange, and keep what matters of it. The report says what became of every piece."""
+        exchange = [Turn(text, who) for who, text in (("user", user), ("assistant", assistant)) if text is not None]
+        return self._vault.observer.observe(self._reader, [*turns, *exchange], self._vault.session)
+
+    def ingest(self, turns: Iterable[Turn] | str, *, progress: Callable[[int], None] | None = None) -> Report:
+        """Hear many turns, or a long text. Turns with a `ref` that is known are passed over, so it can be run again."""
+        said = in_parts(turns, self._vault.live.now.turn_bytes) if isinstance(turns, str) else turns
+        return self._vault.observer.ingest(self._reader, iter(said), self._vault.session, progress)
+
+    def update(self, memory_id: str, *, text: str | None = None, importance: float | None = None) -> Memory:
+        """Change a memory; its earlier wording stays reachable through `versions`."""
+        wanted = {"text": text, "importance": None if importance is None else _between_0_and_1(importance)}
+        changes = {name: value for name, value in wanted.items() if value is not None}
+        return self._vault.observer.update(self._reader, memory_id, changes)
+
+    def pin(self, memory_id: str, pinned: bool = True) -> Memory:
+        """Protect a memory from being forgotten with time."""
+        return self._vault.store.update(self._reader, memory_id, {"pinned": pinned})
+
+    def forget(self, *ids: str, erase: bool = False, reason: str = "forgotten on request") -> Report:
+        """Archive memories (`restore` brings them back), or with `erase` remove every trace of them for good."""
+        if erase:
+            return self._vault.store.erase(self._reader, ids)
+        done = self._vault.store.set_statuses(self._reader, ids, Status.ARCHIVED, reason)
+        return Report(operation="forget", ids=tuple(memory.id for memory in done), counts={"memories": len(done)})
+
+    def restore(self, memory_id: str) -> Memory:
+        return self._vault.store.set_status(self._reader, memory_id, Status.ACTIVE, "restored on request")
+
+    def relate(self, source_id: str, target_id: str, kind: str = "related_to", *, weight: float = 1.0) -> int:
+        return self._vault.store.relate(self._reader, [Edge(source_id, target_id, kind, weight)])
+
+    def backfill(self, *, anew: bool = False) -> int:
+        """Make the vectors that are missing, of what this reader may write; or, as its owner, all anew. How many were made."""
+        return self._vault.fill_anew(self._reader) if anew else self._vault.observer.backfill(self._reader)
+
+
+def _between_0_and_1(importance: float) -> float:
+    """Bent into its range; what is no number is left for the store to refuse by name."""
+    return min(max(importance, 0.0), 1.0) if isinstance(importance, int | float) else importance  # type: ignore[redundant-expr]

@@ -1,0 +1,87 @@
+"""The verbs that look things up, and those that care for the vault."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from engram.store.protocol import Filter
+from engram.store.sqlite.care import Backup
+from engram.types import (
+    AuditEntry,
+    Edge,
+    Encoder,
+    Health,
+    Kind,
+    Memory,
+    Page,
+    Status,
+    StatusChange,
+    Turn,
+    Version,
+)
+from engram.verbs.view import View
+
+
+class Looking(View):
+    """Mixed into `Engram`."""
+
+    def get(self, memory_id: str) -> Memory | None:
+        """The memory, or None if there is none of that id that this reader may see."""
+        found = self._vault.store.get(self._reader, [memory_id])
+        return found[0] if found else None
+
+    def list(
+        self,
+        *,
+        limit: int = 50,
+        kind: Kind | None = None,
+        category: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        status: Status | None = Status.ACTIVE,
+        cursor: str | None = None,
+    ) -> Page:
+        """Memories newest first; `status=None` for all of them. The page's cursor fetches the next page."""
+        where = Filter(
+            kinds=(kind,) if kind else (),
+            categories=(category,) if category else (),
+            statuses=(status,) if status else (),
+            since=since,
+            until=until,
+        )
+        return self._vault.store.page(self._reader, limit=limit, cursor=cursor, where=where)
+
+    def words(self, memory_id: str) -> Sequence[Turn]:
+        """The turns a memory came from, verbatim."""
+        return self._vault.store.turns_of(self._reader, memory_id)
+
+    def edges(self, *ids: str) -> Sequence[Edge]:
+        return self._vault.store.edges(self._reader, ids)
+
+    def versions(self, memory_id: str) -> Sequence[Version]:
+        return self._vault.store.versions(self._reader, memory_id)
+
+    def status_history(self, memory_id: str) -> Sequence[StatusChange]:
+        return self._vault.store.status_history(self._reader, memory_id)
+
+    def encoder(self) -> Encoder:
+        """Which encoder is in use, and whether it answers."""
+        return self._vault.encoder()
+
+    def backup(self) -> Backup:
+        return self._vault.store.back_up(self._reader)
+
+    def backups(self) -> Sequence[Backup]:
+        return self._vault.store.backups(self._reader)
+
+    def health(self) -> Health:
+        return self._vault.health(self._reader)
+
+    def check(self) -> Sequence[str]:
+        """Verify the whole file; what is wrong with it, or nothing."""
+        return self._vault.store.check(self._reader)
+
+    def audit(self, *, limit: int = 50) -> Sequence[AuditEntry]:
+        """Who did what, newest first; never what was said."""
+        return self._vault.store.audit(self._reader, limit=limit)

@@ -1,0 +1,103 @@
+"""How a vault is: counts, latencies, its encoder, its index, its health. Values of `types`, told apart for their number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """How much of it this reader can see."""
+
+    memories: int
+    by_kind: Mapping[str, int]
+    by_status: Mapping[str, int]
+    edges: int
+    embeddings: int
+
+
+class Severity(StrEnum):
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing the doctor saw: what is wrong, how bad, what to do."""
+
+    check: str
+    severity: Severity
+    what: str
+    way_out: str = ""
+    mended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Milliseconds over the last calls of one kind."""
+
+    calls: int
+    p50_ms: float
+    p99_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """The encoder in use: its fingerprint, its vectors' length (0: not known yet), where it is, why it does not answer."""
+
+    name: str
+    fingerprint: str = ""
+    dimensions: int = 0
+    place: str = ""
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Warmth:
+    """How far the vector index of a vault is: rows loaded of about how many, whether it was asked for at all and answers,
+    which tier does, what it was loaded from (snapshot or rows), and what there is to say about it."""
+
+    loaded: int
+    total: int
+    started: bool
+    ready: bool
+    backend: str
+    origin: str
+    memory_bytes: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """The figures of one vault as this process sees it.
+
+    `degradation` is how recall would answer now: full, disk_vectors (the vectors of what the words find are read one by
+    one), words, or degraded. `writes` is open, read-only or damaged. `shed` is what memory pressure cost.
+    """
+
+    path: str
+    format: int
+    cipher: str
+    counts: Counts
+    latencies: Mapping[str, Latency]
+    queue_depth: int
+    queue_limit: int
+    readers_idle: int
+    readers_open: int
+    rss_bytes: int
+    pressure: str
+    vault_bytes: int
+    wal_bytes: int
+    pending_embeddings: int
+    degradation: str
+    writes: str
+    index: Warmth | None
+    shed: tuple[str, ...]
+    crashed_before: bool
+    last_backup: datetime | None
+    backups: int
+    warnings: tuple[str, ...]
