@@ -51,6 +51,7 @@ class Plan:
     postings: int
     most: int
     deep: bool = False
+    whole: bool = False
 
     def deeper(self, settings: Settings) -> Plan:
         """The same, looking further: for when the first look found nothing that is good enough."""

@@ -25,7 +25,7 @@ from engram.recall.arms import SPACE, VECTORS, WORDINGS, WORDS, Arms
 from engram.recall.fusion import ArmResult, Fused, calibrated, reciprocal
 from engram.recall.plan import Asked, Plan, asks_nothing, checked, plan
 from engram.recall.rerank import by_opinion, mmr
-from engram.recall.select import CONTRADICTS, DERIVED, SUPERSEDES, Links, Pick, as_found, choose, least
+from engram.recall.select import CONTRADICTS, DERIVED, SUPERSEDES, Links, Pick, as_found, choose, enough, least
 from engram.recall.trust import trust
 from engram.recall.tuning import Tuning, shifted
 from engram.recall.weights import ASSISTANT, HEAD, about, settled, support, word_weight
@@ -79,6 +79,7 @@ class Walk:
     rerank: str
     picks: Sequence[Pick]
     links: Links
+    unseen: int  # candidates too far to be looked at
     least: float
     notes: Sequence[str]
     spent: Mapping[str, float]
@@ -126,7 +127,7 @@ class Searcher:
         asked = checked(asked)
         if asked.limit is None and asks_nothing(asked.text):
             return Recall((), Outcome.NOTHING_KNOWN, _IDLE, notes=("a courtesy asks for nothing: nothing was looked up.",))
-        walk = self._walk(reader, asked)
+        walk = self._walk(reader, asked, whole=account)
         found = self._answer(walk)
         self._store.recalled(reader, [hit.memory.key for hit in found])
         self.tuning.note(found.quality)
@@ -137,7 +138,7 @@ class Searcher:
         asked = checked(asked)
         if asked.limit is None and asks_nothing(asked.text):
             return Explanation(id=memory.id, stage=Stage.GATE, reason="a courtesy asks for nothing: nothing was looked up")
-        walk = self._walk(reader, asked)
+        walk = self._walk(reader, asked, whole=True)
         told = explain.of_candidate(walk.fused, walk.picks, memory)
         if told is not None:
             return told
@@ -167,9 +168,10 @@ class Searcher:
 
     # ── the walk ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _walk(self, reader: Reader, asked: Asked) -> Walk:
+    def _walk(self, reader: Reader, asked: Asked, *, whole: bool) -> Walk:
+        """`whole`: look at every candidate, not only at those that can become hits."""
         settings = self._live.now
-        planned = replace(plan(asked, settings), vector_weight=self._weight(settings))
+        planned = replace(plan(asked, settings), vector_weight=self._weight(settings), whole=whole)
         watch = _Stopwatch(self._env.monotonic)
         notes: list[str] = []
         words = self._start(self._read_words, reader, planned, asked.text, watch)
@@ -212,13 +214,14 @@ class Searcher:
             weights = _weights(arms, planned)
             fused = self._settle(reader, asked, _fuse(arms, weights, settings), settings)
         with watch.stage("fetch"):
-            memories = self._fetch(reader, fused, planned)
+            needed = enough(fused, asked, settings)
+            memories, digests, unseen = self._fetch(reader, fused, planned, needed)
         with watch.stage("rerank"):
             fused, how = self._rerank(reader, asked, fused, memories, settings, notes)
         with watch.stage("select"):
             kinds = (SUPERSEDES, DERIVED, CONTRADICTS)
             links = self._store.links(reader, list(memories), kinds) if memories else []
-            picks = choose(fused, memories, links, asked, planned, settings)
+            picks = choose(fused, memories, digests, links, asked, planned, needed)
         return Walk(
             asked=asked,
             plan=planned,
@@ -230,6 +233,7 @@ class Searcher:
             rerank=how,
             picks=picks,
             links=links,
+            unseen=unseen,
             least=least(fused, settings),
             notes=notes,
             spent=watch.spent,
@@ -254,18 +258,21 @@ class Searcher:
         whom = about(asked.text, {one.speaker for one in first}, [(one.speaker, one.text) for one in first])
         return support(float(fused.raw[VECTORS][at]), self._arms.background, whom)
 
-    def _fetch(self, reader: Reader, fused: Fused, planned: Plan) -> dict[int, Memory]:
-        """Candidates from the best on, until there are enough that say different things."""
+    def _fetch(
+        self, reader: Reader, fused: Fused, planned: Plan, needed: float | None
+    ) -> tuple[dict[int, Memory], dict[int, bytes], int]:
+        """Candidates from the best on, until there are enough that say different things; and how many are too far."""
+        near = fused.keys if needed is None or planned.whole else fused.keys[as_found(fused) >= needed]
         found: dict[int, Memory] = {}
-        said: set[bytes] = set()
-        size = planned.most * 5 // 4 + 10
-        for start in range(0, len(fused.keys), size):
-            some = self._store.fetch(reader, fused.keys[start : start + size].tolist(), as_of=planned.where.as_of)
+        digests: dict[int, bytes] = {}
+        size = len(near) if planned.whole else planned.most * 5 // 4 + 10
+        for start in range(0, len(near), max(size, 1)):
+            some = self._store.fetch(reader, near[start : start + size].tolist(), as_of=planned.where.as_of)
             found |= {memory.key: memory for memory in some}
-            said |= {digest_of(memory.text) for memory in some} if start + size < len(fused.keys) else set()
-            if len(said) >= planned.most:
+            digests |= {memory.key: digest_of(memory.text) for memory in some}
+            if len(set(digests.values())) >= planned.most:
                 break
-        return found
+        return found, digests, len(fused.keys) - len(near)
 
     def _rerank(
         self,
@@ -312,7 +319,7 @@ class Searcher:
             )
             for pick in taken
         )
-        hidden = sum(pick.stage in (Stage.THRESHOLD, Stage.BUDGET) for pick in walk.picks)
+        hidden = walk.unseen + sum(pick.stage in (Stage.THRESHOLD, Stage.BUDGET) for pick in walk.picks)
         outcome = _outcome(walk, best, hidden, self._live.now.support_least)
         return Recall(hits, outcome, _quality(walk, hits), hidden, tuple(dict.fromkeys(walk.notes)))
 

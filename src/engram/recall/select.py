@@ -14,7 +14,6 @@ from engram.recall.fusion import Fused, Scores
 from engram.recall.plan import Asked, Plan
 from engram.recall.weights import ASSISTANT, SESSION
 from engram.settings import Settings
-from engram.text.terms import digest_of
 from engram.text.tokens import count
 from engram.types import Kind, Memory, Stage
 
@@ -55,14 +54,25 @@ def least(fused: Fused, settings: Settings) -> float:
     return settings.recall_threshold if "vectors" in fused.parts else 0.0
 
 
-def choose(
-    fused: Fused, memories: Mapping[int, Memory], links: Links, asked: Asked, plan: Plan, settings: Settings
-) -> list[Pick]:
-    """Everything that was fetched, best first, each with what became of it."""
+def enough(fused: Fused, asked: Asked, settings: Settings) -> float | None:
+    """What the arms must say of a hit. With a limit the caller gets the best so many, however far they are; the outcome tells."""
     found = as_found(fused)
-    best = float(found.max()) if len(found) else 0.0
-    # With a limit the caller gets the best so many, however far they are; the outcome tells.
-    needed = max(least(fused, settings), best * settings.recall_floor) if asked.limit is None else None
+    if asked.limit is not None or not len(found):
+        return None
+    return max(least(fused, settings), float(found.max()) * settings.recall_floor)
+
+
+def choose(
+    fused: Fused,
+    memories: Mapping[int, Memory],
+    digests: Mapping[int, bytes],
+    links: Links,
+    asked: Asked,
+    plan: Plan,
+    needed: float | None,
+) -> list[Pick]:
+    """Everything that was fetched, best first, each with what became of it. `digests` are equal where the same is said."""
+    found = as_found(fused)
     outdated = {target: source for source, target, kind in links if kind == SUPERSEDES and source in memories}
     retold = set(_retold(memories, links))
     so, picks = _So(), []
@@ -71,7 +81,7 @@ def choose(
         if memory is None:
             continue
         score = float(found[at])
-        stage, reason, by = _fate(memory, score, key in outdated, key in retold, needed, so, asked, plan)
+        stage, reason, by = _fate(memory, score, digests[key], key in outdated, key in retold, needed, so, asked, plan)
         shown = score if stage is Stage.THRESHOLD else float(fused.scores[at])
         picks.append(Pick(at, memory, shown, stage, reason, by))
     return picks
@@ -87,6 +97,7 @@ def _retold(memories: Mapping[int, Memory], links: Links) -> Iterable[int]:
 def _fate(
     memory: Memory,
     score: float,
+    digest: bytes,
     outdated: bool,
     retold: bool,
     needed: float | None,
@@ -96,7 +107,6 @@ def _fate(
 ) -> tuple[Stage, str, float | None]:
     if outdated:
         return Stage.SUPERSEDED, "what took its place is in the answer", None
-    digest = digest_of(memory.text)
     if retold or digest in so.said:
         return Stage.DUPLICATE, "the answer has another memory that says the same", None
     so.said.add(digest)
