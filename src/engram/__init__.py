@@ -21,13 +21,14 @@ _VALUES = (
     "Status", "Turn",
 )  # fmt: skip
 _HOMES = {"Engram": ("engram.engine", "Engram"), "open": ("engram.engine", "open_engram")}
-_HOMES |= {"Filter": ("engram.store.protocol", "Filter")}
+_HOMES |= {"Filter": ("engram.store.protocol", "Filter"), "Extracted": ("engram.models.extract", "Extracted")}
 _HOMES |= {name: ("engram.types", name) for name in _VALUES} | {"EngramError": ("engram.errors", "EngramError")}
 
 __all__ = [
     "Edge",
     "Engram",
     "EngramError",
+    "Extracted",
     "Filter",
     "Hit",
     "Kind",

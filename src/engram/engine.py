@@ -16,6 +16,7 @@ from typing import Self
 
 from engram.env import Env
 from engram.models.embed import Embedder
+from engram.models.extract import Extractor
 from engram.models.rerank import Reranker
 from engram.settings import LiveSettings, Settings
 from engram.store.sqlite.vault import Ask
@@ -50,6 +51,7 @@ class Engram(Keeping, Asking, Looking):
         session: str | None = None,
         embedder: Embedder | None = None,
         reranker: Reranker | None = None,
+        extractor: Extractor | None = None,
     ) -> Self:
         """Open the vault for a reader whose identity the caller has established; `engram.open` is the plain way."""
         vault = OpenVault(
@@ -60,6 +62,7 @@ class Engram(Keeping, Asking, Looking):
             session=session,
             embedder=embedder,
             reranker=reranker,
+            extractor=extractor,
         )
         return cls(vault, reader or Reader(scope_of(vault.live.now), Policy(vault.live.now.policy)))
 
@@ -112,12 +115,14 @@ def open_engram(
     settings: Mapping[str, object] | None = None,
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
+    extractor: Extractor | None = None,
     clock: Callable[[], datetime] | None = None,
 ) -> Engram:
     """Open the vault at `path` (else `ENGRAM_HOME`, else the platform's data folder); it is made if missing.
 
     agent, project, squad, channel, user: who this program is. They decide what it sees and where it writes.
     key: the vault's key as 32 bytes or recovery text, if it is not in the keychain, a key file or a passphrase.
+    extractor: a language model that reads what was said besides the rules, as a function (`engram.Extracted`).
     settings: values that go over the configuration file and the environment. clock: tells the time in tests.
     """
     named = {"agent": agent, "project": project, "squad": squad, "channel": channel, "user": user}
@@ -131,4 +136,5 @@ def open_engram(
         session=session,
         embedder=embedder,
         reranker=reranker,
+        extractor=extractor,
     )

@@ -180,6 +180,15 @@ class Turn:
     ref: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A turn that a model has not read yet, by its key, and since when it waits."""
+
+    key: int
+    since: datetime
+    turn: Turn
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """A memory on its way into the store: the turns of its batch it came from, and its vector if there is one."""

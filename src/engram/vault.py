@@ -18,6 +18,7 @@ from types import FrameType
 from engram import settings as settings_room
 from engram.capture.backfill import SPACE, fill, space_of
 from engram.capture.observe import Observer
+from engram.capture.tools import Tools
 from engram.env import Env
 from engram.errors import EmbedderUnavailable, EngramError, NotFound, VaultLocked
 from engram.guard.keys import MasterKey
@@ -26,6 +27,7 @@ from engram.index.vectors.live import LiveIndex
 from engram.models import catalog
 from engram.models.embed import Embedder, OnnxEmbedder
 from engram.models.endpoint import endpoint_of
+from engram.models.extract import Extractor
 from engram.models.remote import RemoteEmbedder
 from engram.models.rerank import OnnxReranker, Reranker
 from engram.recall.search import Searcher
@@ -58,6 +60,7 @@ class OpenVault:
         session: str | None,
         embedder: Embedder | None,
         reranker: Reranker | None = None,
+        extractor: Extractor | None = None,
     ) -> None:
         self.env = env
         self.live = LiveSettings(settings, monotonic=env.monotonic)
@@ -76,6 +79,7 @@ class OpenVault:
         self._sought = False
         self._seeking = threading.Lock()
         self._filled_to = -1
+        self._extractor = extractor
         self._observer: Observer | None = None
         self._searcher: Searcher | None = None
         self._index: LiveIndex | None = None
@@ -125,7 +129,7 @@ class OpenVault:
         tools = self.embedder, self.index
         with self._seeking:
             if self._observer is None:
-                self._observer = Observer(self.store, *tools, self.live, self.env)
+                self._observer = Observer(Tools(self.store, *tools, self.live, self.env), self._extractor)
             self._observer.equip(*tools)
             return self._observer
 
@@ -228,6 +232,8 @@ class OpenVault:
                     self.store.check(_OWNER)
                 if rounds and self.index is not None:  # what stays open is warmed unasked (V9); short runs do not pay for it
                     self.relieve()
+                if rounds and self._extractor is not None:
+                    self.observer.read_waiting()
                 if rounds > 1:  # a short session is not held up by an encoder that it did not ask for
                     self._fill()
             except EngramError as error:

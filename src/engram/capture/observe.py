@@ -14,17 +14,17 @@ from typing import Any
 
 from engram.capture import marks
 from engram.capture.backfill import SPACE, encoded, fill, passage, space_of
+from engram.capture.distil import Distiller, Reading
 from engram.capture.drafts import drafts, weighed
 from engram.capture.hearing import Heard, Previous, hear
 from engram.capture.sift import Candidate, Sifted, sift
-from engram.env import Env
+from engram.capture.tools import Tools, give_vectors
 from engram.errors import EmbeddingError, InvalidContent
 from engram.index.vectors.encoding import encode
 from engram.index.vectors.live import LiveIndex
 from engram.models.embed import Embedder
-from engram.settings import LiveSettings
+from engram.models.extract import Extractor
 from engram.store.admission import check_memory, check_turn
-from engram.store.sqlite.store import SqliteStore
 from engram.text import tokens
 from engram.text.terms import digest_of
 from engram.types import Draft, Fate, Memory, Policy, Reader, Report, Turn, Verdict
@@ -35,26 +35,28 @@ Progress = Callable[[int], None]
 class Observer:
     """What hears. Made once for an open vault; `embedder` and `index` may be missing."""
 
-    def __init__(
-        self, store: SqliteStore, embedder: Embedder | None, index: LiveIndex | None, live: LiveSettings, env: Env
-    ) -> None:
-        self._store = store
-        self._embedder = embedder
-        self._index = index
-        self._live = live
-        self._env = env
+    def __init__(self, tools: Tools, extractor: Extractor | None = None) -> None:
+        self._tools = tools
+        self._store, self._live = tools.store, tools.live
+        self._distiller = None if extractor is None else Distiller(tools, extractor)
         # Reading the tables of the counter takes as long as loading the encoder: side by side, the first write waits for one.
         threading.Thread(target=tokens.load, name="engram-tokens", daemon=True).start()
 
     def equip(self, embedder: Embedder | None, index: LiveIndex | None) -> None:
         """Go on with an encoder, or an index, that has come since."""
-        self._embedder, self._index = embedder, index
+        self._tools.embedder, self._tools.index = embedder, index
 
     def observe(self, reader: Reader, turns: Sequence[Turn], session: str) -> Report:
         """Keep what these turns say. Turns without a time or session get the present ones."""
         heard = self._hear(reader, turns, session, {})
-        notes = self._embed(heard.candidates)
-        return self._keep(reader, heard, notes)
+        notes = give_vectors(self._tools, heard.candidates)
+        report = self._keep(reader, heard, notes)
+        return report if self._distiller is None else _with(report, self._distiller.heed(reader, _sessions(heard), heard.urgent))
+
+    def read_waiting(self) -> Report:
+        """Have the turns read by a model that have waited for it long enough, of all sessions of the vault."""
+        report = Report(operation="extract")
+        return report if self._distiller is None else _with(report, self._distiller.tend())
 
     def ingest(self, reader: Reader, turns: Iterator[Turn], session: str, progress: Progress | None = None) -> Report:
         """The same for many turns, in batches. What was ingested before, by its `ref`, is passed over.
@@ -68,11 +70,14 @@ class Observer:
             try:
                 for batch in _batches(turns, self._live.now.ingest_batch):
                     coming = self._take_up(reader, batch, session, previous, waiting, beside)
-                    done, waiting = waiting, coming
+                    done, waiting = waiting, None  # if storing it fails, nothing that comes after it is stored
                     self._finish(reader, done, sum_, progress)
+                    waiting = coming
             finally:
                 self._finish(reader, waiting, sum_, progress)
-        return sum_.report()
+        if self._distiller is None:
+            return sum_.report()
+        return _with(sum_.report(), self._distiller.heed(reader, list(sum_.sessions), all_of_it=True))
 
     def _take_up(
         self,
@@ -97,7 +102,7 @@ class Observer:
                     known.add(turn.ref)
                     refs.add(turn.ref)
         heard = self._hear(reader, [batch[n] for n in places], session, previous)
-        return _Batch(len(batch), places, refs, heard, beside.submit(self._embed, heard.candidates))
+        return _Batch(len(batch), places, refs, heard, beside.submit(give_vectors, self._tools, heard.candidates))
 
     def _finish(self, reader: Reader, batch: _Batch | None, sum_: _Sum, progress: Progress | None) -> None:
         if batch is None:
@@ -105,6 +110,7 @@ class Observer:
         notes = batch.vectors.result()
         if batch.heard.turns:
             sum_.add(batch, self._keep(reader, batch.heard, notes))
+            sum_.sessions |= dict.fromkeys(_sessions(batch.heard))
         else:
             sum_.add(batch, Report(operation="observe"))
         if progress is not None:
@@ -114,38 +120,27 @@ class Observer:
         """Check and read turns; `previous` holds the last turns of sessions, and is asked of the store where it lacks one."""
         if not all(isinstance(turn, Turn) for turn in turns):
             raise InvalidContent("a turn must be a Turn.")
-        now = self._env.now()
+        now = self._tools.env.now()
         said = [replace(turn, at=turn.at or now, session=session if turn.session is None else turn.session) for turn in turns]
         for turn in said:
             check_turn(turn, self._live.now)
         for name in {turn.session or "" for turn in said} - set(previous):
             previous[name] = self._store.last_turn(reader, name) if name else None
-        return hear(said, previous, self._live.now)
-
-    def _embed(self, candidates: Sequence[Candidate]) -> tuple[str, ...]:
-        if not candidates:
-            return ()
-        if self._embedder is None:
-            return ("no model is installed, so these memories have no vectors yet (`engram model install`).",)
-        try:
-            said = [passage(c.statement.proposition.speaker, c.statement.proposition.text) for c in candidates]
-            made = encoded(self._store, self._embedder, said)
-        except EmbeddingError as error:
-            return (f"{error.code}: {error.message} These memories are kept and have no vectors yet.",)
-        for candidate, vector in zip(candidates, made, strict=True):
-            candidate.vector = vector
-        return ()
+        return hear(said, previous, self._live.now, scan=self._distiller is not None)
 
     def _keep(self, reader: Reader, heard: Heard, notes: tuple[str, ...]) -> Report:
         """Tell new from known, store all of it at once, and report."""
         settings = self._live.now
-        sifted = sift(self._store, self._index, reader, heard.candidates, settings)
+        sifted = sift(self._store, self._tools.index, reader, heard.candidates, settings)
         made = drafts(heard.turns, sifted.fresh, settings)
         again: dict[str, list[int]] = {}
         for candidate, twin in sifted.merged:
+            if candidate.quoted:
+                continue  # an echo of what was recalled
             if candidate.turn not in again.setdefault(twin, []):  # who repeats himself is one witness
                 again[twin].append(candidate.turn)
-        kept = self._store.capture(reader, reader.scope, heard.turns, made, space=space_of(self._embedder), again=again)
+        space, wait = space_of(self._tools.embedder), self._distiller is not None
+        kept = self._store.capture(reader, reader.scope, heard.turns, made, space=space, again=again, wait=wait)
         return _report(heard, sifted, made, kept, notes)
 
     def remember(self, reader: Reader, memory: Memory, timeout: float | None = None) -> Memory:
@@ -164,7 +159,7 @@ class Observer:
             return old if same else self._store.update(reader, known, news)
         vector = self._vector(memory)
         draft = Draft(memory=replace(memory, **weighed(memory.text, self._live.now)), vector=vector)
-        return self._store.capture(reader, memory.scope, [], [draft], space=space_of(self._embedder), timeout=timeout)[0]
+        return self._store.capture(reader, memory.scope, [], [draft], space=space_of(self._tools.embedder), timeout=timeout)[0]
 
     def update(self, reader: Reader, memory_id: str, changes: dict[str, Any]) -> Memory:
         """Change a memory. New words are cleaned like all that is kept, and get their own tiers and vector."""
@@ -174,7 +169,7 @@ class Observer:
             changes = {**changes, "text": text, **weighed(text, self._live.now)}
         new = self._store.update(reader, memory_id, changes)
         vector = self._vector(new) if "text" in changes else None
-        space = space_of(self._embedder)
+        space = space_of(self._tools.embedder)
         if space is not None and vector is not None:
             said = {new.key: new.text}
             self._store.put_vectors(reader, SPACE, {new.key: vector}, model=space.model, dimensions=space.dimensions, said=said)
@@ -196,16 +191,16 @@ class Observer:
         raise InvalidContent("a memory needs some text.")
 
     def _vector(self, memory: Memory) -> bytes | None:
-        if self._embedder is None:
+        if self._tools.embedder is None:
             return None
         try:
-            return encode(encoded(self._store, self._embedder, [passage(memory.speaker, memory.text)]))[0]
+            return encode(encoded(self._store, self._tools.embedder, [passage(memory.speaker, memory.text)]))[0]
         except EmbeddingError:
             return None  # it is made later
 
     def backfill(self, reader: Reader) -> int:
         """Make the vectors that are missing; how many were made."""
-        return 0 if self._embedder is None else fill(self._store, reader, self._embedder, page=256)
+        return 0 if self._tools.embedder is None else fill(self._store, reader, self._tools.embedder, page=256)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +222,7 @@ class _Sum:
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("turns", "kept", "merged", "dropped", "known"), 0))
     notes: dict[str, None] = field(default_factory=dict)
     verdicts: list[Verdict] = field(default_factory=list)
+    sessions: dict[str, None] = field(default_factory=dict)
     before: int = 0
 
     def add(self, batch: _Batch, report: Report) -> None:
@@ -265,6 +261,20 @@ def _report(heard: Heard, sifted: Sifted, made: Sequence[Draft], kept: Sequence[
         notes=(*heard.notes, *notes),
         verdicts=tuple(sorted(verdicts, key=lambda verdict: (verdict.turn, verdict.start))),
     )
+
+
+def _with(report: Report, reading: Reading) -> Report:
+    """A report, and what a model read besides."""
+    return replace(
+        report,
+        ids=(*report.ids, *reading.ids),
+        counts={**report.counts, "read": reading.turns, "extracted": len(reading.ids)},
+        notes=tuple(dict.fromkeys((*report.notes, *reading.notes))),
+    )
+
+
+def _sessions(heard: Heard) -> list[str]:
+    return list(dict.fromkeys(turn.session or "" for turn in heard.turns))
 
 
 def _verdicts(candidates: Sequence[tuple[Candidate, str]], fate: Fate, why: str) -> Iterator[Verdict]:

@@ -19,6 +19,7 @@ from engram.index.vectors.live import LiveIndex, Nearest
 from engram.models.embed import Vectors
 from engram.settings import Settings
 from engram.store.sqlite.store import SqliteStore
+from engram.text.person import is_assistant
 from engram.text.terms import digest_of, terms
 from engram.text.wordlist import word_set
 from engram.types import Memory, Policy, Reader
@@ -33,12 +34,16 @@ class Candidate:
     statement: Statement
     turn: int
     digest: bytes = b""
+    quoted: bytes = b""  # of the bare words, where they may be quoted from what was recalled; such an echo is no witness
     vector: Vectors | None = None
     surprise: float = 0.0
     echoes: list[Candidate] = field(default_factory=list)  # the same, said again in the same batch
 
     def __post_init__(self) -> None:
         self.digest = digest_of(self.text)
+        said = self.statement.proposition.said
+        if is_assistant(self.statement.proposition.speaker) or said.startswith(">"):
+            self.quoted = digest_of(_QUOTE.sub("", said))
 
     @property
     def text(self) -> str:
@@ -57,7 +62,7 @@ def sift(
     store: SqliteStore, index: LiveIndex | None, reader: Reader, candidates: Sequence[Candidate], settings: Settings
 ) -> Sifted:
     """Duplicates are looked for where the reader stands; surprise is about all that the reader sees."""
-    known = store.digests(reader, [candidate.digest for candidate in candidates])
+    known = store.digests(reader, [digest for c in candidates for digest in (c.digest, c.quoted) if digest])
     near = _near(index, reader, candidates)
     twins = _twins(store, index, reader, candidates, near, settings)
     batch = _Batch(len(candidates))
@@ -65,7 +70,7 @@ def sift(
     sifted = Sifted([], [])
     for number, candidate in enumerate(candidates):
         cosines = batch.cosines(candidate)
-        twin = known.get(candidate.digest) or twins.get(number)
+        twin = known.get(candidate.digest) or known.get(candidate.quoted) or twins.get(number)
         first = by_digest.get(candidate.digest) or batch.rephrased(candidate, cosines, settings)
         if twin is not None:
             sifted.merged.append((candidate, twin))
@@ -89,7 +94,7 @@ def surprise(near: Nearest | None, cosines: Vectors) -> float:
 
 def says_the_same(said: str, known: str, settings: Settings) -> bool:
     """May these words, whose vectors are near, be taken for one statement?"""
-    return _overlap(known, said) >= settings.duplicate_overlap and _adds_nothing(said, known)
+    return _overlap(known, said) >= settings.duplicate_overlap and adds_nothing(said, known)
 
 
 class _Batch:
@@ -168,7 +173,7 @@ def _overlap(one: str, other: str) -> float:
     return len(a & b) / len(a | b) if a | b else 0.0
 
 
-def _adds_nothing(said: str, known: str) -> bool:
+def adds_nothing(said: str, known: str) -> bool:
     """Is every telling word of `said` in `known`, its names and numbers in the same order, and both or neither denied?
 
     The encoder does not tell "May 5" from "May 6" or "allergic" from "not allergic" (cosine .92 to .97): what differs in a
@@ -183,4 +188,5 @@ def _adds_nothing(said: str, known: str) -> bool:
 
 _DENIALS = word_set("not no never none nothing nobody neither nor cannot don doesn didn isn aren wasn weren won can t without")
 _EMPHASIS = word_set("really very so just truly quite actually totally")
+_QUOTE = re.compile(r"^[ \t>|*\"“]{1,16}|[\"”]$", re.MULTILINE)
 _NAMED = re.compile(r"\b(?:[^\W\d_a-z]\w*|\d[\w.,:]*)")

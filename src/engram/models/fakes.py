@@ -8,7 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from engram.models.embed import CallableEmbedder, Vectors
+from engram.models.extract import Extracted, Extractor
+from engram.text import sentences
+from engram.text.person import is_assistant
 from engram.text.terms import terms
+from engram.types import Turn
 
 
 def hashing_embedder(dimensions: int = 64) -> CallableEmbedder:
@@ -26,3 +30,17 @@ def _bag(text: str, dimensions: int) -> Vectors:
         place = int.from_bytes(hashlib.blake2b(term.encode(), digest_size=8).digest())
         vector[place % dimensions] += 1.0 if place & (1 << 40) else -1.0
     return vector
+
+
+def sentence_extractor() -> Extractor:
+    """Every sentence of a person as a statement, in its own words: shows what an extractor gets and gives."""
+
+    def extract(turns: Sequence[Turn], context: Sequence[Turn]) -> list[Extracted]:
+        return [
+            Extracted(text=f"{turn.speaker}: {turn.text[start:end]}", turn=number)
+            for number, turn in enumerate(turns)
+            if not is_assistant(turn.speaker)
+            for start, end in sentences.spans(turn.text)
+        ]
+
+    return extract

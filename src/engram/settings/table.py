@@ -150,6 +150,15 @@ class Settings:
         0.93, "Likeness of two statements' vectors from which they may say the same.", low=0.5, high=1.0, ref="C4"
     )
     duplicate_overlap: float = tunable(0.6, "Share of words that they must have in common then.", low=0.0, high=1.0, ref="C4")
+    buffer_turns: int = tunable(
+        6, "Turns of a session that wait before an extractor reads them together.", unit="turns", low=1, high=1000, ref="C1"
+    )
+    buffer_minutes: float = tunable(
+        5.0, "How long a turn waits for an extractor at most.", unit="min", low=0.0, high=10080.0, ref="C1"
+    )
+    extract_timeout_s: float = tunable(
+        60.0, "An extractor that has not answered by then is done without.", unit="s", low=0.01, high=3600.0, ref="C2"
+    )
     catch_secrets: bool = tunable(True, "Keys, tokens and passwords are left out of all that is kept.", ref="C16")
 
     # recall

@@ -28,11 +28,14 @@ from engram.types import (
     Policy,
     Reader,
     Role,
+    Scope,
     Space,
+    Status,
     StatusChange,
     TextHit,
     Turn,
     Version,
+    Waiting,
 )
 
 
@@ -138,6 +141,28 @@ class Reading(Path):
         """What was said last in this session, where the reader stands."""
         with self._read(reader, "turns") as connection:
             return turns.last_of(connection, reader.scope, session)
+
+    def turns_before(self, reader: Reader, session: str, key: int, *, limit: int) -> list[Turn]:
+        """What was said in a session just before the turn of this key, where the reader stands."""
+        with self._read(reader, "turns") as connection:
+            return turns.before(connection, reader.scope, session, key, limit)
+
+    def waiting(self, reader: Reader, session: str, *, limit: int) -> list[Waiting]:
+        """The turns of a session that a model has not read yet, where the reader stands."""
+        with self._read(reader, "turns") as connection:
+            return turns.waiting(connection, reader.scope, session, limit)
+
+    def waiting_sessions(self, reader: Reader) -> list[tuple[Scope, str]]:
+        require_owner(reader, "all sessions")
+        with self._readers.use("turns") as connection:
+            return turns.waiting_sessions(connection)
+
+    def made_of(self, reader: Reader, keys: Sequence[int]) -> list[Memory]:
+        """The active memories, written from where this reader stands, that came from these turns."""
+        with self._read(reader, "turns") as connection:
+            here = readable(replace(reader, policy=Policy.OWN))
+            found = memories.by_keys(connection, here, turns.memories_of(connection, keys))
+        return [memory for memory in found if memory.status is Status.ACTIVE]
 
     def known_refs(self, reader: Reader, refs: Sequence[str]) -> set[str]:
         with self._read(reader, "refs") as connection:

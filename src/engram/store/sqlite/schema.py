@@ -205,6 +205,7 @@ def _turns(connection: apsw.Connection) -> None:
 def _measures(connection: apsw.Connection) -> None:
     """What each tier of a memory costs in a prompt (0: not counted yet), and what its readers thought of it.
 
+    A turn waits, since when that was heard, for a model to read it; 0 if it does not.
     The index holds all that a text search filters by, key first: a probe reads 50 bytes and not a row of 250.
     """
     connection.execute(
@@ -215,6 +216,8 @@ def _measures(connection: apsw.Connection) -> None:
         ALTER TABLE contents ADD COLUMN tag_tokens INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE memories ADD COLUMN helpful INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE memories ADD COLUMN unhelpful INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE turns ADD COLUMN waiting INTEGER NOT NULL DEFAULT 0;
+        CREATE INDEX turns_waiting ON turns (scope, session) WHERE waiting <> 0;
         CREATE INDEX memories_for_search ON memories (key, scope, status, kind, category, happened_at, learned_at);
         """
     )

@@ -16,15 +16,34 @@ from engram.env import from_micros, to_micros
 from engram.guard.scopes import Visibility
 from engram.store.sqlite import memories
 from engram.store.sqlite.scopes import intern, predicate
-from engram.types import Draft, Memory, Scope, Turn
+from engram.types import Draft, Memory, Scope, Turn, Waiting, scope_values
 
 
 def capture(
-    connection: apsw.Connection, scope: Scope, turns: Sequence[Turn], drafts: Sequence[Draft], space: int | None
+    connection: apsw.Connection,
+    scope: Scope,
+    turns: Sequence[Turn],
+    drafts: Sequence[Draft],
+    space: int | None,
+    waiting: int = 0,
 ) -> tuple[list[int], list[Memory]]:
-    """Keep turns and the memories drafted from them. Times and sessions of the turns are set by the caller."""
+    """Keep turns and the memories drafted from them. Times and sessions of the turns are set by the caller.
+
+    `waiting`: since when (µs) they wait for a model to read them; 0 if none will.
+    """
     place = intern(connection, scope)
-    keys = [_record(connection, place, turn) for turn in turns]
+    keys = [_record(connection, place, turn, waiting) for turn in turns]
+    kept = keep(connection, keys, drafts, space)
+    for session in dict.fromkeys(turn.session or "" for turn in turns):
+        first = next(key for key, turn in zip(keys, turns, strict=True) if (turn.session or "") == session)
+        before = _neighbour(connection, first, "<")
+        if before is not None:
+            reframe(connection, [before])
+    return keys, kept
+
+
+def keep(connection: apsw.Connection, keys: Sequence[int], drafts: Sequence[Draft], space: int | None) -> list[Memory]:
+    """Keep memories drafted from turns that are here, by their keys."""
     frames = {key: frame(connection, key) for key in sorted({keys[number] for draft in drafts for number in draft.turns})}
     kept = []
     for draft in drafts:
@@ -35,12 +54,7 @@ def capture(
             values = (memory.key, space, draft.vector)
             connection.execute("INSERT INTO embeddings (memory, space, vector) VALUES (?, ?, ?)", values)
         kept.append(memory)
-    for session in dict.fromkeys(turn.session or "" for turn in turns):
-        first = next(key for key, turn in zip(keys, turns, strict=True) if (turn.session or "") == session)
-        before = _neighbour(connection, first, "<")
-        if before is not None:
-            reframe(connection, [before])
-    return keys, kept
+    return kept
 
 
 def link(connection: apsw.Connection, memory: int, turns: Sequence[int]) -> None:
@@ -140,9 +154,68 @@ def known_refs(connection: apsw.Connection, seen: Visibility, refs: Sequence[str
     return known
 
 
-def _record(connection: apsw.Connection, place: int, turn: Turn) -> int:
-    values: tuple[Any, ...] = (place, turn.session or "", turn.speaker, turn.text, to_micros(_said_at(turn)), turn.ref or "")
-    connection.execute("INSERT INTO turns (scope, session, speaker, text, at, ref) VALUES (?, ?, ?, ?, ?, ?)", values)
+def waiting(connection: apsw.Connection, scope: Scope, session: str, limit: int) -> list[Waiting]:
+    """The turns of a session that a model has not read, the first said first."""
+    found: list[Any] = connection.execute(
+        """
+        SELECT t.key, t.waiting, t.text, t.speaker, t.at, t.session, t.ref FROM turns AS t
+         WHERE t.scope = (SELECT key FROM scopes WHERE project = ? AND squad = ? AND agent = ? AND channel = ? AND user = ?)
+           AND t.session = ? AND t.waiting <> 0 ORDER BY t.key LIMIT ?
+        """,
+        (*scope_values(scope), session, limit),
+    ).fetchall()
+    return [Waiting(row[0], from_micros(row[1]), _turn(row[2:])) for row in found]
+
+
+def waiting_sessions(connection: apsw.Connection) -> list[tuple[Scope, str]]:
+    found = connection.execute(
+        """
+        SELECT DISTINCT s.project, s.squad, s.agent, s.channel, s.user, t.session
+          FROM turns AS t JOIN scopes AS s ON s.key = t.scope WHERE t.waiting <> 0
+        """
+    )
+    return [(Scope(*row[:-1]), str(row[-1])) for row in found]
+
+
+def before(connection: apsw.Connection, scope: Scope, session: str, key: int, limit: int) -> list[Turn]:
+    """The turns of a session just before one of them, in their order."""
+    found: list[Any] = connection.execute(
+        """
+        SELECT t.text, t.speaker, t.at, t.session, t.ref FROM turns AS t
+         WHERE t.scope = (SELECT key FROM scopes WHERE project = ? AND squad = ? AND agent = ? AND channel = ? AND user = ?)
+           AND t.session = ? AND t.key < ? ORDER BY t.key DESC LIMIT ?
+        """,
+        (*scope_values(scope), session, key, limit),
+    ).fetchall()
+    return [_turn(row) for row in reversed(found)]
+
+
+def memories_of(connection: apsw.Connection, keys: Sequence[int]) -> list[int]:
+    """Keys of memories that came from any of these turns."""
+    found = [memory for key in keys for memory in _whole(connection, "SELECT memory FROM sources WHERE turn = ?", key)]
+    return list(dict.fromkeys(found))
+
+
+def sources_of(connection: apsw.Connection, memory: int) -> set[int]:
+    return set(_whole(connection, "SELECT turn FROM sources WHERE memory = ?", memory))
+
+
+def been_read(connection: apsw.Connection, owned: Visibility, keys: Sequence[int]) -> list[int]:
+    """Let turns wait no longer; those of them that did, and still are here."""
+    visible, values = predicate(owned, "scope")
+    sql = f"UPDATE turns SET waiting = 0 WHERE key = ? AND waiting <> 0 AND {visible} RETURNING key"
+    return [key for key in keys if connection.execute(sql, (key, *values)).fetchall()]
+
+
+def _turn(row: Sequence[Any]) -> Turn:
+    text, speaker, at, session, ref = row
+    return Turn(text, speaker, from_micros(at), session, ref or None)
+
+
+def _record(connection: apsw.Connection, place: int, turn: Turn, waiting: int) -> int:
+    said_at = to_micros(_said_at(turn))
+    values: tuple[Any, ...] = (place, turn.session or "", turn.speaker, turn.text, said_at, turn.ref or "", waiting)
+    connection.execute("INSERT INTO turns (scope, session, speaker, text, at, ref, waiting) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
     return connection.last_insert_rowid()
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 
 import apsw
 
+from engram.env import to_micros
 from engram.errors import InvalidQuery
 from engram.guard.scopes import readable, require_owner, require_writable, require_writer, writable
 from engram.store.admission import (
@@ -78,11 +79,13 @@ class Writing(Path):
         *,
         space: Space | None = None,
         again: Mapping[str, Sequence[int]] | None = None,
+        wait: bool = False,
         timeout: float | None = None,
     ) -> list[Memory]:
         """Keep what was said and what was drafted from it, all or none. Each turn brings its time and session.
 
         `again`: ids of memories that some of the turns say once more; they are counted, trusted more, and linked to these.
+        `wait`: the turns are to be read by a model too (`distil`).
         Vectors of another model than the vault's are left out: a memory is not lost for its vector.
         """
         operation = "capture" if said else "add"
@@ -103,7 +106,7 @@ class Writing(Path):
                 here = readable(replace(reader, scope=scope, policy=Policy.OWN))
                 known = memories.by_digest(connection, here, list(digests.values()))
                 new = [draft for draft in ready if digests[draft.memory.id] not in known]
-                keys, made = turns.capture(connection, scope, said, new, key)
+                keys, made = turns.capture(connection, scope, said, new, key, to_micros(now) if wait else 0)
                 by_id = {memory.id: memory for memory in made}
                 for draft in ready:
                     if draft.memory.id not in by_id:
@@ -122,6 +125,46 @@ class Writing(Path):
                 for draft in ready
             ]
             return self._write(reader, operation, work, entries=entries, count=len(said), timeout=timeout)
+
+    def distil(
+        self,
+        reader: Reader,
+        keys: Sequence[int],
+        drafts: Sequence[Draft],
+        *,
+        space: Space | None = None,
+        again: Mapping[str, Sequence[int]] | None = None,
+        outworn: Sequence[str] = (),
+    ) -> list[Memory]:
+        """Keep what a model read in turns that are here, by their keys; all or nothing, and only if they still wait for it.
+
+        `again`: memories that it says once more, counted only for turns they did not come from; `outworn`: those that it says
+        better.
+        """
+        with self._watched(reader, "distil"):
+            require_writable(reader, reader.scope)
+            settings, now = self._live.now, self._env.now()
+            for draft in drafts:
+                check_memory(draft.memory, settings)
+            ready = [replace(draft, memory=self._born(draft.memory, reader.scope, now)) for draft in drafts]
+
+            def work(connection: apsw.Connection) -> list[Memory]:
+                if len(turns.been_read(connection, writable(reader), keys)) < len(keys):
+                    return []  # another process has read them meanwhile, or some were erased
+                key = embeddings.own_space(connection, space) if any(draft.vector for draft in ready) else None
+                here = readable(replace(reader, policy=Policy.OWN))
+                known = memories.by_digest(connection, here, [digest_of(draft.memory.text) for draft in ready])
+                kept = turns.keep(connection, keys, [d for d in ready if digest_of(d.memory.text) not in known], key)
+                for memory_id, numbers in (again or {}).items():
+                    old = memories.one(connection, writable(reader), memory_id)
+                    others = [keys[n] for n in dict.fromkeys(numbers) if keys[n] not in turns.sources_of(connection, old.key)]
+                    if others:
+                        self._said_again(connection, reader, memory_id, others, now)
+                for memory_id in outworn:
+                    self._move(connection, reader, memory_id, Status.SUPERSEDED, "said in full by a model", now)
+                return kept
+
+            return self._write(reader, "distil", work, count=len(keys))
 
     def _said_again(
         self, connection: apsw.Connection, reader: Reader, memory_id: str, sources: Sequence[int], now: datetime

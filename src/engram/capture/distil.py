@@ -1,0 +1,225 @@
+"""A second reading of turns by a language model, if there is one: which turns wait for it, when it is asked, what is believed.
+
+Turns are archived and read by rules at once, whatever the model does; its reading comes on top. A turn that waits for it is
+marked in its row, so that nothing is lost when the program ends. The model is asked when something of weight was said, when
+enough turns wait, or when the first of them has waited long enough. What it says is taken only if it is made of the words that
+were said; what it says again is one witness with the rules, not two.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from engram.capture import marks
+from engram.capture.backfill import space_of
+from engram.capture.categories import CATEGORIES, IMPORTANCE, is_event
+from engram.capture.drafts import cut, drafts
+from engram.capture.propositions import Statement
+from engram.capture.sift import Candidate, Sifted, adds_nothing, sift
+from engram.capture.tools import Tools, give_vectors
+from engram.env import to_micros
+from engram.index.lexical import STOP_WORDS
+from engram.models.extract import Extracted, Extractor
+from engram.settings import Settings
+from engram.text.terms import terms
+from engram.types import Kind, Policy, Proposition, Reader, Role, Turn, Waiting
+
+_AT_ONCE = 40  # turns that are given to the model together
+_CONTEXT = 4  # turns before them that it sees too
+_GROUNDED = 0.5  # share of a statement's telling words that must have been said
+_STEM = 5  # letters by which words are compared: "visited" is said by "visiting"
+_GIVE_UP = timedelta(days=1)
+
+
+_OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
+
+
+@dataclass(slots=True)
+class Reading:
+    """What a model's reading came to."""
+
+    ids: list[str] = field(default_factory=list)
+    turns: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+class Distiller:
+    """Asks the model when it is time to. One at a time, however many threads observe."""
+
+    def __init__(self, tools: Tools, extractor: Extractor) -> None:
+        self._tools = tools
+        self._extractor = extractor
+        self._lock = threading.Lock()
+        self._resting_until: datetime | None = None
+
+    def heed(
+        self, reader: Reader, sessions: Collection[str], urgent: Collection[str] = (), *, all_of_it: bool = False
+    ) -> Reading:
+        """Have those of these sessions read for which it is time."""
+        reading = Reading()
+        with self._lock:
+            for session in sessions:
+                hurry = all_of_it or session in urgent
+                while self._awake() and (waiting := self._due(reader, session, hurry)):
+                    self._read(reader, session, waiting, reading)
+        return reading
+
+    def tend(self) -> Reading:
+        """The same for all sessions of the vault; called now and then by whoever keeps it."""
+        reading = Reading()
+        for scope, session in self._tools.store.waiting_sessions(_OWNER) if self._awake() else ():
+            some = self.heed(Reader(scope), [session])
+            reading.ids += some.ids
+            reading.turns += some.turns
+            reading.notes += some.notes
+        return reading
+
+    def _awake(self) -> bool:
+        return self._resting_until is None or self._tools.env.now() >= self._resting_until
+
+    def _due(self, reader: Reader, session: str, hurry: bool) -> Sequence[Waiting]:
+        waiting = self._tools.store.waiting(reader, session, limit=_AT_ONCE)
+        return waiting if hurry or is_time(waiting, self._tools.env.now(), self._tools.live.now) else ()
+
+    def _read(self, reader: Reader, session: str, waiting: Sequence[Waiting], reading: Reading) -> None:
+        """Ask, judge, store. A model that fails is left alone for a while; its turns wait on, though not for ever."""
+        tools, settings = self._tools, self._tools.live.now
+        turns = [one.turn for one in waiting]
+        context = tools.store.turns_before(reader, session, waiting[0].key, limit=_CONTEXT)
+        answer, trouble = asked(self._extractor, turns, context, settings.extract_timeout_s)
+        if trouble:
+            reading.notes.append(f"the extractor {trouble}; what the rules found is kept, and it is asked again later.")
+            now = tools.env.now()
+            self._resting_until = now + timedelta(minutes=max(settings.buffer_minutes, 1.0))
+            lost = [one.key for one in waiting if one.since + _GIVE_UP <= now]
+            if lost:
+                tools.store.distil(reader, lost, [])
+            return
+        candidates, refused = believed(answer, turns, context, settings)
+        notes = give_vectors(tools, candidates)
+        sifted = sift(tools.store, tools.index, reader, candidates, settings)
+        made = drafts(turns, sifted.fresh, settings)
+        again: dict[str, list[int]] = {}
+        for candidate, twin in sifted.merged:
+            again.setdefault(twin, []).append(candidate.turn)
+        keys = [one.key for one in waiting]
+        outworn = self._outworn(reader, keys, sifted)
+        kept = tools.store.distil(reader, keys, made, space=space_of(tools.embedder), again=again, outworn=outworn)
+        reading.ids += [memory.id for memory in kept]
+        reading.turns += len(turns)
+        reading.notes += [*notes, *(f"{n} statements of the extractor were refused: {why}." for why, n in refused.items())]
+
+    def _outworn(self, reader: Reader, keys: Sequence[int], sifted: Sifted) -> list[str]:
+        """What the rules made of these turns alone and the model says in full."""
+        old = [memory for memory in self._tools.store.made_of(reader, keys) if not memory.corroborations]
+        new = [candidate.text for candidate in sifted.fresh]
+        return [memory.id for memory in old if any(adds_nothing(memory.text, text) for text in new)]
+
+
+def is_time(waiting: Sequence[Waiting], now: datetime, settings: Settings) -> bool:
+    """Do enough turns wait, or one long enough?"""
+    if not waiting:
+        return False
+    return len(waiting) >= settings.buffer_turns or waiting[0].since + timedelta(minutes=settings.buffer_minutes) <= now
+
+
+def asked(
+    extractor: Extractor, turns: Sequence[Turn], context: Sequence[Turn], seconds: float
+) -> tuple[Sequence[Extracted], str]:
+    """Its answer, or what went wrong with it. A call that takes too long is left behind."""
+    answers: list[Sequence[Extracted]] = []
+    troubles: list[str] = []
+
+    def ask() -> None:
+        try:
+            answers.append(list(extractor(turns, context)))
+        except Exception as error:  # noqa: BLE001  any function may stand here; its words may be the user's
+            troubles.append(f"failed ({type(error).__name__})")
+
+    thread = threading.Thread(target=ask, name="engram-extract", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if answers:
+        return answers[0], ""
+    return (), troubles[0] if troubles else f"did not answer within {seconds:g} s"
+
+
+def believed(
+    answer: Sequence[object], turns: Sequence[Turn], context: Sequence[Turn], settings: Settings
+) -> tuple[list[Candidate], Counter[str]]:
+    """The statements that may be kept, and how many were refused for which reason."""
+    said = [_stems(f"{turn.speaker} {turn.text}") for turn in turns]
+    before = set().union(*(_stems(f"{turn.speaker} {turn.text}") for turn in context))
+    taken: list[Candidate] = []
+    refused: Counter[str] = Counter()
+    for one in answer:
+        checked = _checked(one, settings)
+        why = checked if isinstance(checked, str) else _ungrounded(checked, set().union(before, *said))
+        if why or isinstance(checked, str):
+            refused[why] += 1
+            continue
+        text = marks.cut(checked.text.strip(), catch_secrets=settings.catch_secrets).text
+        if text:
+            taken.append(_candidate(checked, cut(text, settings.content_bytes), turns, said))
+    return taken, refused
+
+
+def _checked(one: object, settings: Settings) -> Extracted | str:
+    """The statement, or what is wrong with its form: its types are another program's."""
+    if not isinstance(one, Extracted):
+        return "not a statement"
+    text: object = one.text
+    if not isinstance(text, str) or not text.strip():
+        return "not a statement"
+    if any("\ud800" <= c <= "\udfff" for c in text):
+        return "half a character"
+    if len(text.encode()) > settings.content_bytes:
+        return "too long"
+    if one.category not in CATEGORIES:
+        return "an unknown category"
+    number: object = one.confidence
+    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= 1:
+        return "a confidence that is none"
+    return one if one.happened_at is None or _is_time(one.happened_at) else "a time that is none"
+
+
+def _is_time(value: object) -> bool:
+    if not isinstance(value, datetime):
+        return False
+    try:
+        to_micros(value)
+    except (ValueError, OverflowError):
+        return False
+    return True
+
+
+def _ungrounded(one: Extracted, heard: set[str]) -> str:
+    telling = _stems(one.text)
+    return "not made of what was said" if not telling or len(telling & heard) < _GROUNDED * len(telling) else ""
+
+
+def _stems(text: str) -> set[str]:
+    return {term[:_STEM] for term in terms(text) if term not in STOP_WORDS}
+
+
+def _candidate(one: Extracted, text: str, turns: Sequence[Turn], said: Sequence[set[str]]) -> Candidate:
+    """From the turn it names, or the one that it has most words of."""
+    own = _stems(text)
+    named = one.turn if isinstance(one.turn, int) and 0 <= one.turn < len(turns) else None
+    number = max(range(len(turns)), key=lambda n: len(own & said[n])) if named is None else named
+    turn = turns[number]
+    proposition = Proposition(
+        text=text,
+        said="",
+        speaker=turn.speaker,
+        category=one.category,
+        confidence=float(one.confidence),
+        importance=IMPORTANCE[one.category],
+        kind=Kind.EPISODE if is_event(text, one.category) else Kind.FACT,
+        happened_at=one.happened_at,
+    )
+    return Candidate(Statement(proposition, ()), number)
