@@ -9,8 +9,8 @@ import pytest
 from capture.test_observe import covered
 from recall.minds import open_mind
 
-from engram.capture import marks
 from engram.engine import Engram
+from engram.text.fence import fence
 from engram.types import Fate, Memory, Turn
 
 FACT = "I adopted a grey cat named Miso in Oslo."
@@ -36,7 +36,7 @@ def quoted(text: str, prefix: str) -> str:
 @pytest.mark.parametrize("prefix", ["", "> ", ">> ", "    ", "| "])
 @pytest.mark.parametrize("speaker", ["user", "assistant"])
 def test_a_fenced_recall_is_not_kept_again(mem: Engram, known: Memory, prefix: str, speaker: str) -> None:
-    turn = Turn(f"Here is what I know.\n{quoted(marks.fence(known.text), prefix)}\nThe weather in Bergen is wet.", speaker)
+    turn = Turn(f"Here is what I know.\n{quoted(fence(known.text), prefix)}\nThe weather in Bergen is wet.", speaker)
     report = mem.observe(turn)
     covered(report, turn)
     assert all("Miso" not in memory.text for memory in mem.list() if memory.id != known.id)
@@ -60,6 +60,6 @@ def test_a_person_who_quotes_it_is_no_witness_either(mem: Engram, known: Memory)
 
 
 def test_only_a_part_of_a_fence_that_is_quoted_runs_to_its_end(mem: Engram, known: Memory) -> None:
-    head = quoted(marks.fence(f"{known.text}\nMore of it."), "> ").split("\n")[:2]
+    head = quoted(fence(f"{known.text}\nMore of it."), "> ").split("\n")[:2]
     report = mem.observe(Turn("As you said:\n" + "\n".join(head), "assistant"))
     assert report.ids == ()

@@ -34,7 +34,8 @@ def heard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engram]:
 @settings(max_examples=60)
 @given(
     said=st.lists(
-        st.text(max_size=120) | st.sampled_from(["I live in Oslo. ", "password: hunter22 ", "<private>x", "# T\n- a\n"]), max_size=5
+        st.text(max_size=120) | st.sampled_from(["I live in Oslo. ", "password: hunter22 ", "<private>x", "# T\n- a\n"]),
+        max_size=5,
     ),
     speaker=st.sampled_from(["user", "assistant", "Ann", ""]),
 )  # fmt: skip

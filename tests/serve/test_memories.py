@@ -169,3 +169,10 @@ def test_an_update_must_change_something(made: Engram) -> None:
     kept = made("remember", "x").id
     assert made("update", kept).code == 2
     assert made("update", kept, "--importance", "0.9", "--json").json["importance"] == 0.9
+
+
+def test_a_secret_is_left_out_and_that_is_said(made: Engram) -> None:
+    kept = made("remember", "The password of the router is hunter22x")
+    assert "left out" in kept.err
+    assert made("show", kept.id, "--json").json["memory"]["text"] == "The password of the router is [secret: password]"
+    assert "left out" in made("observe", "My password is hunter22x.").err
