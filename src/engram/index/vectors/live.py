@@ -177,12 +177,10 @@ class LiveIndex:
         """What is served, up to date, and which of its rows this reader may find."""
         if not where.indexed and within is None:
             raise InvalidQuery("attributes and the past are looked up by the store; the index needs the keys.")
-        condition = Condition.of(readable(reader), where)
         self._wait_a_little()
-        latest = self._source.latest_change(self._owner)
+        condition, latest = Condition.of(readable(reader), where), self._source.latest_change(self._owner)
         with self._lock:
-            served = self._current(latest)
-            if served is None:
+            if (served := self._current(latest)) is None:
                 return None, None
             allowed = served.marks.allowed(condition, self._visible(reader, condition.visibility))
             if within is not None:
