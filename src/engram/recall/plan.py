@@ -5,11 +5,13 @@ Pure rules on the words of the question; no store, no model.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from engram.errors import InvalidQuery
 from engram.index.lexical import STOP_WORDS
+from engram.models.embed import Vectors
 from engram.settings import Settings
 from engram.store.protocol import Filter
 from engram.text.terms import terms
@@ -39,6 +41,7 @@ class Asked:
     as_of: datetime | None = None
     mode: Mode | None = None
     where: Filter = _ANY
+    drawn: Callable[[Vectors], Vectors] | None = None  # draws the question's vector towards what the talk is about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

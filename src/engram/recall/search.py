@@ -177,6 +177,7 @@ class Searcher:
         words = self._start(self._read_words, reader, planned, asked.text, watch)
         with watch.stage("embed"):
             query = self._arms.encode(asked.text, notes) if terms(asked.text) else None  # "???" is near to nothing
+            query = asked.drawn(query) if asked.drawn is not None and query is not None else query
         walk = self._look(reader, asked, planned, query, words.result, notes, watch, settings)
         if walk.thin:
             deep = planned.deeper(settings)
