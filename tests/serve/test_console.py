@@ -85,6 +85,7 @@ COMMANDS = """
         "config set",
         "model install",
         "model list",
+        "model show",
         "model verify",
         "bench store",
         "bench recall",

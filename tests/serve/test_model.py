@@ -95,3 +95,26 @@ def test_a_terminal_sees_a_bar_that_goes_away(monkeypatch: pytest.MonkeyPatch, c
     with progress(Caller(quiet=True)) as tell:
         tell("half", 0.5)
     assert capsys.readouterr().err == ""
+
+
+def test_what_a_language_model_can_take_is_shown(engram: Engram, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = engram("model", "show", "anthropic/claude-opus-4.6").lines
+    assert [line.split("\t")[1] for line in lines] == [
+        "claude-opus-4.6",
+        "anthropic",
+        "200,000 tokens",
+        "32,768 tokens",
+        "claude, estimated",
+        "tools, vision, thinking",
+    ]
+    exact = engram("model", "show", "gpt-4o", "--json").json
+    assert (exact["window"], exact["tokenizer"], exact["exact"], exact["known"]) == (128_000, "o200k", True, True)
+    assert "cautious guesses" in engram("model", "show", "nobody").err
+    own = tmp_path / "models.toml"
+    own.write_text('[models.nobody]\nlike = "gpt-4o"\nwindow = 9000', "utf-8")
+    monkeypatch.setenv("ENGRAM_MODELS_FILE", str(own))
+    assert engram("model", "show", "nobody", "--json").json["window"] == 9000
+    own.write_text("[models", "utf-8")
+    broken = engram("model", "show", "nobody")
+    assert broken.code == 1
+    assert "E5003" in broken.err

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from engram.context.budget import PROFILES, Profile
 from engram.errors import InvalidQuery
 from engram.models.llms import Capabilities, capabilities
-from engram.text.tokens import count
+from engram.text import tokens
 
 _FEWEST, _MOST = 20, 500
 _SHORTEST = 12  # tokens that a memory's line takes at least
@@ -17,13 +18,14 @@ _ANSWER = 4  # a quarter of a window at most is kept free for the answer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """Of one model and one call."""
+    """Of one model and one call. `count` is the model's own; `cost` makes it of what was counted when it was kept."""
 
     model: Capabilities
     budget: int
     profile: Profile
     hits: int
     count: Callable[[str], int]
+    cost: Callable[[int], int]
 
 
 def planned(message: str, model: str, budget: int | None, profile: str, *, models_file: str | None = None) -> Window:
@@ -35,7 +37,9 @@ def planned(message: str, model: str, budget: int | None, profile: str, *, model
     if profile not in PROFILES:
         raise InvalidQuery(f"there is no such profile; there are {', '.join(PROFILES)}.")
     known = capabilities(model, models_file)
+    count = partial(tokens.count, family=known.tokenizer)
     room = known.window - min(known.output, known.window // _ANSWER) - count(message)
-    tokens = max(room, 1) if budget is None else budget
-    hits = min(max(tokens // _SHORTEST, _FEWEST), _MOST)  # where there is no history, memory has it all
-    return Window(model=known, budget=tokens, profile=PROFILES[profile], hits=hits, count=count)
+    granted = max(room, 1) if budget is None else budget
+    hits = min(max(granted // _SHORTEST, _FEWEST), _MOST)  # where there is no history, memory has it all
+    cost = partial(tokens.converted, family=known.tokenizer)
+    return Window(model=known, budget=granted, profile=PROFILES[profile], hits=hits, count=count, cost=cost)

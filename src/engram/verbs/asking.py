@@ -81,7 +81,7 @@ class Asking(View):
         settings = self._vault.live.now
         plan = planned(message, model, budget, profile, models_file=settings.models_file or None)
         found = self.recall(message, limit=min(plan.hits, settings.page_limit // 2), now=now)
-        return build(message, found, budget=plan.budget, profile=plan.profile, count=plan.count, history=history)
+        return build(message, found, budget=plan.budget, profile=plan.profile, count=plan.count, cost=plan.cost, history=history)
 
     def _asked(
         self,

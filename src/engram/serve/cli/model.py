@@ -1,7 +1,8 @@
-"""Commands on models: which there are, bring one here, see that it is whole."""
+"""Commands on models: which there are, bring one here, see that it is whole; what a language model can take."""
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Annotated
 
@@ -10,10 +11,12 @@ import typer
 from engram.models import catalog
 from engram.models.catalog import Model
 from engram.models.endpoint import endpoint_of
+from engram.models.llms import capabilities
 from engram.models.remote import RemoteEmbedder
 from engram.serve.cli import caller, show
 from engram.serve.cli.caller import Caller, Json
 from engram.serve.cli.progress import progress
+from engram.text import tokens
 
 app = typer.Typer(help="The encoder that finds meaning: bring it here once, offline ever after.", add_completion=False)
 Which = Annotated[
@@ -123,6 +126,33 @@ def verify(ctx: typer.Context, name: Which = None, as_json: Json = False) -> Non
         asked.say(f"{wanted.name} is whole: {show.many(len(wanted.files), 'file')} in {wanted.folder}")
     if wrong:
         raise typer.Exit(1)
+
+
+@app.command("show")
+def show_(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A language model, as its provider calls it.")],
+    as_json: Json = False,
+) -> None:
+    """Show what a language model can take and give, which decides how much context it gets."""
+    asked = caller.of(ctx)
+    found = capabilities(name, asked.live().now.models_file or None)
+    exact = found.tokenizer in tokens.EXACT
+    if asked.json or as_json:
+        show.data({**dataclasses.asdict(found), "exact": exact})
+        return
+    able = [what for what in ("tools", "vision", "thinking") if getattr(found, what)]
+    rows = [
+        ["name", found.name],
+        ["provider", found.provider or "not known"],
+        ["window", f"{found.window:,} tokens"],
+        ["output", f"{found.output:,} tokens"],
+        ["tokens", f"{found.tokenizer}, {'exact' if exact else 'estimated'}"],
+        ["can", ", ".join(able) or "text alone"],
+    ]
+    show.table(["", found.name], rows)
+    if not found.known:
+        asked.remark("Nobody knows this model: these are cautious guesses. Name it in the file that `models_file` names.")
 
 
 def _remote(asked: Caller) -> RemoteEmbedder | None:
