@@ -29,11 +29,12 @@ from engram.vault import OpenVault, credentials_from
 from engram.verbs.asking import Asking
 from engram.verbs.keeping import Keeping
 from engram.verbs.looking import Looking
+from engram.verbs.minding import Minding
 
 log = logging.getLogger("engram")
 
 
-class Engram(Keeping, Asking, Looking):
+class Engram(Keeping, Asking, Looking, Minding):
     """One open vault as one reader sees it. Use it as a context manager, or call `close`."""
 
     # ── opening and closing ────────────────────────────────────────────────────────────────────────────────────────

@@ -31,6 +31,7 @@ from engram.models.extract import Extractor
 from engram.models.remote import RemoteEmbedder
 from engram.models.rerank import OnnxReranker, Reranker
 from engram.recall.search import Searcher
+from engram.session import Desks
 from engram.settings import LiveSettings
 from engram.store.sqlite.caring import pressure_at
 from engram.store.sqlite.vault import Ask, Credentials, open_vault
@@ -80,6 +81,7 @@ class OpenVault:
         self._seeking = threading.Lock()
         self._filled_to = -1
         self._extractor = extractor
+        self.desks = Desks(self.store, lambda: self.embedder, self.live, env, self.session)
         self._observer: Observer | None = None
         self._searcher: Searcher | None = None
         self._index: LiveIndex | None = None
@@ -213,6 +215,7 @@ class OpenVault:
                 self._care.join()
             if self._searcher is not None:
                 self._searcher.close()
+            self.desks.put_all_away()
             with self._index_lock:
                 if self._index is not None:
                     self._index.close()

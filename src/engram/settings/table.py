@@ -259,6 +259,43 @@ class Settings:
         0.5, "What a word said beside a statement counts, against one of its own.", low=0.0, high=1.0, ref="R1"
     )
 
+    # working memory: what is in mind while a conversation runs
+    working_slots: int = tunable(7, "Statements that are in mind at once.", unit="slots", low=1, high=9, ref="§3")
+    working_tokens: int = tunable(1024, "Tokens that they may have together.", unit="tokens", low=16, high=1000000, ref="§3")
+    working_half_life_min: float = tunable(
+        30.0,
+        "Time in which a slot that is not mentioned loses half its activation.",
+        unit="min",
+        low=0.1,
+        high=100000.0,
+        ref="§3",
+    )
+    working_tick: float = tunable(0.95, "What a slot keeps of its activation with each turn.", low=0.1, high=1.0, ref="§3")
+    working_floor: float = tunable(0.1, "Activation under which a slot is let go.", low=0.0, high=0.9, ref="§3")
+    working_strategy: str = tunable(
+        "evict-lowest",
+        "What gives way when there is no room: the faintest slot goes, or is cut to half; the faintest few are summed up; or"
+        " slots lose detail, the faintest first.",
+        choices=("evict-lowest", "compress-lowest", "summarize-batch", "hierarchical"),
+        ref="M3",
+    )
+    sensory_turns: int = tunable(20, "Turns that are at hand as they were said.", unit="turns", low=1, high=1000, ref="§3")
+    sensory_s: float = tunable(
+        30.0, "After how long a turn comes to mind as a statement.", unit="s", low=0.0, high=86400.0, ref="§3"
+    )
+    momentum_alpha: float = tunable(
+        0.3, "What a new turn counts in the running mean of a conversation.", low=0.01, high=1.0, ref="§8.6"
+    )
+    momentum_share: float = tunable(
+        0.4, "How far a message that says nothing by itself is drawn towards that mean.", low=0.0, high=1.0, ref="§8.6"
+    )
+    resume_fresh_h: float = tunable(
+        4.0, "A pause up to which what was in mind comes back as it was.", unit="h", low=0.0, high=8760.0, ref="§17.5.5"
+    )
+    resume_stale_h: float = tunable(
+        24.0, "A pause from which it does not come back; between the two it fades.", unit="h", low=0.0, high=8760.0, ref="§17.5.5"
+    )
+
     # embedding endpoints: only if `model` names one
     embed_url: str = tunable(
         "", "Address of the endpoint; empty is Ollama on this machine, or api.openai.com.", ref="S10", restart=True

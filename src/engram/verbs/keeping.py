@@ -71,7 +71,9 @@ class Keeping(View):
     def forget(self, *ids: str, erase: bool = False, reason: str = "forgotten on request") -> Report:
         """Archive memories (`restore` brings them back), or with `erase` remove every trace of them for good."""
         if erase:
-            return self._vault.store.erase(self._reader, ids)
+            gone = self._vault.store.erase(self._reader, ids)
+            self._vault.desks.forget(self._reader)
+            return gone
         done = self._vault.store.set_statuses(self._reader, ids, Status.ARCHIVED, reason)
         return Report(operation="forget", ids=tuple(memory.id for memory in done), counts={"memories": len(done)})
 

@@ -19,7 +19,7 @@ from typer.main import get_command
 
 import engram
 from engram.errors import EngramError
-from engram.serve.cli import bench, care, config, context, key, memories, model, recalling, show
+from engram.serve.cli import bench, care, config, context, key, memories, model, recalling, show, working
 from engram.serve.cli.caller import BadCall, Caller, of
 from engram.types import SCOPE_DIMENSIONS
 
@@ -32,6 +32,7 @@ app = typer.Typer(
 memories.add_to(app)
 recalling.add_to(app)
 context.add_to(app)
+working.add_to(app)
 care.add_to(app)
 app.add_typer(key.app, name="key", rich_help_panel="Vault")
 app.add_typer(config.app, name="config", rich_help_panel="This program")

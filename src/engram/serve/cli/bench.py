@@ -108,6 +108,29 @@ def speed(ctx: typer.Context, sizes: Sizes = _SPEED_SIZES, as_json: Json = False
         show.line(bench_speed.render(results))
 
 
+@app.command("topics")
+def topics(
+    ctx: typer.Context,
+    path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", exists=True, dir_okay=False, show_default=False, help="Conversations, one a line (.gz too)."
+        ),
+    ],
+    as_json: Json = False,
+) -> None:
+    """Measure how well a change of topic is noticed, on conversations whose turns say whether they change it."""
+    from engram.serve import bench_topics  # as above
+
+    asked = caller.of(ctx)
+    with progress(asked) as tell:
+        results = bench_topics.run(path, progress=tell)
+    if asked.json or as_json:
+        show.data(results)
+    else:
+        show.line(bench_topics.render(results))
+
+
 def demo(ctx: typer.Context) -> None:
     """Show the main job from end to end on a temporary vault; yours is not touched."""
     from engram.serve import demo as tour  # start-up time of every other command

@@ -229,6 +229,7 @@ _TABLES: tuple[tuple[str, str], ...] = (
     ("edges", "source"),
     ("changes", "seq"),
     ("audit", "key"),
+    ("working_snapshots", "scope"),
 )
 """What is saved from a damaged file, in the order of references, and the whole number each table is walked by."""
 

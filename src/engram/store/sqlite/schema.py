@@ -219,6 +219,14 @@ def _measures(connection: apsw.Connection) -> None:
         ALTER TABLE turns ADD COLUMN waiting INTEGER NOT NULL DEFAULT 0;
         CREATE INDEX turns_waiting ON turns (scope, session) WHERE waiting <> 0;
         CREATE INDEX memories_for_search ON memories (key, scope, status, kind, category, happened_at, learned_at);
+        CREATE TABLE working_snapshots (
+            scope    INTEGER NOT NULL REFERENCES scopes (key),
+            name     TEXT NOT NULL,
+            session  TEXT NOT NULL,
+            saved_at INTEGER NOT NULL,
+            body     BLOB NOT NULL,
+            PRIMARY KEY (scope, name)
+        ) STRICT;
         """
     )
 

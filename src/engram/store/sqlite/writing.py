@@ -20,7 +20,7 @@ from engram.store.admission import (
     check_vectors,
     dated,
 )
-from engram.store.sqlite import embeddings, memories, shelving, turns
+from engram.store.sqlite import embeddings, memories, shelving, suspending, turns
 from engram.store.sqlite.path import Path
 from engram.text.terms import digest_of
 from engram.types import (
@@ -235,6 +235,7 @@ class Writing(Path):
                     turns.forget_sources(connection, memory.key)
                     memories.wipe_out(connection, memory)
                 shelving.forget_numbers(connection)
+                suspending.forget_minds(connection)
                 return doomed
 
             entries = [self._audit.entry(reader, "erase", subject=memory_id, count=1) for memory_id in dict.fromkeys(ids)]

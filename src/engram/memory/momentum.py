@@ -1,0 +1,161 @@
+"""Where the talk is going: the running mean of what was said, whether a new turn goes on with it, and how far a message that
+says little by itself leans on it (§8.6, §8.7).
+
+Likeness is the cosine of a message, encoded as a question, with what was said, encoded as passages, over what the encoder
+gives to things that have nothing to do with each other: bare cosines of different encoders mean different things. The switch
+of a topic shows less in likeness than in what a turn does: one that answers a question goes on, one that asks about something
+that was not mentioned does not. The weights are a logistic regression on `topicshift-dev`, rounded; `engram bench topics` says
+how well they do beside likeness to the last turn alone.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from engram.memory.shortening import split, telling
+from engram.text.terms import terms
+from engram.text.wordlist import word_set
+
+Vector = npt.NDArray[np.float32]
+
+_BIAS, _NEAR, _ANSWERS, _ASKS, _ASKS_NEW = -1.1, -4.0, -1.1, 0.7, 1.4
+_SWITCH, _DRIFT = -1.25, -1.7
+"""Scores from which a turn is a switch (best F1 on the development set) and from which it drifts."""
+
+_UNKNOWN = 0.2  # likeness that is assumed without vectors: its mean there
+_WINDOW = 3  # turns whose words count as mentioned
+_STEM = 5
+_QUESTION = re.compile(r"[?？؟\u037e][\s\"'”’)\]!]*$")
+_REFERRING = word_set(
+    """
+    it its that this these those them they he she him his her hers their theirs one ones there here same again also too else
+    another other others both either neither next previous first second third last former latter above before continue go so
+    then and but or because instead more less such
+    """
+)
+_LEANING_WITH_WORDS = (1.0, 0.85, 0.6, 0.3)
+"""How far a message leans that refers to something and has 0, 1, 2, 3 telling words of its own; from 4 on it stands alone."""
+_LEANS = 0.6
+"""From here on a message is taken to go on with what was said, whatever its vector is like."""
+_LEANING_BARE = (1.0, 0.4)
+"""The same without a referring word: "why?", "deploy"."""
+
+
+class Topic(StrEnum):
+    """What a turn does to the topic."""
+
+    CONTINUATION = "continuation"
+    DRIFT = "drift"
+    SWITCH = "switch"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Momentum:
+    """The way of a conversation so far. Without an encoder there are no vectors, and words alone tell."""
+
+    centroid: Vector | None = None
+    velocity: Vector | None = None
+    last: Vector | None = None
+    confidence: float = 0.0
+    turns: int = 0
+    asked: bool = False
+    words: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was made of a turn: how like it is to the one before and to the whole way (None: not known), and the score."""
+
+    topic: Topic
+    score: float
+    near: float | None = None
+    along: float | None = None
+
+
+def read(momentum: Momentum, text: str, asked: Vector | None, background: float) -> Reading:
+    """Does this message, before it is part of the way, go on with it? `asked`: its vector as a question."""
+    if not momentum.turns:
+        return Reading(Topic.CONTINUATION, _BIAS + _NEAR)
+    near = likeness(asked, momentum.last, background)
+    along = likeness(asked, momentum.centroid, background)
+    mentioned = {word for turn in momentum.words for word in turn}
+    questions = [words for sentence in split(text) if _QUESTION.search(sentence) and (words := set(_stems(sentence)))]
+    score = _BIAS + _NEAR * (_UNKNOWN if near is None else near)
+    score += _ANSWERS * momentum.asked
+    score += _ASKS * bool(questions)
+    asks_new = any(words.isdisjoint(mentioned) for words in questions)
+    score += _ASKS_NEW * asks_new
+    if not telling(text) or (leaning(text) >= _LEANS and not asks_new):
+        topic = Topic.CONTINUATION  # "ok, thanks" is about nothing and "deploy it" about what was said
+    else:
+        topic = Topic.SWITCH if score >= _SWITCH else Topic.DRIFT if score >= _DRIFT else Topic.CONTINUATION
+    return Reading(topic, score, near, along)
+
+
+def move(momentum: Momentum, text: str, said: Vector | None, reading: Reading, alpha: float = 0.3) -> Momentum:
+    """The way with one more turn. `said`: its vector as a passage. What says nothing (§ `telling`) moves nothing."""
+    words = _stems(text)
+    if not words and momentum.turns:
+        return momentum
+    fresh = momentum.centroid is None or reading.topic is Topic.SWITCH
+    centroid, velocity, confidence = said, None, 0.2
+    if said is not None and momentum.centroid is not None and not fresh:
+        centroid = np.asarray(alpha * said + (1.0 - alpha) * momentum.centroid, np.float32)
+        velocity = np.asarray(said - momentum.centroid, np.float32)
+        # The specification compares the velocity with a vector of zeros, which has no direction: no number comes of it.
+        # What is meant, how far this turn leads away, is 1 - likeness to the way so far.
+        away = 1.0 - min(max(reading.along or 0.0, 0.0), 1.0)
+        confidence = min(momentum.confidence * 0.8 + 0.2, 1.0) * (1.0 - away * 0.5 * (reading.topic is not Topic.CONTINUATION))
+    elif said is None:
+        centroid, velocity, confidence = momentum.centroid, momentum.velocity, momentum.confidence * 0.8
+    found = split(text)
+    before = () if reading.topic is Topic.SWITCH else momentum.words
+    return Momentum(
+        centroid=centroid,
+        velocity=velocity,
+        last=said if said is not None else momentum.last,
+        confidence=confidence,
+        turns=momentum.turns + 1,
+        asked=bool(found) and _QUESTION.search(found[-1]) is not None,
+        words=(*before, words)[-_WINDOW:],
+    )
+
+
+def blend(momentum: Momentum, text: str, query: Vector, share: float = 0.4) -> Vector:
+    """The question's vector drawn towards the way, as far as the message leans on it and the way is steady. Of length one."""
+    weight = share * leaning(text) * momentum.confidence
+    if momentum.centroid is None or weight <= 0.0:
+        return query
+    length = float(np.linalg.norm(momentum.centroid))
+    if length == 0.0 or momentum.centroid.shape != query.shape:
+        return query
+    drawn = (1.0 - weight) * query + weight * momentum.centroid / length
+    size = float(np.linalg.norm(drawn))
+    return np.asarray(drawn / size, np.float32) if size > 0.0 else query
+
+
+def leaning(text: str) -> float:
+    """How far a message means what was said before: 1 for "ok, deploy it", 0 for a question that stands by itself."""
+    own = len(telling(text))
+    refers = any(word in _REFERRING for word in terms(text))
+    steps = _LEANING_WITH_WORDS if refers else _LEANING_BARE
+    return steps[own] if own < len(steps) else 0.0
+
+
+def likeness(one: Vector | None, other: Vector | None, background: float) -> float | None:
+    """The cosine over the encoder's background: 0 is nothing in common, 1 is the same; None if there is nothing to compare."""
+    if one is None or other is None or one.shape != other.shape:
+        return None
+    lengths = float(np.linalg.norm(one)) * float(np.linalg.norm(other))
+    if lengths == 0.0:
+        return None
+    return (float(one @ other) / lengths - background) / max(1.0 - background, 1e-6)
+
+
+def _stems(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word[:_STEM] for word in telling(text)))

@@ -1,0 +1,272 @@
+"""What is in mind: seven slots, give or take two, each a statement that fades unless it is mentioned again (§3, tier 2).
+
+A value and its transitions. Whatever happens there are never more slots and tokens than the limits say, and what leaves is
+returned with the reason. Fading counts the time since the last tick, not since the slot was last touched: counted from there,
+each tick would take off again what the one before had taken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+
+from engram.memory.momentum import Topic
+from engram.memory.shortening import level_down, shorten, telling
+from engram.text.terms import digest_of
+from engram.text.tokens import count
+
+_BATCH = 3  # slots that are summed up together
+_LEAST_TOKENS = 8  # a slot is not cut below this: it goes
+_DRIFT = 0.7  # of its activation is what a slot keeps when the topic drifts (§8.7)
+_DRIFT_FLOOR = 0.2
+_WORTH_KEEPING = 0.3  # activation from which what a change of topic pushes out is worth keeping (§8.7)
+_BOOST = 0.3  # what a full mention gives
+
+
+class SlotSource(StrEnum):
+    """How a statement came to mind."""
+
+    SAID = "said"
+    RECALLED = "recalled"
+    TOOL = "tool"
+    GOAL = "goal"
+
+
+class Strategy(StrEnum):
+    """What gives way when there is no room."""
+
+    EVICT_LOWEST = "evict-lowest"
+    COMPRESS_LOWEST = "compress-lowest"
+    SUMMARIZE_BATCH = "summarize-batch"
+    HIERARCHICAL = "hierarchical"
+
+
+class Leaving(StrEnum):
+    """Why a slot was let go."""
+
+    ROOM = "room"
+    FADED = "faded"
+    TOPIC = "topic"
+    SUMMED_UP = "summed up"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What there is room for, and how fast it fades."""
+
+    slots: int = 7
+    tokens: int = 1024
+    half_life_s: float = 1800.0
+    tick: float = 0.95
+    floor: float = 0.1
+    strategy: Strategy = Strategy.EVICT_LOWEST
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One statement in mind. `memory_id` if it is one that is kept, else empty."""
+
+    text: str
+    source: SlotSource
+    activation: float
+    entered_at: datetime
+    touched_at: datetime
+    tokens: int
+    memory_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Evicted:
+    """A slot that was let go."""
+
+    slot: Slot
+    reason: Leaving
+
+    @property
+    def candidate(self) -> bool:
+        """Is it worth long-term memory? What came from there is in it, and what a new topic found faint is not."""
+        return not self.slot.memory_id and (self.reason is not Leaving.TOPIC or self.slot.activation > _WORTH_KEEPING)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingMemory:
+    """Slots, the liveliest first."""
+
+    slots: tuple[Slot, ...] = ()
+    ticked_at: datetime | None = None
+
+    @property
+    def tokens(self) -> int:
+        return sum(slot.tokens for slot in self.slots)
+
+
+Step = tuple[WorkingMemory, tuple[Evicted, ...]]
+
+
+def attend(
+    memory: WorkingMemory,
+    text: str,
+    now: datetime,
+    limits: Limits,
+    *,
+    source: SlotSource = SlotSource.SAID,
+    activation: float = 0.8,
+    memory_id: str = "",
+) -> Step:
+    """Bring a statement to mind. One that is there already is refreshed; one too long for all slots together is shortened."""
+    text = shorten(text, limits.tokens)
+    if not text:
+        return memory, ()
+    level = _unit(activation)
+    at = _find(memory, text, memory_id)
+    if at is not None:
+        old = memory.slots[at]
+        level = max(level, _unit(old.activation + _BOOST))
+        kept = memory_id or old.memory_id
+        slot = Slot(text, source, level, old.entered_at, now, count(text), kept)
+        others = (*memory.slots[:at], *memory.slots[at + 1 :])
+    else:
+        slot = Slot(text, source, level, now, now, count(text), memory_id)
+        others = memory.slots
+    return _fitted(WorkingMemory((*others, slot), memory.ticked_at or now), limits, newest=slot)
+
+
+def refresh(memory: WorkingMemory, at: int, now: datetime, boost: float = _BOOST) -> WorkingMemory:
+    """One slot is still of use."""
+    return _sorted(memory, [_touched(slot, boost, now) if n == at else slot for n, slot in enumerate(memory.slots)])
+
+
+def mention(memory: WorkingMemory, text: str, now: datetime) -> WorkingMemory:
+    """Something was said: slots that share telling words with it are livelier, by the share of theirs that it has."""
+    said = {word[:_STEM] for word in telling(text)}
+    return _sorted(memory, [_touched(slot, _BOOST * _share(slot, said), now) for slot in memory.slots])
+
+
+def tick(memory: WorkingMemory, now: datetime, limits: Limits, turns: int = 1) -> Step:
+    """Time passed, and so many turns: all slots fade, and the faint go."""
+    since = (now - (memory.ticked_at or now)).total_seconds()
+    factor = math.pow(0.5, max(since, 0.0) / limits.half_life_s) * math.pow(limits.tick, max(turns, 0))
+    return _without_faint(WorkingMemory(_scaled(memory.slots, factor), now), limits.floor)
+
+
+def turn_to(memory: WorkingMemory, topic: Topic) -> Step:
+    """The topic went on, drifted or was left. A goal stays: it is left by being reached, not by talk of something else."""
+    if topic is Topic.CONTINUATION:
+        return memory, ()
+    goals = tuple(slot for slot in memory.slots if slot.source is SlotSource.GOAL)
+    others = tuple(slot for slot in memory.slots if slot.source is not SlotSource.GOAL)
+    if topic is Topic.SWITCH:
+        return replace(memory, slots=goals), tuple(Evicted(slot, Leaving.TOPIC) for slot in others)
+    kept, gone = _without_faint(replace(memory, slots=_scaled(others, _DRIFT)), _DRIFT_FLOOR)
+    return _sorted(kept, [*goals, *kept.slots]), gone
+
+
+def weakened(memory: WorkingMemory, factor: float, floor: float, now: datetime) -> WorkingMemory:
+    """As it is found after a pause: fainter at once, and the clock starts anew."""
+    return _without_faint(WorkingMemory(_scaled(memory.slots, _unit(factor)), now), floor)[0]
+
+
+def fitted(memory: WorkingMemory, limits: Limits) -> Step:
+    """The same within other limits."""
+    return _fitted(memory, limits)
+
+
+# ── room ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _fitted(memory: WorkingMemory, limits: Limits, newest: Slot | None = None) -> Step:
+    """Each round takes away tokens or slots, so it ends. What was attended to last gives way last."""
+    gone: list[Evicted] = []
+    slots = list(memory.slots)
+    while len(slots) > limits.slots or sum(slot.tokens for slot in slots) > limits.tokens:
+        crowded = len(slots) > limits.slots
+        lowest = sorted(slots, key=lambda slot: (slot is newest, slot.activation, slot.touched_at))
+        if limits.strategy is Strategy.SUMMARIZE_BATCH and (batch := _batch(lowest, newest)):
+            summed = _summed_up(batch)
+            slots = [slot for slot in slots if not any(slot is one for one in batch)] + [summed]
+            gone += [Evicted(slot, Leaving.SUMMED_UP) for slot in batch]
+            continue
+        shorter = None if crowded else _shorter(lowest, limits.strategy)
+        if shorter is not None:
+            old, new = shorter
+            slots = [new if slot is old else slot for slot in slots]
+            newest = new if old is newest else newest
+        else:
+            slots = [slot for slot in slots if slot is not lowest[0]]
+            gone.append(Evicted(lowest[0], Leaving.ROOM))
+    return _sorted(memory, slots), tuple(gone)
+
+
+def _shorter(lowest: Sequence[Slot], strategy: Strategy) -> tuple[Slot, Slot] | None:
+    """The slot that gives up words, before and after; None if one has to go."""
+    if strategy is Strategy.COMPRESS_LOWEST:
+        cut = shorten(lowest[0].text, lowest[0].tokens // 2) if lowest[0].tokens >= 2 * _LEAST_TOKENS else ""
+        return (lowest[0], _said_as(lowest[0], cut)) if cut else None
+    if strategy is Strategy.HIERARCHICAL:
+        for slot in lowest:
+            new = _said_as(slot, level_down(slot.text))
+            if new.tokens < slot.tokens:
+                return slot, new
+    return None
+
+
+def _batch(lowest: Sequence[Slot], newest: Slot | None) -> list[Slot]:
+    """The faintest few, if there are at least two that may be summed up, and words to be saved."""
+    batch = [slot for slot in lowest if slot is not newest and slot.source is not SlotSource.GOAL][:_BATCH]
+    return batch if len(batch) > 1 and sum(slot.tokens for slot in batch) >= 2 * _LEAST_TOKENS else []
+
+
+def _summed_up(batch: Sequence[Slot]) -> Slot:
+    """One slot for several: what each begins with, in half their tokens together."""
+    room = sum(slot.tokens for slot in batch) // 2
+    parts = [shorten(slot.text, max(room // len(batch), 1)) for slot in batch]
+    text = shorten(" ".join(part for part in parts if part), room) or batch[-1].text[:1]
+    mean = sum(slot.activation for slot in batch) / len(batch)
+    entered, touched = min(slot.entered_at for slot in batch), max(slot.touched_at for slot in batch)
+    return Slot(text, batch[-1].source, mean, entered, touched, count(text))
+
+
+def _said_as(slot: Slot, text: str) -> Slot:
+    return replace(slot, text=text, tokens=count(text))
+
+
+# ── fading ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_STEM = 5  # letters by which words are taken for forms of one
+
+
+def _find(memory: WorkingMemory, text: str, memory_id: str) -> int | None:
+    digest = digest_of(text)
+    for at, slot in enumerate(memory.slots):
+        if (memory_id and slot.memory_id == memory_id) or digest_of(slot.text) == digest:
+            return at
+    return None
+
+
+def _share(slot: Slot, said: set[str]) -> float:
+    own = {word[:_STEM] for word in telling(slot.text)}
+    return len(own & said) / len(own) if own else 0.0
+
+
+def _touched(slot: Slot, boost: float, now: datetime) -> Slot:
+    return replace(slot, activation=_unit(slot.activation + boost), touched_at=now) if boost > 0 else slot
+
+
+def _scaled(slots: Sequence[Slot], factor: float) -> tuple[Slot, ...]:
+    return tuple(replace(slot, activation=_unit(slot.activation * factor)) for slot in slots)
+
+
+def _without_faint(memory: WorkingMemory, floor: float) -> Step:
+    faint = tuple(Evicted(slot, Leaving.FADED) for slot in memory.slots if slot.activation < floor)
+    return _sorted(memory, [slot for slot in memory.slots if slot.activation >= floor]), faint
+
+
+def _sorted(memory: WorkingMemory, slots: Sequence[Slot]) -> WorkingMemory:
+    return replace(memory, slots=tuple(sorted(slots, key=lambda slot: -slot.activation)))
+
+
+def _unit(value: float) -> float:
+    return min(max(value, 0.0), 1.0) if math.isfinite(value) else 0.0

@@ -1,0 +1,84 @@
+"""What an agent puts away when it stops, and takes up again: one row for each scope and name, and nobody else's.
+
+Only who stands in exactly that scope reads it, whatever their policy: it is a train of thought, not knowledge. What was in mind
+(`MIND`) may be copied from any memory, so it goes for every scope when anything is erased; a checkpoint is its author's own text.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from engram.env import from_micros, to_micros
+from engram.errors import ContentTooLarge
+from engram.guard.scopes import require_writable
+from engram.store.admission import check_scope
+from engram.store.sqlite.path import Path
+from engram.store.sqlite.scopes import intern
+from engram.types import Reader, scope_values
+
+MIND, CHECKPOINT = "mind", "checkpoint"
+
+
+class Suspending(Path):
+    """Mixed into the store."""
+
+    def put_away(self, reader: Reader, name: str, body: bytes, session: str, *, since: int | None = None) -> datetime | None:
+        """Keep this in place of what was put away before; when it was kept.
+
+        None, and nothing is kept, if anything was erased after the change `since`: its words could be in what is to be kept.
+        """
+        with self._watched(reader, "suspend"):
+            check_scope(reader.scope)
+            require_writable(reader, reader.scope)
+            if len(body) > (most := self._live.now.turn_bytes):
+                raise ContentTooLarge(f"what is to be put away has {len(body):,} bytes; {most:,} is the most.")
+            now = self._env.now()
+
+            def work(connection: apsw.Connection) -> datetime | None:
+                if since is not None and _erased_since(connection, since):
+                    return None
+                connection.execute(
+                    "INSERT OR REPLACE INTO working_snapshots (scope, name, session, saved_at, body) VALUES (?, ?, ?, ?, ?)",
+                    (intern(connection, reader.scope), name, session, to_micros(now), body),
+                )
+                return now
+
+            return self._write(reader, "suspend", work)
+
+    def put_away_last(self, reader: Reader, name: str) -> tuple[datetime, bytes] | None:
+        """What was put away under this name by whoever stood exactly here, and when."""
+        with self._read(reader, "resume") as connection:
+            found: list[Any] = connection.execute(
+                """
+                SELECT w.saved_at, w.body FROM working_snapshots AS w JOIN scopes AS s ON s.key = w.scope
+                 WHERE s.project = ? AND s.squad = ? AND s.agent = ? AND s.channel = ? AND s.user = ? AND w.name = ?
+                """,
+                (*scope_values(reader.scope), name),
+            ).fetchall()
+        self._note(reader, "resume", count=len(found))
+        return next(((from_micros(at), bytes(body)) for at, body in found), None)
+
+    def drop_put_away(self, reader: Reader) -> int:
+        """Remove all that was put away here; how many there were."""
+        with self._watched(reader, "suspend"):
+            require_writable(reader, reader.scope)
+
+            def work(connection: apsw.Connection) -> int:
+                connection.execute("DELETE FROM working_snapshots WHERE scope = ?", (intern(connection, reader.scope),))
+                return connection.changes()
+
+            return self._write(reader, "suspend", work)
+
+
+def _erased_since(connection: apsw.Connection, change: int) -> bool:
+    """If the log does not reach back that far, it is taken to be so."""
+    kept = int(connection.execute("SELECT coalesce(min(seq), 0) FROM changes").get)
+    return kept > change + 1 or bool(connection.execute("SELECT 1 FROM changes WHERE seq > ? AND what = 'erase'", (change,)).get)
+
+
+def forget_minds(connection: apsw.Connection) -> None:
+    """Part of erasing: any mind may hold words of what was erased."""
+    connection.execute("DELETE FROM working_snapshots WHERE name = ?", (MIND,))
