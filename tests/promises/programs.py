@@ -532,3 +532,12 @@ def live_fully(path: str, words: int, umask: int, cwd: str) -> None:
     mem.close()
     say(closed=True)
     heed()
+
+
+def suspend(path: str, names: list[str]) -> None:
+    """Put working memory away, say so, and wait to be killed."""
+    mem = open_vault(path, reader=agent("rex"))
+    mem.working.attend(f"the {names[1]} is broken")
+    mem.working.checkpoint(f"find {names[0]}", open=[names[2]])
+    say(suspended=True)
+    heed()

@@ -23,11 +23,12 @@ from engram.text.wordlist import word_set
 
 Vector = npt.NDArray[np.float32]
 
-_BIAS, _NEAR, _ANSWERS, _ASKS, _ASKS_NEW = -1.1, -4.0, -1.1, 0.7, 1.4
+_BIAS, _NEAR, _ANSWERS, _ASKS_NEW = -1.0, -3.7, -1.0, 1.9
 _SWITCH, _DRIFT = -1.25, -1.7
 """Scores from which a turn is a switch (best F1 on the development set) and from which it drifts."""
 
-_UNKNOWN = 0.2  # likeness that is assumed without vectors: its mean there
+_STRANGE, _SHARED = 0.11, 0.27
+"""Likeness that stands for a vector's where there is none: of a turn that shares no word with those before, and what all add."""
 _WINDOW = 3  # turns whose words count as mentioned
 _STEM = 5
 _QUESTION = re.compile(r"[?？؟\u037e][\s\"'”’)\]!]*$")
@@ -85,11 +86,9 @@ def read(momentum: Momentum, text: str, asked: Vector | None, background: float)
     along = likeness(asked, momentum.centroid, background)
     mentioned = {word for turn in momentum.words for word in turn}
     questions = [words for sentence in split(text) if _QUESTION.search(sentence) and (words := set(_stems(sentence)))]
-    score = _BIAS + _NEAR * (_UNKNOWN if near is None else near)
-    score += _ANSWERS * momentum.asked
-    score += _ASKS * bool(questions)
     asks_new = any(words.isdisjoint(mentioned) for words in questions)
-    score += _ASKS_NEW * asks_new
+    like = _by_words(text, mentioned) if near is None else near
+    score = _BIAS + _NEAR * like + _ANSWERS * momentum.asked + _ASKS_NEW * asks_new
     if not telling(text) or (leaning(text) >= _LEANS and not asks_new):
         topic = Topic.CONTINUATION  # "ok, thanks" is about nothing and "deploy it" about what was said
     else:
@@ -155,6 +154,11 @@ def likeness(one: Vector | None, other: Vector | None, background: float) -> flo
     if lengths == 0.0:
         return None
     return (float(one @ other) / lengths - background) / max(1.0 - background, 1e-6)
+
+
+def _by_words(text: str, mentioned: set[str]) -> float:
+    own = _stems(text)
+    return _STRANGE + _SHARED * sum(word in mentioned for word in own) / max(len(own), 1)
 
 
 def _stems(text: str) -> tuple[str, ...]:
