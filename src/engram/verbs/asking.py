@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from engram.context.plan import planned
 from engram.context.window import ContextWindow, build
 from engram.errors import NotFound
+from engram.memory.export import Form
 from engram.recall.search import Asked
 from engram.store.protocol import Filter
 from engram.types import (
@@ -80,8 +83,20 @@ class Asking(View):
         """
         settings = self._vault.live.now
         plan = planned(message, model, budget, profile, models_file=settings.models_file or None)
-        found = self.recall(message, limit=min(plan.hits, settings.page_limit // 2), now=now)
-        return build(message, found, budget=plan.budget, profile=plan.profile, count=plan.count, cost=plan.cost, history=history)
+        mind = self._vault.desks.of(self._reader)
+        asked = self._asked(message, min(plan.hits, settings.page_limit // 2), None, now, None, None, None)
+        drawn = replace(asked, drawn=partial(mind.blend, message))  # "ok, deploy it" means what the talk is about
+        found = self._vault.searcher.recall(self._reader, drawn)
+        return build(
+            message,
+            found,
+            budget=plan.budget,
+            profile=plan.profile,
+            count=plan.count,
+            cost=plan.cost,
+            working=lambda room: mind.export(Form.PLAIN, room).text if room > 0 else "",
+            history=history,
+        )
 
     def _asked(
         self,
