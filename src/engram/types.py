@@ -350,6 +350,7 @@ class Stage(StrEnum):
     FILTER = "filter"  # not what was asked for: its status, kind, category, time, attributes
     SEARCH = "search"  # no arm brought it among its candidates
     DUPLICATE = "duplicate"  # something that says the same stands in its place
+    SUPPRESSED = "suppressed"  # a reader said that it did not help with such a question
     SUPERSEDED = "superseded"  # what took its place stands in the answer
     THRESHOLD = "threshold"  # too far from the question, or from the best hit
     LIMIT = "limit"  # further down than hits were asked for

@@ -148,6 +148,16 @@ def die_in_backup(path: str, step: int = 0) -> None:
     say(number=made.number, steps=counted())
 
 
+def die_in_correction(path: str, step: int = 0) -> None:
+    """Killed at that line of correcting the one memory that is not corrected yet."""
+    mem = open_vault(path)
+    old = mem.list()[0]
+    counted = signal_at_step(step, signal.SIGKILL, "/engram/")
+    new = mem.feedback(old.id, False, correction=f"{word(step, 'true')} is true")
+    sys.settrace(None)
+    say(ack=new.id, steps=counted())
+
+
 def die_in_close(path: str, step: int = 0) -> None:
     mem = open_vault(path)
     counted = signal_at_step(step, signal.SIGKILL, "/engram/")

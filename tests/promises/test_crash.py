@@ -17,6 +17,7 @@ from promises.vaults_at_hand import ANY_STATUS, OWNER, files, halves, inside, op
 from engram.engine import Engram
 from engram.env import Env
 from engram.store.sqlite import schema
+from engram.types import Status
 
 ROUNDS = 32
 BUCKET = 512 * 1024
@@ -215,6 +216,36 @@ def test_killed_during_a_migration_leaves_the_old_format_or_the_new_one(children
             schema.migrate(connection, Env().now(), second_migration())
             assert connection.execute("SELECT count(*) FROM second").get == 50
             assert connection.execute("PRAGMA integrity_check").get == "ok"
+
+
+def test_killed_during_a_correction_leaves_the_old_fact_or_the_new_one(children: Nursery, tmp_path: Path) -> None:
+    """M19: never both, never neither, never one without the link between them."""
+    made, old = tmp_path / "made", ""
+    with open_vault(made) as mem:
+        old = mem.remember(f"{word(0, 'wrong')} is true").id
+    whole = tmp_path / "whole"
+    shutil.copytree(made, whole)
+    total = children.run("die_in_correction", path=str(whole))[-1]["steps"]
+    seen = set()
+    for number in spread(total, 24, seed=5):
+        path = tmp_path / f"killed-{number}"
+        shutil.copytree(made, path)
+        child = children.start("die_in_correction", path=str(path), step=number)
+        acked = [line["ack"] for line in child.rest() if "ack" in line]
+        child.wait()
+        with open_vault(path) as mem:
+            active = [memory.id for memory in mem.list()]
+            gone = [memory.id for memory in mem.list(status=Status.SUPERSEDED)]
+            links = [(edge.source, edge.target, edge.kind) for edge in mem.edges(old)]
+            if gone:
+                assert (gone, links) == ([old], [(active[0], old, "supersedes")])
+                assert len(active) == 1
+                assert len(mem.status_history(old)) == 1
+            else:
+                assert (active, links, acked) == ([old], [], [])
+            seen.add(bool(gone))
+        assert halves(path) == {}
+    assert seen == {True, False}, "no kill fell on this side of the commit"
 
 
 def test_killed_while_closing_loses_nothing(children: Nursery, path: Path) -> None:

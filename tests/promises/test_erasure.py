@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 from promises.children import Nursery
-from promises.vaults_at_hand import ANY_STATUS, OWNER, SPACE, image, open_vault, store_of, word
+from promises.vaults_at_hand import ANY_STATUS, OWNER, SPACE, image, inside, open_vault, store_of, word
 
 from engram.engine import Engram
 from engram.errors import NotFound
-from engram.types import Edge, Memory, Scope, Status
+from engram.store.protocol import Question
+from engram.types import Edge, Memory, Scope, Space, Status
 
 
 def traces(held: bytes, words: list[str]) -> list[str]:
@@ -39,7 +40,10 @@ def rich(mem: Engram, number: int, length: int) -> tuple[str, list[str]]:
     store.update(OWNER, kept.id, {"text": f"{text} {more}"})
     store.set_status(OWNER, kept.id, Status.ARCHIVED, reason)
     store.put_vectors(OWNER, SPACE, {kept.key: word(number, "vector").encode() * 16}, model="m", dimensions=220)
-    return kept.id, [*names, *(word(n, f"{number}-{length}") for n in range(length)), word(number, "vector")]
+    asked = Question(words=word(number, "asked"), vector=word(number, "question").encode() * 16, space=Space(SPACE, "m", 220))
+    store.judge(OWNER, kept.id, False, asked)
+    others = [word(number, "vector"), word(number, "question"), word(number, "asked")]
+    return kept.id, [*names, *(word(n, f"{number}-{length}") for n in range(length)), *others]
 
 
 def test_no_word_of_an_erased_memory_is_left_anywhere_and_its_neighbours_stay(path: Path) -> None:
@@ -62,6 +66,14 @@ def test_no_word_of_an_erased_memory_is_left_anywhere_and_its_neighbours_stay(pa
             assert [hit.key for hit in store.search_text(OWNER, [names[0]], limit=3, where=ANY_STATUS)] == [memory.key]
         for _, names in doomed:
             assert store.search_text(OWNER, names, limit=3, where=ANY_STATUS) == []
+        with inside(path) as connection:
+            judged = {
+                row[0] for row in connection.execute("SELECT m.id FROM feedback AS f LEFT JOIN memories AS m ON m.key = f.memory")
+            }
+        assert judged == {one for one, _ in kept}, "feedback on what was erased, or none on what was left"
+        asked = [names[-2] for _, names in kept]
+        assert traces(image(path), asked) == asked, "the vectors of questions are not where they are looked for"
+        assert traces(image(path), [names[-1] for _, names in lives]) == [], "the words of a question were kept"
         ends = {end for edge in store.edges(OWNER, [one for one, _ in kept]) for end in (edge.source, edge.target)}
         assert ends == {one for one, _ in kept}, "a link to what was erased, or none where two were left"
     assert traces(image(path), erased) == []

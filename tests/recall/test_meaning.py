@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from recall.minds import FACTS, open_mind, texts
+from recall.minds import FACTS, open_mind, settle, texts
 
 from engram.models.embed import OnnxEmbedder
-from engram.types import Outcome
+from engram.types import Outcome, Turn
 
 MORE = (
     "My flat has two bedrooms and a balcony", "The dentist moved my appointment to Tuesday", "I sold the old Volvo last summer",
@@ -91,3 +91,17 @@ def test_a_rephrasing_corroborates(tmp_path: Path, encoder: OnnxEmbedder, first:
         assert (report.counts["merged"], len(mem.list())) == (1, 1)
         assert mem.list()[0].confidence > before.confidence
         assert mem.list()[0].corroborations == 1
+
+
+@pytest.mark.slow
+def test_what_was_corrected_does_not_come_back_in_other_words(tmp_path: Path, encoder: OnnxEmbedder) -> None:
+    """M19: and what is said of the past, or of another, is no such thing."""
+    with open_mind(tmp_path / "vault", embedder=encoder) as mem:
+        new = mem.feedback(mem.remember("My sister lives in Porto").id, correction="My sister lives in Lisbon")
+        settle(mem)
+        assert mem.remember("My sister is living in Porto").id == new.id
+        heard = mem.observe(Turn("My sister is really living in Porto."))
+        assert [(one.reason, one.memory) for one in heard.verdicts] == [("was corrected", new.id)]
+        for other in ("My sister used to live in Porto.", "My brother lives in Porto.", "My sister does not live in Porto."):
+            assert mem.observe(Turn(other)).counts["kept"] == 1, other
+        assert mem.observe(Turn("My sister is living in Porto.", "Ann")).counts["kept"] == 1

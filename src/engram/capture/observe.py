@@ -14,20 +14,22 @@ from typing import Any
 
 from engram.capture import marks
 from engram.capture.backfill import SPACE, encoded, fill, passage, space_of
+from engram.capture.corrected import Said, heirs_of
 from engram.capture.distil import Distiller, Reading
 from engram.capture.drafts import drafts, weighed
 from engram.capture.hearing import Heard, Previous, hear
 from engram.capture.sift import Candidate, Sifted, sift
 from engram.capture.tools import Tools, give_vectors
-from engram.errors import EmbeddingError, InvalidContent
+from engram.errors import EmbeddingError, InvalidContent, NotFound
+from engram.guard.scopes import writable
 from engram.index.vectors.encoding import encode
 from engram.index.vectors.live import LiveIndex
-from engram.models.embed import Embedder
+from engram.models.embed import Embedder, Vectors
 from engram.models.extract import Extractor
 from engram.store.admission import check_memory, check_turn
 from engram.text import tokens
 from engram.text.terms import digest_of
-from engram.types import Draft, Fate, Memory, Policy, Reader, Report, Turn, Verdict
+from engram.types import Draft, Fate, Memory, Policy, Reader, Report, Status, Turn, Verdict
 
 Progress = Callable[[int], None]
 
@@ -144,7 +146,11 @@ class Observer:
         return _report(heard, sifted, made, kept, notes)
 
     def remember(self, reader: Reader, memory: Memory, timeout: float | None = None) -> Memory:
-        """Keep what was said to be kept, as it stands; said twice in one place, it is one memory that is surer."""
+        """Keep what was said to be kept, as it stands; said twice in one place, it is one memory that is surer.
+
+        What was corrected there is not kept again, not even on request: what stands in its place is returned. A correction
+        is taken back by correcting that.
+        """
         check_memory(memory, self._live.now)
         attributes = {name: self._clean(value).text for name, value in memory.attributes.items()}
         memory = replace(memory, text=self._worth_keeping(memory.text), attributes=attributes)
@@ -158,8 +164,37 @@ class Observer:
             same = news["importance"] == old.importance and news["attributes"] == dict(old.attributes)
             return old if same else self._store.update(reader, known, news)
         vector = self._vector(memory)
-        draft = Draft(memory=replace(memory, **weighed(memory.text, self._live.now)), vector=vector)
+        if writable(reader).admits(memory.scope):  # else it is refused below, and nothing of that place is told
+            said = Said.of(memory.text, memory.text, memory.speaker, vector)
+            heirs = heirs_of(self._store, self._tools.index, here, [said], self._live.now)
+            if heirs:
+                return heirs[0]
+        draft = self._drafted(memory, vector)
         return self._store.capture(reader, memory.scope, [], [draft], space=space_of(self._tools.embedder), timeout=timeout)[0]
+
+    def correct(self, reader: Reader, memory_id: str, text: str) -> Memory:
+        """Keep what is true in the place of a memory, of the same sort and in the same place, and retire that one."""
+        check_memory(Memory(text=text), self._live.now)
+        found = self._store.get(reader, [memory_id])
+        if not found:
+            raise NotFound("there is no memory of that id that this reader may see.")
+        old = found[0]
+        new = Memory(
+            text=self._worth_keeping(text),
+            kind=old.kind,
+            category=old.category,
+            scope=old.scope,
+            speaker=old.speaker,
+            importance=old.importance,
+            pinned=old.pinned,
+            attributes=old.attributes,
+        )
+        draft = self._drafted(new, self._vector(new))
+        return self._store.correct(reader, memory_id, draft, space=space_of(self._tools.embedder))
+
+    def _drafted(self, memory: Memory, vector: Vectors | None) -> Draft:
+        made = None if vector is None else encode(vector)[0]
+        return Draft(memory=replace(memory, **weighed(memory.text, self._live.now)), vector=made)
 
     def update(self, reader: Reader, memory_id: str, changes: dict[str, Any]) -> Memory:
         """Change a memory. New words are cleaned like all that is kept, and get their own tiers and vector."""
@@ -171,8 +206,8 @@ class Observer:
         vector = self._vector(new) if "text" in changes else None
         space = space_of(self._tools.embedder)
         if space is not None and vector is not None:
-            said = {new.key: new.text}
-            self._store.put_vectors(reader, SPACE, {new.key: vector}, model=space.model, dimensions=space.dimensions, said=said)
+            said, made = {new.key: new.text}, encode(vector)[0]
+            self._store.put_vectors(reader, SPACE, {new.key: made}, model=space.model, dimensions=space.dimensions, said=said)
         return new
 
     def _clean(self, text: str) -> marks.Cut:
@@ -190,13 +225,14 @@ class Observer:
             )
         raise InvalidContent("a memory needs some text.")
 
-    def _vector(self, memory: Memory) -> bytes | None:
+    def _vector(self, memory: Memory) -> Vectors | None:
         if self._tools.embedder is None:
             return None
         try:
-            return encode(encoded(self._store, self._tools.embedder, [passage(memory.speaker, memory.text)]))[0]
+            made: Vectors = encoded(self._store, self._tools.embedder, [passage(memory.speaker, memory.text)])[0]
         except EmbeddingError:
             return None  # it is made later
+        return made
 
     def backfill(self, reader: Reader) -> int:
         """Make the vectors that are missing; how many were made."""
@@ -243,15 +279,20 @@ class _Sum:
 def _report(heard: Heard, sifted: Sifted, made: Sequence[Draft], kept: Sequence[Memory], notes: tuple[str, ...]) -> Report:
     """What became of every piece. A draft that came back surer than it went was said before by someone else meanwhile."""
     new: list[tuple[Candidate, str]] = []
-    merged = list(sifted.merged)
+    merged, corrected = list(sifted.merged), list(sifted.corrected)
     for candidate, draft, memory in zip(sifted.fresh, made, kept, strict=True):
+        echoes = [(echo, memory.id) for echo in candidate.echoes]
+        if memory.status is not Status.ACTIVE or digest_of(memory.text) != digest_of(draft.memory.text):
+            corrected += [(candidate, memory.id), *echoes]  # meanwhile, by someone else
+            continue
         late = memory.corroborations > draft.memory.corroborations
         (merged if late else new).append((candidate, memory.id))
-        merged += [(echo, memory.id) for echo in candidate.echoes]
+        merged += echoes
     verdicts = [
         *heard.verdicts,
         *_verdicts(new, Fate.KEPT, "states something"),
         *_verdicts(merged, Fate.MERGED, "says again what is known"),
+        *_verdicts(corrected, Fate.DROPPED, "was corrected"),
     ]
     dropped = sum(verdict.fate is Fate.DROPPED for verdict in verdicts)
     return Report(

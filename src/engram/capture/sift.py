@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from engram.capture.corrected import Said, heirs_of
 from engram.capture.propositions import Statement
 from engram.index.lexical import STOP_WORDS
 from engram.index.vectors.live import LiveIndex, Nearest
@@ -49,13 +50,19 @@ class Candidate:
     def text(self) -> str:
         return self.statement.proposition.text
 
+    @property
+    def as_said(self) -> Said:
+        proposition = self.statement.proposition
+        return Said.of(proposition.text, proposition.said or proposition.text, proposition.speaker, self.vector)
+
 
 @dataclass(frozen=True, slots=True)
 class Sifted:
-    """What is new, and what says again what is known, with the id of that."""
+    """What is new; what says again what is known, with the id of that; what was corrected, with the id of what is true."""
 
     fresh: list[Candidate]
     merged: list[tuple[Candidate, str]]
+    corrected: list[tuple[Candidate, str]]
 
 
 def sift(
@@ -65,15 +72,18 @@ def sift(
     known = store.digests(reader, [digest for c in candidates for digest in (c.digest, c.quoted) if digest])
     near = _near(index, reader, candidates)
     twins = _twins(store, index, reader, candidates, near, settings)
+    heirs = heirs_of(store, index, reader, [one.as_said for one in candidates], settings)
     batch = _Batch(len(candidates))
     by_digest: dict[bytes, Candidate] = {}
-    sifted = Sifted([], [])
+    sifted = Sifted([], [], [])
     for number, candidate in enumerate(candidates):
         cosines = batch.cosines(candidate)
         twin = known.get(candidate.digest) or known.get(candidate.quoted) or twins.get(number)
         first = by_digest.get(candidate.digest) or batch.rephrased(candidate, cosines, settings)
         if twin is not None:
             sifted.merged.append((candidate, twin))
+        elif number in heirs:
+            sifted.corrected.append((candidate, heirs[number].id))
         elif first is not None:
             first.echoes.append(candidate)
         else:

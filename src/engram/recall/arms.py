@@ -19,7 +19,7 @@ from engram.recall.plan import Plan
 from engram.recall.weights import attainable
 from engram.store.sqlite.store import SqliteStore
 from engram.text.terms import terms
-from engram.types import Reader, TextHit
+from engram.types import Reader, Space, TextHit
 
 SPACE = "text"
 VECTORS, WORDS, WORDINGS = "vectors", "words", "wordings"
@@ -42,6 +42,12 @@ class Arms:
     def background(self) -> float:
         """The cosine of things that have nothing to do with each other."""
         return 0.0 if self._embedder is None else self._embedder.background[0]
+
+    @property
+    def space(self) -> Space | None:
+        """Whose vectors questions are compared by; None without an encoder, or while its length is not known."""
+        own = self._embedder
+        return Space(SPACE, own.fingerprint, own.dimensions) if own is not None and own.dimensions else None
 
     def encode(self, text: str, notes: list[str]) -> Vectors | None:
         if self._embedder is None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property, partial
 from typing import TypeVar
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from engram.env import Env
 from engram.errors import EmbeddingError, StorageError
+from engram.index.vectors.encoding import encode
 from engram.index.vectors.live import LiveIndex
 from engram.models.embed import Embedder, Vectors
 from engram.models.rerank import Reranker
@@ -25,11 +27,13 @@ from engram.recall.arms import SPACE, VECTORS, WORDINGS, WORDS, Arms
 from engram.recall.fusion import ArmResult, Fused, calibrated, reciprocal
 from engram.recall.plan import Asked, Plan, asks_nothing, checked, plan
 from engram.recall.rerank import by_opinion, mmr
-from engram.recall.select import CONTRADICTS, DERIVED, SUPERSEDES, Links, Pick, as_found, choose, enough, least
+from engram.recall.select import CONTRADICTS, DERIVED, SUPERSEDES, Links, Pick, as_found, best_of, choose, enough, least
+from engram.recall.suppress import suppressed, telling, with_twins
 from engram.recall.trust import trust
 from engram.recall.tuning import Tuning, shifted
 from engram.recall.weights import ASSISTANT, HEAD, about, settled, support, word_weight
 from engram.settings import LiveSettings, Settings
+from engram.store.protocol import Question
 from engram.store.sqlite.store import SqliteStore
 from engram.text.terms import digest_of, terms
 from engram.text.tokens import count
@@ -76,6 +80,7 @@ class Walk:
     weights: Mapping[str, float]
     fused: Fused
     support: float | None
+    best: float
     rerank: str
     picks: Sequence[Pick]
     links: Links
@@ -93,6 +98,21 @@ class Walk:
         """Is there nothing to show though there may be more than was looked at?"""
         full = any(len(arm.keys) >= self.plan.breadth for arm in self.arms)
         return not self.taken and (full or WORDS not in self.fused.parts) and not self.plan.deep
+
+
+@dataclass(frozen=True, slots=True)
+class _Got:
+    """The candidates that were fetched, what of them is suppressed and until when, how many are too far, what a hit needs."""
+
+    memories: Mapping[int, Memory]
+    digests: Mapping[int, bytes]
+    suppressed: Mapping[int, datetime]
+    unseen: int
+    needed: float | None
+
+    @property
+    def shown(self) -> Mapping[int, Memory]:
+        return {key: one for key, one in self.memories.items() if key not in self.suppressed}
 
 
 class Searcher:
@@ -148,6 +168,14 @@ class Searcher:
             return Explanation(id=memory.id, stage=Stage.FILTER, reason="the filters, or the moment asked about, leave it out")
         cosine = self._arms.cosine(reader, walk.query, memory.key)
         return explain.unfound(walk.arms, memory, cosine, asked.text, walk.fused)
+
+    def question(self, asked: Asked) -> Question | None:
+        """A question as it is kept with a judgement; None if it has no word to be known again by."""
+        words = telling(checked(asked).text)
+        if not words:
+            return None
+        made = self._arms.encode(asked.text, [])
+        return Question(words=words, vector=None if made is None else encode(made)[0], space=self._arms.space)
 
     def learn(self, reader: Reader, asked: Asked, memory: Memory, helpful: bool) -> None:
         """Give the arm that found what helped a little more weight, and less to the one that found what did not."""
@@ -215,14 +243,13 @@ class Searcher:
             weights = _weights(arms, planned)
             fused = self._settle(reader, asked, _fuse(arms, weights, settings), settings)
         with watch.stage("fetch"):
-            needed = enough(fused, asked, settings)
-            memories, digests, unseen = self._fetch(reader, fused, planned, needed)
+            got = self._gather(reader, asked, query, fused, planned, settings)
         with watch.stage("rerank"):
-            fused, how = self._rerank(reader, asked, fused, memories, settings, notes)
+            fused, how = self._rerank(reader, asked, fused, got.memories, settings, notes)
         with watch.stage("select"):
             kinds = (SUPERSEDES, DERIVED, CONTRADICTS)
-            links = self._store.links(reader, list(memories), kinds) if memories else []
-            picks = choose(fused, memories, digests, links, asked, planned, needed)
+            links = self._store.links(reader, list(got.memories), kinds) if got.memories else []
+            picks = choose(fused, got.memories, got.digests, links, got.suppressed, asked, planned, got.needed)
         return Walk(
             asked=asked,
             plan=planned,
@@ -230,11 +257,12 @@ class Searcher:
             arms=arms,
             weights=weights,
             fused=fused,
-            support=self._support(asked, fused, memories),
+            support=self._support(asked, fused, got.shown),
+            best=best_of(fused, got.suppressed),
             rerank=how,
             picks=picks,
             links=links,
-            unseen=unseen,
+            unseen=got.unseen,
             least=least(fused, settings),
             notes=notes,
             spent=watch.spent,
@@ -258,6 +286,30 @@ class Searcher:
         at = int(np.flatnonzero(fused.keys == first[0].key)[0])
         whom = about(asked.text, {one.speaker for one in first}, [(one.speaker, one.text) for one in first])
         return support(float(fused.raw[VECTORS][at]), self._arms.background, whom)
+
+    def _gather(
+        self, reader: Reader, asked: Asked, query: Vectors | None, fused: Fused, planned: Plan, settings: Settings
+    ) -> _Got:
+        """The candidates worth looking at. Where one that is suppressed set the bar, it is set anew without it."""
+        hushed: dict[int, datetime] = {}
+        while True:
+            needed = enough(fused, hushed, asked, settings)
+            memories, digests, unseen = self._fetch(reader, fused, planned, needed)
+            now = with_twins(self._suppressed(reader, asked, query, memories, settings), digests)
+            if now.keys() <= hushed.keys():
+                return _Got(memories, digests, now, unseen, needed)
+            hushed = now
+
+    def _suppressed(
+        self, reader: Reader, asked: Asked, query: Vectors | None, memories: Mapping[int, Memory], settings: Settings
+    ) -> dict[int, datetime]:
+        """What does not help with such a question, and until when. Nothing is looked up unless one was ever judged so."""
+        judged = [key for key, memory in memories.items() if memory.unhelpful]
+        if not judged:
+            return {}
+        question = Question(words=telling(asked.text), space=self._arms.space)
+        said = self._store.judgements(reader, judged, question)
+        return suppressed(said, asked, query, self._arms.background, settings)
 
     def _fetch(
         self, reader: Reader, fused: Fused, planned: Plan, needed: float | None
@@ -308,7 +360,7 @@ class Searcher:
     def _answer(self, walk: Walk) -> Recall:
         taken = walk.taken
         found = as_found(walk.fused)
-        best = float(found.max()) if len(found) else 0.0
+        best = walk.best
         scale = walk.support if walk.support is not None and ASSISTANT in walk.fused.parts else 1.0  # ranks stay what they are
         doubted = {key for source, target, kind in walk.links if kind == CONTRADICTS for key in (source, target)}
         hits = tuple(
@@ -320,8 +372,8 @@ class Searcher:
             )
             for pick in taken
         )
-        hidden = walk.unseen + sum(pick.stage in (Stage.THRESHOLD, Stage.BUDGET) for pick in walk.picks)
-        outcome = _outcome(walk, best, hidden, self._live.now.support_least)
+        hidden = walk.unseen + sum(pick.stage in (Stage.THRESHOLD, Stage.BUDGET, Stage.SUPPRESSED) for pick in walk.picks)
+        outcome = _outcome(walk, hidden, self._live.now.support_least)
         return Recall(hits, outcome, _quality(walk, hits), hidden, tuple(dict.fromkeys(walk.notes)))
 
 
@@ -352,13 +404,13 @@ def _reordered(fused: Fused, keys: Sequence[int], order: Sequence[int]) -> Fused
     return fused.reordered([*head, *(place for place in range(len(fused.keys)) if place not in chosen)])
 
 
-def _outcome(walk: Walk, best: float, hidden: int, supported: float) -> Outcome:
+def _outcome(walk: Walk, hidden: int, supported: float) -> Outcome:
     if walk.notes:
         return Outcome.DEGRADED
     if walk.taken:
         # A limit brings the best so many however far they are, and what is near may be about someone else than was asked
         # about: the hits are worth showing, and the outcome says that they are no answer.
-        enough = best >= walk.least and (walk.support is None or walk.support >= supported)
+        enough = walk.best >= walk.least and (walk.support is None or walk.support >= supported)
         return Outcome.ANSWERED if enough else Outcome.BELOW_THRESHOLD
     return Outcome.BELOW_THRESHOLD if hidden else Outcome.NOTHING_KNOWN
 

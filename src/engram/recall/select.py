@@ -5,8 +5,9 @@ Pure: comes in a ranking, the memories and the links among them; goes out what b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import numpy as np
 
@@ -54,12 +55,19 @@ def least(fused: Fused, settings: Settings) -> float:
     return settings.recall_threshold if "vectors" in fused.parts else 0.0
 
 
-def enough(fused: Fused, asked: Asked, settings: Settings) -> float | None:
-    """What the arms must say of a hit. With a limit the caller gets the best so many, however far they are; the outcome tells."""
+def best_of(fused: Fused, suppressed: Collection[int]) -> float:
+    """How near the nearest candidate is; what is suppressed does not count."""
     found = as_found(fused)
-    if asked.limit is not None or not len(found):
+    if suppressed:
+        found = found[~np.isin(fused.keys, list(suppressed))]
+    return float(found.max()) if len(found) else 0.0
+
+
+def enough(fused: Fused, suppressed: Collection[int], asked: Asked, settings: Settings) -> float | None:
+    """What the arms must say of a hit. With a limit the caller gets the best so many, however far they are; the outcome tells."""
+    if asked.limit is not None or not len(fused.keys):
         return None
-    return max(least(fused, settings), float(found.max()) * settings.recall_floor)
+    return max(least(fused, settings), best_of(fused, suppressed) * settings.recall_floor)
 
 
 def choose(
@@ -67,11 +75,16 @@ def choose(
     memories: Mapping[int, Memory],
     digests: Mapping[int, bytes],
     links: Links,
+    suppressed: Mapping[int, datetime],
     asked: Asked,
     plan: Plan,
     needed: float | None,
 ) -> list[Pick]:
-    """Everything that was fetched, best first, each with what became of it. `digests` are equal where the same is said."""
+    """Everything that was fetched, best first, each with what became of it.
+
+    `digests` are equal where the same is said; `suppressed` says until when. What is suppressed still outdates others: that
+    it did not help makes nothing true again that it replaced.
+    """
     found = as_found(fused)
     outdated = {target: source for source, target, kind in links if kind == SUPERSEDES and source in memories}
     retold = set(_retold(memories, links))
@@ -79,6 +92,10 @@ def choose(
     for at, key in enumerate(fused.keys.tolist()):
         memory = memories.get(key)
         if memory is None:
+            continue
+        if key in suppressed:
+            reason = f"a reader said that it did not help with such a question; left out until {suppressed[key]:%Y-%m-%d}"
+            picks.append(Pick(at, memory, float(fused.scores[at]), Stage.SUPPRESSED, reason))
             continue
         score = float(found[at])
         stage, reason, by = _fate(memory, score, digests[key], key in outdated, key in retold, needed, so, asked, plan)

@@ -209,6 +209,14 @@ class Settings:
     diversity: float = tunable(
         0.0, "How far a hit is held back for being like those above it (MMR); 0 is off.", low=0.0, high=1.0, ref="R7"
     )
+    suppress_likeness: float = tunable(
+        0.7,
+        "Likeness of a question to one that a memory did not help with, over that of any two, from which it is left out.",
+        low=0.0,
+        high=1.0,
+        ref="R9",
+    )
+    suppress_days: float = tunable(90.0, "How long that lasts.", unit="days", low=0.0, high=36500.0, ref="R9")
     model: str = tunable(
         "auto",
         "The encoder: `auto` is the one that is installed; `none` works on words alone; `ollama:NAME` and `openai:NAME` are"

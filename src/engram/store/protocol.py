@@ -17,6 +17,7 @@ from engram.types import (
     Page,
     Reader,
     Report,
+    Space,
     Status,
     StatusChange,
     TextHit,
@@ -44,6 +45,27 @@ class Filter:
     def indexed(self) -> bool:
         """Can a vector index apply all of it by what it holds itself? If not, it is told the keys."""
         return not self.attributes and self.as_of is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question as a store keeps it with a judgement: by its telling words (hashed there, with a key) and its vector."""
+
+    words: str
+    vector: bytes | None = None
+    space: Space | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What was said of one memory: when, whether it helped, whether the question had the same telling words as the present
+    one, and its vector if that is of the same model; else it is empty."""
+
+    key: int
+    at: datetime
+    helpful: bool
+    same_words: bool
+    vector: bytes
 
 
 class Store(Protocol):

@@ -123,10 +123,19 @@ class Asking(View):
         index = self._vault.index
         return index is not None and index.warm(timeout, progress)
 
-    def feedback(self, memory_id: str, helpful: bool, *, query: str | None = None) -> Memory:
-        """Say whether a memory helped; with the question it was recalled for, recall learns which way of finding helps."""
-        judged = self._vault.store.judge(self._reader, memory_id, bool(helpful))
-        if query is not None:
-            asked = self._asked(query, None, None, None, None, None, None)
-            self._vault.searcher.learn(self._reader, asked, judged, bool(helpful))
+    def feedback(
+        self, memory_id: str, helpful: bool = True, *, query: str | None = None, correction: str | None = None
+    ) -> Memory:
+        """Say whether a memory helped, or with `correction` what is true instead: that is returned, and the old one retired.
+
+        With the question it was recalled for, what did not help is left out of answers to such questions for
+        `suppress_days`, unless it helps since; and recall learns which way of finding helps.
+        """
+        if correction is not None:
+            return self._vault.observer.correct(self._reader, memory_id, correction)
+        if query is None:
+            return self._vault.store.judge(self._reader, memory_id, bool(helpful))
+        searcher, asked = self._vault.searcher, self._asked(query, None, None, None, None, None, None)
+        judged = self._vault.store.judge(self._reader, memory_id, bool(helpful), searcher.question(asked))
+        searcher.learn(self._reader, asked, judged, bool(helpful))
         return judged

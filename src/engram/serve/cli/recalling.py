@@ -122,18 +122,29 @@ def _left_out(dropped: Sequence[LeftOut]) -> None:
 def feedback(
     ctx: typer.Context,
     memory_id: Annotated[str, typer.Argument(metavar="ID", show_default=False, help="The memory that was recalled.")],
-    helpful: Annotated[bool, typer.Option("--helpful/--unhelpful", help="Did it help?")] = True,
-    query: Annotated[str | None, typer.Option(help="The question it was recalled for: recall learns from it.")] = None,
+    helpful: Annotated[
+        bool | None, typer.Option("--helpful/--unhelpful", show_default=False, help="Did it help? Yes, if nothing is said.")
+    ] = None,
+    query: Annotated[
+        str | None,
+        typer.Option(help="The question it was recalled for: what did not help is left out of answers to such questions."),
+    ] = None,
+    correction: Annotated[str | None, typer.Option(metavar="TEXT", help="What is true instead; it takes its place.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Say whether a memory helped; trust follows."""
+    """Say whether a memory helped, or what is true instead."""
+    if correction is not None and helpful:
+        raise BadCall("What has to be corrected was not helpful; give --correction alone.")
     asked = caller.of(ctx)
     with asked.open() as vault:
-        judged = vault.feedback(memory_id, helpful, query=query)
+        judged = vault.feedback(memory_id, helpful is not False, query=query, correction=correction)
     if asked.json or as_json:
         show.data(judged)
-        return
-    asked.say(f"{judged.helpful:,} found it helpful, {judged.unhelpful:,} did not.")
+    elif correction is not None:
+        show.line(judged.id)
+        asked.remark("It takes the place of what was corrected.")
+    else:
+        asked.say(f"{judged.helpful:,} found it helpful, {judged.unhelpful:,} did not.")
 
 
 def _outcome(found: Recall) -> str:

@@ -227,11 +227,14 @@ _TABLES: tuple[tuple[str, str], ...] = (
     ("embeddings", "memory"),
     ("sources", "memory"),
     ("edges", "source"),
+    ("feedback", "key"),
     ("changes", "seq"),
     ("audit", "key"),
     ("working_snapshots", "scope"),
 )
 """What is saved from a damaged file, in the order of references, and the whole number each table is walked by."""
+
+_OF_MEMORIES = ("contents", "attributes", "versions", "status_history", "embeddings", "sources", "feedback")
 
 _COUNTED = ("memories", "changes", "audit")
 """Tables whose keys are never used twice."""
@@ -277,13 +280,14 @@ def _drop_orphans(target: apsw.Connection) -> int:
     lost += target.execute("SELECT count(*) FROM contents WHERE memory NOT IN (SELECT key FROM memories)").get
     target.execute("DELETE FROM memories WHERE key NOT IN (SELECT memory FROM contents) OR scope NOT IN (SELECT key FROM scopes)")
     for table, column in (
-        *((table, "memory") for table in ("contents", "attributes", "versions", "status_history", "embeddings", "sources")),
+        *((table, "memory") for table in _OF_MEMORIES),
         ("edges", "source"),
         ("edges", "target"),
     ):
         target.execute(f"DELETE FROM {table} WHERE {column} NOT IN (SELECT key FROM memories)")
     target.execute("DELETE FROM sources WHERE turn NOT IN (SELECT key FROM turns)")
     target.execute("DELETE FROM embeddings WHERE space NOT IN (SELECT key FROM spaces)")
+    target.execute("DELETE FROM feedback WHERE scope NOT IN (SELECT key FROM scopes) OR space NOT IN (SELECT key FROM spaces)")
     return int(lost)
 
 

@@ -122,5 +122,7 @@ def clear_space(connection: apsw.Connection, name: str) -> int:
     before = connection.total_changes()
     connection.execute("DELETE FROM embeddings WHERE space = (SELECT key FROM spaces WHERE name = ?)", (name,))
     removed = connection.total_changes() - before
+    questions = "UPDATE feedback SET vector = x'', space = NULL WHERE space = (SELECT key FROM spaces WHERE name = ?)"
+    connection.execute(questions, (name,))
     connection.execute("DELETE FROM spaces WHERE name = ?", (name,))
     return removed

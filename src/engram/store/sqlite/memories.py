@@ -111,6 +111,7 @@ def wipe_out(connection: apsw.Connection, memory: Memory) -> None:
     connection.execute("UPDATE versions SET text = '' WHERE memory = ?", (key,))
     connection.execute("UPDATE status_history SET reason = '' WHERE memory = ?", (key,))
     connection.execute("UPDATE attributes SET value = '' WHERE memory = ?", (key,))
+    connection.execute("UPDATE feedback SET vector = zeroblob(length(vector)), digest = '' WHERE memory = ?", (key,))
     connection.execute("DELETE FROM memories WHERE key = ?", (key,))  # side tables follow by their references
     log_change(connection, key, "erase")
 

@@ -206,7 +206,8 @@ def _measures(connection: apsw.Connection) -> None:
     """What each tier of a memory costs in a prompt (0: not counted yet), and what its readers thought of it.
 
     A turn waits, since when that was heard, for a model to read it; 0 if it does not.
-    The index holds all that a text search filters by, key first: a probe reads 50 bytes and not a row of 250.
+    The index holds all that a text search filters by, key first: a probe reads 50 bytes and not a row of 250. `feedback`
+    holds for which questions a memory did or did not help: vectors and keyed digests of those, no words.
     """
     connection.execute(
         """
@@ -227,6 +228,18 @@ def _measures(connection: apsw.Connection) -> None:
             body     BLOB NOT NULL,
             PRIMARY KEY (scope, name)
         ) STRICT;
+
+        CREATE TABLE feedback (
+            key     INTEGER PRIMARY KEY,
+            memory  INTEGER NOT NULL REFERENCES memories (key) ON DELETE CASCADE,
+            scope   INTEGER NOT NULL REFERENCES scopes (key),
+            at      INTEGER NOT NULL,
+            helpful INTEGER NOT NULL,
+            digest  TEXT NOT NULL,
+            vector  BLOB NOT NULL,
+            space   INTEGER REFERENCES spaces (key)
+        ) STRICT;
+        CREATE INDEX feedback_by_memory ON feedback (memory);
         """
     )
 

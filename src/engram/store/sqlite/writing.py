@@ -20,7 +20,7 @@ from engram.store.admission import (
     check_vectors,
     dated,
 )
-from engram.store.sqlite import embeddings, memories, shelving, suspending, turns
+from engram.store.sqlite import embeddings, feedback, memories, shelving, suspending, turns
 from engram.store.sqlite.path import Path
 from engram.text.terms import digest_of
 from engram.types import (
@@ -86,7 +86,8 @@ class Writing(Path):
 
         `again`: ids of memories that some of the turns say once more; they are counted, trusted more, and linked to these.
         `wait`: the turns are to be read by a model too (`distil`).
-        Vectors of another model than the vault's are left out: a memory is not lost for its vector.
+        Vectors of another model than the vault's are left out: a memory is not lost for its vector. A wording that was
+        corrected here is not kept again: what stands in its place is returned for it.
         """
         operation = "capture" if said else "add"
         with self._watched(reader, operation):
@@ -105,11 +106,15 @@ class Writing(Path):
                 # Another thread or process may have said the same since it was looked up.
                 here = readable(replace(reader, scope=scope, policy=Policy.OWN))
                 known = memories.by_digest(connection, here, list(digests.values()))
-                new = [draft for draft in ready if digests[draft.memory.id] not in known]
+                corrected = feedback.corrected(connection, here, [one for one in digests.values() if one not in known])
+                here_before = known.keys() | corrected.keys()
+                new = [draft for draft in ready if digests[draft.memory.id] not in here_before]
                 keys, made = turns.capture(connection, scope, said, new, key, to_micros(now) if wait else 0)
                 by_id = {memory.id: memory for memory in made}
                 for draft in ready:
-                    if draft.memory.id not in by_id:
+                    if digests[draft.memory.id] in corrected:
+                        by_id[draft.memory.id] = corrected[digests[draft.memory.id]]
+                    elif draft.memory.id not in by_id:
                         twin = known[digests[draft.memory.id]]
                         self._said_again(connection, reader, twin, [keys[number] for number in draft.turns], now)
                         by_id[draft.memory.id] = memories.one(connection, writable(reader), twin)
@@ -249,18 +254,6 @@ class Writing(Path):
             return Report(
                 operation="erase", ids=tuple(memory.id for memory in gone), counts={"memories": len(gone)}, notes=tuple(notes)
             )
-
-    def judge(self, reader: Reader, memory_id: str, helpful: bool, *, timeout: float | None = None) -> Memory:
-        """Count what a reader thought of a memory."""
-        with self._watched(reader, "feedback", memory_id):
-
-            def work(connection: apsw.Connection) -> Memory:
-                old = memories.one(connection, writable(reader), memory_id)
-                new = replace(old, helpful=old.helpful + helpful, unhelpful=old.unhelpful + (not helpful))
-                memories.rewrite(connection, old, new)
-                return new
-
-            return self._write(reader, "feedback", work, subject=memory_id, timeout=timeout)
 
     def put_figure(self, reader: Reader, name: str, value: float) -> None:
         """Keep a number about the whole vault, such as what recall has learned."""

@@ -1,0 +1,116 @@
+"""The verbs of feedback: what a reader thought of a memory, and what is true instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import apsw
+
+from engram.errors import InvalidContent, InvalidQuery
+from engram.guard.scopes import readable, writable
+from engram.store.admission import check_memory
+from engram.store.protocol import Judgement, Question
+from engram.store.sqlite import embeddings, feedback, memories, turns
+from engram.store.sqlite.writing import Writing
+from engram.text.terms import digest_of
+from engram.types import Draft, Edge, Memory, Policy, Reader, Space, Status
+
+
+class Judging(Writing):
+    """Mixed into the store."""
+
+    def judge(
+        self, reader: Reader, memory_id: str, helpful: bool, question: Question | None = None, *, timeout: float | None = None
+    ) -> Memory:
+        """Count what a reader thought of a memory and, if it is told, remember for which question."""
+        with self._watched(reader, "feedback", memory_id):
+
+            def work(connection: apsw.Connection) -> Memory:
+                old = memories.one(connection, writable(reader), memory_id)
+                new = replace(old, helpful=old.helpful + helpful, unhelpful=old.unhelpful + (not helpful))
+                memories.rewrite(connection, old, new)
+                if question is not None:
+                    self._put(connection, reader, old, helpful, question)
+                return new
+
+            return self._write(reader, "feedback", work, subject=memory_id, timeout=timeout)
+
+    def _put(self, connection: apsw.Connection, reader: Reader, memory: Memory, helpful: bool, question: Question) -> None:
+        now = self._env.now()
+        space = embeddings.own_space(connection, question.space) if question.vector else None
+        gone = now - timedelta(days=self._live.now.suppress_days)
+        digest = self._audit.digest(question.words)
+        feedback.put(connection, memory.key, reader.scope, now, helpful, digest, space, question.vector, gone)
+
+    def judgements(self, reader: Reader, keys: Sequence[int], question: Question) -> list[Judgement]:
+        """What was said of these memories, oldest first, where the reader stands: another agent's opinion is its own.
+
+        Who sees all sees memories of all, and is still of its own opinion.
+        """
+        here = readable(replace(reader, policy=Policy.AGENT_GLOBAL))
+        with self._read(reader, "judgements") as connection:
+            return feedback.of(connection, here, keys, self._audit.digest(question.words), question.space)
+
+    def correct(
+        self, reader: Reader, memory_id: str, draft: Draft, *, space: Space | None = None, timeout: float | None = None
+    ) -> Memory:
+        """Keep what is true in the place of a memory, and retire that, all or nothing. Where it is known already, that stays."""
+        with self._watched(reader, "correct", memory_id):
+            check_memory(draft.memory, self._live.now)
+            now, new_id = self._env.now(), self._env.new_id()
+
+            def work(connection: apsw.Connection) -> Memory:
+                owned = writable(reader)
+                old = memories.one(connection, owned, memory_id)
+                born = replace(self._born(draft.memory, old.scope, now), id=new_id)
+                known = self._known(connection, reader, old, born, now)
+                new = known or self._keep(connection, born, draft.vector, space)
+                if old.status is not Status.SUPERSEDED:
+                    gone = replace(old, status=Status.SUPERSEDED, unhelpful=old.unhelpful + 1, updated_at=now)
+                    memories.rewrite(connection, old, gone, feedback.CORRECTED)
+                    memories.put_edges(connection, owned, [Edge(new.id, old.id, feedback.SUPERSEDES)], now)
+                return new
+
+            entries = [
+                self._audit.entry(reader, "correct", subject=memory_id, count=1),
+                self._audit.entry(reader, "add", subject=new_id, count=1, digest=self._audit.digest(draft.memory.text)),
+            ]
+            return self._write(reader, "correct", work, entries=entries, timeout=timeout)
+
+    def _known(self, connection: apsw.Connection, reader: Reader, old: Memory, new: Memory, now: datetime) -> Memory | None:
+        """The memory that says already what `new` says: a correction that is made twice is made once."""
+        digest = digest_of(new.text)
+        if digest == digest_of(old.text):
+            raise InvalidContent("the correction says what the memory says.", way_out="Say what is true instead.")
+        here = readable(replace(reader, scope=old.scope, policy=Policy.OWN))
+        twin = memories.by_digest(connection, here, [digest]).get(digest)
+        if old.status is Status.SUPERSEDED:
+            heir = feedback.heir(connection, here, old.key)
+            if heir.id != twin:
+                raise InvalidQuery("this memory has been superseded already.", way_out="Correct the memory that took its place.")
+            return heir
+        if twin is not None:
+            self._said_again(connection, reader, twin, [], now)
+            return memories.one(connection, here, twin)
+        return None
+
+    def _keep(self, connection: apsw.Connection, memory: Memory, vector: bytes | None, space: Space | None) -> Memory:
+        key = embeddings.own_space(connection, space) if vector else None
+        return turns.capture(connection, memory.scope, [], [Draft(memory=memory, vector=vector)], key)[1][0]
+
+    def corrected(self, reader: Reader, wanted: Sequence[bytes]) -> dict[bytes, Memory]:
+        """Of these digests, those of wordings that were corrected, with what stands in their place."""
+        with self._read(reader, "digests") as connection:
+            return feedback.corrected(connection, readable(reader), wanted)
+
+    def corrections(self, reader: Reader) -> list[int]:
+        """Keys of what was corrected."""
+        with self._read(reader, "digests") as connection:
+            return feedback.all_corrected(connection, readable(reader))
+
+    def heir(self, reader: Reader, key: int) -> Memory:
+        """What stands in the place of a corrected memory; itself, if that is gone."""
+        with self._read(reader, "get") as connection:
+            return feedback.heir(connection, readable(reader), key)

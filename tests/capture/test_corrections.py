@@ -1,0 +1,228 @@
+"""A correction takes effect at once and never comes back: not by saying it again, nor in other words (M19)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hand_clock import HandClock
+from recall.minds import KEY, open_mind, store_of, texts, words_apart
+
+import engram
+from engram.capture.corrected import says_again
+from engram.engine import Engram
+from engram.errors import AccessDenied, InvalidContent, InvalidQuery, NotFound
+from engram.settings import Settings
+from engram.types import Draft, Edge, Fate, Kind, Memory, Reader, Scope, Source, Status, Turn
+
+OLD, NEW = "My sister lives in Porto", "My sister lives in Lisbon"
+ASKED = "Where does my sister live?"
+
+
+@pytest.fixture
+def mem(tmp_path: Path) -> Iterator[Engram]:
+    with open_mind(tmp_path / "vault") as mem:
+        yield mem
+
+
+def said(mem: Engram) -> list[str]:
+    return texts(mem.recall(ASKED, limit=9))
+
+
+def fates(mem: Engram, text: str, speaker: str = "user") -> list[tuple[Fate, str, str]]:
+    report = mem.observe(Turn(text, speaker))
+    return [(one.fate, one.reason, one.memory) for one in report.verdicts]
+
+
+# ── taking effect ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_new_fact_is_kept_and_the_old_one_retired(mem: Engram) -> None:
+    old = mem.remember(OLD, category="family", importance=0.8, attributes={"about": "Ann"}, kind=Kind.FACT)
+    new = mem.feedback(old.id, False, correction=NEW)
+    assert (new.text, new.category, new.importance, new.kind) == (NEW, "family", 0.8, Kind.FACT)
+    assert (new.source, new.scope, dict(new.attributes)) == (Source.USER, old.scope, {"about": "Ann"})
+    assert new.tokens[0] > 0
+    assert said(mem) == [NEW]
+    gone = mem.get(old.id)
+    assert gone is not None
+    assert (gone.status, gone.text, gone.unhelpful) == (Status.SUPERSEDED, OLD, 1)
+    assert [(one.old, one.new, one.reason) for one in mem.status_history(old.id)] == [
+        (Status.ACTIVE, Status.SUPERSEDED, "corrected")
+    ]
+    assert [(e.source, e.target, e.kind) for e in mem.edges(old.id)] == [(new.id, old.id, "supersedes")]
+    assert {entry.operation for entry in mem.audit() if entry.subject in (old.id, new.id)} >= {"correct", "add"}
+
+
+def test_the_new_fact_has_its_vector_at_once(mem: Engram) -> None:
+    new = mem.feedback(mem.remember(OLD).id, correction=NEW)
+    vectors = dict(store_of(mem).vectors(mem.reader, "text"))
+    assert new.key in vectors
+    assert mem.backfill() == 0
+
+
+def test_as_of_before_the_correction_the_old_one_answers(tmp_path: Path, clock: HandClock) -> None:
+    settings = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
+    with engram.open(tmp_path / "v", key=KEY, agent="rex", embedder=words_apart(), settings=settings, clock=clock.now) as mem:
+        old = mem.remember(OLD)
+        before = clock.now() + timedelta(seconds=1)
+        clock.advance(10)
+        mem.feedback(old.id, correction=NEW)
+        assert texts(mem.recall(ASKED, as_of=before, limit=9)) == [OLD]
+        assert texts(mem.recall(ASKED, as_of=clock.now(), limit=9)) == [NEW]
+        assert said(mem) == [NEW]
+
+
+def test_what_is_corrected_twice_is_corrected_once(mem: Engram) -> None:
+    old = mem.remember(OLD)
+    new = mem.feedback(old.id, correction=NEW)
+    assert mem.feedback(old.id, correction=NEW) == new
+    with pytest.raises(InvalidQuery, match="superseded"):
+        mem.feedback(old.id, correction="My sister lives in Faro")
+    assert said(mem) == [NEW]
+
+
+def test_a_correction_to_what_is_known_makes_that_surer(mem: Engram) -> None:
+    old, known = mem.remember(OLD), mem.remember(NEW)
+    new = mem.feedback(old.id, correction=NEW.upper())
+    assert new.id == known.id
+    assert new.confidence > known.confidence
+    assert said(mem) == [NEW]
+
+
+def test_a_correction_is_taken_back_by_correcting_it(mem: Engram) -> None:
+    new = mem.feedback(mem.remember(OLD).id, correction=NEW)
+    back = mem.feedback(new.id, correction=OLD)
+    assert said(mem) == [OLD]
+    assert mem.remember(OLD).id == back.id
+    assert mem.remember(NEW).id == back.id
+    assert said(mem) == [OLD]
+
+
+def test_what_is_no_correction_changes_nothing(mem: Engram) -> None:
+    old = mem.remember(OLD)
+    for wrong in (OLD.upper() + "!", "", "  ", "<private>Lisbon</private>"):
+        with pytest.raises(InvalidContent):
+            mem.feedback(old.id, correction=wrong)
+    with pytest.raises(NotFound):
+        mem.feedback("nothing", correction=NEW)
+    assert mem.get(old.id) == old
+    assert said(mem) == [OLD]
+
+
+def test_secrets_are_left_out_of_a_correction(mem: Engram) -> None:
+    old = mem.remember("The deploy key is kept by Ann")
+    new = mem.feedback(old.id, correction="The deploy key ghp_" + "a1B2" * 9 + " is kept by Bob")
+    assert "ghp_" not in new.text
+    assert "kept by Bob" in new.text
+
+
+# ── never coming back ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_said_again_it_is_dropped_and_says_what_stands_in_its_place(mem: Engram) -> None:
+    mem.observe(Turn("My sister lives in Porto.", "Ann"))
+    old = mem.list()[0]
+    new = mem.feedback(old.id, correction=old.text.replace("Porto", "Lisbon"))
+    assert fates(mem, "My sister lives in Porto.", "Ann") == [(Fate.DROPPED, "was corrected", new.id)]
+    report = mem.ingest([Turn("My sister lives in Porto.", "Ann", ref=f"r{n}") for n in range(3)])
+    assert (report.counts["kept"], report.counts["merged"], report.counts["dropped"]) == (0, 0, 3)
+    assert len(mem.list()) == 1
+    assert len(mem.words(new.id)) == 0
+
+
+def test_nor_is_it_kept_by_remembering_it(mem: Engram) -> None:
+    new = mem.feedback(mem.remember(OLD).id, correction=NEW)
+    assert mem.remember(f"  {OLD.upper()}! ") == new
+    assert len(mem.list(status=None)) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "again", "speaker", "dropped"),
+    [
+        ("I use vim as my editor", "I use vim as my editor.", "user", True),
+        ("The user uses vim as their editor", "I use vim as my editor.", "user", True),
+        ("The API runs on Heroku", "The API runs on Heroku.", "Ann", True),
+        ("My sister lives in Porto", "My sister lives in Porto.", "Ann", False),
+        ("I use vim as my editor", "I use vim as my editor.", "Ann", False),
+    ],
+)
+def test_whose_word_it_is_matters_where_it_is_about_them(mem: Engram, old: str, again: str, speaker: str, dropped: bool) -> None:
+    """Another's sister is another sister; where the API runs is the same from anyone."""
+    mem.feedback(mem.remember(old).id, correction="Something else is true here")
+    assert [one[0] for one in fates(mem, again, speaker)] == [Fate.DROPPED if dropped else Fate.KEPT]
+
+
+def test_nor_without_an_encoder(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "vault", words_only=True) as mem:
+        new = mem.feedback(mem.remember(OLD).id, correction=NEW)
+        assert mem.remember(OLD).id == new.id
+        mem.observe(Turn(OLD))
+        assert texts(mem.list()) == [NEW]
+
+
+def test_nor_after_what_took_its_place_is_gone(mem: Engram) -> None:
+    new = mem.feedback(mem.remember(OLD).id, correction=NEW)
+    mem.forget(new.id, erase=True)
+    mem.observe(Turn(OLD))
+    assert mem.remember(OLD).status is Status.SUPERSEDED
+    assert said(mem) == []
+
+
+def test_nor_by_one_who_looked_before_it_was_corrected(mem: Engram) -> None:
+    """Between the look and the write another process may correct it: the transaction that writes looks again."""
+    new = mem.feedback(mem.remember(OLD).id, correction=NEW)
+    drafts = [Draft(memory=Memory(text=text)) for text in (OLD, "My brother lives in Faro")]
+    kept = store_of(mem).capture(mem.reader, mem.reader.scope, [], drafts)
+    assert kept[0] == new
+    assert sorted(texts(mem.list())) == ["My brother lives in Faro", NEW]
+
+
+def test_in_another_place_it_was_never_corrected(mem: Engram) -> None:
+    zoe = mem.as_reader(Reader(Scope(agent="zoe")))
+    theirs = zoe.remember(OLD)
+    new = mem.feedback(mem.remember(OLD).id, correction=NEW)
+    assert zoe.get(theirs.id) == theirs
+    assert zoe.remember(OLD).id == theirs.id
+    assert said(zoe) == [OLD]
+    with pytest.raises(NotFound):
+        zoe.feedback(new.id, correction=OLD)
+    with pytest.raises(AccessDenied):
+        zoe.remember(OLD, scope=Scope(agent="rex"))
+    assert said(mem) == [NEW]
+
+
+def test_what_was_superseded_otherwise_may_be_said_again(mem: Engram) -> None:
+    """Who moved away may move back: only a correction says that it was wrong."""
+    old, new = mem.remember(OLD), mem.remember(NEW)
+    store_of(mem).relate(mem.reader, [Edge(new.id, old.id, "supersedes")])
+    store_of(mem).set_status(mem.reader, old.id, Status.SUPERSEDED, "moved")
+    assert mem.remember(OLD).status is Status.ACTIVE
+
+
+def test_it_is_known_after_the_vault_was_closed(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "vault") as mem:
+        new = mem.feedback(mem.remember(OLD).id, correction=NEW)
+    with open_mind(tmp_path / "vault") as mem:
+        assert fates(mem, OLD)[0][::2] == (Fate.DROPPED, new.id)
+        assert said(mem) == [NEW]
+
+
+@pytest.mark.parametrize(
+    ("words", "same"),
+    [
+        ("My sister is living in Porto", True),
+        ("My sister really lives in Porto", True),
+        ("My sister lived in Porto", False),
+        ("My sister used to live in Porto", False),
+        ("My sister does not live in Porto", False),
+        ("My sister lives in Faro", False),
+        ("In Porto lives my sister", False),
+        ("My little sister lives in Porto", False),
+        ("Porto", False),
+    ],
+)
+def test_other_words_are_the_same_only_if_nothing_in_them_is_new(words: str, same: bool) -> None:
+    assert says_again(words, OLD, Settings()) is same
