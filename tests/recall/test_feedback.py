@@ -81,6 +81,13 @@ def test_what_stands_behind_it_is_measured_without_it(timed: Engram) -> None:
     assert [hit.memory.id for hit in timed.recall(question)] == [behind.id]
 
 
+def test_what_was_superseded_does_not_come_back_because_its_successor_did_not_help(mem: Engram) -> None:
+    old, new = mem.remember("The API runs on Heroku"), mem.remember("The API runs on Fly")
+    mem.relate(new.id, old.id, "supersedes")
+    mem.feedback(new.id, False, query=ASKED)
+    assert ids(mem, ASKED) == []
+
+
 def test_it_lasts_ninety_days(timed: Engram, clock: HandClock) -> None:
     one = api(timed)
     timed.feedback(one, False, query=ASKED)

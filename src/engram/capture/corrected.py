@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,13 +37,14 @@ class Said:
 
 
 def heirs_of(
-    store: SqliteStore, index: LiveIndex | None, reader: Reader, said: Sequence[Said], settings: Settings
+    store: SqliteStore, index: LiveIndex | None, reader: Reader, statements: Iterable[Said], settings: Settings
 ) -> dict[int, Memory]:
     """Which of these say what was corrected exactly where the reader stands, by number, with what stands in its place."""
     here = replace(reader, policy=Policy.OWN)
     keys = store.corrections(here)
     if not keys:
         return {}
+    said = list(statements)  # only now: each takes some work
     digests = [[digest_of(wording) for wording in one.wordings] for one in said]
     same = store.corrected(here, [digest for some in digests for digest in some])
     found = {number: same[digest] for number, some in enumerate(digests) for digest in some if digest in same}

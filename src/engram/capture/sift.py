@@ -72,7 +72,7 @@ def sift(
     known = store.digests(reader, [digest for c in candidates for digest in (c.digest, c.quoted) if digest])
     near = _near(index, reader, candidates)
     twins = _twins(store, index, reader, candidates, near, settings)
-    heirs = heirs_of(store, index, reader, [one.as_said for one in candidates], settings)
+    heirs = heirs_of(store, index, reader, (one.as_said for one in candidates), settings)
     batch = _Batch(len(candidates))
     by_digest: dict[bytes, Candidate] = {}
     sifted = Sifted([], [], [])
