@@ -26,15 +26,13 @@ from engram.types import (
     Scope,
 )
 from engram.vault import OpenVault, credentials_from
-from engram.verbs.asking import Asking
-from engram.verbs.keeping import Keeping
 from engram.verbs.looking import Looking
-from engram.verbs.minding import Minding
+from engram.verbs.running import Running
 
 log = logging.getLogger("engram")
 
 
-class Engram(Keeping, Asking, Looking, Minding):
+class Engram(Running, Looking):
     """One open vault as one reader sees it. Use it as a context manager, or call `close`."""
 
     # ── opening and closing ────────────────────────────────────────────────────────────────────────────────────────

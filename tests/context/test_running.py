@@ -1,0 +1,75 @@
+"""One message and its answer as one pair: what is read before, kept after, and left when it is cancelled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from recall.minds import open_mind
+
+from engram.context.budget import PROFILES
+from engram.engine import Engram
+from engram.errors import InvalidQuery
+from engram.types import Reader, Role, Scope
+
+MODEL = "gpt-4"
+
+
+@pytest.fixture
+def mem(tmp_path: Path) -> Engram:
+    return open_mind(tmp_path / "vault")
+
+
+def test_what_is_known_is_read_before_and_what_was_said_is_kept_after(mem: Engram) -> None:
+    with mem:
+        mem.remember("The ledger service runs on Fly")
+        run = mem.begin("Where does the ledger service run?", model=MODEL, budget=300)
+        assert "runs on Fly" in run.window.text
+        report = run.end("It runs on Fly. By the way, my sister Carla moved the invoices to Lisbon.")
+        assert report.counts["turns"] == 2
+        assert mem.working.turns[0].text == "Where does the ledger service run?"
+        with pytest.raises(InvalidQuery):
+            run.end("again")
+
+
+def test_a_cancelled_run_leaves_nothing_in_the_vault_and_the_message_in_mind(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "vault") as mem:
+        before = len(mem.list(status=None))
+        with pytest.raises(KeyboardInterrupt), mem.begin("My sister Carla lives in Lisbon now.", model=MODEL):
+            raise KeyboardInterrupt
+        assert len(mem.list(status=None)) == before
+        assert mem.working.just_said is not None
+    with open_mind(tmp_path / "vault") as again:
+        assert again.resume().saved_at is not None, "it was put away at once"
+
+
+@pytest.mark.parametrize("profile", sorted(PROFILES))
+def test_every_sort_of_run_goes_the_same_way(mem: Engram, profile: str) -> None:
+    with mem, mem.begin("My sister Carla lives in Lisbon now.", model=MODEL, profile=profile) as run:
+        kept = run.end("Noted.").counts["kept"]
+        assert kept == (1 if PROFILES[profile].captures else 0)
+
+
+def test_a_guest_reads_and_leaves_no_trace(mem: Engram) -> None:
+    with mem:
+        mem.remember("The ledger service runs on Fly")
+        guest = mem.as_reader(Reader(Scope(agent="rex"), role=Role.GUEST))
+        run = guest.begin("Where does the ledger service run? I am Carla from Lisbon.", model=MODEL)
+        assert "Fly" in run.window.text
+        assert run.end("On Fly.").counts["kept"] == 0
+        assert len(mem.list()) == 1
+
+
+def test_a_follow_up_is_drawn_towards_what_the_talk_is_about(mem: Engram) -> None:
+    with mem:
+        for fact in ("The ledger service deploys through the blue pipeline", "Bread deploys its smell through the kitchen"):
+            mem.remember(fact)
+        for turn in ("Tell me about the ledger service and its blue pipeline.", "The ledger service has a blue pipeline."):
+            mem.begin(turn, model=MODEL).end("The ledger service uses the blue pipeline, yes.")
+        assert mem.working.confidence > 0
+        plain = mem.recall("ok, do it", limit=20)
+        drawn = mem.context("ok, do it", model=MODEL).recall
+        cosine = {hit.memory.text: hit.why.signals[0].score for hit in drawn}
+        before = {hit.memory.text: hit.why.signals[0].score for hit in plain}
+        ledger = "The ledger service deploys through the blue pipeline"
+        assert cosine[ledger] > before[ledger]
