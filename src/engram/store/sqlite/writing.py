@@ -158,8 +158,11 @@ class Writing(Path):
                     return []  # another process has read them meanwhile, or some were erased
                 key = embeddings.own_space(connection, space) if any(draft.vector for draft in ready) else None
                 here = readable(replace(reader, policy=Policy.OWN))
-                known = memories.by_digest(connection, here, [digest_of(draft.memory.text) for draft in ready])
-                kept = turns.keep(connection, keys, [d for d in ready if digest_of(d.memory.text) not in known], key)
+                digests = [digest_of(draft.memory.text) for draft in ready]
+                known = memories.by_digest(connection, here, digests)
+                corrected = feedback.corrected(connection, here, digests)
+                fresh = [d for d, digest in zip(ready, digests, strict=True) if digest not in known and digest not in corrected]
+                kept = turns.keep(connection, keys, fresh, key)
                 for memory_id, numbers in (again or {}).items():
                     old = memories.one(connection, writable(reader), memory_id)
                     others = [keys[n] for n in dict.fromkeys(numbers) if keys[n] not in turns.sources_of(connection, old.key)]
