@@ -131,6 +131,28 @@ def topics(
         show.line(bench_topics.render(results))
 
 
+@app.command("followups")
+def followups(
+    ctx: typer.Context,
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE…", exists=True, dir_okay=False, show_default=False, help="As for `engram bench recall`."),
+    ],
+    stores: Annotated[int | None, typer.Option(min=1, show_default=False, help="Only the first so many of each file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure how a message that says little is found by the talk before it, and that one that says enough is left alone."""
+    from engram.serve import bench_followups  # as above
+
+    asked = caller.of(ctx)
+    with progress(asked) as tell:
+        results = bench_followups.run(paths, stores=stores, progress=tell)
+    if asked.json or as_json:
+        show.data(results)
+    else:
+        show.line(bench_followups.render(results))
+
+
 def demo(ctx: typer.Context) -> None:
     """Show the main job from end to end on a temporary vault; yours is not touched."""
     from engram.serve import demo as tour  # start-up time of every other command

@@ -1,0 +1,92 @@
+"""Does the way of a talk help a message that says little, and leave alone one that says enough?
+
+Files as for `bench recall`. Each question that names its evidence is asked; then comes a follow-up that means it without its
+words. And each is asked after another one, whose way it must not be drawn to. Measured is the share of the evidence among the
+first ten turns by vectors alone, which is all that the way of a talk has a part in.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engram.errors import InvalidContent
+from engram.memory.momentum import Momentum, Vector, blend, move, read
+from engram.models import catalog
+from engram.models.embed import Embedder, OnnxEmbedder
+from engram.serve.bench_recall import Store, read_stores
+
+Told = Callable[[str, float | None], None]
+
+FOLLOW_UPS = ("ok, tell me more about that", "why?", "and then?", "what else was said about it?")
+FOLLOWED, ALONE = "follow-up", "question of its own after another"
+_FIRST = 10
+_ALWAYS = 0.4  # what the specification draws every message by, at most
+
+
+def run(
+    paths: Sequence[Path], embedder: Embedder | None = None, stores: int | None = None, progress: Told | None = None
+) -> dict[str, Any]:
+    embedder = embedder or OnnxEmbedder(catalog.find(catalog.DEFAULT))
+    follow_ups = [embedder.query(text) for text in FOLLOW_UPS]
+    shares: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for path in paths:
+        for number, store in enumerate(read_stores(path)):
+            if stores is not None and number >= stores:
+                break
+            if progress is not None:
+                progress(f"{path.name}, {store.name}", None)
+            _ask(store, embedder, follow_ups, shares)
+    if not shares:
+        raise InvalidContent("no question of these files names its evidence.", way_out="See `engram bench recall --help`.")
+    rows = {
+        what: {how: float(np.mean(found)) for (one, how), found in shares.items() if one == what} for what in (FOLLOWED, ALONE)
+    }
+    return {"questions": len(shares[ALONE, "plain"]), f"R@{_FIRST}": rows}
+
+
+def _ask(store: Store, embedder: Embedder, follow_ups: Sequence[Vector], shares: dict[tuple[str, str], list[float]]) -> None:
+    questions = [one for one in store.questions if one.answerable and one.evidence]
+    if len(questions) < 2:
+        return
+    refs = np.asarray([turn.ref or "" for turn in store.turns])
+    kept = embedder.passages([f"{turn.speaker}: {turn.text}" for turn in store.turns])
+    asked = [embedder.query(question.text) for question in questions]
+    ways = [_way(question.text, embedder) for question in questions]
+
+    def share(vector: Vector, evidence: frozenset[str]) -> float:
+        first = refs[np.argsort(-(kept @ vector))[:_FIRST]]
+        return len(evidence.intersection(first.tolist())) / len(evidence)
+
+    for number, question in enumerate(questions):
+        wanted, way, other = question.evidence, ways[number], ways[number - 1]
+        for text, vector in zip(FOLLOW_UPS, follow_ups, strict=True):
+            shares[FOLLOWED, "plain"].append(share(vector, wanted))
+            shares[FOLLOWED, "drawn as it leans"].append(share(blend(way, text, vector), wanted))
+            shares[FOLLOWED, "always drawn"].append(share(_always(way, vector), wanted))
+        shares[ALONE, "plain"].append(share(asked[number], wanted))
+        shares[ALONE, "drawn as it leans"].append(share(blend(other, question.text, asked[number]), wanted))
+        shares[ALONE, "always drawn"].append(share(_always(other, asked[number]), wanted))
+
+
+def _way(text: str, embedder: Embedder) -> Momentum:
+    reading = read(Momentum(), text, None, embedder.background[0])
+    return move(Momentum(), text, embedder.passages([text])[0], reading)
+
+
+def _always(way: Momentum, vector: Vector) -> Vector:
+    return vector if way.centroid is None else np.asarray((1.0 - _ALWAYS) * vector + _ALWAYS * way.centroid, np.float32)
+
+
+def render(results: dict[str, Any]) -> str:
+    rows = results[f"R@{_FIRST}"]
+    ways = list(rows[FOLLOWED])
+    width = max(map(len, rows))
+    lines = [f"{what:<{width}}  " + "  ".join(f"{row[how]:<{len(how)}.3f}" for how in ways) for what, row in rows.items()]
+    return "\n".join(
+        [f"{results['questions']:,} questions, R@{_FIRST} by vectors alone", "", f"{'':<{width}}  " + "  ".join(ways), *lines]
+    )
