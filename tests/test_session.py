@@ -93,6 +93,9 @@ def test_a_change_of_topic_clears_the_mind_with_what_was_just_said(path: Path, e
         assert reading is not None
         assert reading.topic is Topic.SWITCH
         assert in_mind(mem) == ["find out why"]
+        left = mem.working.candidates()
+        assert any("health check" in one.slot.text and one.reason is Leaving.TOPIC for one in left)
+        assert mem.working.candidates() == ()
         clock.advance(40)
         mem.working.tick()
         assert all("health" not in text for text in in_mind(mem))  # the ring does not bring back what was left

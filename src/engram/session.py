@@ -32,6 +32,8 @@ from engram.types import Memory, Policy, Reader, Role, Scope, Turn
 
 log = logging.getLogger("engram")
 
+_LEFT = 64  # slots let go that wait to be asked for
+
 
 @dataclass(slots=True)
 class Desk:
@@ -42,6 +44,7 @@ class Desk:
     saved_at: datetime | None = None
     age: Age = Age.NOTHING
     changed: bool = False
+    left: tuple[Evicted, ...] = ()
     lock: threading.RLock = field(default_factory=threading.RLock)
 
 
@@ -105,7 +108,7 @@ class Desks:
                 self._forget(reader, desk)
 
     def _forget(self, reader: Reader, desk: Desk) -> None:
-        desk.mind, desk.changed, desk.age = Mind(), False, Age.NOTHING
+        desk.mind, desk.changed, desk.age, desk.left = Mind(), False, Age.NOTHING, ()
         desk.since = self.store.latest_change(reader)
 
     @property
@@ -179,20 +182,24 @@ class Working:
 
     def hear(self, *turns: Turn) -> Reading | None:
         """What was said goes through the mind; what the last turn did to the topic. Nothing is kept in the vault by this."""
-        heard = None
+        reading = None
         for turn in turns:
-            heard = self._hear(turn)[0]
-        return heard
-
-    def _hear(self, turn: Turn) -> tuple[Reading, tuple[Evicted, ...]]:
-        check_turn(turn, self._settings)
-        turn = replace(turn, text=self._clean(turn.text))
-        return self._take_in(turn, self._desks.vectors(turn.text))  # encoded before the desk is taken
+            check_turn(turn, self._settings)
+            heard = replace(turn, text=self._clean(turn.text))
+            reading = self._take_in(heard, self._desks.vectors(heard.text))  # encoded before the desk is taken
+        return reading
 
     @_changes
-    def _take_in(self, turn: Turn, vectors: Vectors) -> tuple[Reading, tuple[Evicted, ...]]:
+    def _take_in(self, turn: Turn, vectors: Vectors) -> Reading:
         self._desk.mind, reading, gone = rules.hear(self._desk.mind, turn, vectors, self._now, self._habits)
-        return reading, gone
+        self._desk.left = (*self._desk.left, *(one for one in gone if one.candidate))[-_LEFT:]
+        return reading
+
+    @_changes
+    def candidates(self) -> tuple[Evicted, ...]:
+        """What hearing pushed out of mind that is worth long-term memory, once; the latest, if nobody asked for long."""
+        left, self._desk.left = self._desk.left, ()
+        return left
 
     def attend(
         self,
@@ -294,7 +301,8 @@ class Working:
     def clear(self) -> None:
         """Forget all that is in mind here, and what was put away, the checkpoint too."""
         self._desks.store.drop_put_away(self._reader)
-        self._desk.mind, self._desk.saved_at, self._desk.age, self._desk.changed = Mind(), None, Age.NOTHING, False
+        self._desk.mind, self._desk.saved_at, self._desk.age = Mind(), None, Age.NOTHING
+        self._desk.changed, self._desk.left = False, ()
 
     # ── what the rules need ────────────────────────────────────────────────────────────────────────────────────────
 
