@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -101,6 +101,22 @@ def test_an_importance_that_is_none_is_refused_by_name(mem: Engram, importance: 
     with pytest.raises(EngramError) as caught:
         mem.remember("a", importance=importance)
     assert caught.value.code == "E4005"
+    assert len(mem.list()) == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "code"),
+    [
+        (lambda mem: mem.forget(5), "E1008"), (lambda mem: mem.pin(5), "E1008"), (lambda mem: mem.feedback(5, True), "E1008"),
+        (lambda mem: mem.update(5, text="b"), "E1008"), (lambda mem: mem.list(since="2024-01-01"), "E2004"),
+        (lambda mem: mem.list(until=5), "E2004"), (lambda mem: mem.ingest(5), "E4005"), (lambda mem: mem.ingest(None), "E4005"),
+        (lambda mem: mem.context(None, model="gpt-5"), "E2004"), (lambda mem: mem.context(b"a", model="gpt-5"), "E2004"),
+    ],
+)  # fmt: skip
+def test_what_is_of_the_wrong_type_is_refused_by_its_code(mem: Engram, call: Callable[[Engram], object], code: str) -> None:
+    with pytest.raises(EngramError) as caught:
+        call(mem)
+    assert caught.value.code == code
     assert len(mem.list()) == 0
 
 

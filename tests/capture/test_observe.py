@@ -258,6 +258,31 @@ def test_signs_that_mean_something_make_another_statement(tmp_path: Path, one: s
         assert len(mem.list()) == 2
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The cat chased the dog around the garden", "The dog chased the cat around the garden"),
+        ("I prefer postgres to mysql", "I prefer mysql to postgres"),
+        ("I take the pill before dinner every day", "I take the pill after dinner every day"),
+        ("My alarm should be on at night", "My alarm should be off at night"),
+        ("I moved out of the flat in Berlin", "I moved into the flat in Berlin"),
+        ("I hardly drink coffee at work", "I drink coffee at work"),
+        ("I might quit my job at the bank", "I quit my job at the bank"),
+        ("My freezer is at -5 degrees", "My freezer is at 5 degrees"),
+    ],
+)  # fmt: skip
+def test_the_order_and_the_small_words_make_another_statement(tmp_path: Path, one: str, other: str) -> None:
+    with open_mind(tmp_path / "v", duplicate_cosine=0.5, duplicate_overlap=0.5) as mem:
+        mem.observe(Turn(one))
+        assert mem.observe(Turn(other)).counts["merged"] == 0
+
+
+def test_a_turn_heard_twice_is_named_once(mem: Engram) -> None:
+    for _ in range(2):
+        mem.observe(Turn(CAT, ref="a"))
+    assert mem.list()[0].refs == ("a",)
+
+
 def test_remembering_again_keeps_what_is_new_about_it(mem: Engram) -> None:
     mem.remember("The API runs on Heroku", importance=0.2)
     again = mem.remember("The API runs on Heroku", importance=0.9, attributes={"source": "wiki"}, kind=Kind.FACT)

@@ -125,3 +125,9 @@ def test_nothing_known_is_an_empty_window(tmp_path: Path) -> None:
 def test_what_is_no_model_budget_or_profile_is_refused(filled: Engram, wrong: dict[str, object]) -> None:
     with filled as mem, pytest.raises(InvalidQuery):
         mem.context("Carla", **{"model": MODEL, **wrong})  # type: ignore[arg-type]
+
+
+def test_a_message_longer_than_a_question_may_be_is_looked_up_by_its_end(filled: Engram) -> None:
+    with filled as mem:
+        window = mem.context("lorem ipsum " * 3_000 + "Where does Carla live?", model=MODEL)
+        assert window.items

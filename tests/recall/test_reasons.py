@@ -50,6 +50,18 @@ def test_one_over_the_budget_says_so(full: Engram) -> None:
     assert full.explain(ASKED, _id(full, FACTS[1]), budget=1).stage is Stage.BUDGET
 
 
+def test_what_stands_below_one_over_the_budget_is_over_it_too(full: Engram) -> None:
+    found = full.recall(ASKED, limit=5, budget=1, explain=True)
+    assert not found
+    assert {one.stage for one in found.left_out[:5]} == {Stage.BUDGET}
+    assert found.hidden >= 5
+
+
+def test_a_hit_has_one_score(full: Engram) -> None:
+    hit = full.recall(ASKED)[0]
+    assert full.explain(ASKED, hit.memory.id).score == pytest.approx(hit.score)
+
+
 def test_one_that_is_archived_or_not_asked_for_says_so(full: Engram) -> None:
     one = _id(full, FACTS[1])
     told = full.explain(ASKED, one, filters=Filter(kinds=(Kind.SKILL,)))

@@ -1,24 +1,34 @@
-"""A long text as turns that may be kept: cut between paragraphs where that is possible."""
+"""A long text as turns: cut between paragraphs where that is possible, else between lines or words."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from engram.types import Turn
 
+_PART = 16_384
+"""Bytes of a part. A batch of an ingest is then half a megabyte: a book is stored, and its progress told, as it is read."""
+
+_BREAKS = (re.compile(r"\n[^\S\n]*\n\s*"), re.compile(r"\n"), re.compile(r"\s+"))
+
 
 def in_parts(text: str, most: int) -> Iterator[Turn]:
-    """Turns of at most `most` bytes."""
-    part = ""
-    for paragraph in text.split("\n\n"):
-        joined = f"{part}\n\n{paragraph}" if part else paragraph
-        if len(joined.encode("utf-8", "replace")) <= most:
-            part = joined
-            continue
-        if part:
-            yield Turn(part)
-        step = max(most // 4, 1)  # a character has at most four bytes
-        pieces = [paragraph[at : at + step] for at in range(0, len(paragraph), step)] or [""]
-        yield from (Turn(piece) for piece in pieces[:-1])
-        part = pieces[-1]
-    yield Turn(part)
+    """Turns of at most `most` bytes, and no longer than a batch can take. Together they are the text."""
+    step = max(min(most, _PART) // 4, 1)  # a character has at most four bytes
+    start = 0
+    while len(text) - start > step:
+        end = _cut(text, start, start + step)
+        yield Turn(text[start:end])
+        start = end
+    yield Turn(text[start:])
+
+
+def _cut(text: str, start: int, end: int) -> int:
+    """The last good place to cut in the second half of this piece."""
+    half = (start + end) // 2
+    for between in _BREAKS:
+        places = [found.end() for found in between.finditer(text, half, end)]
+        if places:
+            return places[-1]
+    return end

@@ -15,7 +15,6 @@ import numpy as np
 
 from engram.capture.corrected import Said, heirs_of
 from engram.capture.propositions import Statement
-from engram.index.lexical import STOP_WORDS
 from engram.index.vectors.live import LiveIndex, Nearest
 from engram.models.embed import Vectors
 from engram.settings import Settings
@@ -184,19 +183,31 @@ def _overlap(one: str, other: str) -> float:
 
 
 def adds_nothing(said: str, known: str) -> bool:
-    """Is every telling word of `said` in `known`, its names and numbers in the same order, and both or neither denied?
+    """Does `known` hold the words of `said` in their order, its names and numbers as written, and both or neither turned?
 
-    The encoder does not tell "May 5" from "May 6" or "allergic" from "not allergic" (cosine .92 to .97): what differs in a
-    number, a name, a direction, a sign or any word of content is news, and a second row is better than a lost truth.
+    The encoder does not tell "May 5" from "May 6", "allergic" from "not allergic" (cosine .92 to .97), "before dinner" from
+    "after dinner" or who chased whom: what differs in a number, a name, a direction, a sign, the order or any word but the
+    lightest is news, and a second row is better than a lost truth.
     """
-    new, old = set(terms(said)), set(terms(known))
-    if new & _DENIALS != old & _DENIALS or new - old - STOP_WORDS - _EMPHASIS:
+    new, old = ([term for term in terms(text) if term not in _LIGHT] for text in (said, known))
+    if set(new) & _TURNS != set(old) & _TURNS:
         return False
-    rest = iter(_NAMED.findall(known))
-    return all(name in rest for name in _NAMED.findall(said))
+    return _in_order(new, old) and _in_order(_NAMED.findall(said), _NAMED.findall(known))
 
 
-_DENIALS = word_set("not no never none nothing nobody neither nor cannot don doesn didn isn aren wasn weren won can t without")
-_EMPHASIS = word_set("really very so just truly quite actually totally")
+def _in_order(some: Sequence[str], of: Sequence[str]) -> bool:
+    """Are these among those, in the same order?"""
+    rest = iter(of)
+    return all(word in rest for word in some)
+
+
+_LIGHT = word_set("a an the this that and also too well really very so just truly quite actually totally")
+_TURNS = word_set(
+    """
+    not no never none nothing nobody neither nor cannot don doesn didn isn aren wasn weren won can t without
+    hardly barely scarcely rarely seldom almost nearly less few only except but if unless until may might could would should
+    maybe perhaps probably used stopped quit former ex wants want wanted plans plan hopes hope tried
+    """
+)
 _QUOTE = re.compile(r"^[ \t>|*\"“]{1,16}|[\"”]$", re.MULTILINE)
-_NAMED = re.compile(r"\b(?:[^\W\d_a-z]\w*|\d[\w.,:]*)")
+_NAMED = re.compile(r"[-−]?\b\d[\w.,:]*|\b[^\W\d_a-z]\w*")

@@ -30,6 +30,8 @@ class Window:
 
 def planned(message: str, model: str, budget: int | None, profile: str, *, models_file: str | None = None) -> Window:
     """Refuses what is no model's name, budget or profile."""
+    if not isinstance(message, str):
+        raise InvalidQuery("the message must be text.")
     if not isinstance(model, str) or not model.strip():  # type: ignore[redundant-expr]
         raise InvalidQuery("the model must be named: its window and tokenizer decide the budget.")
     if budget is not None and (not isinstance(budget, int) or isinstance(budget, bool) or budget < 1):  # type: ignore[redundant-expr]

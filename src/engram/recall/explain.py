@@ -52,7 +52,9 @@ def of_candidate(fused: Fused, picks: Sequence[Pick], memory: Memory) -> Explana
     at = int(places[0])
     reason = f"{at} candidates stand above it, more than were looked at"
     score, found = float(fused.scores[at]), why(fused, at)
-    return Explanation(id=memory.id, stage=Stage.LIMIT, reason=reason, score=score, needed=picks[-1].score, why=found)
+    return Explanation(
+        id=memory.id, stage=Stage.LIMIT, reason=reason, score=score, needed=picks[-1].score if picks else None, why=found
+    )
 
 
 def filtered(where: Filter, memory: Memory) -> str:

@@ -13,12 +13,13 @@ from engram.errors import InvalidQuery
 from engram.index.lexical import STOP_WORDS
 from engram.models.embed import Vectors
 from engram.settings import Settings
+from engram.store.admission import check_period
 from engram.store.protocol import Filter
 from engram.text.terms import terms
 from engram.text.wordlist import word_set
 from engram.types import Kind, Mode
 
-_QUERY_CHARACTERS = 16_384
+QUERY_CHARACTERS = 16_384
 _ANY = Filter()
 _RULES = ("principle", "decision", "skill")
 _STORIES = ("moment",)
@@ -100,14 +101,14 @@ def asks_nothing(text: str) -> bool:
 def checked(asked: Asked) -> Asked:
     """The question with its times in UTC; what is none is refused by name."""
     text = asked.text
-    if not isinstance(text, str) or len(text) > _QUERY_CHARACTERS:  # type: ignore[redundant-expr]
-        raise InvalidQuery(f"a question is a text of at most {_QUERY_CHARACTERS:,} characters.")
+    if not isinstance(text, str) or len(text) > QUERY_CHARACTERS:  # type: ignore[redundant-expr]
+        raise InvalidQuery(f"a question is a text of at most {QUERY_CHARACTERS:,} characters.")
     if any("\ud800" <= character <= "\udfff" for character in text):
         raise InvalidQuery("the question holds half a character (a lone surrogate).")
     if not isinstance(asked.where, Filter):
         raise InvalidQuery("the filters must be a Filter.")
-    moments = {"now": asked.now, "as_of": asked.as_of, "since": asked.where.since, "until": asked.where.until}
-    for name, moment in moments.items():
+    check_period(asked.where.since, asked.where.until)
+    for name, moment in (("now", asked.now), ("as_of", asked.as_of)):
         if moment is not None and not isinstance(moment, datetime):
             raise InvalidQuery(f"{name!r} must be a datetime.")
     for name, value in (("limit", asked.limit), ("budget", asked.budget)):

@@ -94,6 +94,11 @@ class Walk:
         return [pick for pick in self.picks if pick.stage is Stage.ANSWER]
 
     @property
+    def scale(self) -> float:
+        """What a hit's score is multiplied by: the answer's support. Ranks stay what they are."""
+        return self.support if self.support is not None and ASSISTANT in self.fused.parts else 1.0
+
+    @property
     def thin(self) -> bool:
         """Is there nothing to show though there may be more than was looked at?"""
         full = any(len(arm.keys) >= self.plan.breadth for arm in self.arms)
@@ -161,7 +166,7 @@ class Searcher:
         walk = self._walk(reader, asked, whole=True)
         told = explain.of_candidate(walk.fused, walk.picks, memory)
         if told is not None:
-            return told
+            return replace(told, score=told.score * walk.scale) if told.recalled and told.score is not None else told
         if walk.plan.where.indexed and (problem := explain.filtered(walk.plan.where, memory)):
             return Explanation(id=memory.id, stage=Stage.FILTER, reason=problem)
         if not walk.plan.where.indexed and memory.key not in self._store.keys_having(reader, walk.plan.where):
@@ -361,12 +366,11 @@ class Searcher:
         taken = walk.taken
         found = as_found(walk.fused)
         best = walk.best
-        scale = walk.support if walk.support is not None and ASSISTANT in walk.fused.parts else 1.0  # ranks stay what they are
         doubted = {key for source, target, kind in walk.links if kind == CONTRADICTS for key in (source, target)}
         hits = tuple(
             Hit(
                 pick.memory,
-                pick.score * scale,
+                pick.score * walk.scale,
                 trust(pick.memory, float(found[pick.at]) / best if best > 0 else 0.0, walk.asked.now, pick.memory.key in doubted),
                 explain.why(walk.fused, pick.at, walk.rerank),
             )

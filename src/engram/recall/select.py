@@ -41,6 +41,7 @@ class _So:
     said: set[bytes] = field(default_factory=set)
     hits: int = 0
     tokens: int = 0
+    spent: bool = False
 
 
 def as_found(fused: Fused) -> Scores:
@@ -131,9 +132,11 @@ def _fate(
         return Stage.THRESHOLD, "it is too far from the question", needed
     if so.hits >= plan.most:
         return Stage.LIMIT, f"{plan.most} hits stand above it", None
+    if so.spent:
+        return Stage.BUDGET, f"one that stands above it would take the answer over {asked.budget} tokens", None
     cost = (memory.tokens[0] or count(memory.text)) if asked.budget is not None else 0
     if asked.budget is not None and so.tokens + cost > asked.budget:
-        so.hits = plan.most  # best first: nothing that stands lower takes its place
+        so.spent = True  # best first: nothing that stands lower takes its place
         return Stage.BUDGET, f"it would take the answer over {asked.budget} tokens", None
     so.hits += 1
     so.tokens += cost

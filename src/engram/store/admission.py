@@ -61,6 +61,12 @@ def check_turn(turn: Turn, settings: Settings) -> None:
     _time("at", turn.at)
 
 
+def check_period(since: datetime | None, until: datetime | None) -> None:
+    for name, moment in (("since", since), ("until", until)):
+        if moment is not None and not isinstance(moment, datetime):
+            raise InvalidQuery(f"{name!r} must be a datetime.")
+
+
 def check_edges(edges: Sequence[Edge]) -> None:
     for edge in edges:
         _text("kind of a link", edge.kind, _NAME_BYTES)

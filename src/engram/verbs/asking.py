@@ -11,6 +11,7 @@ from engram.context.plan import planned
 from engram.context.window import ContextWindow, build
 from engram.errors import NotFound
 from engram.memory.export import Form
+from engram.recall.plan import QUERY_CHARACTERS
 from engram.recall.search import Asked
 from engram.store.protocol import Filter
 from engram.types import (
@@ -84,7 +85,8 @@ class Asking(View):
         settings = self._vault.live.now
         plan = planned(message, model, budget, profile, models_file=settings.models_file or None)
         mind = self._vault.desks.of(self._reader)
-        asked = self._asked(message, min(plan.hits, settings.page_limit // 2), None, now, None, None, None)
+        # What a long message wants mostly stands at its end, after what was pasted.
+        asked = self._asked(message[-QUERY_CHARACTERS:], min(plan.hits, settings.page_limit // 2), None, now, None, None, None)
         drawn = replace(asked, drawn=partial(mind.blend, message))  # "ok, deploy it" means what the talk is about
         found = self._vault.searcher.recall(self._reader, drawn)
         return build(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
 from engram.capture.parts import in_parts
+from engram.errors import InvalidContent
 from engram.types import (
     Edge,
     Kind,
@@ -55,6 +56,8 @@ class Keeping(View):
 
     def ingest(self, turns: Iterable[Turn] | str, *, progress: Callable[[int], None] | None = None) -> Report:
         """Hear many turns, or a long text. Turns with a `ref` that is known are passed over, so it can be run again."""
+        if not isinstance(turns, Iterable):
+            raise InvalidContent("what is ingested must be turns or a text.")
         said = in_parts(turns, self._vault.live.now.turn_bytes) if isinstance(turns, str) else turns
         return self._vault.observer.ingest(self._reader, iter(said), self._vault.session, progress)
 

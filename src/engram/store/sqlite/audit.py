@@ -36,11 +36,11 @@ class Audit:
 
     def _named(self, subject: str) -> str:
         """An id of our own making as it is; whatever else a caller passes as an id may be words, and is hashed."""
-        return subject if not subject or _ULID.fullmatch(subject) else f"#{self.digest(subject)}"
+        return subject if not subject or _ULID.fullmatch(str(subject)) else f"#{self.digest(subject)}"
 
     def digest(self, words: str) -> str:
         """A keyed hash: equal words give equal digests in this vault, and nobody without the key can guess them."""
-        return hmac.new(self._key, words.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:16]
+        return hmac.new(self._key, str(words).encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:16]
 
     def saw(self, entries: Iterable[AuditEntry]) -> None:
         """Put entries that are already durable into the ring."""

@@ -56,8 +56,8 @@ def _attributes(connection: apsw.Connection, keys: Sequence[Any]) -> dict[Any, d
 
 
 def _refs(connection: apsw.Connection, keys: Sequence[Any]) -> dict[Any, tuple[str, ...]]:
-    """The callers' names of the turns each memory came from, in the order they were said."""
-    held: dict[Any, tuple[str, ...]] = {}
+    """The callers' names of the turns each memory came from, each once, in the order they were said."""
+    held: dict[Any, dict[str, None]] = {}
     for start in range(0, len(keys), _AT_ONCE):
         some = keys[start : start + _AT_ONCE]
         sql = f"""
@@ -65,8 +65,8 @@ def _refs(connection: apsw.Connection, keys: Sequence[Any]) -> dict[Any, tuple[s
              WHERE s.memory IN ({", ".join("?" * len(some))}) AND t.ref <> '' ORDER BY s.memory, s.turn
         """
         for memory, ref in connection.execute(sql, some):
-            held[memory] = (*held.get(memory, ()), ref)
-    return held
+            held.setdefault(memory, {})[ref] = None
+    return {memory: tuple(refs) for memory, refs in held.items()}
 
 
 _AT_ONCE = 500
