@@ -60,7 +60,7 @@ def test_a_key_with_a_shape_of_its_own(kind: str, token: str, around: str) -> No
     [
         ("my password is hunter2", "hunter2"), ("password: Tr0ub4dor&3", "Tr0ub4dor&3"), ("Password = 'letmein99'", "letmein99"),
         ("My password is swordfish.", "swordfish"), ("the wifi password is BlueHouse7!", "BlueHouse7"),
-        ("pwd=s3cret!x", "s3cret!x"),
+        ("pwd=s3cret!x", "s3cret!x"), ("password=letmein host=db.local", "letmein"), ("pw: Tr0ub4dor&3", "Tr0ub4dor&3"),
         ("The password for the router is qwerty12", "qwerty12"), ("My PIN is 4711", "4711"),
         ("passphrase: 'opensesame'", "opensesame"),
         ("postgres://admin:hunter2@db.local:5432/app", "hunter2"), ("redis://:p4ss@cache", "p4ss"),

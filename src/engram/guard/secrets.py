@@ -186,11 +186,12 @@ def _is_told(name: str, match: re.Match[str], value: str) -> bool:
         return False
     if name == "pin":
         return value.isdigit() and 4 <= len(value) <= 12
-    if (not name.startswith("pass") and name != "pwd") or (match.group("of") and joint not in _LOOSE):
+    if (not name.startswith("pass") and name not in ("pwd", "pw")) or (match.group("of") and joint not in _LOOSE):
         return _looks_random(value)
     if len(value) < 4:
         return False
-    if not value.isalpha() or not (value.islower() or value.istitle()):
+    assigned = match.string[match.start("value") - 1] == "="  # "password=… host=…": no sentence goes on so
+    if assigned or not value.isalpha() or not (value.islower() or value.istitle()):
         return True
     return not value.endswith(_GRAMMAR) and (_quoted(match) or _SAID.match(match.string, _end(match, value)) is not None)
 
