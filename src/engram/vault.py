@@ -235,6 +235,8 @@ class OpenVault:
                     self.store.check(_OWNER)
                 if rounds and self.index is not None:  # what stays open is warmed unasked (V9); short runs do not pay for it
                     self.relieve()
+                if rounds:
+                    self.store.expire_turns(_OWNER)
                 if rounds and self._extractor is not None:
                     self.observer.read_waiting()
                 if rounds > 1:  # a short session is not held up by an encoder that it did not ask for

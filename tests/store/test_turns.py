@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from recall.minds import OWNER, open_mind, store_of
 
 from engram.engine import Engram
-from engram.errors import NotFound
+from engram.errors import EngramError, NotFound
 from engram.types import Reader, Scope, Turn
 
 
@@ -125,3 +126,29 @@ def test_known_refs_and_last_turn_stay_in_scope(mem: Engram) -> None:
     last = store.last_turn(mem.reader, "s")
     assert last is not None
     assert last.ref == "r1"
+
+
+def test_turns_older_than_is_kept_go_and_their_memories_stay(tmp_path: Path) -> None:
+    """M17: what stood around a memory goes with the turn it was said in."""
+    with open_mind(tmp_path / "vault") as mem:
+        old, new = datetime(2020, 1, 1, tzinfo=UTC), datetime.now(UTC)
+        mem.observe(
+            Turn("My sister Carla lives in Lisbon. Zqvelodrome, anyone?", "Ann", at=old, session="s", ref="r1"),
+            Turn("The ledger service runs on Fly.", "Ann", at=new, session="s", ref="r2"),
+        )
+        store = store_of(mem)
+        assert store.expire_turns(OWNER) == 0, "kept for good unless asked otherwise"
+        mem.settings.set(turn_days=365.0)
+        assert store.expire_turns(OWNER) == 1
+        assert store.expire_turns(OWNER) == 0
+        kept = {memory.text: memory for memory in mem.list()}
+        carla = next(memory for text, memory in kept.items() if "Carla" in text)
+        assert list(mem.words(carla.id)) == []
+        assert len(kept) == 2
+        assert not store.search_text(OWNER, ["zqvelodrome"], limit=5), "its words stand around nothing"
+        assert [turn.ref for memory in kept.values() for turn in mem.words(memory.id)] == ["r2"]
+
+
+def test_only_the_owner_lets_turns_go(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "vault", turn_days=1.0) as mem, pytest.raises(EngramError):
+        store_of(mem).expire_turns(mem.reader)

@@ -142,6 +142,14 @@ class Settings:
         512, "Longest summary, key fact or tag of one memory.", unit="bytes", low=16, high=65536, ref="§10.17"
     )
     turn_bytes: int = tunable(1048576, "Longest turn that is kept verbatim.", unit="bytes", low=1024, high=16777216, ref="M17")
+    turn_days: float = tunable(
+        0.0,
+        "Days that turns are kept verbatim; their memories stay. 0 keeps them for good.",
+        unit="days",
+        low=0.0,
+        high=36500.0,
+        ref="M17",
+    )
     page_limit: int = tunable(1000, "Most memories that one page of a listing holds.", unit="memories", low=1, high=100000)
 
     # capture

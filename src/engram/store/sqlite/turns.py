@@ -112,6 +112,20 @@ def forget_sources(connection: apsw.Connection, memory: int) -> None:
     reframe(connection, left)
 
 
+def expire(connection: apsw.Connection, before: int, limit: int) -> int:
+    """Let go of turns said before a moment, oldest first, and of their words around memories; how many went."""
+    found: list[Any] = connection.execute("SELECT key FROM turns WHERE at < ? ORDER BY key LIMIT ?", (before, limit)).fetchall()
+    doomed = [row[0] for row in found]
+    kin = [memory for turn in doomed for memory in _whole(connection, "SELECT memory FROM sources WHERE turn = ?", turn)]
+    near = [key for turn in doomed if (key := _neighbour(connection, turn, ">")) is not None]
+    for turn in doomed:
+        _remove(connection, turn)
+    for memory in dict.fromkeys(kin):
+        memories.reframe(connection, memory, frames(connection, memory))
+    reframe(connection, [turn for turn in near if turn not in set(doomed)])
+    return len(doomed)
+
+
 def _remove(connection: apsw.Connection, turn: int) -> None:
     connection.execute("UPDATE turns SET text = '' WHERE key = ?", (turn,))
     connection.execute("DELETE FROM turns WHERE key = ?", (turn,))

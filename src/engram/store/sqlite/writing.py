@@ -42,6 +42,10 @@ _FIXED = {"id", "key", "scope", "version", "learned_at", "updated_at", "status"}
 _SNAPSHOT_LEFT = "a file in index/ could not be removed and may hold vectors of what was erased (encrypted): delete it."
 
 
+_EXPIRED = 500
+"""Turns let go of in one transaction."""
+
+
 class Writing(Path):
     """Mixed into the store."""
 
@@ -257,6 +261,20 @@ class Writing(Path):
             return Report(
                 operation="erase", ids=tuple(memory.id for memory in gone), counts={"memories": len(gone)}, notes=tuple(notes)
             )
+
+    def expire_turns(self, reader: Reader) -> int:
+        """Let go of turns that are older than is kept; the memories made from them stay. How many went."""
+        days = self._live.now.turn_days
+        with self._watched(reader, "expire"):
+            require_owner(reader, "the age of turns")
+            before = to_micros(self._env.now()) - int(days * 86_400_000_000)
+            if not days or not self._any_turn_before(before):
+                return 0
+            return self._write(reader, "expire", lambda connection: turns.expire(connection, before, _EXPIRED))
+
+    def _any_turn_before(self, moment: int) -> bool:
+        with self._readers.use("turns") as connection:
+            return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM turns WHERE at < ?)", (moment,)).get)
 
     def put_figure(self, reader: Reader, name: str, value: float) -> None:
         """Keep a number about the whole vault, such as what recall has learned."""
