@@ -95,7 +95,8 @@ def choose(count: int, dimensions: int, ram_budget_mib: float, settings: Setting
     budget = ram_budget_mib * (1.0 if current == wanted else 0.9)
     if rows_alone <= budget < cost:
         return Choice("exact", f"{wanted!r} would take {cost:.0f} MiB of {ram_budget_mib:.0f}; searching exactly instead.")
-    return Choice(wanted, f"the vectors take {cost:.0f} MiB of {ram_budget_mib:.0f}." if cost > ram_budget_mib else "")
+    over = cost > max(ram_budget_mib, 1.0)  # where others hold all there is, a small index is not what is too large
+    return Choice(wanted, f"the vectors take {cost:.0f} MiB of {max(ram_budget_mib, 0.0):.0f}." if over else "")
 
 
 def _known(name: str) -> Backend:
