@@ -419,3 +419,26 @@ def test_a_pasted_document_costs_about_what_it_is_long(tmp_path: Path) -> None:
     with open_mind(tmp_path / "v", words_only=True) as mem:
         mem.observe(Turn(text, session="s"))
         assert mem.health().vault_bytes + mem.health().wal_bytes < 60 * len(text)
+
+
+def test_the_same_words_on_two_days_are_two_events(mem: Engram) -> None:
+    for day in (5, 12):
+        report = mem.observe(Turn("I went to the dentist yesterday.", "Ann", at=at(day)))
+        assert report.counts["kept"] == 1
+    found = mem.recall("When did Ann go to the dentist?", limit=5)
+    assert {hit.memory.happened_at.date() for hit in found} == {at(4).date(), at(11).date()}
+    again = mem.observe(Turn("I went to the dentist yesterday!", "Ann", at=at(12)))
+    assert (again.counts["kept"], again.counts["merged"]) == (0, 1)
+
+
+def test_what_holds_at_any_time_is_one_memory_whenever_it_is_said(mem: Engram) -> None:
+    for day in (5, 12):
+        mem.observe(Turn("I like green tea in the morning.", "Ann", at=at(day)))
+    (kept,) = mem.list()
+    assert kept.corroborations == 1
+
+
+def test_what_is_remembered_of_two_days_is_two_memories(mem: Engram) -> None:
+    one, other = (mem.remember("Ran a marathon", happened_at=at(day)) for day in (5, 12))
+    assert one.id != other.id
+    assert mem.remember("Ran a marathon", happened_at=at(5)).id == one.id

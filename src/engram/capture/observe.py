@@ -28,7 +28,7 @@ from engram.models.embed import Embedder, Vectors
 from engram.models.extract import Extractor
 from engram.store.admission import check_memory, check_turn
 from engram.text import tokens
-from engram.text.terms import digest_of
+from engram.text.terms import digest_of, identity_of
 from engram.types import Draft, Fate, Memory, Policy, Reader, Report, Status, Turn, Verdict
 
 Progress = Callable[[int], None]
@@ -155,7 +155,7 @@ class Observer:
         attributes = {name: self._clean(value).text for name, value in memory.attributes.items()}
         memory = replace(memory, text=self._worth_keeping(memory.text), attributes=attributes)
         here = replace(reader, scope=memory.scope)
-        twin = self._store.digests(here, [digest_of(memory.text)]) if memory.scope == reader.scope else {}
+        twin = self._store.digests(here, [identity_of(memory)]) if memory.scope == reader.scope else {}
         if twin:
             known = next(iter(twin.values()))
             self._store.capture(reader, memory.scope, [], [], again={known: []}, timeout=timeout)

@@ -20,7 +20,7 @@ from engram.models.embed import Vectors
 from engram.settings import Settings
 from engram.store.sqlite.store import SqliteStore
 from engram.text.person import is_assistant
-from engram.text.terms import digest_of, terms
+from engram.text.terms import day_of, digest_of, identity_of, terms
 from engram.text.wordlist import word_set
 from engram.types import Memory, Policy, Reader
 
@@ -40,7 +40,7 @@ class Candidate:
     echoes: list[Candidate] = field(default_factory=list)  # the same, said again in the same batch
 
     def __post_init__(self) -> None:
-        self.digest = digest_of(self.text)
+        self.digest = identity_of(self.statement.proposition)
         said = self.statement.proposition.said
         if is_assistant(self.statement.proposition.speaker) or said.startswith(">"):
             self.quoted = digest_of(_QUOTE.sub("", said))
@@ -48,6 +48,10 @@ class Candidate:
     @property
     def text(self) -> str:
         return self.statement.proposition.text
+
+    @property
+    def day(self) -> str:
+        return day_of(self.statement.proposition)
 
     @property
     def as_said(self) -> Said:
@@ -106,6 +110,11 @@ def says_the_same(said: str, known: str, settings: Settings) -> bool:
     return _overlap(known, said) >= settings.duplicate_overlap and adds_nothing(said, known)
 
 
+def _one_day(one: str, other: str) -> bool:
+    """May these be of one day? What tells of none may be of any."""
+    return not one or not other or one == other
+
+
 class _Batch:
     """The new statements of a batch so far, by their vectors."""
 
@@ -130,8 +139,9 @@ class _Batch:
 
     def rephrased(self, candidate: Candidate, cosines: Vectors, settings: Settings) -> Candidate | None:
         for place in np.flatnonzero(cosines >= settings.duplicate_cosine).tolist():
-            if says_the_same(candidate.text, self._members[place].text, settings):
-                return self._members[place]
+            other = self._members[place]
+            if _one_day(candidate.day, other.day) and says_the_same(candidate.text, other.text, settings):
+                return other
         return None
 
 
@@ -164,8 +174,12 @@ def _twins(
         mine |= _fetched(store, here, {n: close[n] for n in crowded})
     found = {}
     for number, keys in close.items():
-        said = candidates[number].text
-        same = (mine[key].id for key in keys if key in mine and says_the_same(said, mine[key].text, settings))
+        one = candidates[number]
+        same = (
+            mine[key].id
+            for key in keys
+            if key in mine and _one_day(one.day, day_of(mine[key])) and says_the_same(one.text, mine[key].text, settings)
+        )
         twin = next(same, None)
         if twin is not None:
             found[number] = twin

@@ -35,7 +35,7 @@ from engram.recall.weights import ASSISTANT, HEAD, about, settled, support, word
 from engram.settings import LiveSettings, Settings
 from engram.store.protocol import Question
 from engram.store.sqlite.store import SqliteStore
-from engram.text.terms import digest_of, terms
+from engram.text.terms import identity_of, terms
 from engram.text.tokens import count
 from engram.types import Explanation, Hit, Memory, Outcome, Quality, Reader, Recall, Stage
 
@@ -327,7 +327,7 @@ class Searcher:
         for start in range(0, len(near), max(size, 1)):
             some = self._store.fetch(reader, near[start : start + size].tolist(), as_of=planned.where.as_of)
             found |= {memory.key: memory for memory in some}
-            digests |= {memory.key: digest_of(memory.text) for memory in some}
+            digests |= {memory.key: identity_of(memory) for memory in some}
             if len(set(digests.values())) >= planned.most:
                 break
         return found, digests, len(fused.keys) - len(near)

@@ -10,6 +10,8 @@ import hashlib
 import re
 import unicodedata
 
+from engram.types import Memory, Proposition
+
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
     "\u2e80-\u2fdf\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # kana and Han
@@ -44,6 +46,20 @@ def digest_of(text: str) -> bytes:
     else:
         words = _WORD.findall(plain)
     return hashlib.sha256(" ".join(words or [text.strip()]).encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+def identity_of(one: Memory | Proposition) -> bytes:
+    """What makes a statement one and the same: what it says, and the day it tells of, if it tells of one.
+
+    "I went to the dentist yesterday" is another visit when it is said a week later; "I like tea" is not another liking.
+    """
+    said, day = digest_of(one.text), day_of(one)
+    return hashlib.sha256(said + day.encode()).digest()[:16] if day else said
+
+
+def day_of(one: Memory | Proposition) -> str:
+    """The day that a statement's own words, or who gave it, put it on; '' if it has only the time it was said."""
+    return "" if one.happened_at is None or one.happened_until is None else one.happened_at.date().isoformat()
 
 
 def _plain(text: str) -> str:

@@ -45,6 +45,7 @@ class Keeping(View):
             source=source,
             scope=self._reader.scope if scope is None else scope,
             happened_at=happened_at,
+            happened_until=happened_at,
             attributes=dict(attributes or {}),
         )
         return self._vault.observer.remember(self._reader, draft, timeout)

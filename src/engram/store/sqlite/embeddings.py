@@ -12,7 +12,6 @@ from engram.guard.scopes import Visibility
 from engram.store.protocol import Filter
 from engram.store.sqlite import rows
 from engram.store.sqlite.scopes import predicate
-from engram.text.terms import digest_of
 from engram.types import Space
 
 
@@ -76,8 +75,7 @@ def put_vectors(
 
 
 def _says(connection: apsw.Connection, key: int, text: str) -> bool:
-    found = connection.execute("SELECT digest FROM contents WHERE memory = ?", (key,)).get
-    return found is not None and bytes(found) == digest_of(text)
+    return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM contents WHERE memory = ? AND text = ?)", (key, text)).get)
 
 
 def space_rows(connection: apsw.Connection, space: str, condition: str, values: Sequence[int]) -> list[Any]:

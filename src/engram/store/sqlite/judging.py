@@ -14,7 +14,7 @@ from engram.store.admission import check_memory
 from engram.store.protocol import Judgement, Question
 from engram.store.sqlite import embeddings, feedback, memories, turns
 from engram.store.sqlite.writing import Writing
-from engram.text.terms import digest_of
+from engram.text.terms import digest_of, identity_of
 from engram.types import Draft, Edge, Memory, Policy, Reader, Space, Status
 
 
@@ -81,8 +81,8 @@ class Judging(Writing):
 
     def _known(self, connection: apsw.Connection, reader: Reader, old: Memory, new: Memory, now: datetime) -> Memory | None:
         """The memory that says already what `new` says: a correction that is made twice is made once."""
-        digest = digest_of(new.text)
-        if digest == digest_of(old.text):
+        digest = identity_of(new)
+        if digest_of(new.text) == digest_of(old.text):
             raise InvalidContent("the correction says what the memory says.", way_out="Say what is true instead.")
         here = readable(replace(reader, scope=old.scope, policy=Policy.OWN))
         twin = memories.by_digest(connection, here, [digest]).get(digest)

@@ -20,7 +20,7 @@ from engram.store.protocol import Filter
 from engram.store.sqlite import rows
 from engram.store.sqlite.rows import micros
 from engram.store.sqlite.scopes import intern, predicate
-from engram.text.terms import digest_of, layout
+from engram.text.terms import identity_of, layout
 from engram.types import Counts, Edge, Memory, Status, StatusChange, Version
 
 
@@ -43,7 +43,7 @@ def insert(connection: apsw.Connection, memory: Memory, around: str = "") -> Mem
                               text_tokens, summary_tokens, key_fact_tokens, tag_tokens)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
-        (key, memory.text, memory.summary, memory.key_fact, memory.tag, around, digest_of(memory.text), *memory.tokens),
+        (key, memory.text, memory.summary, memory.key_fact, memory.tag, around, identity_of(memory), *memory.tokens),
     )
     _put_attributes(connection, key, memory.attributes)
     index_words(connection, key, memory.text, around)
@@ -82,7 +82,7 @@ def rewrite(connection: apsw.Connection, old: Memory, new: Memory, reason: str =
                text_tokens = ?, summary_tokens = ?, key_fact_tokens = ?, tag_tokens = ?
          WHERE memory = ?
         """,
-        (new.text, new.summary, new.key_fact, new.tag, digest_of(new.text), *new.tokens, key),
+        (new.text, new.summary, new.key_fact, new.tag, identity_of(new), *new.tokens, key),
     )
     connection.execute("DELETE FROM attributes WHERE memory = ?", (key,))
     _put_attributes(connection, key, new.attributes)

@@ -22,7 +22,7 @@ from engram.store.admission import (
 )
 from engram.store.sqlite import embeddings, feedback, memories, shelving, suspending, turns
 from engram.store.sqlite.path import Path
-from engram.text.terms import digest_of
+from engram.text.terms import identity_of
 from engram.types import (
     Draft,
     Edge,
@@ -103,7 +103,7 @@ class Writing(Path):
             for draft in drafts:
                 check_memory(draft.memory, settings)
             ready = [replace(draft, memory=self._born(draft.memory, scope, now)) for draft in drafts]
-            digests = {draft.memory.id: digest_of(draft.memory.text) for draft in ready}
+            digests = {draft.memory.id: identity_of(draft.memory) for draft in ready}
 
             def work(connection: apsw.Connection) -> list[Memory]:
                 key = embeddings.own_space(connection, space) if any(draft.vector for draft in ready) else None
@@ -162,7 +162,7 @@ class Writing(Path):
                     return []  # another process has read them meanwhile, or some were erased
                 key = embeddings.own_space(connection, space) if any(draft.vector for draft in ready) else None
                 here = readable(replace(reader, policy=Policy.OWN))
-                digests = [digest_of(draft.memory.text) for draft in ready]
+                digests = [identity_of(draft.memory) for draft in ready]
                 known = memories.by_digest(connection, here, digests)
                 corrected = feedback.corrected(connection, here, digests)
                 fresh = [d for d, digest in zip(ready, digests, strict=True) if digest not in known and digest not in corrected]
