@@ -114,6 +114,12 @@ def test_what_the_makers_take(filled: Engram) -> None:
         assert roles == ["user", "assistant", "user"]
 
 
+def test_a_model_that_is_not_known_is_said_to_be(filled: Engram) -> None:
+    with filled as mem:
+        assert "not known" in " ".join(mem.context(ASKED, model="nobody-1", budget=200).notes)
+        assert mem.context(ASKED, model=MODEL, budget=200).notes == ()
+
+
 def test_nothing_known_is_an_empty_window(tmp_path: Path) -> None:
     with open_mind(tmp_path / "vault") as mem:
         window = mem.context("Where does Carla live?", model=MODEL)

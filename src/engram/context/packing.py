@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from itertools import pairwise
 
 
 class Tier(IntEnum):
@@ -39,19 +38,24 @@ Step = tuple[float, int, int, int, Tier]
 """Into the block, or from one form to the next longer: (-gain per token, place, how-manieth of its candidate, cost, tier)."""
 
 
-def pack(candidates: Sequence[Candidate], budget: int) -> list[Tier | None]:
+def ranked(candidates: Sequence[Candidate]) -> list[Step]:
+    """All steps, the best value for a token first; what budgets of any size are filled by."""
+    return sorted(step for place, candidate in enumerate(candidates) for step in _steps(place, candidate))
+
+
+def pack(candidates: Sequence[Candidate], budget: int, steps: Sequence[Step] | None = None) -> list[Tier | None]:
     """The tier of each candidate, None if it is left out. The costs of what is in add up to no more than `budget`."""
     chosen: list[Tier | None] = [None] * len(candidates)
     taken = [0] * len(candidates)
-    steps = [_steps(place, candidate) for place, candidate in enumerate(candidates)]
+    steps = ranked(candidates) if steps is None else steps
     left = budget
     best = max(range(len(candidates)), key=lambda place: candidates[place].worth, default=None)
     if best is not None:
         chosen[best], cost = _longest(candidates[best], left)
-        taken[best] = next((step[2] + 1 for step in steps[best] if step[4] == chosen[best]), len(steps[best]))
+        taken[best] = next((step[2] + 1 for step in steps if step[1] == best and step[4] == chosen[best]), len(Tier))
         left -= cost
     # Steps of one candidate only get dearer for what they add, so they come up in their order.
-    for _, place, number, cost, tier in sorted(step for some in steps for step in some):
+    for _, place, number, cost, tier in steps:
         if number == taken[place] and cost <= left:
             chosen[place] = tier
             taken[place] += 1
@@ -69,23 +73,22 @@ def _longest(candidate: Candidate, left: int) -> tuple[Tier | None, int]:
     return None, 0
 
 
+_TIERS = tuple(Tier)
+_WORTHS = tuple(FIDELITY.values())
+
+
 def _steps(place: int, candidate: Candidate) -> list[Step]:
     """The forms on the convex hull of cost and value, from nothing up."""
-    worth = candidate.worth
-    hull: list[tuple[int, float, Tier]] = [(0, 0.0, Tier.TAG)]
-    for cost, value, tier in sorted(
-        (cost, FIDELITY[tier] * worth, tier) for tier, cost in zip(Tier, candidate.costs, strict=True) if cost
-    ):
-        if value <= hull[-1][1]:
-            continue
-        while len(hull) > 1 and _rate(hull[-2], hull[-1]) <= _rate(hull[-2], (cost, value, tier)):
-            hull.pop()
-        hull.append((cost, value, tier))
-    return [
-        (-_rate(before, after), place, number, after[0] - before[0], after[2])
-        for number, (before, after) in enumerate(pairwise(hull))
-    ]
-
-
-def _rate(one: tuple[int, float, Tier], other: tuple[int, float, Tier]) -> float:
-    return (other[1] - one[1]) / max(other[0] - one[0], 1)
+    worth, costs = candidate.worth, candidate.costs
+    steps: list[Step] = []
+    at_cost, at_value = 0, 0.0
+    waiting = sorted([(cost, _WORTHS[tier] * worth, tier) for tier, cost in enumerate(costs) if cost])
+    while waiting:
+        # The next form is the one that adds most for a token; of those that add as much, the longest.
+        rate, cost, value, tier = max([((v - at_value) / max(c - at_cost, 1), c, v, t) for c, v, t in waiting])
+        if value <= at_value:
+            break
+        steps.append((-rate, place, len(steps), cost - at_cost, _TIERS[tier]))
+        at_cost, at_value = cost, value
+        waiting = [form for form in waiting if form[0] > cost and form[1] > value]
+    return steps

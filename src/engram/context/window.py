@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from engram.context.budget import HISTORY, RECALLED, WORKING, Claim, Profile, flow_on, grants
 from engram.context.history import VERBATIM, Said, compress
-from engram.context.packing import Candidate, Tier, pack
+from engram.context.packing import Candidate, Step, Tier, pack, ranked
 from engram.text.fence import fence, harmless
 from engram.text.person import is_assistant
 from engram.types import Hit, Memory, Recall, Turn
@@ -109,13 +109,14 @@ def build(
     said = compress(history, given.get(HISTORY, 0), count)
     texts[HISTORY] = _told(said)
     left = room - sum(count(text) for text in texts.values() if text)
-    made = _fitted(message, recall, packed(recall.hits, left, cost), texts, said, given, budget, count)
+    shelf = Shelf.of(recall.hits, cost)
+    made = _fitted(message, recall, shelf.packed(left), texts, said, given, budget, count)
     for _ in range(_AGAIN):  # lines cost less than was allowed for: what is left goes to more of them
         spare = budget - made.tokens
         if spare <= budget * _SPARE or all(item.tier is Tier.FULL for item in made.items):
             break
         left += spare
-        again = _fitted(message, recall, packed(recall.hits, left, cost), texts, said, given, budget, count)
+        again = _fitted(message, recall, shelf.packed(left), texts, said, given, budget, count)
         if again.tokens <= made.tokens:
             break
         made = again
@@ -140,18 +141,37 @@ def _present(claims: Sequence[Claim], recall: Recall, history: Sequence[Turn]) -
     return [claim for claim in claims if settled[claim.name]]
 
 
-def packed(hits: Sequence[Hit], room: int, cost: Cost = int) -> list[Item]:
-    """Each hit with the tier at which it stands in so many tokens, or why it does not."""
-    best = max((hit.score for hit in hits), default=0.0)
-    candidates = [Candidate(worth(hit.score, best, rank), _costs(hit.memory, cost)) for rank, hit in enumerate(hits)]
-    days = _DAY * min(len({_day(hit.memory) for hit in hits}), max(room // 60, 1))
-    items, number = [], 0
-    for hit, tier in zip(hits, pack(candidates, max(room - days, 0)), strict=True):
-        number += tier is not None
-        taken = 0 if tier is None else _costs(hit.memory, cost)[tier] or 0
-        reason = f"stands there as its {tier.name.lower().replace('_', ' ')}" if tier is not None else "no tokens left for it"
-        items.append(Item(hit.memory, tier, taken, reason, number if tier is not None else 0))
-    return items
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The hits with what each form of them is worth and costs, ready to fill any room."""
+
+    hits: Sequence[Hit]
+    candidates: Sequence[Candidate]
+    steps: Sequence[Step]
+    days: int
+
+    @classmethod
+    def of(cls, hits: Sequence[Hit], cost: Cost = int) -> Shelf:
+        best = max((hit.score for hit in hits), default=0.0)
+        candidates = [Candidate(worth(hit.score, best, rank), _costs(hit.memory, cost)) for rank, hit in enumerate(hits)]
+        return cls(hits, candidates, ranked(candidates), len({_day(hit.memory) for hit in hits}))
+
+    def packed(self, room: int) -> list[Item]:
+        """Each hit with the tier at which it stands in so many tokens, or why it does not."""
+        days = _DAY * min(self.days, max(room // 60, 1))
+        tiers = pack(self.candidates, max(room - days, 0), self.steps)
+        items, number = [], 0
+        for hit, candidate, tier in zip(self.hits, self.candidates, tiers, strict=True):
+            number += tier is not None
+            taken = 0 if tier is None else candidate.costs[tier] or 0
+            items.append(Item(hit.memory, tier, taken, _REASONS[tier], number if tier is not None else 0))
+        return items
+
+
+_REASONS: Mapping[Tier | None, str] = {
+    None: "no tokens left for it",
+    **{tier: f"stands there as its {tier.name.lower().replace('_', ' ')}" for tier in Tier},
+}
 
 
 def worth(score: float, best: float, rank: int) -> float:
@@ -187,7 +207,7 @@ def _fitted(
         last = next((at for at in range(len(items) - 1, -1, -1) if items[at].tier is not None), None)
         if tokens <= budget or last is None:
             break
-        items[last] = replace(items[last], tier=None, tokens=0, number=0, reason="no tokens left for it")
+        items[last] = replace(items[last], tier=None, tokens=0, number=0, reason=_REASONS[None])
     if tokens > budget:
         texts, text, tokens, said = {}, "", 0, ()
     sections = tuple(Section(name, given.get(name, 0), count(texts[name]), texts[name]) for name in _TITLES if texts.get(name))
@@ -239,7 +259,7 @@ def _when(memory: Memory) -> datetime:
 
 
 def _day(memory: Memory) -> str:
-    return f"{_when(memory):%Y-%m-%d}"
+    return _when(memory).date().isoformat()
 
 
 def _told(said: Sequence[Said]) -> str:

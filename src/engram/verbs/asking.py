@@ -89,7 +89,7 @@ class Asking(View):
         asked = self._asked(message[-QUERY_CHARACTERS:], min(plan.hits, settings.page_limit // 2), None, now, None, None, None)
         drawn = replace(asked, drawn=partial(mind.blend, message))  # "ok, deploy it" means what the talk is about
         found = self._vault.searcher.recall(self._reader, drawn)
-        return build(
+        window = build(
             message,
             found,
             budget=plan.budget,
@@ -99,6 +99,10 @@ class Asking(View):
             working=lambda room: mind.export(Form.PLAIN, room).text if room > 0 else "",
             history=history,
         )
+        if plan.model.known:
+            return window
+        unknown = f"this model is not known here: its window is taken for {plan.model.window:,} tokens (`models_file`)."
+        return replace(window, notes=(*window.notes, unknown))
 
     def _asked(
         self,
