@@ -469,6 +469,7 @@ def terminate_at_step(path: str, step: int) -> None:
 
 
 def interrupt_in_with(path: str) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by whoever was started in a shell's background
     try:
         with open_vault(path) as mem:
             say(open=True)
