@@ -5,6 +5,7 @@ Frozen, standard library only, no I/O, no rows, no wire form. A change makes a n
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -33,8 +34,8 @@ class _Many(Sequence[T]):
     __slots__ = ()
 
     @property
-    def _members(self) -> tuple[T, ...]:
-        raise NotImplementedError
+    @abstractmethod
+    def _members(self) -> tuple[T, ...]: ...
 
     def __len__(self) -> int:
         return len(self._members)
