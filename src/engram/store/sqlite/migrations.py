@@ -1,0 +1,257 @@
+"""The tables, as an append-only list of migrations.
+
+Each entry is a function that brings the database from one version to the next; none is ever edited after a release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import apsw
+
+from engram.text.terms import digest_of, layout
+
+Migration = Callable[[apsw.Connection], None]
+
+
+def _first_tables(connection: apsw.Connection) -> None:
+    """Narrow rows in `memories`, words in `contents`: filters of a search touch only the narrow table."""
+    connection.execute(
+        """
+        CREATE TABLE meta (
+            name  TEXT PRIMARY KEY,
+            value ANY
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE scopes (
+            key     INTEGER PRIMARY KEY,
+            project TEXT NOT NULL,
+            squad   TEXT NOT NULL,
+            agent   TEXT NOT NULL,
+            channel TEXT NOT NULL,
+            user    TEXT NOT NULL,
+            UNIQUE (project, squad, agent, channel, user)
+        ) STRICT;
+
+        CREATE TABLE memories (
+            key            INTEGER PRIMARY KEY AUTOINCREMENT,
+            id             TEXT NOT NULL UNIQUE,
+            scope          INTEGER NOT NULL REFERENCES scopes (key),
+            kind           TEXT NOT NULL,
+            category       TEXT NOT NULL,
+            source         TEXT NOT NULL,
+            status         TEXT NOT NULL,
+            pinned         INTEGER NOT NULL,
+            version        INTEGER NOT NULL,
+            importance     REAL NOT NULL,
+            confidence     REAL NOT NULL,
+            strength       REAL NOT NULL,
+            accesses       INTEGER NOT NULL,
+            accessed_at    INTEGER,
+            happened_at    INTEGER,
+            happened_until INTEGER,
+            valid_from     INTEGER,
+            valid_until    INTEGER,
+            learned_at     INTEGER NOT NULL,
+            updated_at     INTEGER NOT NULL
+        ) STRICT;
+        CREATE INDEX memories_by_scope ON memories (scope, status);
+
+        CREATE TABLE contents (
+            memory   INTEGER PRIMARY KEY REFERENCES memories (key) ON DELETE CASCADE,
+            text     TEXT NOT NULL,
+            summary  TEXT NOT NULL,
+            key_fact TEXT NOT NULL,
+            tag      TEXT NOT NULL
+        ) STRICT;
+
+        CREATE TABLE attributes (
+            memory INTEGER NOT NULL REFERENCES memories (key) ON DELETE CASCADE,
+            name   TEXT NOT NULL,
+            value  TEXT NOT NULL,
+            PRIMARY KEY (memory, name)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX attributes_by_value ON attributes (name, value);
+
+        CREATE VIRTUAL TABLE lexicon USING fts5 (
+            words, content = '', tokenize = 'porter unicode61 remove_diacritics 2'
+        );
+        INSERT INTO lexicon (lexicon, rank) VALUES ('secure-delete', 1);
+
+        CREATE TABLE edges (
+            source     INTEGER NOT NULL REFERENCES memories (key) ON DELETE CASCADE,
+            target     INTEGER NOT NULL REFERENCES memories (key) ON DELETE CASCADE,
+            kind       TEXT NOT NULL,
+            weight     REAL NOT NULL,
+            confidence REAL NOT NULL,
+            created_at INTEGER NOT NULL,
+            PRIMARY KEY (source, target, kind)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX edges_by_target ON edges (target);
+
+        CREATE TABLE spaces (
+            key        INTEGER PRIMARY KEY,
+            name       TEXT NOT NULL UNIQUE,
+            model      TEXT NOT NULL,
+            dimensions INTEGER NOT NULL
+        ) STRICT;
+
+        CREATE TABLE embeddings (
+            memory INTEGER NOT NULL REFERENCES memories (key) ON DELETE CASCADE,
+            space  INTEGER NOT NULL REFERENCES spaces (key),
+            vector BLOB NOT NULL,
+            PRIMARY KEY (memory, space)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE versions (
+            memory      INTEGER NOT NULL REFERENCES memories (key) ON DELETE CASCADE,
+            number      INTEGER NOT NULL,
+            text        TEXT NOT NULL,
+            replaced_at INTEGER NOT NULL,
+            PRIMARY KEY (memory, number)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE status_history (
+            memory INTEGER NOT NULL REFERENCES memories (key) ON DELETE CASCADE,
+            number INTEGER NOT NULL,
+            old    TEXT NOT NULL,
+            new    TEXT NOT NULL,
+            reason TEXT NOT NULL,
+            at     INTEGER NOT NULL,
+            PRIMARY KEY (memory, number)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE changes (
+            seq    INTEGER PRIMARY KEY AUTOINCREMENT,
+            memory INTEGER NOT NULL,
+            what   TEXT NOT NULL
+        ) STRICT;
+
+        CREATE TABLE audit (
+            key       INTEGER PRIMARY KEY AUTOINCREMENT,
+            at        INTEGER NOT NULL,
+            operation TEXT NOT NULL,
+            subject   TEXT NOT NULL,
+            project   TEXT NOT NULL,
+            squad     TEXT NOT NULL,
+            agent     TEXT NOT NULL,
+            channel   TEXT NOT NULL,
+            user      TEXT NOT NULL,
+            count     INTEGER NOT NULL,
+            digest    TEXT NOT NULL,
+            ok        INTEGER NOT NULL
+        ) STRICT;
+
+        CREATE TABLE padding (
+            key   INTEGER PRIMARY KEY,
+            bytes BLOB NOT NULL
+        ) STRICT;
+        """
+    )
+
+
+def _turns(connection: apsw.Connection) -> None:
+    """What was said, verbatim, and which memories came from it. The text index learns what stood around a statement."""
+    connection.execute(
+        """
+        CREATE TABLE turns (
+            key     INTEGER PRIMARY KEY AUTOINCREMENT,
+            scope   INTEGER NOT NULL REFERENCES scopes (key),
+            session TEXT NOT NULL,
+            speaker TEXT NOT NULL,
+            text    TEXT NOT NULL,
+            at      INTEGER NOT NULL,
+            ref     TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX turns_by_session ON turns (scope, session);
+        CREATE INDEX turns_by_ref ON turns (ref) WHERE ref <> '';
+
+        CREATE TABLE sources (
+            memory INTEGER NOT NULL REFERENCES memories (key) ON DELETE CASCADE,
+            turn   INTEGER NOT NULL REFERENCES turns (key) ON DELETE CASCADE,
+            PRIMARY KEY (memory, turn)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX sources_by_turn ON sources (turn);
+
+        ALTER TABLE memories ADD COLUMN session TEXT NOT NULL DEFAULT '';
+        ALTER TABLE memories ADD COLUMN speaker TEXT NOT NULL DEFAULT '';
+        ALTER TABLE memories ADD COLUMN surprise REAL NOT NULL DEFAULT 0;
+        ALTER TABLE memories ADD COLUMN corroborations INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE contents ADD COLUMN around TEXT NOT NULL DEFAULT '';
+        ALTER TABLE contents ADD COLUMN digest BLOB NOT NULL DEFAULT x'';
+        CREATE INDEX contents_by_digest ON contents (digest);
+
+        DROP TABLE lexicon;
+        CREATE VIRTUAL TABLE lexicon USING fts5 (
+            words, around, content = '', tokenize = 'porter unicode61 remove_diacritics 2'
+        );
+        INSERT INTO lexicon (lexicon, rank) VALUES ('secure-delete', 1);
+        """
+    )
+    memories = connection.execute("SELECT memory, text FROM contents").fetchall()
+    for memory, text in memories:
+        connection.execute("UPDATE contents SET digest = ? WHERE memory = ?", (digest_of(str(text)), memory))
+        connection.execute("INSERT INTO lexicon (rowid, words, around) VALUES (?, ?, '')", (memory, layout(str(text))))
+
+
+def _measures(connection: apsw.Connection) -> None:
+    """What each tier of a memory costs in a prompt (0: not counted yet), and what its readers thought of it.
+
+    A turn waits, since when that was heard, for a model to read it; 0 if it does not.
+    The index holds all that a text search filters by, key first: a probe reads 50 bytes and not a row of 250. `feedback`
+    holds for which questions a memory did or did not help: vectors and keyed digests of those, no words.
+    """
+    connection.execute(
+        """
+        ALTER TABLE contents ADD COLUMN text_tokens INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE contents ADD COLUMN summary_tokens INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE contents ADD COLUMN key_fact_tokens INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE contents ADD COLUMN tag_tokens INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE memories ADD COLUMN helpful INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE memories ADD COLUMN unhelpful INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE turns ADD COLUMN waiting INTEGER NOT NULL DEFAULT 0;
+        CREATE INDEX turns_waiting ON turns (scope, session) WHERE waiting <> 0;
+        CREATE INDEX memories_for_search ON memories (key, scope, status, kind, category, happened_at, learned_at);
+        CREATE TABLE working_snapshots (
+            scope    INTEGER NOT NULL REFERENCES scopes (key),
+            name     TEXT NOT NULL,
+            session  TEXT NOT NULL,
+            saved_at INTEGER NOT NULL,
+            body     BLOB NOT NULL,
+            PRIMARY KEY (scope, name)
+        ) STRICT;
+
+        CREATE TABLE feedback (
+            key     INTEGER PRIMARY KEY,
+            memory  INTEGER NOT NULL REFERENCES memories (key) ON DELETE CASCADE,
+            scope   INTEGER NOT NULL REFERENCES scopes (key),
+            at      INTEGER NOT NULL,
+            helpful INTEGER NOT NULL,
+            digest  TEXT NOT NULL,
+            vector  BLOB NOT NULL,
+            space   INTEGER REFERENCES spaces (key)
+        ) STRICT;
+        CREATE INDEX feedback_by_memory ON feedback (memory);
+        """
+    )
+
+
+def _heard(connection: apsw.Connection) -> None:
+    """Who said it and when it was talked about, key first: recall asks this of every candidate, and of few the whole row."""
+    connection.execute("CREATE INDEX memories_heard ON memories (key, speaker, session)")
+
+
+_FOURTH: tuple[Migration, ...] = (_heard,)
+
+
+def _fourth(connection: apsw.Connection) -> None:
+    for part in _FOURTH:
+        part(connection)
+
+
+MIGRATIONS: tuple[tuple[str, Migration], ...] = (
+    ("the first tables", _first_tables),
+    ("turns, and where memories come from", _turns),
+    ("token counts and feedback", _measures),
+    ("who was heard", _fourth),
+)
