@@ -24,8 +24,7 @@ _KEPT_INSIDE: Mapping[type, frozenset[str]] = {Memory: frozenset({"key"})}
 def plain(value: object) -> Plain:
     """The wire form of a value, however it is nested."""
     if is_dataclass(value) and not isinstance(value, type):
-        hidden = _KEPT_INSIDE.get(type(value), frozenset())
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value) if field.name not in hidden}
+        return {name: plain(getattr(value, name)) for name in shown(type(value))}
     if isinstance(value, Mapping):
         return {str(plain(name)): plain(each) for name, each in value.items()}
     if isinstance(value, datetime):
@@ -41,6 +40,12 @@ def plain(value: object) -> Plain:
     if isinstance(value, Sequence | set | frozenset) and not isinstance(value, bytes | bytearray):
         return [plain(each) for each in value]
     raise TypeError(f"{type(value).__name__} has no wire form")
+
+
+def shown(kind: type) -> tuple[str, ...]:
+    """The fields of a value's type that go out."""
+    hidden = _KEPT_INSIDE.get(kind, frozenset())
+    return tuple(field.name for field in fields(kind) if field.name not in hidden)
 
 
 def moment(value: datetime) -> str:

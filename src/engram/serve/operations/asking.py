@@ -1,0 +1,113 @@
+"""Operations that answer a question or a message. They write nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+from engram.context.window import ContextWindow
+from engram.serve.operations.arguments import Budget
+from engram.serve.operations.operation import Arg, Operation
+from engram.store.protocol import Filter
+from engram.types import Explanation, Kind, Mode, Recall, Status, Turn
+
+if TYPE_CHECKING:
+    from engram.engine import Engram
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question, and what its answer is narrowed to."""
+
+    query: Annotated[str, Arg("What to ask.", main=True)]
+    limit: Annotated[
+        int | None, Arg("How many at most; else as many as are worth it.", low=1, high=10_000, flags=("--limit", "-n"))
+    ] = None
+    budget: Budget = None
+    mode: Annotated[Mode | None, Arg("What to look among.")] = None
+    as_of: Annotated[datetime | None, Arg("Answer as the memory stood at this time; UTC if nothing else is said.")] = None
+    kinds: Annotated[tuple[Kind, ...], Arg("Of these kinds only.", high=16, flags=("--kind",))] = ()
+    categories: Annotated[tuple[str, ...], Arg("Of these categories only.", high=64, flags=("--category",))] = ()
+    statuses: Annotated[tuple[Status, ...], Arg("In these states only.", high=16, flags=("--status",))] = (Status.ACTIVE,)
+    since: Annotated[datetime | None, Arg("What happened at this time or later only.")] = None
+    until: Annotated[datetime | None, Arg("What happened at this time or earlier only.")] = None
+    attributes: Annotated[Mapping[str, str], Arg("Only what has these names and values.", high=64)] = field(default_factory=dict)
+
+    @property
+    def where(self) -> Filter:
+        return Filter(
+            kinds=self.kinds,
+            categories=self.categories,
+            statuses=self.statuses,
+            since=self.since,
+            until=self.until,
+            attributes=self.attributes or None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask(Question):
+    explain: Annotated[bool, Arg("Say why each one is here, and why others are not.")] = False
+
+
+def recall(mem: Engram, given: Ask) -> Recall:
+    return mem.recall(
+        given.query,
+        limit=given.limit,
+        budget=given.budget,
+        as_of=given.as_of,
+        mode=given.mode,
+        filters=given.where,
+        explain=given.explain,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explain(Question):
+    id: Annotated[str, Arg("The id of the memory that is, or is not, in the answer.")]
+
+
+def explain(mem: Engram, given: Explain) -> Explanation:
+    return mem.explain(
+        given.query,
+        given.id,
+        limit=given.limit,
+        budget=given.budget,
+        as_of=given.as_of,
+        mode=given.mode,
+        filters=given.where,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    message: Annotated[str, Arg("What the agent was asked.", main=True)]
+    model: Annotated[str, Arg("Whose window and tokenizer count.")] = "gpt-4o"
+    budget: Annotated[int | None, Arg("Tokens, else what the model has room for.", low=1, high=10_000_000)] = None
+    profile: Annotated[str, Arg("chat, task, cron, orchestrator, swarm or flow.")] = "chat"
+    history: Annotated[tuple[Turn, ...], Arg("What was said before, in order.", high=10_000)] = ()
+
+
+def context(mem: Engram, given: Context) -> ContextWindow:
+    return mem.context(given.message, model=given.model, budget=given.budget, history=given.history, profile=given.profile)
+
+
+OPERATIONS = (
+    Operation(name="recall", help="Ask what is known; the best comes first.", input=Ask, output=Recall, run=recall),
+    Operation(
+        name="explain",
+        help="Say why a memory is, or is not, in the answer to a question: the stage that dropped it, and by how much.",
+        input=Explain,
+        output=Explanation,
+        run=explain,
+    ),
+    Operation(
+        name="context",
+        help="Show what an agent should read for a message: memories and history in a budget, fenced as data.",
+        input=Context,
+        output=ContextWindow,
+        run=context,
+    ),
+)

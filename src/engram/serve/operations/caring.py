@@ -1,0 +1,114 @@
+"""Operations on the vault as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Annotated
+
+from engram.serve.operations.minding import Nothing
+from engram.serve.operations.operation import Arg, Effect, Operation
+from engram.store.sqlite.care import Backup
+from engram.types import AuditEntry, Encoder, Health, Role
+
+if TYPE_CHECKING:
+    from engram.engine import Engram
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition(Health):
+    """The figures of a vault, and the encoder in use."""
+
+    encoder: Encoder
+
+
+def status(mem: Engram, given: Nothing) -> Condition:
+    health = mem.health()
+    return Condition(**{one.name: getattr(health, one.name) for one in fields(health)}, encoder=mem.encoder())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    limit: Annotated[int, Arg("How many at most.", low=1, high=1_000_000, flags=("--limit", "-n"))] = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """Who did what, newest first; never what was said."""
+
+    entries: tuple[AuditEntry, ...]
+
+
+def audit(mem: Engram, given: Audit) -> Trail:
+    return Trail(tuple(mem.audit(limit=given.limit)))
+
+
+def backup(mem: Engram, given: Nothing) -> Backup:
+    return mem.backup()
+
+
+@dataclass(frozen=True, slots=True)
+class Backups:
+    backups: tuple[Backup, ...]
+
+
+def backups(mem: Engram, given: Nothing) -> Backups:
+    return Backups(tuple(mem.backups()))
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What is wrong with the file, by page and table; nothing, if it is whole."""
+
+    ok: bool
+    problems: tuple[str, ...]
+
+
+def check(mem: Engram, given: Nothing) -> Checked:
+    problems = tuple(mem.check())
+    return Checked(not problems, problems)
+
+
+OPERATIONS = (
+    Operation(
+        name="status",
+        help="Show the figures of the vault, as far as the reader sees it.",
+        input=Nothing,
+        output=Condition,
+        run=status,
+        role=Role.AGENT,
+    ),
+    Operation(
+        name="audit",
+        help="Show who did what, newest first; never what was said.",
+        input=Audit,
+        output=Trail,
+        run=audit,
+        role=Role.AGENT,
+    ),
+    Operation(
+        name="check",
+        help="Verify every page of the vault.",
+        input=Nothing,
+        output=Checked,
+        run=check,
+        role=Role.OWNER,
+    ),
+    Operation(
+        name="backup",
+        help="Make a backup now; the oldest beyond what `backups_kept` says goes.",
+        input=Nothing,
+        output=Backup,
+        run=backup,
+        effect=Effect.WRITE,
+        idempotent=False,
+        role=Role.OWNER,
+    ),
+    Operation(
+        name="backups",
+        help="Show the backups there are.",
+        input=Nothing,
+        output=Backups,
+        run=backups,
+        role=Role.OWNER,
+    ),
+)

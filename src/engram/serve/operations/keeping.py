@@ -1,0 +1,226 @@
+"""Operations that change what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+from engram.errors import InvalidContent, InvalidQuery
+from engram.serve.operations.arguments import Id, Ids, Turns
+from engram.serve.operations.operation import Arg, Effect, Operation
+from engram.types import Kind, Memory, Report, Source, Turn
+
+if TYPE_CHECKING:
+    from engram.engine import Engram
+
+_IMPORTANCE = "How much it matters, from 0 to 1."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remember:
+    text: Annotated[str, Arg("What to keep.", main=True)]
+    importance: Annotated[float, Arg(_IMPORTANCE, low=0.0, high=1.0)] = 0.5
+    category: Annotated[str, Arg("What sort of statement it is.")] = "fact"
+    kind: Annotated[Kind, Arg("What sort of memory it is.")] = Kind.PROPOSITION
+    source: Annotated[Source, Arg("Whose word it is.")] = Source.USER
+    happened_at: Annotated[datetime | None, Arg("When it happened; UTC if nothing else is said.")] = None
+    attributes: Annotated[Mapping[str, str], Arg("Names and values of your own to find it by.", high=64)] = field(
+        default_factory=dict
+    )
+
+
+def remember(mem: Engram, given: Remember) -> Memory:
+    return mem.remember(
+        given.text,
+        kind=given.kind,
+        category=given.category,
+        importance=given.importance,
+        source=given.source,
+        happened_at=given.happened_at,
+        attributes=given.attributes,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observe:
+    text: Annotated[str | None, Arg("One thing that was said.", main=True)] = None
+    speaker: Annotated[str, Arg("Who said it.")] = "user"
+    user: Annotated[str | None, Arg("What the user said, in an exchange.")] = None
+    assistant: Annotated[str | None, Arg("What the assistant said to it.")] = None
+    turns: Turns = ()
+
+
+def observe(mem: Engram, given: Observe) -> Report:
+    said = [*given.turns, *([Turn(given.text, given.speaker)] if given.text is not None else [])]
+    if not said and given.user is None and given.assistant is None:
+        raise InvalidContent("nothing was said.", way_out="Give `text`, `turns`, or `user` and `assistant`.")
+    return mem.observe(*said, user=given.user, assistant=given.assistant)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingest:
+    text: Annotated[str | None, Arg("A long text; it is split.", main=True)] = None
+    turns: Turns = ()
+
+
+def ingest(mem: Engram, given: Ingest) -> Report:
+    if (given.text is None) == (not given.turns):
+        raise InvalidContent("there is nothing to take in, or too much.", way_out="Give `text` or `turns`, one of the two.")
+    return mem.ingest(given.turns if given.text is None else given.text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update:
+    id: Id
+    text: Annotated[str | None, Arg("Its new wording.", main=True)] = None
+    importance: Annotated[float | None, Arg(_IMPORTANCE, low=0.0, high=1.0)] = None
+
+
+def update(mem: Engram, given: Update) -> Memory:
+    if given.text is None and given.importance is None:
+        raise InvalidQuery("there is nothing to change.", way_out="Give `text` or `importance`.")
+    return mem.update(given.id, text=given.text, importance=given.importance)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forget:
+    ids: Ids
+    erase: Annotated[bool, Arg("Remove every trace, for good, instead of archiving.")] = False
+    reason: Annotated[str, Arg("Why; it stands in the memory's history.")] = "forgotten on request"
+
+
+def forget(mem: Engram, given: Forget) -> Report:
+    return mem.forget(*dict.fromkeys(given.ids), erase=given.erase, reason=given.reason)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restore:
+    id: Id
+
+
+def restore(mem: Engram, given: Restore) -> Memory:
+    return mem.restore(given.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pin:
+    id: Id
+    pinned: Annotated[bool, Arg("False lets it be forgotten with time again.", flags=("--on/--off",))] = True
+
+
+def pin(mem: Engram, given: Pin) -> Memory:
+    return mem.pin(given.id, given.pinned)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relate:
+    source: Annotated[str, Arg("The id that the link goes out from.", main=True)]
+    target: Annotated[str, Arg("The id that it leads to.", main=True)]
+    kind: Annotated[str, Arg("What the link means.")] = "related_to"
+    weight: Annotated[float, Arg("How strong it is, from 0 to 1.", low=0.0, high=1.0)] = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """A link that was made, or was there: how many edges are new."""
+
+    source: str
+    target: str
+    kind: str
+    edges: int
+
+
+def relate(mem: Engram, given: Relate) -> Linked:
+    made = mem.relate(given.source, given.target, given.kind, weight=given.weight)
+    return Linked(given.source, given.target, given.kind, made)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feedback:
+    id: Id
+    helpful: Annotated[bool | None, Arg("Did it help? Yes, if nothing is said.", flags=("--helpful/--unhelpful",))] = None
+    query: Annotated[
+        str | None, Arg("The question it was recalled for: what did not help is left out of answers to such questions.")
+    ] = None
+    correction: Annotated[str | None, Arg("What is true instead; it takes its place.")] = None
+
+
+def feedback(mem: Engram, given: Feedback) -> Memory:
+    if given.correction is not None and given.helpful:
+        raise InvalidQuery("what has to be corrected was not helpful.", way_out="Give `correction` alone.")
+    return mem.feedback(given.id, given.helpful is not False, query=given.query, correction=given.correction)
+
+
+OPERATIONS = (
+    Operation(
+        name="remember",
+        help="Keep one statement; it is durable when this returns.",
+        input=Remember,
+        output=Memory,
+        run=remember,
+        effect=Effect.WRITE,
+        idempotent=False,
+    ),
+    Operation(
+        name="observe",
+        help="Hear what was said and keep what matters of it; says what became of each piece.",
+        input=Observe,
+        output=Report,
+        run=observe,
+        effect=Effect.WRITE,
+        idempotent=False,
+    ),
+    Operation(
+        name="ingest",
+        help="Take in a long text, or many turns; turns whose ref is known are passed over, so it can be run again.",
+        input=Ingest,
+        output=Report,
+        run=ingest,
+        effect=Effect.WRITE,
+        idempotent=False,
+    ),
+    Operation(
+        name="update",
+        help="Change a memory. Its earlier wording stays reachable.",
+        input=Update,
+        output=Memory,
+        run=update,
+        effect=Effect.WRITE,
+    ),
+    Operation(
+        name="forget",
+        help="Archive memories, which `restore` brings back, or erase them for good.",
+        input=Forget,
+        output=Report,
+        run=forget,
+        effect=Effect.DESTRUCTIVE,
+    ),
+    Operation(
+        name="restore",
+        help="Bring a forgotten memory back.",
+        input=Restore,
+        output=Memory,
+        run=restore,
+        effect=Effect.WRITE,
+    ),
+    Operation(
+        name="pin",
+        help="Protect a memory from being forgotten with time.",
+        input=Pin,
+        output=Memory,
+        run=pin,
+        effect=Effect.WRITE,
+    ),
+    Operation(name="relate", help="Link one memory to another.", input=Relate, output=Linked, run=relate, effect=Effect.WRITE),
+    Operation(
+        name="feedback",
+        help="Say whether a memory helped, or what is true instead.",
+        input=Feedback,
+        output=Memory,
+        run=feedback,
+        effect=Effect.WRITE,
+        idempotent=False,
+    ),
+)

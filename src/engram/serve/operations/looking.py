@@ -1,0 +1,128 @@
+"""Operations that look things up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+from engram.errors import NotFound
+from engram.serve.operations.arguments import AnyStatus, Id, Ids
+from engram.serve.operations.operation import Arg, Operation
+from engram.types import Edge, Kind, Memory, Page, Status, StatusChange, Turn, Version
+
+if TYPE_CHECKING:
+    from engram.engine import Engram
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Get:
+    id: Id
+
+
+def get(mem: Engram, given: Get) -> Memory:
+    memory = mem.get(given.id)
+    if memory is None:
+        raise NotFound("there is no memory of that id that this identity may see.")
+    return memory
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A memory with all that the vault knows about it."""
+
+    memory: Memory
+    versions: tuple[Version, ...]
+    status_history: tuple[StatusChange, ...]
+    edges: tuple[Edge, ...]
+    turns: tuple[Turn, ...]
+
+
+def show(mem: Engram, given: Get) -> Whole:
+    memory = get(mem, given)
+    return Whole(
+        memory,
+        tuple(mem.versions(given.id)),
+        tuple(mem.status_history(given.id)),
+        tuple(mem.edges(given.id)),
+        tuple(mem.words(given.id)),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class List:
+    limit: Annotated[int, Arg("How many at most.", low=1, high=10_000, flags=("--limit", "-n"))] = 50
+    category: Annotated[str | None, Arg("Of this category only.")] = None
+    kind: Annotated[Kind | None, Arg("Of this kind only.")] = None
+    status: Annotated[AnyStatus, Arg("In this state only.")] = "active"
+    since: Annotated[datetime | None, Arg("What happened at this time or later only.")] = None
+    until: Annotated[datetime | None, Arg("What happened at this time or earlier only.")] = None
+    cursor: Annotated[str | None, Arg("Go on where the last page ended.")] = None
+
+
+def list_(mem: Engram, given: List) -> Page:
+    return mem.list(
+        limit=given.limit,
+        kind=given.kind,
+        category=given.category,
+        since=given.since,
+        until=given.until,
+        status=None if given.status == "any" else Status(given.status),
+        cursor=given.cursor,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Wordings:
+    """Earlier wordings of a memory, oldest first."""
+
+    versions: tuple[Version, ...]
+
+
+def versions(mem: Engram, given: Get) -> Wordings:
+    get(mem, given)
+    return Wordings(tuple(mem.versions(given.id)))
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """The turns a memory came from, verbatim."""
+
+    turns: tuple[Turn, ...]
+
+
+def words(mem: Engram, given: Get) -> Spoken:
+    get(mem, given)
+    return Spoken(tuple(mem.words(given.id)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Of:
+    ids: Ids
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Edges that begin or end at the memories named."""
+
+    edges: tuple[Edge, ...]
+
+
+def edges(mem: Engram, given: Of) -> Links:
+    return Links(tuple(mem.edges(*given.ids)))
+
+
+OPERATIONS = (
+    Operation(name="list", help="List memories, newest first.", input=List, output=Page, run=list_),
+    Operation(name="get", help="Fetch one memory.", input=Get, output=Memory, run=get),
+    Operation(
+        name="show",
+        help="Show one memory with the words it came from, its earlier wordings, its states and its links.",
+        input=Get,
+        output=Whole,
+        run=show,
+    ),
+    Operation(name="versions", help="Show the earlier wordings of a memory.", input=Get, output=Wordings, run=versions),
+    Operation(name="words", help="Show the words that a memory came from, verbatim.", input=Get, output=Spoken, run=words),
+    Operation(name="edges", help="Show the links of memories.", input=Of, output=Links, run=edges),
+)

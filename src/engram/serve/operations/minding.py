@@ -1,0 +1,119 @@
+"""Operations of work in progress: what is in mind, handing over, going on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from engram.memory.export import Exported, Form
+from engram.memory.mind import Checkpoint, Resumed
+from engram.memory.working import Evicted, SlotSource
+from engram.serve.operations.arguments import Budget
+from engram.serve.operations.operation import Arg, Effect, Operation
+
+if TYPE_CHECKING:
+    from engram.engine import Engram
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Working:
+    form: Annotated[Form, Arg("How it would stand in a prompt.")] = Form.PLAIN
+    budget: Budget = None
+
+
+def working(mem: Engram, given: Working) -> Exported:
+    return mem.working.export(given.form, given.budget)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attend:
+    text: Annotated[str, Arg("What to bring to mind.", main=True)]
+    source: Annotated[SlotSource, Arg("How it came to mind.")] = SlotSource.SAID
+    activation: Annotated[float, Arg("How lively it is, from 0 to 1.", low=0.0, high=1.0)] = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Attended:
+    """What had to give way."""
+
+    gone: tuple[Evicted, ...]
+
+
+def attend(mem: Engram, given: Attend) -> Attended:
+    return Attended(mem.working.attend(given.text, source=given.source, activation=given.activation))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nothing:
+    """No argument."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """How many slots there were."""
+
+    slots: int
+
+
+def clear(mem: Engram, given: Nothing) -> Cleared:
+    slots = len(mem.working.slots)
+    mem.working.clear()
+    return Cleared(slots)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handover:
+    goal: Annotated[str, Arg("What is being done.", main=True)] = ""
+    decided: Annotated[tuple[str, ...], Arg("What was decided.", high=100)] = ()
+    open: Annotated[tuple[str, ...], Arg("What is left open.", high=100)] = ()
+
+
+def checkpoint(mem: Engram, given: Handover) -> Checkpoint:
+    return mem.working.checkpoint(given.goal, decided=given.decided, open=given.open)
+
+
+def resume(mem: Engram, given: Nothing) -> Resumed:
+    return mem.resume()
+
+
+OPERATIONS = (
+    Operation(
+        name="working",
+        help="Show what is in mind where the reader stands, the liveliest first.",
+        input=Working,
+        output=Exported,
+        run=working,
+    ),
+    Operation(
+        name="attend",
+        help="Bring a statement to mind; says what had to give way.",
+        input=Attend,
+        output=Attended,
+        run=attend,
+        effect=Effect.WRITE,
+        idempotent=False,
+    ),
+    Operation(
+        name="clear",
+        help="Forget all that is in mind here, and the checkpoint.",
+        input=Nothing,
+        output=Cleared,
+        run=clear,
+        effect=Effect.DESTRUCTIVE,
+    ),
+    Operation(
+        name="checkpoint",
+        help="Note what is being done, decided and left open, for whoever goes on here.",
+        input=Handover,
+        output=Checkpoint,
+        run=checkpoint,
+        effect=Effect.WRITE,
+    ),
+    Operation(
+        name="resume",
+        help="Tell what was being done where the reader stands, what was decided and what is left open.",
+        input=Nothing,
+        output=Resumed,
+        run=resume,
+    ),
+)

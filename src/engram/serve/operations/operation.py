@@ -1,0 +1,113 @@
+"""One operation as every face sees it: what it takes, what it gives, what it may do, and the one way to call it.
+
+An input is a frozen dataclass whose fields are `Annotated[type, Arg(help, …)]`; a face makes options, a JSON schema or a tool
+of them and decides nothing. Who asks is not among them: that is the `mem` an operation is called with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+
+from engram.errors import AccessDenied, InvalidQuery
+from engram.serve import wire
+from engram.types import Role
+
+if TYPE_CHECKING:
+    from engram.engine import Engram
+
+_RANKS = tuple(Role)
+
+
+class Effect(StrEnum):
+    """What calling it may do to what is kept."""
+
+    READ = "read"
+    WRITE = "write"
+    DESTRUCTIVE = "destructive"
+
+
+@dataclass(frozen=True, slots=True)
+class Arg:
+    """One argument: a sentence about it, and its bounds (of a number, or of how many there are of it).
+
+    main: what the operation is about; the command line takes it without an option. flags: its options there, else its name.
+    """
+
+    help: str
+    low: float | None = None
+    high: float | None = None
+    main: bool = False
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of an input as a face needs it: its type without the annotation, and what was said of it."""
+
+    name: str
+    type: Any
+    arg: Arg
+    default: Any
+    required: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """A line of the table. `role`: the least that may call it. `idempotent`: calling it again changes nothing more."""
+
+    name: str
+    help: str
+    input: type
+    output: type
+    run: Callable[[Engram, Any], Any]
+    effect: Effect = Effect.READ
+    idempotent: bool = True
+    role: Role = Role.GUEST
+
+    @property
+    def reads(self) -> bool:
+        return self.effect is Effect.READ
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return fields_of(self.input)
+
+    def allows(self, role: Role) -> bool:
+        return _RANKS.index(role) >= _RANKS.index(self.role)
+
+    def call(self, mem: Engram, given: object, *, timeout: float | None = None) -> Any:
+        """The value it answers with. Here, and nowhere else, who may not is refused and a deadline is set."""
+        reader = mem.reader
+        if not self.allows(reader.role):
+            raise AccessDenied(f"`{self.name}` is for the role {self.role.value!r} and above, not for {reader.role.value!r}.")
+        if not self.reads and not reader.writes:
+            raise AccessDenied(f"`{self.name}` writes, and this reader ({reader.role.value}) may only read.")
+        if timeout is not None and not timeout > 0:
+            raise InvalidQuery("`timeout` is a number of seconds above 0.")
+        return self.run(mem, given)
+
+    def answer(self, mem: Engram, given: object, *, timeout: float | None = None) -> wire.Plain:
+        """The same in its wire form, which is equal on every face."""
+        return wire.plain(self.call(mem, given, timeout=timeout))
+
+
+@cache
+def fields_of(input: type) -> tuple[Field, ...]:
+    hints = get_type_hints(input, include_extras=True)
+    return tuple(_field(one.name, hints[one.name], one.default, one.default_factory) for one in fields(input))
+
+
+def _field(name: str, hint: Any, default: Any, factory: Any) -> Field:
+    if get_origin(hint) is not Annotated:
+        raise TypeError(f"{name} says nothing about itself")
+    kind, arg = get_args(hint)[:2]
+    made = factory() if factory is not MISSING else default
+    return Field(name, kind, arg, None if made is MISSING else made, made is MISSING)
+
+
+def table(*groups: tuple[Operation, ...]) -> Mapping[str, Operation]:
+    return {operation.name: operation for group in groups for operation in group}

@@ -1,0 +1,163 @@
+"""The table of operations: what it takes, what it gives, who may call it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import is_dataclass
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+import engram
+from engram.engine import Engram
+from engram.errors import AccessDenied, EngramError, InvalidQuery, NotFound
+from engram.serve.operations import OPERATIONS, Effect, Operation, read
+from engram.serve.operations.schema import input_schema, output_schema
+from engram.types import Reader, Role, Scope
+
+CANARY = "xylophone"
+
+
+@pytest.fixture
+def mem(tmp_path: Path) -> Iterator[Engram]:
+    with engram.open(tmp_path / "vault", agent="rex", settings={"model": "none"}) as opened:
+        yield opened.as_reader(Reader(Scope(agent="rex"), role=Role.OWNER))
+
+
+def arguments_of(mem: Engram) -> Mapping[str, Mapping[str, Any]]:
+    """A call of every operation that succeeds."""
+    one, two = mem.remember("The API runs on Fly.io"), mem.remember("Ada leads the platform team")
+    mem.update(one.id, text="The API runs on Fly.io now")
+    gone = mem.remember("Nobody needs this any more")
+    return {
+        "remember": {"text": "Rex likes tea", "importance": 0.7, "attributes": {"colour": "green"}},
+        "observe": {"user": "I moved to Lisbon in March.", "assistant": "Noted."},
+        "ingest": {"turns": [{"text": "I play the cello.", "speaker": "user", "at": "2024-03-01T10:00:00Z", "ref": "t1"}]},
+        "update": {"id": one.id, "importance": 0.9},
+        "forget": {"ids": [gone.id]},
+        "restore": {"id": gone.id},
+        "pin": {"id": one.id},
+        "relate": {"source": one.id, "target": two.id, "kind": "owned_by"},
+        "feedback": {"id": one.id, "helpful": True, "query": "where does the API run?"},
+        "recall": {
+            "query": "where does the API run?",
+            "explain": True,
+            "kinds": ["proposition"],
+            "since": "2020-01-01T00:00:00Z",
+        },
+        "explain": {"query": "where does the API run?", "id": two.id},
+        "context": {"message": "ok, deploy it", "budget": 500, "history": [{"text": "hello", "speaker": "user"}]},
+        "list": {"limit": 2, "status": "any"},
+        "get": {"id": one.id},
+        "show": {"id": one.id},
+        "versions": {"id": one.id},
+        "words": {"id": one.id},
+        "edges": {"ids": [one.id, two.id]},
+        "attend": {"text": "ship the release"},
+        "working": {"form": "xml", "budget": 100},
+        "checkpoint": {"goal": "ship it", "decided": ["on Thursday"], "open": ["who writes the notes"]},
+        "resume": {},
+        "clear": {},
+        "status": {},
+        "audit": {"limit": 5},
+        "check": {},
+        "backup": {},
+        "backups": {},
+    }
+
+
+def test_every_operation_answers_as_its_schema_says(mem: Engram) -> None:
+    given = arguments_of(mem)
+    assert given.keys() == OPERATIONS.keys()
+    for name, arguments in given.items():
+        operation = OPERATIONS[name]
+        jsonschema_rs.validate(input_schema(operation), dict(arguments))
+        shape, named = output_schema(operation)
+        jsonschema_rs.validate(shape | {"$defs": named}, operation.answer(mem, read(operation, arguments)))
+
+
+def test_every_value_that_goes_out_has_a_name_of_its_own() -> None:
+    known: dict[str, Any] = {}
+    for operation in OPERATIONS.values():
+        for name, shape in output_schema(operation)[1].items():
+            assert known.setdefault(name, shape) == shape
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("recall", {}),
+        ("recall", {"query": 7}),
+        ("recall", {"query": "half \ud800"}),
+        ("recall", {"query": CANARY, "limit": 0}),
+        ("recall", {"query": CANARY, "limit": 2.5}),
+        ("recall", {"query": CANARY, "limit": True}),
+        ("recall", {"query": CANARY, "limit": 10**30}),
+        ("recall", {"query": CANARY, "mode": CANARY}),
+        ("recall", {"query": CANARY, "kinds": "fact"}),
+        ("recall", {"query": CANARY, "as_of": CANARY}),
+        ("recall", {"query": CANARY, "attributes": {CANARY: 1}}),
+        ("recall", {"query": CANARY, "agent": "ada"}),
+        ("recall", {"query": CANARY, "scope": {"agent": "ada"}}),
+        ("remember", {"text": CANARY, "importance": 2}),
+        ("remember", {"text": CANARY, "importance": float("nan")}),
+        ("remember", {"text": None}),
+        ("forget", {"ids": []}),
+        ("observe", {"turns": [{"speaker": CANARY}]}),
+        ("observe", {"turns": [{"text": CANARY, CANARY: 1}]}),
+        ("observe", {"turns": [CANARY]}),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name_and_not_quoted(name: str, arguments: Mapping[str, Any]) -> None:
+    with pytest.raises(InvalidQuery) as refused:
+        read(OPERATIONS[name], arguments)
+    assert "`" in refused.value.message
+    assert CANARY not in str(refused.value)
+
+
+def test_who_may_only_read_writes_by_no_operation(mem: Engram) -> None:
+    given = arguments_of(mem)
+    guest = mem.as_reader(Reader(Scope(agent="rex"), role=Role.GUEST))
+    before = mem.list(limit=100, status=None)
+    for operation in OPERATIONS.values():
+        if operation.effect is not Effect.READ:
+            with pytest.raises(AccessDenied):
+                operation.call(guest, read(operation, given[operation.name]))
+    assert mem.list(limit=100, status=None) == before
+
+
+def test_care_of_the_vault_is_for_its_owner(mem: Engram) -> None:
+    agent = mem.as_reader(Reader(Scope(agent="rex"), role=Role.AGENT))
+    for name in ("backup", "backups", "check"):
+        with pytest.raises(AccessDenied):
+            OPERATIONS[name].call(agent, read(OPERATIONS[name], {}))
+
+
+def test_a_memory_of_another_agent_is_found_by_no_operation(mem: Engram) -> None:
+    given = {name: dict(arguments) for name, arguments in arguments_of(mem).items()}
+    other = mem.as_reader(Reader(Scope(agent="ada")))
+    for name in ("get", "show", "versions", "words", "update", "restore", "pin", "relate", "feedback", "forget", "explain"):
+        with pytest.raises(NotFound):
+            OPERATIONS[name].call(other, read(OPERATIONS[name], given[name]))
+    assert OPERATIONS["edges"].call(other, read(OPERATIONS["edges"], given["edges"])).edges == ()
+    assert not OPERATIONS["recall"].call(other, read(OPERATIONS["recall"], given["recall"])).hits
+
+
+def test_a_timeout_is_seconds_above_nothing(mem: Engram) -> None:
+    with pytest.raises(InvalidQuery):
+        OPERATIONS["list"].call(mem, read(OPERATIONS["list"], {}), timeout=0)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
+def test_every_line_of_the_table_says_what_it_is(operation: Operation) -> None:
+    assert operation.help.endswith(".")
+    assert is_dataclass(operation.output)
+    assert all(one.arg.help.endswith(".") for one in operation.fields)
+
+
+def test_errors_are_ours(mem: Engram) -> None:
+    for arguments in ({"id": ""}, {"id": "x" * 100_000}, {"id": "\x00"}):
+        with pytest.raises(EngramError):
+            OPERATIONS["get"].call(mem, read(OPERATIONS["get"], arguments))
