@@ -51,6 +51,7 @@ class Engram(Running, Looking):
         embedder: Embedder | None = None,
         reranker: Reranker | None = None,
         extractor: Extractor | None = None,
+        llm: Callable[[str], str] | None = None,
     ) -> Self:
         """Open the vault for a reader whose identity the caller has established; `engram.open` is the plain way."""
         vault = OpenVault(
@@ -62,6 +63,7 @@ class Engram(Running, Looking):
             embedder=embedder,
             reranker=reranker,
             extractor=extractor,
+            llm=llm,
         )
         return cls(vault, reader or Reader(scope_of(vault.live.now), Policy(vault.live.now.policy)))
 
@@ -115,16 +117,19 @@ def open_engram(
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
     extractor: Extractor | None = None,
+    llm: str | Callable[[str], str] | None = None,
     clock: Callable[[], datetime] | None = None,
 ) -> Engram:
     """Open the vault at `path` (else `ENGRAM_HOME`, else the platform's data folder); it is made if missing.
 
     agent, project, squad, channel, user: who this program is. They decide what it sees and where it writes.
     key: the vault's key as 32 bytes or recovery text, if it is not in the keychain, a key file or a passphrase.
-    extractor: a language model that reads what was said besides the rules, as a function (`engram.Extracted`).
+    llm: a language model that reads what was said besides the rules, `ollama:NAME` or `openai:NAME` as in the
+    settings, or any function from a prompt to text. extractor: the same, from turns to statements (`engram.Extracted`).
     settings: values that go over the configuration file and the environment. clock: tells the time in tests.
     """
     named = {"agent": agent, "project": project, "squad": squad, "channel": channel, "user": user}
+    named["llm"] = llm if isinstance(llm, str) else None
     given = {name: value for name, value in named.items() if value is not None}
     env = Env() if clock is None else replace(Env(), now=clock)
     return Engram.open(
@@ -136,4 +141,5 @@ def open_engram(
         embedder=embedder,
         reranker=reranker,
         extractor=extractor,
+        llm=None if isinstance(llm, str) else llm,
     )

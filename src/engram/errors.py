@@ -29,7 +29,9 @@
     └── SystemError_
         ├── MemoryPressure       E5001
         ├── BackgroundStalled    E5002
-        └── ConfigInvalid        E5003
+        ├── ConfigInvalid        E5003
+        ├── GeneratorUnavailable E5004  the language model is down, or its budget is used up
+        └── GenerationFailed     E5005  what it wrote is of no use
 
 An error is a sentence about what happened, and a way out. Neither ever holds the words of a memory or of a question:
 messages are made from ids, paths, counts and names of settings only.
@@ -200,3 +202,13 @@ class BackgroundStalled(SystemError_):
 class ConfigInvalid(SystemError_):
     code = "E5003"
     default_way_out = "See `engram config` for names, ranges and units."
+
+
+class GeneratorUnavailable(SystemError_):
+    code = "E5004"
+    default_way_out = "Rules do its work meanwhile; `engram model show` says whether it answers."
+
+
+class GenerationFailed(SystemError_):
+    code = "E5005"
+    default_way_out = "Rules do its work; try another model if it happens often."

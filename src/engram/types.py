@@ -18,6 +18,7 @@ from engram.vitals import Counts as Counts
 from engram.vitals import Encoder as Encoder
 from engram.vitals import Finding as Finding
 from engram.vitals import Health as Health
+from engram.vitals import Language as Language
 from engram.vitals import Latency as Latency
 from engram.vitals import Severity as Severity
 from engram.vitals import Warmth as Warmth

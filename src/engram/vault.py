@@ -10,21 +10,26 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
 from engram import settings as settings_room
 from engram.capture.backfill import SPACE, fill, space_of
+from engram.capture.extractor import extractor_by
 from engram.capture.observe import Observer
 from engram.capture.tools import Tools
 from engram.env import Env
 from engram.errors import EmbedderUnavailable, EngramError, NotFound, VaultLocked
+from engram.guard import keychain
 from engram.guard.keys import MasterKey
 from engram.guard.process import give_back, harden, rss_bytes
 from engram.index.vectors.live import LiveIndex
 from engram.models import catalog
+from engram.models.budget import Ledger
+from engram.models.chat import model_by
 from engram.models.embed import Embedder, OnnxEmbedder
 from engram.models.endpoint import endpoint_of
 from engram.models.extract import Extractor
@@ -35,7 +40,7 @@ from engram.session import Desks
 from engram.settings import LiveSettings
 from engram.store.sqlite.caring import pressure_at
 from engram.store.sqlite.vault import Ask, Credentials, open_vault
-from engram.types import Encoder, Health, Policy, Reader, Role
+from engram.types import Encoder, Health, Language, Policy, Reader, Role
 
 log = logging.getLogger("engram")
 
@@ -62,6 +67,7 @@ class OpenVault:
         embedder: Embedder | None,
         reranker: Reranker | None = None,
         extractor: Extractor | None = None,
+        llm: Callable[[str], str] | None = None,
     ) -> None:
         self.env = env
         self.live = LiveSettings(settings, monotonic=env.monotonic)
@@ -80,7 +86,9 @@ class OpenVault:
         self._sought = False
         self._seeking = threading.Lock()
         self._filled_to = -1
-        self._extractor = extractor
+        ledger = Ledger(partial(self.store.spend, _OWNER), partial(self.store.spent, _OWNER))
+        self.llm = model_by(lambda: self.live.now, partial(llm_key, self.live), ledger, env, llm)
+        self._extractor = extractor or (None if self.llm is None else extractor_by(self.llm))
         self.desks = Desks(self.store, lambda: self.embedder, self.live, env, self.session)
         self._observer: Observer | None = None
         self._searcher: Searcher | None = None
@@ -160,6 +168,13 @@ class OpenVault:
         at = embedder.endpoint
         return Encoder(at.name, embedder.fingerprint, embedder.dimensions, at.place, embedder.trouble)
 
+    def language(self) -> Language:
+        """Which language model is in use, whether it answers, and what it cost. An endpoint is asked, at most once in
+        `llm_probe_s`."""
+        if self.llm is None:
+            return Language("none")
+        return Language(self.llm.writer.name, self.llm.writer.place, self.llm.trouble, *self.llm.budget.spent())
+
     def fill_anew(self, reader: Reader) -> int:
         """Make all vectors by the encoder in use, whoever made them before. It is tried before anything is taken away."""
         if self.embedder is None:
@@ -173,7 +188,9 @@ class OpenVault:
         found, index = self.store.health(reader), self._index
         level, reason = self._level(index) if found.degradation != "degraded" else ("degraded", "the vault is damaged")
         warmth = index.warmth if index is not None else None
-        said = (reason, *(warmth.notes if warmth is not None else ()))
+        silent = "" if self.llm is None else self.llm.trouble
+        alone = f"{silent}: rules alone read what is said" if silent else ""
+        said = (reason, alone, *(warmth.notes if warmth is not None else ()))
         warnings = (*found.warnings, *(one for one in said if one), *self.remarks)
         return replace(found, degradation=level, index=warmth, shed=self._shed, warnings=warnings)
 
@@ -221,6 +238,8 @@ class OpenVault:
                     self._index.close()
             if isinstance(self._embedder, RemoteEmbedder):
                 self._embedder.close()
+            if self.llm is not None:
+                self.llm.close()
             self.store.close()
             _OPEN.discard(self)
 
@@ -290,6 +309,13 @@ def vault_path(path: str | Path) -> Path:
     else:
         return where
     raise problem
+
+
+def llm_key(live: LiveSettings) -> str:
+    """The key of the language model's endpoint, when it is sent. The keychain is asked only where a key is usual."""
+    settings = live.now
+    asks = settings.llm.startswith("openai:") and settings.llm_key_env
+    return settings_room.secret(settings.llm_key_env) or (keychain.password(settings.llm_key_env) if asks else "")
 
 
 def credentials_from(key: bytes | bytearray | str | None, ask: Ask | None) -> Credentials:

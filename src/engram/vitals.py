@@ -57,6 +57,19 @@ class Encoder:
 
 
 @dataclass(frozen=True, slots=True)
+class Language:
+    """The language model in use: where it is, why it would not answer now, and what it cost in the last hour and day."""
+
+    name: str
+    place: str = ""
+    trouble: str = ""
+    calls_hour: int = 0
+    tokens_hour: int = 0
+    calls_day: int = 0
+    tokens_day: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Warmth:
     """How far the vector index of a vault is: rows loaded of about how many, whether it was asked for at all and answers,
     which tier does, what it was loaded from (snapshot or rows), and what there is to say about it."""

@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from models.servers import serving
 from serve.console import Engram
 
 from engram.models import catalog
@@ -118,3 +119,17 @@ def test_what_a_language_model_can_take_is_shown(engram: Engram, tmp_path: Path,
     broken = engram("model", "show", "nobody")
     assert broken.code == 1
     assert "E5003" in broken.err
+
+
+def test_the_language_model_in_use_says_whether_it_answers(engram: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert engram("model", "show").code == 2
+    with serving() as server:
+        monkeypatch.setenv("ENGRAM_LLM", "ollama:some-model")
+        monkeypatch.setenv("ENGRAM_LLM_URL", server.url)
+        assert "answers at" in engram("model", "show").lines[0]
+        engram("init")
+        assert engram("model", "show", "--json").json["trouble"] == ""
+    gone = engram("model", "show")
+    assert gone.code == 1
+    assert "cannot be reached" in gone.out
+    assert "cannot be reached" in engram("status").out

@@ -22,6 +22,7 @@ from engram.capture.propositions import Statement
 from engram.capture.sift import Candidate, Sifted, adds_nothing, sift
 from engram.capture.tools import Tools, give_vectors
 from engram.env import to_micros
+from engram.errors import EngramError
 from engram.index.lexical import STOP_WORDS
 from engram.models.extract import Extracted, Extractor
 from engram.settings import Settings
@@ -137,6 +138,8 @@ def asked(
     def ask() -> None:
         try:
             answers.append(list(extractor(turns, context)))
+        except EngramError as error:  # our own words
+            troubles.append(f"failed ({error.code}: {error.message.rstrip('.')})")
         except Exception as error:  # noqa: BLE001  any function may stand here; its words may be the user's
             troubles.append(f"failed ({type(error).__name__})")
 

@@ -82,6 +82,17 @@ def write(vault_id: str, master: MasterKey, *, backend: KeyringBackend | None = 
     return stored is not None and hmac.compare_digest(stored.encode(), text.encode())
 
 
+def password(name: str, *, backend: KeyringBackend | None = None) -> str:
+    """What the owner keeps under this name of ours (`keyring set engram NAME`); empty if nothing, or nothing answers."""
+    ring = _trusted(backend)
+    if ring is None:
+        return ""
+    try:
+        return (_call(ring.get_password, SERVICE, name) or "").strip()
+    except VaultLocked:
+        return ""
+
+
 def delete(vault_id: str, *, backend: KeyringBackend | None = None) -> bool:
     """Take the key of this vault out. True if the keychain has none afterwards."""
     ring = _trusted(backend)

@@ -13,12 +13,12 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 
 from engram.errors import EmbeddingFailed
 from engram.models.embed import Vectors, unit
+from engram.models.wire import address_problem
 from engram.settings import Settings
 
 AUTO = "auto"
@@ -102,17 +102,7 @@ def problem(endpoint: Endpoint) -> str:
     """Why this can be no endpoint; empty if it can."""
     if not endpoint.model:
         return f"the setting `model` names no model after {endpoint.provider.name}:"
-    no_address = "the setting `embed_url` is no http or https address"
-    try:
-        parts = urlsplit(endpoint.url)
-        whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return no_address
-    if not whole or not endpoint.url.isascii() or not endpoint.url.isprintable() or " " in endpoint.url:
-        return no_address
-    if parts.username is not None or parts.password is not None:
-        return "the setting `embed_url` holds a name or password, which do not belong there"
-    return "the setting `embed_url` has a query or fragment" if parts.query or parts.fragment else ""
+    return address_problem(endpoint.url, "embed_url")
 
 
 def vectors_in(content: bytes, endpoint: Endpoint, count: int) -> Vectors:

@@ -343,6 +343,52 @@ class Settings:
         restart=True,
     )
 
+    # language models: only if `llm` names one
+    llm: str = tunable(
+        "",
+        "The language model that reads what was said besides the rules: `ollama:NAME` or `openai:NAME` (any server that speaks"
+        " so), which get those words; empty is none.",
+        ref="S10",
+        restart=True,
+    )
+    llm_url: str = tunable(
+        "", "Address of its endpoint; empty is Ollama on this machine, or api.openai.com.", ref="S10", restart=True
+    )
+    llm_key_env: str = tunable(
+        "ENGRAM_LLM_KEY",
+        "Environment variable that holds its key; where it is empty, the keychain's entry of that name under `engram`.",
+        restart=True,
+    )
+    llm_timeout_s: float = tunable(
+        45.0, "How long one answer may take, its second try included.", unit="s", low=0.1, high=3600.0, restart=True
+    )
+    llm_connect_s: float = tunable(
+        2.0, "How long a connection and a sign of life may take.", unit="s", low=0.05, high=60.0, ref="§32.2", restart=True
+    )
+    llm_probe_s: float = tunable(
+        30.0,
+        "How long the last sign of life counts; while it was bad, the endpoint is not asked.",
+        unit="s",
+        low=0.0,
+        high=3600.0,
+        ref="§32.2",
+        restart=True,
+    )
+    llm_output_tokens: int = tunable(4096, "Longest answer that is asked for.", unit="tokens", low=64, high=1000000, restart=True)
+    llm_calls_hour: int = tunable(
+        120, "Calls that a vault's language model gets in an hour; 0 sets no limit.", unit="calls", low=0, high=1000000, ref="S10"
+    )
+    llm_calls_day: int = tunable(1000, "The same in a day.", unit="calls", low=0, high=10000000, ref="S10")
+    llm_tokens_hour: int = tunable(
+        500000,
+        "Tokens that it may have in an hour, prompts and answers; 0 sets no limit.",
+        unit="tokens",
+        low=0,
+        high=1000000000,
+        ref="S10",
+    )
+    llm_tokens_day: int = tunable(2000000, "The same in a day.", unit="tokens", low=0, high=1000000000, ref="S10")
+
     # context
     models_file: str = tunable(
         "", "A file like the package's `llms.toml` whose entries go over those: windows, tokenizers, names.", ref="X1"

@@ -13,6 +13,7 @@ from engram.types import (
     Encoder,
     Health,
     Kind,
+    Language,
     Memory,
     Page,
     Status,
@@ -68,6 +69,10 @@ class Looking(View):
     def encoder(self) -> Encoder:
         """Which encoder is in use, and whether it answers."""
         return self._vault.encoder()
+
+    def language(self) -> Language:
+        """Which language model reads what is said, whether it answers, and what it cost."""
+        return self._vault.language()
 
     def backup(self) -> Backup:
         return self._vault.store.back_up(self._reader)

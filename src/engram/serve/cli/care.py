@@ -90,11 +90,12 @@ def status(ctx: typer.Context, everything: All = False, as_json: Json = False) -
     """Show the figures of the vault: all of it, or what an identity given as an option can see."""
     asked = caller.of(ctx)
     with asked.open(everything=everything or not asked.identity) as vault:
-        health, encoder = vault.health(), vault.encoder()
+        health, encoder, language = vault.health(), vault.encoder(), vault.language()
     if asked.json or as_json:
-        show.data({**{field.name: getattr(health, field.name) for field in fields(health)}, "encoder": encoder})
+        said = {field.name: getattr(health, field.name) for field in fields(health)}
+        show.data({**said, "encoder": encoder, "language": language})
         return
-    show.pairs([*figures(health), ("encoder", _encoder(encoder))])
+    show.pairs([*figures(health), ("encoder", _encoder(encoder)), ("language", show.language(language))])
     for warning in health.warnings:
         show.line(f"warning: {warning}", style="yellow")
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from engram.models import catalog
+from engram.models.budget import of_this_process
 from engram.models.catalog import Model
+from engram.models.chat import model_by
 from engram.models.endpoint import endpoint_of
 from engram.models.llms import capabilities
 from engram.models.remote import RemoteEmbedder
@@ -17,6 +20,8 @@ from engram.serve.cli import caller, show
 from engram.serve.cli.caller import Caller, Json
 from engram.serve.cli.progress import progress
 from engram.text import tokens
+from engram.types import Language
+from engram.vault import llm_key
 
 app = typer.Typer(help="The encoder that finds meaning: bring it here once, offline ever after.", add_completion=False)
 Which = Annotated[
@@ -131,11 +136,17 @@ def verify(ctx: typer.Context, name: Which = None, as_json: Json = False) -> Non
 @app.command("show")
 def show_(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A language model, as its provider calls it.")],
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A language model, as its provider calls it; else the one in use.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what a language model can take and give, which decides how much context it gets."""
+    """Show what a language model can take and give, which decides how much context it gets; of the one in use (`llm`) also
+    whether it answers and what it cost."""
     asked = caller.of(ctx)
+    if name is None:
+        _in_use(asked, asked.json or as_json)
+        return
     found = capabilities(name, asked.live().now.models_file or None)
     exact = found.tokenizer in tokens.EXACT
     if asked.json or as_json:
@@ -153,6 +164,25 @@ def show_(
     show.table(["", found.name], rows)
     if not found.known:
         asked.remark("Nobody knows this model: these are cautious guesses. Name it in the file that `models_file` names.")
+
+
+def _in_use(asked: Caller, as_json: bool) -> None:
+    """Of the vault, if there is one: what it cost is counted there."""
+    if not asked.live().now.llm:
+        raise caller.BadCall("Name a language model, or the one to use: `engram config set llm ollama:NAME`.")
+    if caller.exists(asked.path):
+        with asked.open() as vault:
+            found = vault.language()
+    else:
+        live = asked.live()
+        made = model_by(lambda: live.now, partial(llm_key, live), of_this_process(), asked.env)
+        found = Language("none") if made is None else Language(made.writer.name, made.writer.place, made.trouble)
+    if as_json:
+        show.data(found)
+    else:
+        show.pairs([("language", show.language(found))])
+    if found.trouble:
+        raise typer.Exit(1)
 
 
 def _remote(asked: Caller) -> RemoteEmbedder | None:

@@ -241,7 +241,20 @@ def _heard(connection: apsw.Connection) -> None:
     connection.execute("CREATE INDEX memories_heard ON memories (key, speaker, session)")
 
 
-_FOURTH: tuple[Migration, ...] = (_heard,)
+def _spendings(connection: apsw.Connection) -> None:
+    """What language models cost, by the minute since 1970. No words."""
+    connection.execute(
+        """
+        CREATE TABLE spendings (
+            minute INTEGER PRIMARY KEY,
+            calls  INTEGER NOT NULL,
+            tokens INTEGER NOT NULL
+        ) STRICT
+        """
+    )
+
+
+_FOURTH: tuple[Migration, ...] = (_heard, _spendings)
 
 
 def _fourth(connection: apsw.Connection) -> None:

@@ -1,7 +1,7 @@
 """The store on SQLite: every verb of the protocol.
 
-The class only joins what stands in `writing`, `judging`, `reading`, `caring`, `shelving` and `suspending` on the one `path`;
-`vault.open_vault` makes it.
+The class only joins what stands in `writing`, `judging`, `reading`, `caring`, `shelving`, `suspending` and `spending` on the one
+`path`; `vault.open_vault` makes it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from engram.store.sqlite.caring import Caring
 from engram.store.sqlite.judging import Judging
 from engram.store.sqlite.reading import Reading
 from engram.store.sqlite.shelving import Shelving
+from engram.store.sqlite.spending import Spending
 from engram.store.sqlite.suspending import Suspending
 
 
-class SqliteStore(Judging, Reading, Caring, Shelving, Suspending):
+class SqliteStore(Judging, Reading, Caring, Shelving, Suspending, Spending):
     """All verbs of one open vault."""

@@ -1,0 +1,128 @@
+"""A language model that writes: an endpoint, or any function from a prompt to text. Made without asking it anything.
+
+What it is asked for as JSON is checked, and asked for again once if it does not fit. Every call counts against the budget; what
+is not there, over budget or unusable is an error that holds no words, and whoever asked goes on without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from engram.errors import GenerationFailed, GeneratorUnavailable
+from engram.models.budget import Budget
+from engram.models.schema import Schema, misfit, value_in
+
+_QUOTED = 4000  # characters of an answer that did not fit, shown to its maker again
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is asked. With a schema the answer is to be JSON of that form; `again` is what was said since the prompt."""
+
+    instructions: str
+    prompt: str
+    schema: Schema | None = None
+    again: tuple[tuple[str, str], ...] = ()  # role, text
+
+    @property
+    def messages(self) -> list[dict[str, str]]:
+        said = (("system", self.instructions), ("user", self.prompt), *self.again)
+        return [{"role": role, "content": text} for role, text in said if text]
+
+    @property
+    def cost(self) -> int:
+        """About how many tokens it has: three bytes are one, or fewer."""
+        return sum(len(one["content"].encode(errors="replace")) for one in self.messages) // 3 + 16
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What came back, and how many tokens it cost with its prompt, if its maker says so."""
+
+    text: str
+    tokens: int = 0
+
+
+class Writer(Protocol):
+    """What stands behind a language model."""
+
+    name: str
+    place: str
+
+    @property
+    def trouble(self) -> str: ...
+
+    def write(self, request: Request) -> Written: ...
+
+    def close(self) -> None: ...
+
+
+class CallableWriter:
+    """Any function from a prompt to text."""
+
+    place = ""
+    trouble = ""
+
+    def __init__(self, function: Callable[[str], str]) -> None:
+        self.name = getattr(function, "__name__", type(function).__name__)
+        self._function = function
+
+    def write(self, request: Request) -> Written:
+        try:
+            said: object = self._function("\n\n".join(one["content"] for one in request.messages))
+        except Exception as error:  # noqa: BLE001  any function may stand here; its words may be the user's
+            problem = GeneratorUnavailable(f"the language model failed ({type(error).__name__}).")
+        else:
+            if isinstance(said, str):
+                return Written(said, request.cost + len(said.encode(errors="replace")) // 3)
+            problem = GeneratorUnavailable("the language model answered with something that is no text.")
+        raise problem  # out here, so that what the function raised is not chained to it
+
+    def close(self) -> None:
+        pass
+
+
+class LanguageModel:
+    """One model, with its budget."""
+
+    def __init__(self, writer: Writer, budget: Budget) -> None:
+        self.writer = writer
+        self.budget = budget
+
+    @property
+    def trouble(self) -> str:
+        """Why it would not answer now; empty if it would."""
+        return self.budget.trouble or self.writer.trouble
+
+    def text(self, request: Request) -> str:
+        reserved = request.cost
+        self.budget.reserve(reserved)
+        written = self.writer.write(request)
+        self.budget.settle(reserved, written.tokens or reserved)
+        return written.text
+
+    def value(self, request: Request) -> Any:
+        """The answer as a value of the request's schema; asked for once more if the first is none."""
+        schema = request.schema or {}
+        told = self.text(request)
+        value, wrong = _read(told, schema)
+        if wrong:
+            mend = f"This cannot be used: {wrong}. Answer again, with nothing but JSON that fits the schema."
+            told = self.text(replace(request, again=(("assistant", told[:_QUOTED]), ("user", mend))))
+            value, wrong = _read(told, schema)
+        if wrong:
+            raise GenerationFailed(f"{self.writer.name} answered twice with what is not as it was asked for.")
+        return value
+
+    def close(self) -> None:
+        self.writer.close()
+
+
+def _read(text: str, schema: Schema) -> tuple[Any, str]:
+    try:
+        value = value_in(text)
+    except ValueError as error:
+        return None, str(error)
+    return value, misfit(value, schema)

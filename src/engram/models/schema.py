@@ -1,0 +1,68 @@
+"""What a model wrote, as the value it was asked for: JSON taken out of its words, and held against its schema.
+
+The part of JSON Schema that model endpoints know: type (one or several), properties, required, items, enum. A problem names a
+place and a rule, never a value: values are words of the user.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+Schema = Mapping[str, Any]
+
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "object": (dict,), "array": (list,), "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,),
+    "null": (type(None),),
+}  # fmt: skip
+
+
+def value_in(text: str) -> Any:
+    """The JSON of an answer: whole, in a block of code, or the outermost braces in other words. ValueError if there is none."""
+    told = _THOUGHT.sub("", text).strip()
+    for piece in _pieces(told):
+        try:
+            return json.loads(piece)
+        except (ValueError, RecursionError):
+            continue
+    raise ValueError("it is not JSON")
+
+
+def _pieces(text: str) -> Iterator[str]:
+    yield text
+    for opening, closing in ("{}", "[]"):
+        first, last = text.find(opening), text.rfind(closing)
+        if 0 <= first < last:
+            yield text[first : last + 1]
+
+
+def misfit(value: Any, schema: Schema, at: str = "the answer") -> str:
+    """The first place where a value is not as its schema says; empty if it is."""
+    kinds = schema.get("type", ())
+    kinds = (kinds,) if isinstance(kinds, str) else tuple(kinds)
+    if kinds and not any(_is(value, kind) for kind in kinds):
+        return f"{at} is not of type {' or '.join(kinds)}"
+    if "enum" in schema and value not in schema["enum"]:
+        return f"{at} is none of {', '.join(map(str, schema['enum']))}"
+    if isinstance(value, dict):
+        missing = [name for name in schema.get("required", ()) if name not in value]
+        if missing:
+            return f"{at} lacks {missing[0]!r}"
+        known = schema.get("properties", {})
+        found = (misfit(value[name], known[name], f"{at}.{name}") for name in known if name in value)
+        return next((one for one in found if one), "")
+    if isinstance(value, list) and "items" in schema:
+        found = (misfit(one, schema["items"], f"{at}[{number}]") for number, one in enumerate(value))
+        return next((one for one in found if one), "")
+    return ""
+
+
+def _is(value: Any, kind: str) -> bool:
+    if isinstance(value, bool):
+        return kind == "boolean"
+    return isinstance(value, _TYPES.get(kind, (object,))) or (
+        kind == "integer" and isinstance(value, float) and value.is_integer()
+    )
