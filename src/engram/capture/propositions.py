@@ -148,6 +148,8 @@ def _names(other: Turn | None) -> frozenset[str]:
 
 def _question_of(turn: Turn) -> str:
     """The last question of a turn, if it ends with one that is worth repeating."""
+    if not filler.QUESTION_MARK.search(turn.text):
+        return ""
     left = marks.cut(turn.text).text  # the whole turn: its tail may begin inside a private part
     text = left[-4 * _QUESTION_SIZE :]
     found = [text[low:high] for low, high in sentences.spans(text)]

@@ -194,7 +194,7 @@ def remembers(bench: Bench, vault: Engram) -> Results:
 
 def ingests(bench: Bench, vault: Engram) -> Results:
     """Turns a second, with all that capture does; beside the encoder on as many of them."""
-    number = 32 if bench.trial else 512
+    number = 32 if bench.trial else 2048
     said = [Turn(sentence(20_000_000 + bench.held * 7 + n), "Ada", session="bench") for n in range(number)]
     texts = [f"Ada: {turn.text}" for turn in said]
     alone, ours = 0.0, 0.0

@@ -177,9 +177,10 @@ def by_keys(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) 
 
 
 def heard(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -> dict[int, tuple[str, str]]:
-    """Speaker and session of each visible one: the narrow table alone."""
+    """Speaker and session of each visible one. The index holds all of it, in a third of the pages that the rows take."""
     visible, values = predicate(seen, "scope")
-    sql = f"SELECT key, speaker, session FROM memories WHERE key IN ({', '.join('?' * len(keys))}) AND {visible}"
+    wanted = ", ".join("?" * len(keys))
+    sql = f"SELECT key, speaker, session FROM memories INDEXED BY memories_heard WHERE key IN ({wanted}) AND {visible}"
     found: list[Any] = connection.execute(sql, (*keys, *values)).fetchall()
     return {key: (speaker, session) for key, speaker, session in found}
 

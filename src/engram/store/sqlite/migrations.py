@@ -238,7 +238,7 @@ def _measures(connection: apsw.Connection) -> None:
 
 def _heard(connection: apsw.Connection) -> None:
     """Who said it and when it was talked about, key first: recall asks this of every candidate, and of few the whole row."""
-    connection.execute("CREATE INDEX memories_heard ON memories (key, speaker, session)")
+    connection.execute("CREATE INDEX memories_heard ON memories (key, scope, speaker, session)")
 
 
 def _spendings(connection: apsw.Connection) -> None:
