@@ -8,9 +8,11 @@ with engram.open("~/memory", agent="rex") as mem:
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from engram import aio as aio
     from engram.engine import Engram as Engram
     from engram.engine import open_engram as open
 
@@ -44,16 +46,17 @@ __all__ = [
     "Source",
     "Status",
     "Turn",
+    "aio",
     "open",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Names are looked up when first used: importing the package loads no database and no model."""
+    if name == "aio":
+        return import_module("engram.aio")
     if name not in _HOMES:
         raise AttributeError(f"module 'engram' has no attribute {name!r}")
-    from importlib import import_module
-
     module, attribute = _HOMES[name]
     return getattr(import_module(module), attribute)
 

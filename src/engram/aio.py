@@ -1,0 +1,289 @@
+"""The same memory for programs that await: one thin wrapper over threads, verb for verb.
+
+    async with engram.aio.open("~/memory", agent="rex") as mem:
+        await mem.remember("I prefer dark mode in every editor")
+
+Every verb has the signature of its namesake in `Engram` and runs in a thread of the vault's own: SQLite, BLAS and the encoder let
+go of the interpreter meanwhile. A call that is cancelled before its thread has begun is never made. One that has begun comes to
+its end there, so that a write is made whole or not at all; `close` waits for it. Opening that is cancelled leaves no open vault.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import functools
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, cast
+
+from engram.context.window import ContextWindow
+from engram.engine import Engram, open_engram
+from engram.memory.working import Slot
+from engram.session import Working
+from engram.settings import LiveSettings
+from engram.types import Reader, Turn
+from engram.verbs.running import Run
+
+P = ParamSpec("P")
+S = TypeVar("S")
+S_co = TypeVar("S_co", covariant=True)
+T = TypeVar("T")
+Later = Coroutine[Any, Any, T]
+
+
+class _Threads:
+    """The threads of one open vault, shared by all its views."""
+
+    def __init__(self, count: int) -> None:
+        self._pool = ThreadPoolExecutor(count, "engram-aio")
+
+    async def run(self, call: Callable[[], T]) -> T:
+        """Its result. Cancelling withdraws a call that waits for a thread (`wrap_future` does that)."""
+        try:
+            begun = self._pool.submit(contextvars.copy_context().run, call)
+        except RuntimeError:  # ended
+            return call()  # which says that the vault is closed
+        return await asyncio.wrap_future(begun)
+
+    def end(self) -> None:
+        """Wait for what was begun; whatever comes after is answered at once."""
+        self._pool.shutdown(wait=True)
+
+
+class _Over(Protocol[S_co]):
+    """What has a synchronous thing to call, which may take its time to be had, and threads to call it in."""
+
+    @property
+    def _threads(self) -> _Threads: ...
+
+    def _sync(self) -> S_co: ...
+
+
+class _Verb(Generic[S, P, T]):
+    """A verb of the synchronous class `S` as one to await, with the same signature and documentation."""
+
+    def __init__(self, verb: Callable[Concatenate[S, P], T]) -> None:
+        self._verb = verb
+        functools.update_wrapper(self, verb)
+
+    def __get__(self, view: _Over[S], owner: type | None = None) -> Callable[P, Later[T]]:
+        if view is None:
+            return cast(Callable[P, Later[T]], self)  # asked of the class, for its signature
+
+        @functools.wraps(self._verb)
+        async def awaited(*args: P.args, **named: P.kwargs) -> T:
+            return await view._threads.run(lambda: self._verb(view._sync(), *args, **named))
+
+        return awaited
+
+    def __call__(self, view: _Over[S], *args: P.args, **named: P.kwargs) -> Later[T]:
+        return self.__get__(view)(*args, **named)
+
+
+class AsyncWorking:
+    """What is in mind where the reader stands; as `Working`, with `await` before verbs and figures alike."""
+
+    def __init__(self, mem: Engram, threads: _Threads) -> None:
+        self._mem = mem
+        self._threads = threads
+
+    def _sync(self) -> Working:
+        return self._mem.working
+
+    @property
+    def slots(self) -> Later[tuple[Slot, ...]]:
+        return self._threads.run(lambda: self._sync().slots)
+
+    @property
+    def tokens(self) -> Later[int]:
+        return self._threads.run(lambda: self._sync().tokens)
+
+    @property
+    def just_said(self) -> Later[Turn | None]:
+        return self._threads.run(lambda: self._sync().just_said)
+
+    @property
+    def turns(self) -> Later[Sequence[Turn]]:
+        return self._threads.run(lambda: self._sync().turns)
+
+    @property
+    def confidence(self) -> Later[float]:
+        return self._threads.run(lambda: self._sync().confidence)
+
+    hear = _Verb(Working.hear)
+    candidates = _Verb(Working.candidates)
+    attend = _Verb(Working.attend)
+    refresh = _Verb(Working.refresh)
+    mention = _Verb(Working.mention)
+    tick = _Verb(Working.tick)
+    turn_to = _Verb(Working.turn_to)
+    export = _Verb(Working.export)
+    blend = _Verb(Working.blend)
+    suspend = _Verb(Working.suspend)
+    checkpoint = _Verb(Working.checkpoint)
+    resume = _Verb(Working.resume)
+    clear = _Verb(Working.clear)
+
+
+class AsyncRun:
+    """A run that has begun; as `Run`."""
+
+    def __init__(self, run: Run, threads: _Threads) -> None:
+        self._run = run
+        self._threads = threads
+
+    def _sync(self) -> Run:
+        return self._run
+
+    @property
+    def window(self) -> ContextWindow:
+        return self._run.window
+
+    end = _Verb(Run.end)
+    cancel = _Verb(Run.cancel)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.cancel()
+
+
+def _beginning(begin: Callable[Concatenate[Engram, P], Run]) -> Callable[Concatenate[AsyncEngram, P], Later[AsyncRun]]:
+    @functools.wraps(begin)
+    async def begun(self: AsyncEngram, /, *args: P.args, **named: P.kwargs) -> AsyncRun:
+        return AsyncRun(await self._threads.run(lambda: begin(self._mem, *args, **named)), self._threads)
+
+    return begun
+
+
+class AsyncEngram:
+    """One open vault as one reader sees it; as `Engram`. Use it as an async context manager, or await `close`."""
+
+    def __init__(self, mem: Engram, threads: _Threads) -> None:
+        self._mem = mem
+        self._threads = threads
+
+    def _sync(self) -> Engram:
+        return self._mem
+
+    remember = _Verb(Engram.remember)
+    observe = _Verb(Engram.observe)
+    ingest = _Verb(Engram.ingest)
+    update = _Verb(Engram.update)
+    pin = _Verb(Engram.pin)
+    forget = _Verb(Engram.forget)
+    restore = _Verb(Engram.restore)
+    relate = _Verb(Engram.relate)
+    backfill = _Verb(Engram.backfill)
+
+    recall = _Verb(Engram.recall)
+    explain = _Verb(Engram.explain)
+    context = _Verb(Engram.context)
+    warm = _Verb(Engram.warm)
+    feedback = _Verb(Engram.feedback)
+    resume = _Verb(Engram.resume)
+
+    get = _Verb(Engram.get)
+    list = _Verb(Engram.list)
+    words = _Verb(Engram.words)
+    edges = _Verb(Engram.edges)
+    versions = _Verb(Engram.versions)
+    status_history = _Verb(Engram.status_history)
+    encoder = _Verb(Engram.encoder)
+    language = _Verb(Engram.language)
+    backup = _Verb(Engram.backup)
+    backups = _Verb(Engram.backups)
+    health = _Verb(Engram.health)
+    check = _Verb(Engram.check)
+    audit = _Verb(Engram.audit)
+
+    begin = _beginning(Engram.begin)
+
+    @property
+    def working(self) -> AsyncWorking:
+        """What is in mind where this reader stands."""
+        return AsyncWorking(self._mem, self._threads)
+
+    @property
+    def reader(self) -> Reader:
+        return self._mem.reader
+
+    @property
+    def notice(self) -> str:
+        return self._mem.notice
+
+    @property
+    def settings(self) -> LiveSettings:
+        return self._mem.settings
+
+    def as_reader(self, reader: Reader) -> AsyncEngram:
+        """The same open vault as someone else sees it. For code that establishes identities, such as a server."""
+        return AsyncEngram(self._mem.as_reader(reader), self._threads)
+
+    async def close(self) -> None:
+        """Let what was begun come to its end, then close the vault. Cancelled, it is closed all the same, a little later."""
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        self._threads.end()
+        self._mem.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"<Async{repr(self._mem)[1:]}"
+
+
+class Opening:
+    """A vault about to be opened: `await` it, or enter it with `async with`."""
+
+    def __init__(self, make: Callable[[], Engram]) -> None:
+        self._make = make
+        self._opened: AsyncEngram | None = None
+
+    def __await__(self) -> Generator[Any, None, AsyncEngram]:
+        return self._open().__await__()
+
+    async def __aenter__(self) -> AsyncEngram:
+        self._opened = await self._open()
+        return self._opened
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._opened is not None:
+            await self._opened.close()
+
+    async def _open(self) -> AsyncEngram:
+        with_one = ThreadPoolExecutor(1, "engram-aio-open")
+        opening = with_one.submit(contextvars.copy_context().run, self._make)
+        with_one.shutdown(wait=False)
+        try:
+            mem = await asyncio.wrap_future(opening)
+        except asyncio.CancelledError:
+            opening.add_done_callback(_close_again)  # it may open yet
+            raise
+        return AsyncEngram(mem, _Threads(mem.settings.now.reader_limit))
+
+
+def _close_again(opening: Future[Engram]) -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().close()
+
+
+def _awaited(make: Callable[P, Engram]) -> Callable[P, Opening]:
+    @functools.wraps(make)
+    def opening(*args: P.args, **named: P.kwargs) -> Opening:
+        return Opening(lambda: make(*args, **named))
+
+    return opening
+
+
+open = _awaited(open_engram)
+open_as = _awaited(Engram.open)
+"""For code that establishes identities: `Engram.open`."""

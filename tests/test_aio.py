@@ -1,0 +1,222 @@
+"""The same memory with `await`: verb for verb, side by side, and nothing left behind when somebody does not wait."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from recall.minds import KEY
+
+import engram
+from engram import aio
+from engram.aio import AsyncEngram, AsyncRun, AsyncWorking
+from engram.engine import Engram, open_engram
+from engram.errors import EngramError
+from engram.models.embed import Vectors
+from engram.models.fakes import hashing_embedder
+from engram.session import Working
+from engram.types import Policy, Reader, Role, Scope, Turn
+from engram.verbs.running import Run
+
+GIVEN: dict[str, object] = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
+
+
+def opening(path: Path, **more: Any) -> aio.Opening:
+    return engram.aio.open(path / "vault", key=KEY, agent="rex", settings=GIVEN, **more)
+
+
+class Gate:
+    """An encoder that waits until it is let through, and says when somebody waits in it."""
+
+    fingerprint, dimensions, background = "gate", 8, (0.0, 1.0)
+
+    def __init__(self) -> None:
+        self.entered, self.open = threading.Event(), threading.Event()
+
+    def query(self, text: str) -> Vectors:
+        return self.passages([text])[0]  # type: ignore[no-any-return]
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        self.entered.set()
+        assert self.open.wait(30)
+        return hashing_embedder(8).passages(texts)
+
+
+def public(kind: type) -> dict[str, Any]:
+    return {name: getattr(kind, name) for name in dir(kind) if not name.startswith("_")}
+
+
+# ── parity ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("sync", "awaited"), [(Engram, AsyncEngram), (Working, AsyncWorking), (Run, AsyncRun)])
+def test_every_verb_is_there_with_the_same_signature(sync: type, awaited: type) -> None:
+    mine, theirs = public(awaited), public(sync)
+    theirs.pop("open", None)  # `aio.open_as`
+    missing = sorted(set(theirs) - set(mine))
+    assert missing == [], f"add `name = _Verb({sync.__name__}.name)` to {awaited.__name__} in aio.py"
+    for name, verb in theirs.items():
+        if callable(verb) and name not in ("as_reader", "close"):
+            assert inspect.signature(mine[name]) == inspect.signature(verb), name
+            assert inspect.getdoc(mine[name]) == inspect.getdoc(verb), name
+
+
+def test_opening_takes_the_same_arguments() -> None:
+    assert inspect.signature(aio.open).parameters == inspect.signature(open_engram).parameters
+    assert inspect.signature(aio.open_as).parameters == inspect.signature(Engram.open).parameters
+
+
+def test_the_package_loads_it_only_when_it_is_used() -> None:
+    program = (
+        "import sys, engram; assert 'engram.aio' not in sys.modules and 'asyncio' not in sys.modules; "
+        "engram.aio.open; assert 'engram.aio' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+# ── use ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_day_with_it(tmp_path: Path) -> None:
+    async def day() -> None:
+        async with opening(tmp_path) as mem:
+            kept = await mem.remember("The API runs on Fly.io", importance=0.8)
+            await mem.observe(user="I moved to Lisbon in March.")
+            found = await mem.recall("where does the API run?")
+            assert found[0].memory.id == kept.id
+            assert (await mem.get(kept.id)) == kept
+            async with await mem.begin("ok, deploy it", model="gpt-4o", budget=600) as run:
+                assert run.window.tokens <= 600
+                await run.end("Deployed.")
+            await mem.working.attend("ship the release")
+            assert [slot.text for slot in await mem.working.slots if "ship" in slot.text] == ["ship the release"]
+            other = mem.as_reader(Reader(Scope(agent="eve"), Policy.OWN, Role.AGENT))
+            assert len(await other.list()) == 0
+            assert mem.reader.scope.agent == "rex"
+            assert "open" in repr(mem)
+        with pytest.raises(EngramError):
+            await mem.recall("anything")
+
+    asyncio.run(day())
+
+
+def test_awaited_without_a_block_it_is_closed_by_hand(tmp_path: Path) -> None:
+    async def day() -> None:
+        mem = await opening(tmp_path)
+        await mem.remember("Tea is green")
+        await mem.close()
+        await mem.close()
+        async with opening(tmp_path) as again:
+            assert len(await again.list()) == 1
+
+    asyncio.run(day())
+    assert not [one.name for one in threading.enumerate() if one.name.startswith("engram")]
+
+
+def test_calls_go_side_by_side_and_the_loop_goes_on(tmp_path: Path) -> None:
+    gate = Gate()
+
+    async def day() -> None:
+        async with opening(tmp_path, embedder=gate) as mem:
+            kept = asyncio.create_task(mem.remember("Tea is green"))
+            await asyncio.to_thread(gate.entered.wait, 30)
+            assert len(await mem.list()) == 0  # while the other waits
+            gate.open.set()
+            assert (await kept).text == "Tea is green"
+
+    asyncio.run(day())
+
+
+# ── not waiting ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_call_that_has_begun_comes_to_its_end_and_closing_waits_for_it(tmp_path: Path) -> None:
+    gate = Gate()
+
+    async def day() -> None:
+        async with opening(tmp_path, embedder=gate) as mem:
+            kept = asyncio.create_task(mem.remember("Tea is green"))
+            await asyncio.to_thread(gate.entered.wait, 30)
+            kept.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await kept
+            closing = asyncio.create_task(mem.close())
+            await asyncio.sleep(0.05)
+            assert not closing.done()
+            gate.open.set()
+            await closing
+        async with opening(tmp_path, embedder=gate) as mem:
+            assert [one.text for one in await mem.list()] == ["Tea is green"]
+
+    asyncio.run(day())
+
+
+def test_a_call_that_waits_for_a_thread_is_withdrawn(tmp_path: Path) -> None:
+    gate = Gate()
+
+    async def day() -> None:
+        many = {**GIVEN, "reader_limit": 2}
+        async with engram.aio.open(tmp_path / "vault", key=KEY, embedder=gate, settings=many) as mem:
+            begun = [asyncio.create_task(mem.remember(f"Fact {n} is kept")) for n in range(2)]
+            await asyncio.to_thread(gate.entered.wait, 30)
+            waiting = [asyncio.create_task(mem.remember(f"Thing {n} is not kept")) for n in range(5)]
+            await asyncio.sleep(0)
+            for one in waiting:
+                one.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+            gate.open.set()
+            await asyncio.gather(*begun)
+            assert {one.text for one in await mem.list()} == {"Fact 0 is kept", "Fact 1 is kept"}
+
+    asyncio.run(day())
+
+
+def test_opening_that_nobody_waits_for_leaves_no_open_vault(tmp_path: Path) -> None:
+    entered, go_on = threading.Event(), threading.Event()
+    opened: list[Engram] = []
+
+    def slowly() -> Engram:
+        entered.set()
+        assert go_on.wait(30)
+        opened.append(open_engram(tmp_path / "vault", key=KEY, settings=GIVEN))
+        return opened[0]
+
+    async def day() -> None:
+        task = asyncio.create_task(_awaiting(aio.Opening(slowly)))
+        await asyncio.to_thread(entered.wait, 30)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(day())
+    go_on.set()
+    _until(lambda: bool(opened) and "closed" in repr(opened[0]))
+
+
+def test_an_error_is_the_same_error(tmp_path: Path) -> None:
+    async def day() -> None:
+        async with opening(tmp_path) as mem:
+            with pytest.raises(EngramError) as caught:
+                await mem.observe(Turn(""), Turn("x" * 2_000_000))
+            assert caught.value.code == "E4004"
+
+    asyncio.run(day())
+
+
+async def _awaiting(opening: aio.Opening) -> AsyncEngram:
+    return await opening
+
+
+def _until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < deadline, "it did not come"
+        time.sleep(0.01)
