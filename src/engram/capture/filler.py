@@ -13,7 +13,7 @@ from engram.text.verbs import is_past
 from engram.text.wordlist import word_set
 
 WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
-QUESTION_MARK = re.compile("[?？؟\\u037e]")
+QUESTION_MARK = re.compile(r"[?？؟\u037e]")
 _QUESTION_END = re.compile(r"[?？؟\u037e][\s\"'”’)\]!]*[^\w\s]*$")
 _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'll|i'd|my|mine|we|we've|we're|our)\b", re.IGNORECASE)
 _FIRST_PERSON_SUBJECT = re.compile(
