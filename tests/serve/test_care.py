@@ -133,7 +133,7 @@ def test_a_damaged_vault_is_diagnosed_and_a_backup_brings_it_back(made: Engram, 
     assert sick.code == 1
     assert "error    database: E1002: " in sick.out
     assert made("doctor", "--json").code == 1
-    assert {row.split("\t")[3] for row in made("backup", "--list").lines} == {"intact"}
+    assert {row.split("\t")[3] for row in made("backups").lines} == {"intact"}
     assert made("restore-backup").code == 2
     assert "with 1 memory." in made("restore-backup", "--yes").out
     assert made("show", kept).out.startswith("worth keeping\n")
@@ -146,7 +146,7 @@ def test_backups_are_made_listed_and_brought_back_by_number(made: Engram) -> Non
     assert (first["memories"], first["intact"]) == (1, True)
     made("remember", "two")
     assert "holds 2 memories" in made("backup").out
-    numbers = [backup["number"] for backup in made("backup", "--list", "--json").json["backups"]]
+    numbers = [backup["number"] for backup in made("backups", "--json").json["backups"]]
     assert numbers == sorted(numbers, reverse=True)
     restored = made("restore-backup", str(first["number"]), "--yes", "--json").json
     assert restored["number"] == first["number"]

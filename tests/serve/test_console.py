@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -70,7 +71,8 @@ def test_a_bad_call_is_two_and_says_so(engram: Engram, vault: Path, arguments: s
 
 
 COMMANDS = """
-    init remember recall observe import model
+    init remember recall observe import model ingest explain context feedback versions words edges get
+    working attend clear-working checkpoint resume check backups
     list show update forget restore pin relate status doctor backup restore-backup key audit config bench demo
 """
 
@@ -96,6 +98,39 @@ def test_every_command_explains_itself(engram: Engram, command: str) -> None:
     helped = engram(*command.split(), "--help")
     assert helped.code == 0
     assert f"Usage: engram {command}".strip() in helped.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "error"),
+    [("show nothing --json", 1, "E1008"), ("--json show nothing", 1, "E1008"), ("list --limit 0 --json", 2, "E2004")],
+)
+def test_an_error_is_json_where_json_was_asked_for(made: Engram, arguments: str, code: int, error: str) -> None:
+    failed = made(*arguments.split())
+    assert (failed.code, failed.out) == (code, "")
+    problem = json.loads(failed.err)["error"]
+    assert problem.keys() == {"code", "message", "way_out"}
+    assert problem["code"] == error
+
+
+def test_commands_are_completed(engram: Engram) -> None:
+    asked = {"_ENGRAM_COMPLETE": "complete_bash", "COMP_WORDS": "engram re", "COMP_CWORD": "1", "_TYPER_COMPLETE_TESTING": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; from engram.serve.cli import main; sys.argv[0] = 'engram'; sys.exit(main())"],
+        env={**os.environ, **asked},
+        capture_output=True,
+        text=True,
+    )
+    assert {"remember", "recall", "restore", "relate", "resume"} <= set(done.stdout.split())
+    assert "list" not in done.stdout.split()
+
+
+def test_help_and_completion_load_no_engine() -> None:
+    code = (
+        "import sys; from engram.serve.cli import main; main(['recall', '--help']);"
+        "print([m for m in ('onnxruntime', 'engram.engine', 'engram.recall', 'fastapi', 'mcp') if m in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.splitlines()[-1] == "[]"
 
 
 def test_a_defect_shows_its_type_and_nothing_else(made: Engram, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from serve.console import in_process_of_its_own
+from serve.console import Engram, in_process_of_its_own
 
 from engram.serve import demo
 from engram.types import Memory
@@ -46,6 +46,12 @@ def test_the_demo_shows_the_main_job_and_touches_nothing(tmp_path: Path) -> None
     assert re.search(r"v1  .*Tuesday\n  v2  .*Wednesday  \(now\)", shown.out)
     assert list(tmp_path.iterdir()) == []
     assert everything_under(*world) == before
+
+
+def test_the_demo_tells_the_same_as_json(engram: Engram) -> None:
+    parts = engram("demo", "--json").json["parts"]
+    assert [part["title"] for part in parts][:2] == ["A new vault", "Remembered as rex, read back newest first"]
+    assert all(part["lines"] for part in parts)
 
 
 def test_the_search_of_the_demo_would_find_a_leak(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from serve.console import Engram
 def test_what_one_run_hands_over_the_next_takes_up(engram: Engram) -> None:
     said = engram("--agent", "rex", "checkpoint", "move the API", "--decided", "one region", "--open", "who owns DNS?")
     assert said.code == 0
-    shown = engram("--agent", "rex", "working", "--attend", "the health check is slow", "--json").json
+    assert engram("--agent", "rex", "attend", "the health check is slow", "--json").json == {"gone": []}
+    shown = engram("--agent", "rex", "working", "--json").json
     assert [(slot["text"], slot["source"]) for slot in shown["slots"]] == [
         ("move the API", "goal"),
         ("the health check is slow", "said"),
@@ -27,11 +28,11 @@ def test_what_one_run_hands_over_the_next_takes_up(engram: Engram) -> None:
 
 
 def test_it_is_shown_as_it_would_stand_in_a_prompt(engram: Engram) -> None:
-    engram("working", "--attend", "Ann owns the API")
+    assert engram("attend", "Ann owns the API").out == "It is in mind.\n"
     assert engram("working", "--form", "xml").lines[1] == "Ann owns the API"
     assert engram("working", "--form", "plain", "--budget", "2", "--json").json["tokens"] <= 2
-    assert engram("working", "--clear").code == 0
-    assert engram("working", "--json").json == {"slots": [], "tokens": 0}
+    assert engram("clear-working").out == "1 slot cleared.\n"
+    assert engram("working", "--json").json == {"text": "", "tokens": 0, "slots": []}
 
 
 def test_a_checkpoint_that_says_nothing_is_a_bad_call(engram: Engram) -> None:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 
+from engram.errors import EngramError
 from engram.types import Memory
 
 Plain = None | bool | int | float | str | list["Plain"] | dict[str, "Plain"]
@@ -46,6 +47,11 @@ def shown(kind: type) -> tuple[str, ...]:
     """The fields of a value's type that go out."""
     hidden = _KEPT_INSIDE.get(kind, frozenset())
     return tuple(field.name for field in fields(kind) if field.name not in hidden)
+
+
+def problem(error: EngramError) -> dict[str, str]:
+    """An error: its stable code, what happened, what to do. None of the three holds anybody's words."""
+    return {"code": error.code, "message": error.message, "way_out": error.way_out}
 
 
 def moment(value: datetime) -> str:

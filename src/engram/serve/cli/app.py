@@ -18,21 +18,19 @@ import typer
 from typer.main import get_command
 
 import engram
-from engram.errors import EngramError
-from engram.serve.cli import bench, care, config, context, key, memories, model, recalling, show, working
+from engram.errors import EngramError, InvalidQuery
+from engram.serve.cli import bench, care, commands, config, context, key, memories, model, recalling, show, working
 from engram.serve.cli.caller import BadCall, Caller, of
 from engram.types import SCOPE_DIMENSIONS
 
 app = typer.Typer(
     help="The memory of an AI agent: one encrypted folder that remembers.",
     epilog="Exit codes: 0 done, 1 refused or failed, 2 a bad call.",
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-memories.add_to(app)
+_OF_THEIR_OWN = frozenset({"backups"})  # commands that do what an operation does without opening the vault
+commands.add_to(app, memories.FACES | recalling.FACES | context.FACES | working.FACES | care.FACES, without=_OF_THEIR_OWN)
 recalling.add_to(app)
-context.add_to(app)
-working.add_to(app)
 care.add_to(app)
 app.add_typer(key.app, name="key", rich_help_panel="Vault")
 app.add_typer(config.app, name="config", rich_help_panel="This program")
@@ -66,7 +64,8 @@ def root(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
     caller = of(ctx)
-    caller.vault, caller.json, caller.quiet, caller.debug = vault, as_json, quiet, debug
+    caller.vault, caller.quiet, caller.debug = vault, quiet, debug
+    caller.json |= as_json
     given = {name: ctx.params[name] for name in SCOPE_DIMENSIONS}
     caller.identity = {name: value for name, value in given.items() if value is not None}
     if ctx.invoked_subcommand is None:
@@ -88,12 +87,16 @@ def run(arguments: Sequence[str] | None = None) -> int:
             code = _COMMAND.main(args=given, prog_name="engram", standalone_mode=False, obj=caller)
             sys.stdout.flush()
         except EngramError as problem:
-            show.error(problem)
+            show.error(problem, as_json=_json(caller, given))
             return 1
         except typer.TyperException as problem:
-            show.remark(problem.format_message() + _usage(problem))
+            _bad_call(problem, as_json=_json(caller, given))
             return problem.exit_code
-        except (BrokenPipeError, SystemExit):  # typer makes the one of the other
+        except SystemExit as end:  # completion ends so, and typer makes one of a broken pipe
+            if end.code:
+                _let_go_of_output()
+            return 1 if end.code else 0
+        except BrokenPipeError:
             _let_go_of_output()
             return 1
         except typer.Abort:  # the end of input where an answer was asked for
@@ -103,18 +106,39 @@ def run(arguments: Sequence[str] | None = None) -> int:
             _let_go_of_output()
             if caller.debug:
                 raise
-            show.remark(f"The system refused: {refusal.strerror or type(refusal).__name__}.")
+            show.error(_refused(refusal), as_json=_json(caller, given))
             return 1
         except Exception as defect:  # the one broad net: no traceback reaches the terminal
             if caller.debug:
                 raise
             _let_go_of_output()
-            show.remark(
-                f"Unexpected {type(defect).__name__}. This is a defect in Engram; its details may hold stored words, "
-                "so they are not shown. ENGRAM_DEBUG=1 shows them; `engram doctor` looks at the vault."
-            )
+            show.error(_unexpected(defect), as_json=_json(caller, given))
             return 1
     return code if isinstance(code, int) else 0
+
+
+def _json(caller: Caller, given: Sequence[str]) -> bool:
+    """Are errors wanted as JSON? A call may be so bad that no option of it was read."""
+    return caller.json or "--json" in given
+
+
+def _refused(refusal: OSError) -> EngramError:
+    return EngramError(f"The system refused: {refusal.strerror or type(refusal).__name__}.")
+
+
+def _unexpected(defect: Exception) -> EngramError:
+    return EngramError(
+        f"Unexpected {type(defect).__name__}. This is a defect in Engram; its details may hold stored words, "
+        "so they are not shown.",
+        way_out="ENGRAM_DEBUG=1 shows them; `engram doctor` looks at the vault.",
+    )
+
+
+def _bad_call(problem: typer.TyperException, *, as_json: bool) -> None:
+    if as_json:
+        show.error(InvalidQuery(problem.format_message(), way_out=_usage(problem).strip()), as_json=True)
+    else:
+        show.remark(problem.format_message() + _usage(problem))
 
 
 def _require_text(arguments: Sequence[str]) -> None:

@@ -21,7 +21,7 @@ _MOST = 1_000_000_000
 
 @app.callback(invoke_without_command=True)
 def bench(ctx: typer.Context, as_json: Json = False) -> None:
-    caller.of(ctx).json |= as_json
+    caller.of(ctx, as_json)
     if ctx.invoked_subcommand is None:
         store(ctx)
 
@@ -31,11 +31,11 @@ def store(ctx: typer.Context, sizes: Sizes = _SIZES, as_json: Json = False) -> N
     """Measure inserts, reads, searches, opening and memory of the store."""
     from engram.serve import bench_store  # loads the plain sqlite3 that it compares with, which nothing else may
 
-    asked = caller.of(ctx)
+    asked = caller.of(ctx, as_json)
     numbers = _numbers(sizes)
     with progress(asked) as tell:
         results = bench_store.run(numbers, progress=tell)
-    if asked.json or as_json:
+    if asked.json:
         show.data(results)
     else:
         show.line(bench_store.render(results))
@@ -57,11 +57,11 @@ def recall(
     """Measure how much of what was said is found again, on conversations whose questions name their evidence."""
     from engram.serve import bench_recall  # start-up time of every other command
 
-    asked = caller.of(ctx)
+    asked = caller.of(ctx, as_json)
     numbers = _numbers(ks, "--k", least=1)
     with progress(asked) as tell:
         results = bench_recall.run(paths, ks=numbers, stores=stores, progress=tell)
-    if asked.json or as_json:
+    if asked.json:
         show.data(results)
     else:
         show.line(bench_recall.render(results))
@@ -83,11 +83,11 @@ def context(
     """Measure how much of the evidence stands in a context of so many tokens, beside top-k packing and plain history."""
     from engram.serve import bench_context  # as above
 
-    asked = caller.of(ctx)
+    asked = caller.of(ctx, as_json)
     numbers = _numbers(budgets, "--tokens", least=1)
     with progress(asked) as tell:
         results = bench_context.run(paths, budgets=numbers, stores=stores, progress=tell)
-    if asked.json or as_json:
+    if asked.json:
         show.data(results)
     else:
         show.line(bench_context.render(results))
@@ -98,11 +98,11 @@ def speed(ctx: typer.Context, sizes: Sizes = _SPEED_SIZES, as_json: Json = False
     """Measure recall, remember and opening beside the encoder alone, a numpy scan and plain FTS5."""
     from engram.serve import bench_speed  # as above, and it loads the plain sqlite3
 
-    asked = caller.of(ctx)
+    asked = caller.of(ctx, as_json)
     numbers = _numbers(sizes)
     with progress(asked) as tell:
         results = bench_speed.run(numbers, progress=tell)
-    if asked.json or as_json:
+    if asked.json:
         show.data(results)
     else:
         show.line(bench_speed.render(results))
@@ -122,10 +122,10 @@ def topics(
     """Measure how well a change of topic is noticed, on conversations whose turns say whether they change it."""
     from engram.serve import bench_topics  # as above
 
-    asked = caller.of(ctx)
+    asked = caller.of(ctx, as_json)
     with progress(asked) as tell:
         results = bench_topics.run(path, progress=tell)
-    if asked.json or as_json:
+    if asked.json:
         show.data(results)
     else:
         show.line(bench_topics.render(results))
@@ -144,20 +144,25 @@ def followups(
     """Measure how a message that says little is found by the talk before it, and that one that says enough is left alone."""
     from engram.serve import bench_followups  # as above
 
-    asked = caller.of(ctx)
+    asked = caller.of(ctx, as_json)
     with progress(asked) as tell:
         results = bench_followups.run(paths, stores=stores, progress=tell)
-    if asked.json or as_json:
+    if asked.json:
         show.data(results)
     else:
         show.line(bench_followups.render(results))
 
 
-def demo(ctx: typer.Context) -> None:
+def demo(ctx: typer.Context, as_json: Json = False) -> None:
     """Show the main job from end to end on a temporary vault; yours is not touched."""
     from engram.serve import demo as tour  # start-up time of every other command
 
-    tour.run(title=lambda text: show.line(text, style="bold cyan"), say=show.line)
+    if not caller.of(ctx, as_json).json:
+        tour.run(title=lambda text: show.line(text, style="bold cyan"), say=show.line)
+        return
+    parts: list[tuple[str, list[str]]] = []
+    tour.run(title=lambda text: parts.append((text, [])), say=lambda text: parts[-1][1].append(text.strip()))
+    show.data({"parts": [{"title": title, "lines": lines} for title, lines in parts]})
 
 
 def _numbers(given: str, option: str = "--sizes", *, least: int = 0) -> list[int]:

@@ -13,12 +13,11 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from engram import settings as settings_room
-from engram.engine import Engram
 from engram.env import Env
 from engram.errors import ContentTooLarge, InvalidContent, VaultLocked
 from engram.guard.process import harden
@@ -29,7 +28,9 @@ from engram.store.folder import VaultFolder
 from engram.store.sqlite.maintenance import key_facts
 from engram.store.sqlite.vault import Credentials
 from engram.types import Policy, Role
-from engram.vault import vault_path
+
+if TYPE_CHECKING:
+    from engram.engine import Engram
 
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 All = Annotated[bool, typer.Option("--all", help="Look everywhere in the vault, whoever it belongs to.")]
@@ -58,6 +59,8 @@ class Caller:
 
     @property
     def path(self) -> Path:
+        from engram.vault import vault_path  # as in `open`
+
         return vault_path(settings_room.home() if self.vault is None else self.vault)
 
     def live(self) -> LiveSettings:
@@ -68,6 +71,8 @@ class Caller:
         self, *, everything: bool = False, make: bool = False, settings: Mapping[str, object] | None = None
     ) -> Iterator[Engram]:
         """The vault as its owner sees it from where they stand, or all of it. Only with `make` is a missing one made."""
+        from engram.engine import Engram  # half a second of numpy and onnxruntime, which help and completion do without
+
         if not make:
             key_facts(self.path)  # a mistyped path is an error, not a new vault
         ask = self.ask if exists(self.path) else self.ask_new
@@ -115,9 +120,10 @@ class Caller:
             show.line(text)
 
 
-def of(ctx: typer.Context) -> Caller:
-    found = ctx.find_object(Caller)
-    return Caller() if found is None else found
+def of(ctx: typer.Context, as_json: bool = False) -> Caller:
+    found = ctx.find_object(Caller) or Caller()
+    found.json |= as_json
+    return found
 
 
 def exists(path: Path) -> bool:

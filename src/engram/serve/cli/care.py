@@ -1,32 +1,33 @@
-"""Commands on the vault as a whole: make it, see how it is, mend it, keep copies of it, see who did what."""
+"""The vault as a whole: commands that make it, mend it and bring copies back, and how its figures and its audit look."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import typer
 
 from engram.errors import ConfigInvalid
 from engram.serve.cli import caller, show
-from engram.serve.cli.caller import All, Caller, Json, Yes
+from engram.serve.cli.caller import Caller, Json, Yes
+from engram.serve.cli.commands import Done, Face
+from engram.serve.operations.caring import Backups, Checked
 from engram.store.folder import Header, VaultFolder, read_header
 from engram.store.sqlite import maintenance
 from engram.store.sqlite.care import Backup
 from engram.types import AuditEntry, Encoder, Finding, Health, Role, Severity
 
+_PANEL = "Vault"
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: ""}
 
 
 def add_to(app: typer.Typer) -> None:
     commands: dict[str, Callable[..., None]] = {
         "init": init,
-        "status": status,
         "doctor": doctor,
-        "backup": backup,
+        "backups": list_backups,
         "restore-backup": restore_backup,
-        "audit": audit,
     }
     for name, command in commands.items():
         app.command(name, rich_help_panel="Vault")(command)
@@ -45,14 +46,14 @@ def init(
     as_json: Json = False,
 ) -> None:
     """Make a vault, and say where it and its key are."""
-    asked = caller.of(ctx)
+    asked = caller.of(ctx, as_json)
     made, notice = not caller.exists(asked.path), ""
     if made:
         notice = _make(asked, cipher, passphrase)
     header = read_header(VaultFolder(asked.path).header)
     if not made:
         _require_same(asked, header, cipher, passphrase)
-    if asked.json or as_json:
+    if asked.json:
         show.data({"path": asked.path, "made": made, "cipher": header.cipher, "key": _key(header), "notice": notice})
     elif made:
         show.line(f"The vault is at {asked.path}.")
@@ -86,17 +87,11 @@ def _key(header: Header) -> Mapping[str, str]:
 # ── looking ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def status(ctx: typer.Context, everything: All = False, as_json: Json = False) -> None:
-    """Show the figures of the vault: all of it, or what an identity given as an option can see."""
-    asked = caller.of(ctx)
-    with asked.open(everything=everything or not asked.identity) as vault:
-        health, encoder, language = vault.health(), vault.encoder(), vault.language()
-    if asked.json or as_json:
-        said = {field.name: getattr(health, field.name) for field in fields(health)}
-        show.data({**said, "encoder": encoder, "language": language})
-        return
-    show.pairs([*figures(health), ("encoder", _encoder(encoder)), ("language", show.language(language))])
-    for warning in health.warnings:
+def _status(done: Done) -> None:
+    show.pairs(
+        [*figures(done.value), ("encoder", _encoder(done.value.encoder)), ("language", show.language(done.value.language))]
+    )
+    for warning in done.value.warnings:
         show.line(f"warning: {warning}", style="yellow")
 
 
@@ -159,13 +154,13 @@ def doctor(
     as_json: Json = False,
 ) -> None:
     """Say what is wrong with the vault, how bad it is and what to do. Works on vaults that cannot be opened."""
-    asked = caller.of(ctx)
+    asked = caller.of(ctx, as_json)
     live = asked.live()
     notes = asked.harden(live)
     found = list(maintenance.examine(asked.path, live, asked.env, asked.credentials, mend=repair))
     found += [Finding("process", Severity.INFO, note) for note in notes]
     bad = any(finding.severity is Severity.ERROR and not finding.mended for finding in found)
-    if asked.json or as_json:
+    if asked.json:
         show.data({"ok": not bad, "findings": found})
     else:
         _findings(found)
@@ -183,22 +178,9 @@ def _findings(found: Sequence[Finding]) -> None:
         show.line("Nothing is wrong.")
 
 
-def audit(
-    ctx: typer.Context,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000_000, help="How many at most.")] = 50,
-    everything: All = False,
-    as_json: Json = False,
-) -> None:
-    """Show who did what, newest first; never what was said. With an identity as an option, only what it did."""
-    asked = caller.of(ctx)
-    whole = everything or not asked.identity
-    with asked.open(everything=whole) as vault:
-        reader = vault.reader if whole else replace(vault.reader, role=Role.AGENT)  # who is not the owner sees their own
-        entries = vault.as_reader(reader).audit(limit=limit)
-    if asked.json or as_json:
-        show.data({"entries": entries})
-    else:
-        show.table(("when", "operation", "result", "count", "scope", "subject"), [_entry(entry) for entry in entries])
+def _audit(done: Done) -> None:
+    columns = ("when", "operation", "result", "count", "scope", "subject")
+    show.table(columns, [_entry(entry) for entry in done.value.entries])
 
 
 def _entry(entry: AuditEntry) -> list[str]:
@@ -209,33 +191,22 @@ def _entry(entry: AuditEntry) -> list[str]:
 # ── copies ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def backup(
-    ctx: typer.Context,
-    listing: Annotated[bool, typer.Option("--list", help="Show the backups there are instead of making one.")] = False,
-    as_json: Json = False,
-) -> None:
-    """Make a backup now; the oldest beyond what `backups_kept` says goes."""
-    asked = caller.of(ctx)
-    if listing:
-        _list_backups(asked, as_json)
-        return
-    with asked.open(everything=True, settings={"backup_hours": 0}) as vault:  # not one more, because it happens to be due
-        made = vault.backup()
-    if asked.json or as_json:
-        show.data(made)
-    else:
-        asked.say(f"Backup {made.number} holds {show.many(made.memories, 'memory', 'memories')}: {made.path}")
+def _made(done: Done) -> None:
+    made: Backup = done.value
+    done.asked.say(f"Backup {made.number} holds {show.many(made.memories, 'memory', 'memories')}: {made.path}")
 
 
-def _list_backups(asked: Caller, as_json: bool) -> None:
+def list_backups(ctx: typer.Context, as_json: Json = False) -> None:
+    """Show the backups there are, of a vault that cannot be opened too."""
+    asked = caller.of(ctx, as_json)
     live = asked.live()
     asked.harden(live)
-    known = maintenance.list_backups(asked.path, live, asked.env, asked.credentials)
-    if asked.json or as_json:
-        show.data({"backups": known})
+    known = Backups(tuple(maintenance.list_backups(asked.path, live, asked.env, asked.credentials)))
+    if asked.json:
+        show.data(known)
         return
-    show.table(("number", "made", "memories", "state", "file"), [_backup(one) for one in known])
-    if not known:
+    show.table(("number", "made", "memories", "state", "file"), [_backup(one) for one in known.backups])
+    if not known.backups:
         asked.remark("There is no backup yet.")
 
 
@@ -253,16 +224,35 @@ def restore_backup(
     as_json: Json = False,
 ) -> None:
     """Put a backup in the place of the vault's database, which is kept beside the backups."""
-    asked = caller.of(ctx)
+    asked = caller.of(ctx, as_json)
     live = asked.live()
     asked.harden(live)
     maintenance.key_facts(asked.path)  # say that there is no vault before asking what to do with it
     which = "the newest intact backup" if number is None else f"backup {number}"
     asked.confirm(f"Put {which} in the place of what {asked.path} holds now?", yes)
     restored = maintenance.restore_backup(asked.path, live, asked.env, asked.credentials, number)
-    if asked.json or as_json:
+    if asked.json:
         show.data(restored)
     else:
         made = f" of {show.when(restored.made_at)}" if restored.made_at else ""
         asked.say(f"Backup {restored.number}{made} is in place, with {show.many(restored.memories, 'memory', 'memories')}.")
         asked.remark("What was there before is kept in backups/.")
+
+
+def _checked(done: Done) -> None:
+    found: Checked = done.value
+    for problem in found.problems:
+        show.line(f"error: {problem}", style="bold red")
+    if found.ok:
+        done.asked.say("Every page is whole.")
+
+
+FACES = {
+    "status": Face(panel=_PANEL, show=_status, wide=True, more="All of it, or what an identity given as an option can see."),
+    "audit": Face(
+        panel=_PANEL, show=_audit, wide=True, narrow=Role.AGENT, more="With an identity as an option, only what it did."
+    ),
+    "check": Face(panel=_PANEL, show=_checked, wide=True, everywhere=False),
+    # Not one more, because it happens to be due.
+    "backup": Face(panel=_PANEL, show=_made, wide=True, everywhere=False, settings={"backup_hours": 0}),
+}

@@ -68,8 +68,7 @@ def config(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the documentation of all settings.")] = False,
     as_json: Json = False,
 ) -> None:
-    asked = caller.of(ctx)
-    asked.json |= as_json
+    asked = caller.of(ctx, as_json)
     if ctx.invoked_subcommand is not None:
         return
     if markdown:
@@ -87,11 +86,11 @@ def config(
 @app.command("get")
 def get(ctx: typer.Context, name: Name, as_json: Json = False) -> None:
     """Print the value that is in force."""
-    asked = caller.of(ctx)
+    asked = caller.of(ctx, as_json)
     if name not in TABLE:
         raise ConfigInvalid(unknown(name) + ".")
     value: Value = getattr(asked.live().now, name)
-    if asked.json or as_json:
+    if asked.json:
         show.data({"name": name, "value": value})
     else:
         show.line(worded(value))
@@ -105,10 +104,10 @@ def set_(
     as_json: Json = False,
 ) -> None:
     """Write one setting into the configuration file; running processes follow within a second."""
-    asked = caller.of(ctx)
+    asked = caller.of(ctx, as_json)
     _require_sense(name, value)
     path, kept, warning = save(name, value)
-    if asked.json or as_json:
+    if asked.json:
         show.data({"name": name, "value": kept, "path": path, "warning": warning})
     else:
         asked.say(f"{name} = {worded(kept)}")

@@ -16,8 +16,7 @@ app = typer.Typer(help="Show where the key of the vault is; export and import it
 
 @app.callback(invoke_without_command=True)
 def key(ctx: typer.Context, as_json: Json = False) -> None:
-    asked = caller.of(ctx)
-    asked.json |= as_json
+    asked = caller.of(ctx, as_json)
     if ctx.invoked_subcommand is not None:
         return
     facts = maintenance.key_facts(asked.path)
@@ -31,12 +30,12 @@ def key(ctx: typer.Context, as_json: Json = False) -> None:
 @app.command("export")
 def export(ctx: typer.Context, as_json: Json = False) -> None:
     """Print the recovery key: the whole key of the vault, to be written down and kept elsewhere."""
-    asked = caller.of(ctx)
+    asked = caller.of(ctx, as_json)
     live = asked.live()
     asked.harden(live)
     text = maintenance.export_key(asked.path, live, asked.env, asked.credentials)
     show.remark("Who has this recovery key can read the vault. Write it down, keep it away from this machine, tell nobody.")
-    if asked.json or as_json:
+    if asked.json:
         show.data({"recovery_key": text})
     else:
         show.line(text)
@@ -52,13 +51,13 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Give the vault its key again, from the recovery key: asked for unseen, or read from standard input."""
-    asked = caller.of(ctx)
+    asked = caller.of(ctx, as_json)
     live = asked.live()
     asked.harden(live)
     maintenance.key_facts(asked.path)  # say that there is no vault before asking for a secret
     text = caller.secret_line("Recovery key: ")
     notice = maintenance.import_key(asked.path, live, asked.env, Credentials(None, asked.ask_new), text, to)
-    if asked.json or as_json:
+    if asked.json:
         show.data({"source": maintenance.key_facts(asked.path).source, "notice": notice})
     else:
         asked.say(notice)

@@ -21,7 +21,6 @@ from engram.serve.cli.caller import Caller, Json
 from engram.serve.cli.progress import progress
 from engram.text import tokens
 from engram.types import Language
-from engram.vault import llm_key
 
 app = typer.Typer(help="The encoder that finds meaning: bring it here once, offline ever after.", add_completion=False)
 Which = Annotated[
@@ -47,7 +46,7 @@ def install(
     as_json: Json = False,
 ) -> None:
     """Bring a model here, checked byte by byte. This is the only command that fetches something."""
-    asked = caller.of(ctx)
+    asked = caller.of(ctx, as_json)
     wanted = catalog.find(name)
     with progress(asked) as tell:
 
@@ -55,7 +54,7 @@ def install(
             tell(f"{what} {show.size(done)}" if total else what, done / total if total else None)
 
         new = catalog.install(wanted, source=source, progress=step)
-    if asked.json or as_json:
+    if asked.json:
         show.data({**_facts(wanted), "new": new})
     else:
         asked.say(f"{wanted.name} {'is installed' if new else 'was here already, and whole'}: {wanted.folder}")
@@ -72,10 +71,10 @@ def fill(
     as_json: Json = False,
 ) -> None:
     """Make the vectors that memories still lack, for instance those kept before a model was installed."""
-    asked = caller.of(ctx)
+    asked = caller.of(ctx, as_json)
     with asked.open(everything=True) as vault:
         made = vault.backfill(anew=anew)
-    if asked.json or as_json:
+    if asked.json:
         show.data({"made": made})
     else:
         asked.say(f"{show.many(made, 'vector')} made.")
@@ -84,10 +83,10 @@ def fill(
 @app.command("list")
 def list_(ctx: typer.Context, as_json: Json = False) -> None:
     """List the models that can be installed, and which are."""
-    asked = caller.of(ctx)
+    asked = caller.of(ctx, as_json)
     known = [_facts(one) for one in catalog.catalog().values()]
     remote = _remote(asked)
-    if asked.json or as_json:
+    if asked.json:
         show.data([*known, *([_state(remote)] if remote else [])])
         return
     show.table(
@@ -112,18 +111,18 @@ def list_(ctx: typer.Context, as_json: Json = False) -> None:
 @app.command("verify")
 def verify(ctx: typer.Context, name: Which = None, as_json: Json = False) -> None:
     """Read the files of a model whole and compare them with what they should be; or have an endpoint encode a word."""
-    asked = caller.of(ctx)
+    asked = caller.of(ctx, as_json)
     remote = _remote(asked)
     if remote is not None and name in (None, remote.endpoint.name):
         remote.query("word")
-        if asked.json or as_json:
+        if asked.json:
             show.data(_state(remote))
         else:
             asked.say(_told(remote))
         return
     wanted = catalog.find(name or catalog.DEFAULT)
     wrong = catalog.verify(wanted)
-    if asked.json or as_json:
+    if asked.json:
         show.data({**_facts(wanted), "wrong": wrong})
     elif wrong:
         show.remark(f"{wanted.name}: missing or not as it should be: {', '.join(wrong)}.\nRun `engram model install`.")
@@ -143,13 +142,13 @@ def show_(
 ) -> None:
     """Show what a language model can take and give, which decides how much context it gets; of the one in use (`llm`) also
     whether it answers and what it cost."""
-    asked = caller.of(ctx)
+    asked = caller.of(ctx, as_json)
     if name is None:
-        _in_use(asked, asked.json or as_json)
+        _in_use(asked, asked.json)
         return
     found = capabilities(name, asked.live().now.models_file or None)
     exact = found.tokenizer in tokens.EXACT
-    if asked.json or as_json:
+    if asked.json:
         show.data({**dataclasses.asdict(found), "exact": exact})
         return
     able = [what for what in ("tools", "vision", "thinking") if getattr(found, what)]
@@ -174,6 +173,8 @@ def _in_use(asked: Caller, as_json: bool) -> None:
         with asked.open() as vault:
             found = vault.language()
     else:
+        from engram.vault import llm_key  # start-up time of every other command
+
         live = asked.live()
         made = model_by(lambda: live.now, partial(llm_key, live), of_this_process(), asked.env)
         found = Language("none") if made is None else Language(made.writer.name, made.writer.place, made.trouble)

@@ -1,26 +1,26 @@
-"""Commands on what is said: hear it, take in files of it, ask what is known."""
+"""How what is said and asked looks on a terminal: hearing it, asking what is known; and the command that takes in files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from engram.capture.propositions import propositions
-from engram.engine import Engram
 from engram.serve import turns as files
 from engram.serve.cli import caller, show
-from engram.serve.cli.caller import All, BadCall, Caller, Json
+from engram.serve.cli.caller import Caller, Json
+from engram.serve.cli.commands import Done, Face
 from engram.serve.cli.progress import Tell, progress
-from engram.serve.warm import warm
+from engram.serve.operations.keeping import Observe
 from engram.settings import Settings
-from engram.types import Hit, LeftOut, Mode, Outcome, Recall, Report, Turn
+from engram.types import Hit, LeftOut, Outcome, Recall, Report, Turn, Verdict
 
-_PATIENCE_S = 30.0
+if TYPE_CHECKING:
+    from engram.engine import Engram
+
 _LEFT_OUT = 10
 _MEANING = {
     Outcome.ANSWERED: "",
@@ -32,56 +32,26 @@ _JSONL = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 
 
 def add_to(app: typer.Typer) -> None:
-    commands: dict[str, Callable[..., None]] = {
-        "recall": recall,
-        "observe": observe,
-        "import": import_,
-        "feedback": feedback,
-    }
-    for name, command in commands.items():
-        app.command(name, rich_help_panel="Memories")(command)
+    app.command("import", rich_help_panel="Memories")(import_)
 
 
 # ── asking ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def recall(
-    ctx: typer.Context,
-    question: Annotated[list[str], typer.Argument(show_default=False, help="What to ask; a single - reads standard input.")],
-    limit: Annotated[
-        int | None, typer.Option("--limit", "-n", min=1, help="How many at most; else as many as are worth it.")
-    ] = None,
-    budget: Annotated[int | None, typer.Option(min=1, help="Tokens that the answer may have.")] = None,
-    mode: Annotated[Mode | None, typer.Option(show_default=False, help="What to look among.")] = None,
-    as_of: Annotated[
-        datetime | None, typer.Option(show_default=False, help="Answer as the memory stood at this time (UTC).")
-    ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Say why each one is here, and why others are not.")] = False,
-    why_not: Annotated[str | None, typer.Option("--why-not", metavar="ID", help="Say why this memory is not an answer.")] = None,
-    everything: All = False,
-    as_json: Json = False,
-) -> None:
-    """Ask what is known; the best comes first."""
-    asked = caller.of(ctx)
-    words = caller.words(question)
-    with asked.open(everything=everything) as vault:
-        warm(vault, _PATIENCE_S)  # one question and the process ends: worth the moment that the vectors take
-        if why_not is not None:
-            told = vault.explain(words, why_not, limit=limit, budget=budget, as_of=as_of, mode=mode)
-            show.data(told) if asked.json or as_json else asked.say(f"{told.stage.value}: {told}")
-            return
-        found = vault.recall(words, limit=limit, budget=budget, as_of=as_of, mode=mode, explain=explain)
-    if asked.json or as_json:
-        show.data(found)
-        return
-    if explain:
+def _recalled(done: Done) -> None:
+    found: Recall = done.value
+    if done.given.explain:
         _explain(found.hits)
         _left_out(found.left_out)
     elif found.hits:
         show.table(["score", "trust", "when", "id", "text"], [_row(hit) for hit in found], wrap=True)
-    asked.remark(_outcome(found))
+    done.asked.remark(_outcome(found))
     for note in found.notes:
-        asked.remark(f"note: {note}")
+        done.asked.remark(f"note: {note}")
+
+
+def _explained(done: Done) -> None:
+    done.asked.say(f"{done.value.stage.value}: {done.value}")
 
 
 def _row(hit: Hit) -> list[str]:
@@ -119,34 +89,6 @@ def _left_out(dropped: Sequence[LeftOut]) -> None:
         show.table(["score", "stage", "id", "why"], rows, wrap=True)
 
 
-def feedback(
-    ctx: typer.Context,
-    memory_id: Annotated[str, typer.Argument(metavar="ID", show_default=False, help="The memory that was recalled.")],
-    helpful: Annotated[
-        bool | None, typer.Option("--helpful/--unhelpful", show_default=False, help="Did it help? Yes, if nothing is said.")
-    ] = None,
-    query: Annotated[
-        str | None,
-        typer.Option(help="The question it was recalled for: what did not help is left out of answers to such questions."),
-    ] = None,
-    correction: Annotated[str | None, typer.Option(metavar="TEXT", help="What is true instead; it takes its place.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Say whether a memory helped, or what is true instead."""
-    if correction is not None and helpful:
-        raise BadCall("What has to be corrected was not helpful; give --correction alone.")
-    asked = caller.of(ctx)
-    with asked.open() as vault:
-        judged = vault.feedback(memory_id, helpful is not False, query=query, correction=correction)
-    if asked.json or as_json:
-        show.data(judged)
-    elif correction is not None:
-        show.line(judged.id)
-        asked.remark("It takes the place of what was corrected.")
-    else:
-        asked.say(f"{judged.helpful:,} found it helpful, {judged.unhelpful:,} did not.")
-
-
 def _outcome(found: Recall) -> str:
     counts = [show.many(len(found), "hit")] if found.hits else []
     counts += [f"{found.hidden:,} held back"] if found.hidden else []
@@ -157,42 +99,40 @@ def _outcome(found: Recall) -> str:
 # ── hearing ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def observe(
-    ctx: typer.Context,
-    text: Annotated[
-        list[str] | None, typer.Argument(show_default=False, help="What was said; a single - reads standard input.")
-    ] = None,
-    speaker: Annotated[str, typer.Option(help="Who said it.")] = "user",
-    user: Annotated[str | None, typer.Option(help="What the user said, in an exchange.")] = None,
-    assistant: Annotated[str | None, typer.Option(help="What the assistant said to it.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Hear what was said and keep what matters of it; says what became of each piece. A vault that is missing is made."""
-    asked = caller.of(ctx)
-    exchange = [Turn(said, who) for who, said in (("user", user), ("assistant", assistant)) if said is not None]
-    if bool(text) == bool(exchange):
-        raise BadCall("Give what was said, or --user and --assistant; one of the two.")
-    said = [Turn(caller.words(text), speaker)] if text else exchange
-    with asked.open(make=True) as vault:
-        report = vault.observe(*said)
-    if asked.json or as_json:
-        show.data(report)
-        return
+def _observed(done: Done) -> None:
+    report: Report = done.value
     if report.verdicts:
-        rows = [[one.fate.value, one.memory, one.reason, said[one.turn].text[one.start : one.end]] for one in report.verdicts]
-        show.table(["what", "id", "why", "said"], rows, wrap=True)
-    _summarize(asked, report)
+        show.table(["what", "id", "why", "said"], [[*_fate(one), _piece(done.given, one)] for one in report.verdicts], wrap=True)
+    _ingested(done)
 
 
-def _summarize(asked: Caller, report: Report) -> None:
-    counts = report.counts
+def _fate(one: Verdict) -> tuple[str, str, str]:
+    return one.fate.value, one.memory, one.reason
+
+
+def _piece(given: Observe, one: Verdict) -> str:
+    exchange = [text for text in (given.user, given.assistant) if text is not None]
+    said = [turn.text for turn in given.turns] or exchange or [given.text or ""]
+    return said[one.turn][one.start : one.end]
+
+
+def _ingested(done: Done) -> None:
+    counts = done.value.counts
     known = f", {counts['known']:,} known before" if counts.get("known") else ""
-    asked.remark(
+    done.asked.remark(
         f"{show.many(counts['turns'], 'turn')}{known}: {counts['kept']:,} kept, {counts['merged']:,} merged,"
         f" {counts['dropped']:,} dropped."
     )
-    for note in report.notes:
-        asked.remark(f"note: {note}")
+    for note in done.value.notes:
+        done.asked.remark(f"note: {note}")
+
+
+FACES = {
+    "recall": Face(show=_recalled, warms=True),
+    "explain": Face(show=_explained, warms=True),
+    "observe": Face(show=_observed, more="A vault that is missing is made.", makes=True, everywhere=False),
+    "ingest": Face(show=_ingested, more="A vault that is missing is made.", makes=True, everywhere=False),
+}
 
 
 # ── taking in files ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -244,7 +184,7 @@ def import_(
 
     Turns whose ref is known are passed over, so it can be run again. A line that is no turn is reported and skipped.
     """
-    asked = caller.of(ctx)
+    asked = caller.of(ctx, as_json)
     done = Imported(len(paths), dry_run)
     with progress(asked) as tell:
         said = _said(paths, form, asked.live().now, done, _Count(tell).one)
@@ -253,7 +193,7 @@ def import_(
         else:
             with asked.open(make=True) as vault:
                 _take_in(vault, said, done)
-    if asked.json or as_json:
+    if asked.json:
         show.data(done)
     else:
         _imported(asked, done)
@@ -293,6 +233,8 @@ def _take_in(vault: Engram, said: Iterator[Turn], done: Imported) -> None:
 
 def _try(said: Iterator[Turn]) -> dict[str, int]:
     """What would be heard, without a vault: nothing is known yet, so nothing is merged."""
+    from engram.capture.propositions import propositions  # start-up time of every other command
+
     counts = {"turns": 0, "kept": 0, "merged": 0, "dropped": 0, "known": 0}
     previous: dict[str, Turn] = {}
     for turn in said:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
@@ -71,10 +71,39 @@ def remark(text: str) -> None:
     print(safe(text, lines=True), file=sys.stderr)
 
 
-def error(problem: EngramError) -> None:
-    remark(f"{problem.code}: {problem.message}")
+def error(problem: EngramError, *, as_json: bool = False) -> None:
+    """What went wrong, and the way out; as JSON one line, because it stands on standard error among other lines."""
+    if as_json:
+        print(json.dumps({"error": wire.problem(problem)}), file=sys.stderr)
+        return
+    known = problem.code != EngramError.code  # the root's code says nothing
+    remark(f"{problem.code}: {problem.message}" if known else problem.message)
     if problem.way_out:
         remark(problem.way_out)
+
+
+def value(found: object) -> None:
+    """Any value, for which nobody has drawn anything better: its wire form as names and what belongs to them."""
+    for text in _outlined(wire.plain(found), ""):
+        line(text)
+
+
+def _outlined(found: wire.Plain, indent: str) -> Iterator[str]:
+    """Lists as entries with a dash, objects as names; what is empty is left out."""
+    if isinstance(found, dict):
+        for name, part in found.items():
+            if isinstance(part, dict | list) and part:
+                yield f"{indent}{name}:"
+                yield from _outlined(part, indent + "  ")
+            elif part not in (None, "", [], {}):
+                yield f"{indent}{name}: {one_line(str(part))}"
+    elif isinstance(found, list):
+        for part in found:
+            first, *rest = list(_outlined(part, "  " + indent)) or [""]
+            yield f"{indent}- {first.strip()}"
+            yield from rest
+    else:
+        yield f"{indent}{one_line(str(found))}"
 
 
 def pairs(rows: Iterable[tuple[str, str]], *, indent: str = "") -> None:

@@ -1,18 +1,14 @@
-"""Commands on what is in mind: look, attend, hand over, take up again."""
+"""How what is in mind looks on a terminal: seen, attended to, handed over, taken up again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated
-
-import typer
-
-from engram.memory.export import Form
+from engram.memory.export import Exported
 from engram.memory.mind import Age, Resumed
-from engram.memory.working import Slot, SlotSource
-from engram.serve.cli import caller, show
-from engram.serve.cli.caller import BadCall, Json
+from engram.memory.working import Slot
+from engram.serve.cli import show
+from engram.serve.cli.commands import Done, Face
 
+_PANEL = "At work"
 _AGES = {
     Age.NOTHING: "nothing was put away here",
     Age.FRESH: "as it was left",
@@ -21,75 +17,36 @@ _AGES = {
 }
 
 
-def add_to(app: typer.Typer) -> None:
-    commands: dict[str, Callable[..., None]] = {"working": working, "checkpoint": checkpoint, "resume": resume}
-    for name, command in commands.items():
-        app.command(name, rich_help_panel="At work")(command)
-
-
-def working(
-    ctx: typer.Context,
-    attend: Annotated[
-        list[str] | None, typer.Option(show_default=False, help="Bring this to mind first; may be repeated.")
-    ] = None,
-    source: Annotated[SlotSource, typer.Option(help="How it came to mind.")] = SlotSource.SAID,
-    form: Annotated[
-        Form | None, typer.Option("--form", show_default=False, help="Print it as it would stand in a prompt.")
-    ] = None,
-    budget: Annotated[int | None, typer.Option(min=1, show_default=False, help="Tokens that it may have there.")] = None,
-    clear: Annotated[bool, typer.Option("--clear", help="Forget all of it, and the checkpoint.")] = False,
-    as_json: Json = False,
-) -> None:
-    """Show what is in mind where you stand, the liveliest first."""
-    asked = caller.of(ctx)
-    with asked.open(make=bool(attend)) as vault:
-        mind = vault.working
-        if clear:
-            mind.clear()
-        for text in attend or ():
-            mind.attend(text, source=source)
-        slots, exported = mind.slots, mind.export(form or Form.PLAIN, budget)
-    if asked.json or as_json:
-        show.data(exported if form is not None or budget is not None else {"slots": slots, "tokens": exported.tokens})
-    elif form is not None or budget is not None:
-        show.line(exported.text)
-    elif slots:
-        show.table(["active", "source", "since", "id", "text"], [_row(slot) for slot in slots], wrap=True)
+def _in_mind(done: Done) -> None:
+    found: Exported = done.value
+    if done.given.form is not None or done.given.budget is not None:
+        show.line(found.text)
+    elif found.slots:
+        show.table(["active", "source", "since", "id", "text"], [_row(slot) for slot in found.slots], wrap=True)
     else:
-        asked.remark("Nothing is in mind here.")
+        done.asked.remark("Nothing is in mind here.")
 
 
 def _row(slot: Slot) -> list[str]:
     return [f"{slot.activation:.2f}", slot.source.value, show.when(slot.entered_at), slot.memory_id, slot.text]
 
 
-def checkpoint(
-    ctx: typer.Context,
-    goal: Annotated[
-        list[str] | None, typer.Argument(show_default=False, help="What is being done; a single - reads input.")
-    ] = None,
-    decided: Annotated[list[str] | None, typer.Option(show_default=False, help="What was decided; may be repeated.")] = None,
-    open_: Annotated[list[str] | None, typer.Option("--open", show_default=False, help="What is left open; the same.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Note what is being done, decided and left open, for whoever goes on here. A vault that is missing is made."""
-    asked = caller.of(ctx)
-    if not goal and not decided and not open_:
-        raise BadCall("Say what is being done, or give --decided or --open.")
-    words = caller.words(goal) if goal else ""
-    with asked.open(make=True) as vault:
-        made = vault.working.checkpoint(words, decided=decided or (), open=open_ or ())
-    show.data(made) if asked.json or as_json else asked.say("Noted.")
+def _attended(done: Done) -> None:
+    done.asked.say("It is in mind.")
+    for one in done.value.gone:
+        done.asked.remark(f"gone ({one.reason.value}): {show.one_line(one.slot.text)}")
 
 
-def resume(ctx: typer.Context, as_json: Json = False) -> None:
-    """Tell what was being done where you stand, what was decided and what is left open."""
-    asked = caller.of(ctx)
-    with asked.open() as vault:
-        found = vault.resume()
-    if asked.json or as_json:
-        show.data(found)
-        return
+def _cleared(done: Done) -> None:
+    done.asked.say(f"{show.many(done.value.slots, 'slot')} cleared.")
+
+
+def _noted(done: Done) -> None:
+    done.asked.say("Noted.")
+
+
+def _resumed(done: Done) -> None:
+    found: Resumed = done.value
     show.pairs(
         [
             ("doing", found.goal),
@@ -99,9 +56,18 @@ def resume(ctx: typer.Context, as_json: Json = False) -> None:
             ("in mind", "\n".join(show.one_line(slot.text) for slot in found.slots)),
         ]
     )
-    asked.remark(_outcome(found))
+    done.asked.remark(_outcome(found))
 
 
 def _outcome(found: Resumed) -> str:
     left = f" (left {show.when(found.saved_at)})" if found.saved_at is not None else ""
     return f"{found.age.value}: {_AGES[found.age]}{left}."
+
+
+FACES = {
+    "working": Face(panel=_PANEL, show=_in_mind, everywhere=False),
+    "attend": Face(panel=_PANEL, show=_attended, makes=True, everywhere=False, more="A vault that is missing is made."),
+    "clear_working": Face(panel=_PANEL, show=_cleared, everywhere=False),
+    "checkpoint": Face(panel=_PANEL, show=_noted, makes=True, everywhere=False, more="A vault that is missing is made."),
+    "resume": Face(panel=_PANEL, show=_resumed, everywhere=False),
+}

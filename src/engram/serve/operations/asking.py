@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Question:
     """A question, and what its answer is narrowed to."""
 
-    query: Annotated[str, Arg("What to ask.", main=True)]
+    query: Annotated[str, Arg("What to ask.", main=True, words=True)]
     limit: Annotated[
         int | None, Arg("How many at most; else as many as are worth it.", low=1, high=10_000, flags=("--limit", "-n"))
     ] = None
@@ -33,7 +33,9 @@ class Question:
     statuses: Annotated[tuple[Status, ...], Arg("In these states only.", high=16, flags=("--status",))] = (Status.ACTIVE,)
     since: Annotated[datetime | None, Arg("What happened at this time or later only.")] = None
     until: Annotated[datetime | None, Arg("What happened at this time or earlier only.")] = None
-    attributes: Annotated[Mapping[str, str], Arg("Only what has these names and values.", high=64)] = field(default_factory=dict)
+    attributes: Annotated[Mapping[str, str], Arg("Only what has these names and values.", high=64, flags=("--attribute",))] = (
+        field(default_factory=dict)
+    )
 
     @property
     def where(self) -> Filter:
@@ -66,7 +68,7 @@ def recall(mem: Engram, given: Ask) -> Recall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explain(Question):
-    id: Annotated[str, Arg("The id of the memory that is, or is not, in the answer.")]
+    id: Annotated[str, Arg("The id of the memory that is, or is not, in the answer.", main=True)]
 
 
 def explain(mem: Engram, given: Explain) -> Explanation:
@@ -83,7 +85,7 @@ def explain(mem: Engram, given: Explain) -> Explanation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    message: Annotated[str, Arg("What the agent was asked.", main=True)]
+    message: Annotated[str, Arg("What the agent was asked.", main=True, words=True)]
     model: Annotated[str, Arg("Whose window and tokenizer count.")] = "gpt-4o"
     budget: Annotated[int | None, Arg("Tokens, else what the model has room for.", low=1, high=10_000_000)] = None
     profile: Annotated[str, Arg("chat, task, cron, orchestrator, swarm or flow.")] = "chat"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from engram.serve.operations.minding import Nothing
 from engram.serve.operations.operation import Arg, Effect, Operation
 from engram.store.sqlite.care import Backup
-from engram.types import AuditEntry, Encoder, Health, Role
+from engram.types import AuditEntry, Encoder, Health, Language, Role
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition(Health):
-    """The figures of a vault, and the encoder in use."""
+    """The figures of a vault, and the models in use."""
 
     encoder: Encoder
+    language: Language
 
 
 def status(mem: Engram, given: Nothing) -> Condition:
     health = mem.health()
-    return Condition(**{one.name: getattr(health, one.name) for one in fields(health)}, encoder=mem.encoder())
+    figures = {one.name: getattr(health, one.name) for one in fields(health)}
+    return Condition(**figures, encoder=mem.encoder(), language=mem.language())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

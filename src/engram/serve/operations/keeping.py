@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
-from engram.errors import InvalidContent, InvalidQuery
+from engram.errors import InvalidQuery
 from engram.serve.operations.arguments import Id, Ids, Turns
 from engram.serve.operations.operation import Arg, Effect, Operation
 from engram.types import Kind, Memory, Report, Source, Turn
@@ -20,15 +20,15 @@ _IMPORTANCE = "How much it matters, from 0 to 1."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remember:
-    text: Annotated[str, Arg("What to keep.", main=True)]
+    text: Annotated[str, Arg("What to keep.", main=True, words=True)]
     importance: Annotated[float, Arg(_IMPORTANCE, low=0.0, high=1.0)] = 0.5
     category: Annotated[str, Arg("What sort of statement it is.")] = "fact"
     kind: Annotated[Kind, Arg("What sort of memory it is.")] = Kind.PROPOSITION
     source: Annotated[Source, Arg("Whose word it is.")] = Source.USER
     happened_at: Annotated[datetime | None, Arg("When it happened; UTC if nothing else is said.")] = None
-    attributes: Annotated[Mapping[str, str], Arg("Names and values of your own to find it by.", high=64)] = field(
-        default_factory=dict
-    )
+    attributes: Annotated[
+        Mapping[str, str], Arg("Names and values of your own to find it by.", high=64, flags=("--attribute",))
+    ] = field(default_factory=dict)
 
 
 def remember(mem: Engram, given: Remember) -> Memory:
@@ -45,42 +45,51 @@ def remember(mem: Engram, given: Remember) -> Memory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observe:
-    text: Annotated[str | None, Arg("One thing that was said.", main=True)] = None
+    text: Annotated[str | None, Arg("One thing that was said.", main=True, words=True)] = None
     speaker: Annotated[str, Arg("Who said it.")] = "user"
     user: Annotated[str | None, Arg("What the user said, in an exchange.")] = None
     assistant: Annotated[str | None, Arg("What the assistant said to it.")] = None
     turns: Turns = ()
 
+    def __post_init__(self) -> None:
+        exchange = self.user is not None or self.assistant is not None
+        if (self.text is not None) + exchange + bool(self.turns) != 1:
+            raise InvalidQuery(
+                "what was said must come in one way.", way_out="Give `text`, or `user` and `assistant`, or `turns`."
+            )
+
 
 def observe(mem: Engram, given: Observe) -> Report:
-    said = [*given.turns, *([Turn(given.text, given.speaker)] if given.text is not None else [])]
-    if not said and given.user is None and given.assistant is None:
-        raise InvalidContent("nothing was said.", way_out="Give `text`, `turns`, or `user` and `assistant`.")
+    said = given.turns if given.text is None else (Turn(given.text, given.speaker),)
     return mem.observe(*said, user=given.user, assistant=given.assistant)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingest:
-    text: Annotated[str | None, Arg("A long text; it is split.", main=True)] = None
+    text: Annotated[str | None, Arg("A long text; it is split.", main=True, words=True)] = None
     turns: Turns = ()
+
+    def __post_init__(self) -> None:
+        if (self.text is None) == (not self.turns):
+            raise InvalidQuery("what to take in must come in one way.", way_out="Give `text` or `turns`.")
 
 
 def ingest(mem: Engram, given: Ingest) -> Report:
-    if (given.text is None) == (not given.turns):
-        raise InvalidContent("there is nothing to take in, or too much.", way_out="Give `text` or `turns`, one of the two.")
     return mem.ingest(given.turns if given.text is None else given.text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update:
     id: Id
-    text: Annotated[str | None, Arg("Its new wording.", main=True)] = None
+    text: Annotated[str | None, Arg("Its new wording.", main=True, words=True)] = None
     importance: Annotated[float | None, Arg(_IMPORTANCE, low=0.0, high=1.0)] = None
+
+    def __post_init__(self) -> None:
+        if self.text is None and self.importance is None:
+            raise InvalidQuery("there is nothing to change.", way_out="Give `text` or `importance`.")
 
 
 def update(mem: Engram, given: Update) -> Memory:
-    if given.text is None and given.importance is None:
-        raise InvalidQuery("there is nothing to change.", way_out="Give `text` or `importance`.")
     return mem.update(given.id, text=given.text, importance=given.importance)
 
 
@@ -146,10 +155,12 @@ class Feedback:
     ] = None
     correction: Annotated[str | None, Arg("What is true instead; it takes its place.")] = None
 
+    def __post_init__(self) -> None:
+        if self.correction is not None and self.helpful:
+            raise InvalidQuery("what has to be corrected was not helpful.", way_out="Give `correction` alone.")
+
 
 def feedback(mem: Engram, given: Feedback) -> Memory:
-    if given.correction is not None and given.helpful:
-        raise InvalidQuery("what has to be corrected was not helpful.", way_out="Give `correction` alone.")
     return mem.feedback(given.id, given.helpful is not False, query=given.query, correction=given.correction)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
+from engram.errors import InvalidQuery
 from engram.memory.export import Exported, Form
 from engram.memory.mind import Checkpoint, Resumed
 from engram.memory.working import Evicted, SlotSource
@@ -17,17 +18,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Working:
-    form: Annotated[Form, Arg("How it would stand in a prompt.")] = Form.PLAIN
+    form: Annotated[Form | None, Arg("As it would stand in a prompt; plain, if nothing is said.")] = None
     budget: Budget = None
 
 
 def working(mem: Engram, given: Working) -> Exported:
-    return mem.working.export(given.form, given.budget)
+    return mem.working.export(given.form or Form.PLAIN, given.budget)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attend:
-    text: Annotated[str, Arg("What to bring to mind.", main=True)]
+    text: Annotated[str, Arg("What to bring to mind.", main=True, words=True)]
     source: Annotated[SlotSource, Arg("How it came to mind.")] = SlotSource.SAID
     activation: Annotated[float, Arg("How lively it is, from 0 to 1.", low=0.0, high=1.0)] = 0.8
 
@@ -63,9 +64,15 @@ def clear(mem: Engram, given: Nothing) -> Cleared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handover:
-    goal: Annotated[str, Arg("What is being done.", main=True)] = ""
+    goal: Annotated[str, Arg("What is being done.", main=True, words=True)] = ""
     decided: Annotated[tuple[str, ...], Arg("What was decided.", high=100)] = ()
     open: Annotated[tuple[str, ...], Arg("What is left open.", high=100)] = ()
+
+    def __post_init__(self) -> None:
+        if not any(text.strip() for text in (self.goal, *self.decided, *self.open)):
+            raise InvalidQuery(
+                "a checkpoint says what is being done, decided or open.", way_out="Give `goal`, `decided` or `open`."
+            )
 
 
 def checkpoint(mem: Engram, given: Handover) -> Checkpoint:
@@ -94,7 +101,7 @@ OPERATIONS = (
         idempotent=False,
     ),
     Operation(
-        name="clear",
+        name="clear_working",
         help="Forget all that is in mind here, and the checkpoint.",
         input=Nothing,
         output=Cleared,

@@ -34,13 +34,15 @@ class Effect(StrEnum):
 class Arg:
     """One argument: a sentence about it, and its bounds (of a number, or of how many there are of it).
 
-    main: what the operation is about; the command line takes it without an option. flags: its options there, else its name.
+    main: what the operation is about; the command line takes it without an option. words: free text, which may there be many
+    words, or come from standard input. flags: its options there, else its name.
     """
 
     help: str
     low: float | None = None
     high: float | None = None
     main: bool = False
+    words: bool = False
     flags: tuple[str, ...] = ()
 
 

@@ -127,7 +127,7 @@ def restore(folder: VaultFolder, key: DatabaseKey, number: int | None, settings:
     chosen = [b for b in known if b.intact and (number is None or b.number == number)]
     if not chosen:
         which = "an intact backup" if number is None else f"an intact backup number {number}"
-        raise NotFound(f"there is no {which.removeprefix('an ')} in {folder.backups}.", way_out="See `engram backup --list`.")
+        raise NotFound(f"there is no {which.removeprefix('an ')} in {folder.backups}.", way_out="See `engram backups`.")
     source = reading(chosen[0].path, key, cache_kib=settings.page_cache_kib)
     try:
         _swap_in(folder, key, settings, lambda target: _copy_pages(source, target))
