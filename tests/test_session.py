@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,65 @@ def test_private_recalled_and_secret_words_do_not_come_to_mind(mem: Engram, cloc
     assert "Oslo" in held
     for word in ("zebrafish", "gargoyle", "AKIAIOSFODNN7QWERTYU"):
         assert word not in held
+
+
+def test_what_leaves_the_mind_is_kept_by_itself_if_it_is_new_and_says_something(path: Path, env: Env, clock: HandClock) -> None:
+    with opened(path, env, embedder=words_apart(), working_slots=1) as mem:
+        mem.remember("The invoices of the payment API go to Lisbon")
+        for text in (
+            "The payment API fails on its health check in Frankfurt",
+            "The invoices of the payment API go to Lisbon",
+            "ok thanks",
+            "Which region is the payment API in?",
+            "The last one stays in mind",
+        ):
+            mem.working.attend(text)
+        assert [memory.text for memory in mem.list()] == ["The invoices of the payment API go to Lisbon"]
+        mem.working.suspend()
+        kept = {memory.text: memory for memory in mem.list()}
+        assert set(kept) == {
+            "The payment API fails on its health check in Frankfurt",
+            "The invoices of the payment API go to Lisbon",
+        }
+        assert all(memory.corroborations == 0 for memory in kept.values())  # a thought is no witness
+        mem.working.suspend()
+        assert len(mem.list()) == 2
+
+
+def test_whoever_takes_the_candidates_keeps_them_himself(path: Path, env: Env) -> None:
+    with opened(path, env, working_slots=1) as mem:
+        mem.working.attend("The payment API fails on its health check in Frankfurt")
+        mem.working.attend("The last one stays in mind")
+        assert [one.slot.text for one in mem.working.candidates()] == ["The payment API fails on its health check in Frankfurt"]
+        mem.working.suspend()
+        assert len(mem.list()) == 0
+
+
+def test_what_is_observed_goes_through_the_mind_once_and_is_kept_once(path: Path, env: Env, clock: HandClock) -> None:
+    said = "The payment API moves to Frankfurt before the audit in May."
+    with opened(path, env, embedder=words_apart(), working_slots=1) as mem:
+        mem.observe(Turn(said))
+        mem.observe(Turn("An old story of the payment API.", at=clock.now() - timedelta(days=3)))
+        assert [turn.text for turn in mem.working.turns] == [said]
+        clock.advance(40)
+        mem.working.tick()
+        assert len(in_mind(mem)) == 1
+        mem.working.attend("The next release is planned for June")
+        with mem.begin("And the ledger of the payment API stays in Oslo.", model="gpt-4o") as run:
+            run.end("Noted.")
+        assert [turn.text for turn in mem.working.turns[1:]] == ["And the ledger of the payment API stays in Oslo.", "Noted."]
+        before = [memory.text for memory in mem.list()]
+        assert len([text for text in before if "Frankfurt" in text]) == 1
+    with opened(path, env, embedder=words_apart()) as mem:
+        assert [memory.text for memory in mem.list()] == before
+
+
+def test_what_was_observed_last_is_in_mind_when_the_vault_is_opened_again(path: Path, env: Env, clock: HandClock) -> None:
+    with opened(path, env, embedder=words_apart()) as mem:
+        mem.observe(user="The payment API moves to Frankfurt before the audit in May.")
+        assert mem.working.confidence > 0
+    with opened(path, env, embedder=words_apart()) as mem:
+        assert mem.working.confidence > 0
 
 
 # ── stopping and going on ──────────────────────────────────────────────────────────────────────────────────────────────

@@ -10,7 +10,7 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -36,11 +36,12 @@ from engram.models.extract import Extractor
 from engram.models.remote import RemoteEmbedder
 from engram.models.rerank import OnnxReranker, Reranker
 from engram.recall.search import Searcher
-from engram.session import Desks
+from engram.session.desks import Desks
+from engram.session.working import put_all_away
 from engram.settings import LiveSettings
 from engram.store.sqlite.caring import pressure_at
 from engram.store.sqlite.vault import Ask, Credentials, open_vault
-from engram.types import Encoder, Health, Language, Policy, Reader, Role
+from engram.types import Encoder, Health, Language, Policy, Reader, Role, Turn
 
 log = logging.getLogger("engram")
 
@@ -89,7 +90,7 @@ class OpenVault:
         ledger = Ledger(partial(self.store.spend, _OWNER), partial(self.store.spent, _OWNER))
         self.llm = model_by(lambda: self.live.now, partial(llm_key, self.live), ledger, env, llm)
         self._extractor = extractor or (None if self.llm is None else extractor_by(self.llm))
-        self.desks = Desks(self.store, lambda: self.embedder, self.live, env, self.session)
+        self.desks = Desks(self.store, lambda: self.embedder, self.live, env, self.session, self._keep_thoughts)
         self._observer: Observer | None = None
         self._searcher: Searcher | None = None
         self._index: LiveIndex | None = None
@@ -175,6 +176,10 @@ class OpenVault:
             return Language("none")
         return Language(self.llm.writer.name, self.llm.writer.place, self.llm.trouble, *self.llm.budget.spent())
 
+    def _keep_thoughts(self, reader: Reader, thoughts: Sequence[Turn]) -> None:
+        """What left a mind is kept by what hears, as far as it is worth it there."""
+        self.observer.take_in(reader, thoughts)
+
     def fill_anew(self, reader: Reader) -> int:
         """Make all vectors by the encoder in use, whoever made them before. It is tried before anything is taken away."""
         if self.embedder is None:
@@ -232,7 +237,7 @@ class OpenVault:
                 self._care.join()
             if self._searcher is not None:
                 self._searcher.close()
-            self.desks.put_all_away()
+            put_all_away(self.desks)
             with self._index_lock:
                 if self._index is not None:
                     self._index.close()

@@ -137,3 +137,12 @@ def test_a_message_longer_than_a_question_may_be_is_looked_up_by_its_end(filled:
     with filled as mem:
         window = mem.context("lorem ipsum " * 3_000 + "Where does Carla live?", model=MODEL)
         assert window.items
+
+
+@pytest.mark.parametrize("model", ["claude-opus-4-6", "gemini-2.5-pro", "some-model-nobody-knows"])
+def test_where_tokens_are_estimated_a_twentieth_stays_free(filled: Engram, model: str) -> None:
+    with filled as mem:
+        window = mem.context(ASKED, model=model, budget=600)
+        assert window.budget == 600
+        assert 0.85 * 600 <= window.tokens <= 0.95 * 600
+        assert mem.context(ASKED, model=MODEL, budget=600).tokens > 0.95 * 600  # counted to the token, it needs none

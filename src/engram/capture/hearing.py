@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass, replace
 
-from engram.capture import marks, signals
-from engram.capture.propositions import propositions
+from engram.capture import categories, filler, marks, signals
+from engram.capture.propositions import Statement, propositions
 from engram.capture.sift import Candidate
 from engram.guard import secrets
 from engram.settings import Settings
-from engram.types import Turn, Verdict
+from engram.text.terms import digest_of, terms
+from engram.types import Fate, Proposition, Turn, Verdict
 
 Previous = MutableMapping[str, Turn | None]
 """The last turn of each session."""
+
+_THOUGHT_WORDS = 3  # a thought of fewer says nothing to whoever was not there
 
 
 @dataclass(slots=True)
@@ -25,6 +28,7 @@ class Heard:
     verdicts: list[Verdict]
     notes: tuple[str, ...]
     urgent: tuple[str, ...]  # sessions in which something was said that should not wait
+    said: bool = True  # else these are thoughts, and there are no turns to archive
 
 
 def hear(said: Sequence[Turn], previous: Previous, settings: Settings, *, scan: bool = False) -> Heard:
@@ -48,6 +52,33 @@ def hear(said: Sequence[Turn], previous: Previous, settings: Settings, *, scan: 
         if scan and signals.scan(clean.text, clean.speaker).level is signals.Level.HIGH:
             urgent[session] = None
     heard.notes, heard.urgent = tuple(notes), tuple(urgent)
+    return heard
+
+
+def muse(thoughts: Sequence[Turn], settings: Settings) -> Heard:
+    """Statements that stand by themselves already, each with its time and session; what says nothing is dropped with a reason."""
+    heard = Heard([], [], [], (), (), said=False)
+    for number, turn in enumerate(thoughts):
+        text = marks.cut(turn.text, catch_secrets=settings.catch_secrets).text.strip()
+        heard.turns.append(turn)
+        reason = filler.reason(text) if len(terms(text)) >= _THOUGHT_WORDS else "says too little"
+        if reason is not None:
+            heard.verdicts.append(Verdict(Fate.DROPPED, reason, number, 0, len(turn.text)))
+            continue
+        sort = categories.sort(text)
+        statement = Statement(
+            Proposition(
+                text=text,
+                said=text,
+                speaker=turn.speaker,
+                category=sort.category,
+                confidence=sort.confidence,
+                importance=sort.importance,
+                kind=sort.kind,
+            ),
+            ((0, len(turn.text)),),
+        )
+        heard.candidates.append(Candidate(statement, number, quoted=digest_of(text)))
     return heard
 
 

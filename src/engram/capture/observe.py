@@ -17,7 +17,7 @@ from engram.capture.backfill import SPACE, encoded, fill, passage, space_of
 from engram.capture.corrected import Said, heirs_of
 from engram.capture.distil import Distiller, Reading
 from engram.capture.drafts import drafts, weighed
-from engram.capture.hearing import Heard, Previous, hear
+from engram.capture.hearing import Heard, Previous, hear, muse
 from engram.capture.sift import Candidate, Sifted, sift
 from engram.capture.tools import Tools, give_vectors
 from engram.errors import EmbeddingError, InvalidContent, NotFound
@@ -135,6 +135,7 @@ class Observer:
         settings = self._live.now
         sifted = sift(self._store, self._tools.index, reader, heard.candidates, settings)
         made = drafts(heard.turns, sifted.fresh, settings)
+        made = made if heard.said else [replace(draft, turns=()) for draft in made]
         again: dict[str, list[int]] = {}
         for candidate, twin in sifted.merged:
             if candidate.quoted:
@@ -142,8 +143,15 @@ class Observer:
             if candidate.turn not in again.setdefault(twin, []):  # who repeats himself is one witness
                 again[twin].append(candidate.turn)
         space, wait = space_of(self._tools.embedder), self._distiller is not None
-        kept = self._store.capture(reader, reader.scope, heard.turns, made, space=space, again=again, wait=wait)
+        said = heard.turns if heard.said else []
+        kept = self._store.capture(reader, reader.scope, said, made, space=space, again=again, wait=wait)
         return _report(heard, sifted, made, kept, notes)
+
+    def take_in(self, reader: Reader, thoughts: Sequence[Turn]) -> Report:
+        """Keep statements that were in mind, as they stand, if they are new here and say something. They are no witnesses."""
+        heard = muse(thoughts, self._live.now)
+        notes = give_vectors(self._tools, heard.candidates)
+        return self._keep(reader, heard, notes)
 
     def remember(self, reader: Reader, memory: Memory, timeout: float | None = None) -> Memory:
         """Keep what was said to be kept, as it stands; said twice in one place, it is one memory that is surer.

@@ -14,14 +14,19 @@ from engram.text import tokens
 _FEWEST, _MOST = 20, 500
 _SHORTEST = 12  # tokens that a memory's line takes at least
 _ANSWER = 4  # a quarter of a window at most is kept free for the answer
+_RESERVE = 0.05  # kept free where tokens are estimated, which is off by so much (docs/benchmarks.md)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """Of one model and one call. `count` is the model's own; `cost` makes it of what was counted when it was kept."""
+    """Of one model and one call. `count` is the model's own; `cost` makes it of what was counted when it was kept.
+
+    `room`: what of the budget is filled; less than all of it where tokens are estimated.
+    """
 
     model: Capabilities
     budget: int
+    room: int
     profile: Profile
     hits: int
     count: Callable[[str], int]
@@ -44,4 +49,6 @@ def planned(message: str, model: str, budget: int | None, profile: str, *, model
     granted = max(room, 1) if budget is None else budget
     hits = min(max(granted // _SHORTEST, _FEWEST), _MOST)  # where there is no history, memory has it all
     cost = partial(tokens.converted, family=known.tokenizer)
-    return Window(model=known, budget=granted, profile=PROFILES[profile], hits=hits, count=count, cost=cost)
+    exact = known.tokenizer in tokens.EXACT
+    fill = granted if exact else max(int(granted * (1.0 - _RESERVE)), 1)
+    return Window(model=known, budget=granted, room=fill, profile=PROFILES[profile], hits=hits, count=count, cost=cost)

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from engram.memory import momentum, sensory, working
 from engram.memory.momentum import Momentum, Reading, Topic, Vector
-from engram.memory.sensory import Ring
+from engram.memory.sensory import Heard, Ring
 from engram.memory.shortening import statement
 from engram.memory.working import Evicted, Limits, Slot, SlotSource, WorkingMemory
 from engram.types import Turn
@@ -78,7 +78,9 @@ class Resumed:
     age: Age = Age.NOTHING
 
 
-def hear(mind: Mind, turn: Turn, vectors: Vectors, now: datetime, habits: Habits) -> tuple[Mind, Reading, tuple[Evicted, ...]]:
+def hear(
+    mind: Mind, turn: Turn, vectors: Vectors, now: datetime, habits: Habits, known: bool = False
+) -> tuple[Mind, Reading, tuple[Evicted, ...]]:
     """One turn: slots fade by it and those it mentions are livelier; a new topic clears them; the ring takes it up."""
     reading = momentum.read(mind.momentum, turn.text, vectors.asked, vectors.background)
     way = momentum.move(mind.momentum, turn.text, vectors.said, reading, habits.alpha)
@@ -88,7 +90,7 @@ def hear(mind: Mind, turn: Turn, vectors: Vectors, now: datetime, habits: Habits
         now_in, more = _promote(now_in, old, now, habits.limits)
         gone += more
     now_in, left = working.turn_to(working.mention(now_in, turn.text, now), reading.topic)
-    ring, pushed = sensory.hear(ring, turn, now, habits.ring_turns)
+    ring, pushed = sensory.hear(ring, turn, now, habits.ring_turns, known)
     for old in pushed:
         now_in, more = _promote(now_in, old, now, habits.limits)
         left += more
@@ -122,7 +124,7 @@ def aged(mind: Mind, saved_at: datetime, now: datetime, habits: Habits) -> tuple
     return Mind(Ring(), found, way), Age.FRESH if fresh else Age.DECAYED
 
 
-def _promote(memory: WorkingMemory, turn: Turn, now: datetime, limits: Limits) -> working.Step:
-    text = statement(turn)
-    source = SlotSource.TOOL if turn.speaker == "tool" else SlotSource.SAID
-    return working.attend(memory, text, now, limits, source=source, activation=0.6) if text else (memory, ())
+def _promote(memory: WorkingMemory, heard: Heard, now: datetime, limits: Limits) -> working.Step:
+    text = statement(heard.turn)
+    source = SlotSource.TOOL if heard.turn.speaker == "tool" else SlotSource.SAID
+    return working.attend(memory, text, now, limits, source=source, activation=0.6, known=heard.known) if text else (memory, ())

@@ -14,10 +14,11 @@ from engram.types import Turn
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A turn and when it came."""
+    """A turn and when it came; `known` if the vault has heard it too."""
 
     turn: Turn
     at: datetime
+    known: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +34,17 @@ class Ring:
         return self.turns[-1].turn if self.turns else None
 
 
-def hear(ring: Ring, turn: Turn, now: datetime, capacity: int) -> tuple[Ring, tuple[Turn, ...]]:
+def hear(ring: Ring, turn: Turn, now: datetime, capacity: int, known: bool = False) -> tuple[Ring, tuple[Heard, ...]]:
     """The ring with one more turn, and what it pushed out that had not been handed on."""
-    turns = (*ring.turns, Heard(turn, now))
+    turns = (*ring.turns, Heard(turn, now, known))
     over = max(len(turns) - capacity, 0)
-    pushed = tuple(heard.turn for heard in turns[ring.handed : over])
-    return Ring(turns[over:], max(ring.handed - over, 0)), pushed
+    return Ring(turns[over:], max(ring.handed - over, 0)), turns[ring.handed : over]
 
 
-def ripen(ring: Ring, now: datetime, after_s: float) -> tuple[Ring, tuple[Turn, ...]]:
+def ripen(ring: Ring, now: datetime, after_s: float) -> tuple[Ring, tuple[Heard, ...]]:
     """Hand on what is `after_s` old or older."""
     limit = now - timedelta(seconds=after_s)
     ripe = ring.handed
     while ripe < len(ring.turns) and ring.turns[ripe].at <= limit:
         ripe += 1
-    return Ring(ring.turns, ripe), tuple(heard.turn for heard in ring.turns[ring.handed : ripe])
+    return Ring(ring.turns, ripe), ring.turns[ring.handed : ripe]

@@ -75,12 +75,13 @@ def _unpacked(body: bytes) -> dict[str, Any]:
 
 def _slot(slot: Slot) -> list[Any]:
     moments = to_micros(slot.entered_at), to_micros(slot.touched_at)
-    return [slot.text, slot.source.value, slot.activation, *moments, slot.tokens, slot.memory_id]
+    return [slot.text, slot.source.value, slot.activation, *moments, slot.tokens, slot.memory_id, slot.known]
 
 
 def _slot_of(row: list[Any]) -> Slot:
-    text, source, activation, entered, touched, tokens, memory_id = row
-    return Slot(text, SlotSource(source), float(activation), from_micros(entered), from_micros(touched), int(tokens), memory_id)
+    text, source, activation, entered, touched, tokens, memory_id, *known = row  # the last is not in older ones
+    moments = from_micros(entered), from_micros(touched)
+    return Slot(text, SlotSource(source), float(activation), *moments, int(tokens), memory_id, bool(known and known[0]))
 
 
 def _vector(vector: Vector | None) -> str | None:

@@ -67,7 +67,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One statement in mind. `memory_id` if it is one that is kept, else empty."""
+    """One statement in mind. `memory_id` if it is one that is kept, else empty; `known` if the vault has heard it anyway."""
 
     text: str
     source: SlotSource
@@ -76,6 +76,7 @@ class Slot:
     touched_at: datetime
     tokens: int
     memory_id: str = ""
+    known: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +88,10 @@ class Evicted:
 
     @property
     def candidate(self) -> bool:
-        """Is it worth long-term memory? What came from there is in it, and what a new topic found faint is not."""
-        return not self.slot.memory_id and (self.reason is not Leaving.TOPIC or self.slot.activation > _WORTH_KEEPING)
+        """Is it worth long-term memory? What came from there, or was heard there, is in it as far as it is worth that; what
+        a new topic found faint is not."""
+        new = not self.slot.memory_id and not self.slot.known
+        return new and (self.reason is not Leaving.TOPIC or self.slot.activation > _WORTH_KEEPING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,7 @@ def attend(
     source: SlotSource = SlotSource.SAID,
     activation: float = 0.8,
     memory_id: str = "",
+    known: bool = False,
 ) -> Step:
     """Bring a statement to mind. One that is there already is refreshed; one too long for all slots together is shortened."""
     text = shorten(text, limits.tokens)
@@ -126,10 +130,10 @@ def attend(
         old = memory.slots[at]
         level = max(level, _unit(old.activation + _BOOST))
         kept = memory_id or old.memory_id
-        slot = Slot(text, source, level, old.entered_at, now, count(text), kept)
+        slot = Slot(text, source, level, old.entered_at, now, count(text), kept, known or old.known)
         others = (*memory.slots[:at], *memory.slots[at + 1 :])
     else:
-        slot = Slot(text, source, level, now, now, count(text), memory_id)
+        slot = Slot(text, source, level, now, now, count(text), memory_id, known)
         others = memory.slots
     return _fitted(WorkingMemory((*others, slot), memory.ticked_at or now), limits, newest=slot)
 
@@ -226,7 +230,7 @@ def _summed_up(batch: Sequence[Slot]) -> Slot:
     text = shorten(" ".join(part for part in parts if part), room) or batch[-1].text[:1]
     mean = sum(slot.activation for slot in batch) / len(batch)
     entered, touched = min(slot.entered_at for slot in batch), max(slot.touched_at for slot in batch)
-    return Slot(text, batch[-1].source, mean, entered, touched, count(text))
+    return Slot(text, batch[-1].source, mean, entered, touched, count(text), known=all(slot.known for slot in batch))
 
 
 def _said_as(slot: Slot, text: str) -> Slot:

@@ -71,12 +71,20 @@ def _measure(store: Store, budgets: Sequence[int], tally: _Tally, embedder: Embe
             vault.ingest(store.turns)
             warm(vault, PATIENCE_S)
             tails = {budget: _tail(store, budget) for budget in budgets}
+            lengths = {turn.ref or "": count(f"{turn.speaker}: {turn.text}") for turn in store.turns}
             for question in store.questions:
                 if question.evidence:
-                    _ask(vault, question, budgets, tails, tally)
+                    _ask(vault, question, budgets, tails, lengths, tally)
 
 
-def _ask(vault: Engram, question: Question, budgets: Sequence[int], tails: dict[int, set[str]], tally: _Tally) -> None:
+def _ask(
+    vault: Engram,
+    question: Question,
+    budgets: Sequence[int],
+    tails: dict[int, set[str]],
+    lengths: dict[str, int],
+    tally: _Tally,
+) -> None:
     found = vault.recall(question.text, limit=_HITS, now=question.at)
     tally.questions += 1
     for budget in budgets:
@@ -85,7 +93,12 @@ def _ask(vault: Engram, question: Question, budgets: Sequence[int], tails: dict[
         tally.packing_ms.append((time.perf_counter() - began) * 1000)
         tally.over += window.tokens > budget
         tally.used.setdefault(budget, []).append(window.tokens / budget)
-        ways = {"engram": _standing(window), "top-k": _top(found, budget), "history": tails[budget]}
+        ways = {
+            "engram": _standing(window),
+            "top-k": _top(found, budget),
+            "top-k turns": _top_turns(found, lengths, budget),
+            "history": tails[budget],
+        }
         for way, refs in ways.items():
             tally.shares.setdefault((way, budget), []).append(share(question.evidence, sorted(refs)))
         for item in window.items:
@@ -111,6 +124,20 @@ def _top(found: Recall, budget: int) -> set[str]:
     return refs
 
 
+def _top_turns(found: Recall, lengths: dict[str, int], budget: int) -> set[str]:
+    """The turns that the hits come from, whole, from the best down, until the next one does not fit."""
+    left = budget - _FRAME
+    refs: set[str] = set()
+    for ref in (ref for hit in found for ref in hit.memory.refs):
+        if ref in refs:
+            continue
+        left -= lengths.get(ref, 0) + _LINE
+        if left < 0:
+            break
+        refs.add(ref)
+    return refs
+
+
 def _tail(store: Store, budget: int) -> set[str]:
     left = budget
     refs: set[str] = set()
@@ -123,7 +150,7 @@ def _tail(store: Store, budget: int) -> set[str]:
 
 
 def _figures(name: str, stores: int, tally: _Tally, budgets: Sequence[int]) -> Results:
-    ways = ("engram", "top-k", "history")
+    ways = ("engram", "top-k", "top-k turns", "history")
     return {
         "file": name,
         "stores": stores,

@@ -13,6 +13,7 @@ from engram.errors import NotFound
 from engram.memory.export import Form
 from engram.recall.plan import QUERY_CHARACTERS
 from engram.recall.search import Asked
+from engram.session.working import Working
 from engram.store.protocol import Filter
 from engram.types import (
     Explanation,
@@ -84,7 +85,8 @@ class Asking(View):
         """
         settings = self._vault.live.now
         plan = planned(message, model, budget, profile, models_file=settings.models_file or None)
-        mind = self._vault.desks.of(self._reader)
+        mind = Working(self._vault.desks, self._reader)
+        mind.catch_up()
         # What a long message wants mostly stands at its end, after what was pasted.
         asked = self._asked(message[-QUERY_CHARACTERS:], min(plan.hits, settings.page_limit // 2), None, now, None, None, None)
         drawn = replace(asked, drawn=partial(mind.blend, message))  # "ok, deploy it" means what the talk is about
@@ -92,13 +94,14 @@ class Asking(View):
         window = build(
             message,
             found,
-            budget=plan.budget,
+            budget=plan.room,
             profile=plan.profile,
             count=plan.count,
             cost=plan.cost,
             working=lambda room: mind.export(Form.PLAIN, room).text if room > 0 else "",
             history=history,
         )
+        window = replace(window, budget=plan.budget)
         if plan.model.known:
             return window
         unknown = f"this model is not known here: its window is taken for {plan.model.window:,} tokens (`models_file`)."

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from engram.capture.parts import in_parts
 from engram.errors import InvalidContent
+from engram.session.working import Working
 from engram.types import (
     Edge,
     Kind,
@@ -51,9 +52,17 @@ class Keeping(View):
         return self._vault.observer.remember(self._reader, draft, timeout)
 
     def observe(self, *turns: Turn, user: str | None = None, assistant: str | None = None) -> Report:
-        """Hear turns, or one exchange, and keep what matters of it. The report says what became of every piece."""
+        """Hear turns, or one exchange, and keep what matters of it. The report says what became of every piece.
+
+        What is said now goes through the mind too (`working`); what was said long ago does not.
+        """
         exchange = [Turn(text, who) for who, text in (("user", user), ("assistant", assistant)) if text is not None]
-        return self._vault.observer.observe(self._reader, [*turns, *exchange], self._vault.session)
+        report = self._captured(*turns, *exchange)
+        Working(self._vault.desks, self._reader).later((*turns, *exchange))
+        return report
+
+    def _captured(self, *turns: Turn) -> Report:
+        return self._vault.observer.observe(self._reader, turns, self._vault.session)
 
     def ingest(self, turns: Iterable[Turn] | str, *, progress: Callable[[int], None] | None = None) -> Report:
         """Hear many turns, or a long text. Turns with a `ref` that is known are passed over, so it can be run again."""

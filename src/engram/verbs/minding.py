@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.memory.mind import Resumed
-from engram.session import Working
+from engram.session.working import Working
 from engram.verbs.view import View
 
 
@@ -13,7 +13,9 @@ class Minding(View):
     @property
     def working(self) -> Working:
         """What is in mind where this reader stands: slots, `attend`, `hear`, `tick`, `export`, `suspend`, `checkpoint`."""
-        return self._vault.desks.of(self._reader)
+        mind = Working(self._vault.desks, self._reader)
+        mind.catch_up()
+        return mind
 
     def resume(self) -> Resumed:
         """What was being done here, decided and left open, and what of it is still in mind; for this very scope only."""

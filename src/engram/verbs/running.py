@@ -38,7 +38,7 @@ class Run:
         reply = Turn(answer, "assistant", session=self._message.session)
         report = Report(operation="observe", counts={"turns": 0, "kept": 0, "merged": 0, "dropped": 0})
         if self._captures:
-            report = self._mem.observe(self._message, reply)
+            report = self._mem._captured(self._message, reply)
         self._mem._attended(self._message, reply)
         return report
 
@@ -77,5 +77,6 @@ class Running(Asking, Keeping, Minding):
     def _attended(self, *turns: Turn) -> None:
         """To mind, and the mind put away: if the process ends now, the next one goes on here."""
         if self._reader.writes:
-            self.working.hear(*(turn for turn in turns if turn.text.strip()))
-            self.working.suspend()
+            mind = self.working
+            mind.hear(*(turn for turn in turns if turn.text.strip()), known=True)  # what is not captured is not to be
+            mind.suspend()

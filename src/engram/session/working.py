@@ -1,20 +1,15 @@
-"""Working memory of whoever uses an open vault: one desk for each scope, in memory, put away in the vault when work stops.
-
-The rules are in `memory/`; here they meet the clock, the encoder, the marks that keep private and recalled words out, and the
-store. It stands above `capture`, whose marks it needs, and below the vault, which owns it and puts all desks away on closing.
-"""
+"""The verbs of working memory, on the desk where a reader stands."""
 
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Concatenate, ParamSpec, TypeVar
 
 from engram.capture import marks
-from engram.env import Env
+from engram.env import to_micros
 from engram.errors import EngramError, InvalidContent, InvalidQuery
 from engram.guard.scopes import require_writable
 from engram.memory import mind as rules
@@ -22,112 +17,16 @@ from engram.memory import momentum, snapshot, working
 from engram.memory.export import Exported, Form, export
 from engram.memory.mind import Age, Checkpoint, Habits, Mind, Resumed, Vectors
 from engram.memory.momentum import Reading, Topic, Vector
-from engram.memory.working import Evicted, Limits, Slot, SlotSource, Strategy
-from engram.models.embed import Embedder
-from engram.settings import LiveSettings, Settings
+from engram.memory.working import Evicted, Slot, SlotSource
+from engram.session.desks import Desks, habits_of
+from engram.settings import Settings
 from engram.store.admission import check_turn
-from engram.store.sqlite.store import SqliteStore
-from engram.store.sqlite.suspending import CHECKPOINT, MIND
-from engram.types import Memory, Policy, Reader, Role, Scope, Turn
+from engram.store.sqlite.suspending import CHECKPOINT
+from engram.types import Memory, Reader, Turn
 
 log = logging.getLogger("engram")
 
-_LEFT = 64  # slots let go that wait to be asked for
-
-
-@dataclass(slots=True)
-class Desk:
-    """One scope's mind, shared by all views of it in this process."""
-
-    mind: Mind
-    since: int
-    saved_at: datetime | None = None
-    age: Age = Age.NOTHING
-    changed: bool = False
-    left: tuple[Evicted, ...] = ()
-    lock: threading.RLock = field(default_factory=threading.RLock)
-
-
-class Desks:
-    """All desks of an open vault. A desk is laid out when it is first asked for, with what was put away there last."""
-
-    def __init__(
-        self, store: SqliteStore, embedder: Callable[[], Embedder | None], live: LiveSettings, env: Env, session: str
-    ) -> None:
-        self.store = store
-        self.embedder = embedder
-        self.live = live
-        self.env = env
-        self.session = session
-        self._desks: dict[Scope, Desk] = {}
-        self._lock = threading.Lock()
-
-    def of(self, reader: Reader) -> Working:
-        with self._lock:
-            desk = self._desks.get(reader.scope)
-            if desk is None:
-                desk = self._desks[reader.scope] = Desk(Mind(), self.store.latest_change(reader))
-                self.take_up(reader, desk)
-        return Working(self, desk, reader)
-
-    def take_up(self, reader: Reader, desk: Desk) -> None:
-        """Lay out what was put away, if that is newer than what lies here and nothing was done since."""
-        found = self.store.put_away_last(reader, MIND)
-        if found is None or desk.changed or (desk.saved_at is not None and found[0] <= desk.saved_at):
-            return
-        since = self.store.latest_change(reader)
-        mind = snapshot.to_mind(found[1], self.model)
-        if mind is not None:
-            desk.mind, desk.age = rules.aged(mind, found[0], self.env.now(), habits_of(self.live.now))
-            desk.saved_at, desk.since = found[0], since
-
-    def put_away(self, reader: Reader, desk: Desk) -> bool:
-        """False if something was erased since: what is in mind may be a copy of it, so it is forgotten and not kept."""
-        with desk.lock:
-            body = snapshot.of_mind(desk.mind, self.model)
-            saved = self.store.put_away(reader, MIND, body, self.session, since=desk.since)
-            if saved is None:
-                self._forget(reader, desk)
-                return False
-            desk.saved_at, desk.age, desk.changed = saved, Age.FRESH, False
-            return True
-
-    def put_all_away(self) -> None:
-        """When the vault closes: what changed is kept; a vault that cannot be written closes without it."""
-        for scope, desk in list(self._desks.items()):
-            if desk.changed:
-                try:
-                    self.put_away(Reader(scope, Policy.OWN, Role.OWNER), desk)
-                except EngramError as error:
-                    log.warning("working memory was not put away: %s", error.code)
-
-    def forget(self, reader: Reader) -> None:
-        """Something was erased: no desk may show it, or put it away again."""
-        for desk in list(self._desks.values()):
-            with desk.lock:
-                self._forget(reader, desk)
-
-    def _forget(self, reader: Reader, desk: Desk) -> None:
-        desk.mind, desk.changed, desk.age, desk.left = Mind(), False, Age.NOTHING, ()
-        desk.since = self.store.latest_change(reader)
-
-    @property
-    def model(self) -> str:
-        """Whose vectors a mind has; empty without an encoder."""
-        embedder = self.embedder()
-        return "" if embedder is None else embedder.fingerprint
-
-    def vectors(self, text: str) -> Vectors:
-        """A turn in both ways; an encoder that does not answer is one that is not there."""
-        embedder = self.embedder()
-        if embedder is None or not text.strip():
-            return Vectors()
-        try:
-            return Vectors(embedder.query(text), embedder.passages([text])[0], embedder.background[0])
-        except EngramError as error:
-            log.info("the way of the conversation goes by words alone: %s", error.code)
-            return Vectors()
-
+_JUST_NOW_US = 3_600_000_000  # within the hour
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -147,11 +46,12 @@ def _changes(method: Callable[Concatenate[Working, P], T]) -> Callable[Concatena
 
 
 class Working:
-    """What is in mind where this reader stands. Verbs that let slots go return them; `candidate` says which are worth keeping."""
+    """What is in mind where this reader stands. Verbs that let slots go return them; those that are worth it (`candidate`) are
+    kept in the vault when the mind is put away, unless they were taken as `candidates` before."""
 
-    def __init__(self, desks: Desks, desk: Desk, reader: Reader) -> None:
+    def __init__(self, desks: Desks, reader: Reader) -> None:
         self._desks = desks
-        self._desk = desk
+        self._desk = desks.of(reader)
         self._reader = reader
 
     def __repr__(self) -> str:
@@ -180,26 +80,53 @@ class Working:
         """How steady the conversation's way is."""
         return self._desk.mind.momentum.confidence
 
-    def hear(self, *turns: Turn) -> Reading | None:
-        """What was said goes through the mind; what the last turn did to the topic. Nothing is kept in the vault by this."""
+    def hear(self, *turns: Turn, known: bool = False) -> Reading | None:
+        """What was said goes through the mind; what the last turn did to the topic.
+
+        known: the vault has heard it too, or is not to; nothing of it is kept when it leaves the mind.
+        """
+        self.catch_up()
         reading = None
         for turn in turns:
             check_turn(turn, self._settings)
-            heard = replace(turn, text=self._clean(turn.text))
-            reading = self._take_in(heard, self._desks.vectors(heard.text))  # encoded before the desk is taken
+            reading = self._take_in(turn, self._now, known)
         return reading
 
+    def later(self, turns: Sequence[Turn]) -> None:
+        """What the vault has heard goes through the mind when next somebody looks at it: two encodings a turn can wait.
+
+        What was said long ago does not: it is history that somebody brings in.
+        """
+        now = self._now
+        just_now = to_micros(now) - _JUST_NOW_US
+        recent = [turn for turn in turns if turn.text.strip() and (turn.at is None or to_micros(turn.at) >= just_now)]
+        if recent:
+            with self._desk.lock:
+                self._desk.waiting += [(turn, now) for turn in recent]
+                self._desk.changed = True
+
+    def catch_up(self) -> None:
+        """Hear what waits."""
+        while self._desk.waiting and self._reader.writes:
+            with self._desk.lock:
+                waiting, self._desk.waiting = self._desk.waiting, []
+            for turn, at in waiting:
+                self._take_in(turn, at, known=True)
+
+    def _take_in(self, turn: Turn, at: datetime, known: bool) -> Reading:
+        clean = replace(turn, text=self._clean(turn.text))
+        return self._go_through(clean, self._desks.vectors(clean.text), at, known)  # encoded before the desk is taken
+
     @_changes
-    def _take_in(self, turn: Turn, vectors: Vectors) -> Reading:
-        self._desk.mind, reading, gone = rules.hear(self._desk.mind, turn, vectors, self._now, self._habits)
-        self._desk.left = (*self._desk.left, *(one for one in gone if one.candidate))[-_LEFT:]
+    def _go_through(self, turn: Turn, vectors: Vectors, at: datetime, known: bool) -> Reading:
+        self._desk.mind, reading, gone = rules.hear(self._desk.mind, turn, vectors, at, self._habits, known)
+        self._desk.let_go(gone)
         return reading
 
     @_changes
     def candidates(self) -> tuple[Evicted, ...]:
-        """What hearing pushed out of mind that is worth long-term memory, once; the latest, if nobody asked for long."""
-        left, self._desk.left = self._desk.left, ()
-        return left
+        """What left the mind and is worth long-term memory, to be kept by whoever asks; once."""
+        return self._desk.take_left()
 
     def attend(
         self,
@@ -228,6 +155,7 @@ class Working:
             memory_id=memory_id,
         )
         self._desk.mind = replace(self._desk.mind, working=now_in)
+        self._desk.let_go(gone)
         return gone
 
     @_changes
@@ -249,6 +177,7 @@ class Working:
     def tick(self, turns: int = 1) -> tuple[Evicted, ...]:
         """Time passed, and so many turns: slots fade, what has aged in the ring comes to mind. What has faded away."""
         self._desk.mind, gone = rules.settle(self._desk.mind, self._now, self._habits, turns)
+        self._desk.let_go(gone)
         return gone
 
     @_changes
@@ -256,6 +185,7 @@ class Working:
         """The topic drifted, or was left, as someone says who knows."""
         now_in, gone = working.turn_to(self._desk.mind.working, _word_for(Topic, topic, "topic"))
         self._desk.mind = replace(self._desk.mind, working=now_in)
+        self._desk.let_go(gone)
         return gone
 
     def export(self, form: Form | str = Form.PLAIN, budget: int | None = None) -> Exported:
@@ -269,7 +199,11 @@ class Working:
     # ── stopping and going on ──────────────────────────────────────────────────────────────────────────────────────
 
     def suspend(self) -> bool:
-        """Put what is in mind away in the vault, durably. False if something was erased since: then it is forgotten instead."""
+        """Put what is in mind away in the vault, durably, and keep what left it and is worth that.
+
+        False if something was erased since: then it is forgotten instead.
+        """
+        self.catch_up()
         require_writable(self._reader, self._reader.scope)
         return self._desks.put_away(self._reader, self._desk)
 
@@ -302,7 +236,7 @@ class Working:
         """Forget all that is in mind here, and what was put away, the checkpoint too."""
         self._desks.store.drop_put_away(self._reader)
         self._desk.mind, self._desk.saved_at, self._desk.age = Mind(), None, Age.NOTHING
-        self._desk.changed, self._desk.left = False, ()
+        self._desk.changed, self._desk.left, self._desk.waiting = False, (), []
 
     # ── what the rules need ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -335,19 +269,10 @@ def _word_for(kind: type[E_], given: str, what: str) -> E_:
         raise InvalidQuery(f"there is no such {what}; there are {', '.join(one.value for one in kind)}.") from None
 
 
-def habits_of(settings: Settings) -> Habits:
-    return Habits(
-        limits=Limits(
-            slots=settings.working_slots,
-            tokens=settings.working_tokens,
-            half_life_s=settings.working_half_life_min * 60.0,
-            tick=settings.working_tick,
-            floor=settings.working_floor,
-            strategy=Strategy(settings.working_strategy),
-        ),
-        ring_turns=settings.sensory_turns,
-        ring_s=settings.sensory_s,
-        alpha=settings.momentum_alpha,
-        fresh_h=settings.resume_fresh_h,
-        stale_h=settings.resume_stale_h,
-    )
+def put_all_away(desks: Desks) -> None:
+    """When the vault closes: what changed is kept; a vault that cannot be written closes without it."""
+    for reader in desks.in_use:
+        try:
+            Working(desks, reader).suspend()
+        except EngramError as error:
+            log.warning("working memory was not put away: %s", error.code)

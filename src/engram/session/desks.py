@@ -1,0 +1,154 @@
+"""The desks of an open vault: laid out when first asked for, put away when work stops, cleared when something is erased."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from engram.env import Env
+from engram.errors import EngramError
+from engram.memory import mind as rules
+from engram.memory import snapshot
+from engram.memory.mind import Age, Habits, Mind, Vectors
+from engram.memory.working import Evicted, Limits, SlotSource, Strategy
+from engram.models.embed import Embedder
+from engram.settings import LiveSettings, Settings
+from engram.store.sqlite.store import SqliteStore
+from engram.store.sqlite.suspending import MIND
+from engram.types import Policy, Reader, Role, Scope, Turn
+
+log = logging.getLogger("engram")
+
+Keep = Callable[[Reader, Sequence[Turn]], object]
+"""Keeps statements in the vault for a reader, as far as they are new there and worth it."""
+
+_LEFT = 64  # slots let go that wait to be kept
+
+
+@dataclass(slots=True)
+class Desk:
+    """One scope's mind, shared by all views of it in this process."""
+
+    mind: Mind
+    since: int
+    saved_at: datetime | None = None
+    age: Age = Age.NOTHING
+    changed: bool = False
+    left: tuple[Evicted, ...] = ()
+    waiting: list[tuple[Turn, datetime]] = field(default_factory=list)  # heard by the vault, and not yet here
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def let_go(self, gone: Sequence[Evicted]) -> None:
+        """What is worth long-term memory waits to be kept; the latest of it, if that takes long."""
+        self.left = (*self.left, *(one for one in gone if one.candidate))[-_LEFT:]
+
+    def take_left(self) -> tuple[Evicted, ...]:
+        left, self.left = self.left, ()
+        return left
+
+
+class Desks:
+    """All desks of an open vault. A desk is laid out when it is first asked for, with what was put away there last."""
+
+    def __init__(
+        self, store: SqliteStore, embedder: Callable[[], Embedder | None], live: LiveSettings, env: Env, session: str, keep: Keep
+    ) -> None:
+        self.store = store
+        self.embedder = embedder
+        self.live = live
+        self.env = env
+        self.session = session
+        self._keep = keep
+        self._desks: dict[Scope, Desk] = {}
+        self._lock = threading.Lock()
+
+    def of(self, reader: Reader) -> Desk:
+        with self._lock:
+            desk = self._desks.get(reader.scope)
+            if desk is None:
+                desk = self._desks[reader.scope] = Desk(Mind(), self.store.latest_change(reader))
+                self.take_up(reader, desk)
+        return desk
+
+    def take_up(self, reader: Reader, desk: Desk) -> None:
+        """Lay out what was put away, if that is newer than what lies here and nothing was done since."""
+        found = self.store.put_away_last(reader, MIND)
+        if found is None or desk.changed or (desk.saved_at is not None and found[0] <= desk.saved_at):
+            return
+        since = self.store.latest_change(reader)
+        mind = snapshot.to_mind(found[1], self.model)
+        if mind is not None:
+            desk.mind, desk.age = rules.aged(mind, found[0], self.env.now(), habits_of(self.live.now))
+            desk.saved_at, desk.since = found[0], since
+
+    def put_away(self, reader: Reader, desk: Desk) -> bool:
+        """False if something was erased since: what is in mind may be a copy of it, so it is forgotten and not kept."""
+        with desk.lock:
+            body = snapshot.of_mind(desk.mind, self.model)
+            saved = self.store.put_away(reader, MIND, body, self.session, since=desk.since)
+            if saved is None:
+                self._forget(reader, desk)
+                return False
+            desk.saved_at, desk.age, desk.changed = saved, Age.FRESH, False
+            left = desk.take_left()
+        if left:
+            self._keep(reader, [_as_turn(one, self.session) for one in left])
+        return True
+
+    @property
+    def in_use(self) -> list[Reader]:
+        """Who stands at the desks on which something changed since they were put away."""
+        return [Reader(scope, Policy.OWN, Role.OWNER) for scope, desk in list(self._desks.items()) if desk.changed]
+
+    def forget(self, reader: Reader) -> None:
+        """Something was erased: no desk may show it, or put it away again."""
+        for desk in list(self._desks.values()):
+            with desk.lock:
+                self._forget(reader, desk)
+
+    def _forget(self, reader: Reader, desk: Desk) -> None:
+        desk.mind, desk.changed, desk.age, desk.left, desk.waiting = Mind(), False, Age.NOTHING, (), []
+        desk.since = self.store.latest_change(reader)
+
+    @property
+    def model(self) -> str:
+        """Whose vectors a mind has; empty without an encoder."""
+        embedder = self.embedder()
+        return "" if embedder is None else embedder.fingerprint
+
+    def vectors(self, text: str) -> Vectors:
+        """A turn in both ways; an encoder that does not answer is one that is not there."""
+        embedder = self.embedder()
+        if embedder is None or not text.strip():
+            return Vectors()
+        try:
+            return Vectors(embedder.query(text), embedder.passages([text])[0], embedder.background[0])
+        except EngramError as error:
+            log.info("the way of the conversation goes by words alone: %s", error.code)
+            return Vectors()
+
+
+def _as_turn(gone: Evicted, session: str) -> Turn:
+    speaker = "tool" if gone.slot.source is SlotSource.TOOL else "user"
+    return Turn(gone.slot.text, speaker, at=gone.slot.entered_at, session=session)
+
+
+def habits_of(settings: Settings) -> Habits:
+    return Habits(
+        limits=Limits(
+            slots=settings.working_slots,
+            tokens=settings.working_tokens,
+            half_life_s=settings.working_half_life_min * 60.0,
+            tick=settings.working_tick,
+            floor=settings.working_floor,
+            strategy=Strategy(settings.working_strategy),
+        ),
+        ring_turns=settings.sensory_turns,
+        ring_s=settings.sensory_s,
+        alpha=settings.momentum_alpha,
+        fresh_h=settings.resume_fresh_h,
+        stale_h=settings.resume_stale_h,
+    )
