@@ -135,3 +135,18 @@ def test_a_follow_up_finds_what_the_talk_is_about(monkeypatch: pytest.MonkeyPatc
     assert int(np.argmax(drawn)) == 0
     assert drawn[0] - max(drawn[1:]) > plain[0] - max(plain[1:])
     assert int(np.argmax(kept @ blend(way, alone, embedder.query(alone)))) == 2
+
+
+def test_what_leans_on_the_talk_asks_what_the_talk_asked() -> None:
+    """An encoder's questions and passages are apart: the way is followed on the side of questions."""
+    said, asked, bare = (np.eye(3, dtype=np.float32)[place] for place in range(3))
+    way = move(Momentum(), "The payment API fails", said, read(Momentum(), "The payment API fails", asked, 0.0), asked=asked)
+    drawn = blend(way, "why?", bare)
+    assert float(drawn @ asked) > 0.9
+    assert float(drawn @ said) == 0.0
+    on = move(way, "The payment API is slow", said, Reading(Topic.CONTINUATION, 0.0), asked=bare)
+    assert on.course is not None
+    assert 0 < float(on.course @ bare) < float(on.course @ asked)
+    off = move(on, "Do you like jazz?", said, Reading(Topic.SWITCH, 0.0), asked=bare)
+    assert off.course is not None
+    assert float(off.course @ asked) == 0.0

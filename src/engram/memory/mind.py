@@ -83,7 +83,7 @@ def hear(
 ) -> tuple[Mind, Reading, tuple[Evicted, ...]]:
     """One turn: slots fade by it and those it mentions are livelier; a new topic clears them; the ring takes it up."""
     reading = momentum.read(mind.momentum, turn.text, vectors.asked, vectors.background)
-    way = momentum.move(mind.momentum, turn.text, vectors.said, reading, habits.alpha)
+    way = momentum.move(mind.momentum, turn.text, vectors.said, reading, habits.alpha, vectors.asked)
     ring, ripe = sensory.ripen(mind.ring, now, -1.0 if reading.topic is Topic.SWITCH else habits.ring_s)
     now_in, gone = working.tick(mind.working, now, habits.limits)
     for old in ripe:  # before the topic turns: what was said last belongs to what is left behind

@@ -30,7 +30,7 @@ def of_mind(mind: Mind, model: str) -> bytes:
             "slots": [_slot(slot) for slot in mind.working.slots],
             "ticked": None if ticked is None else to_micros(ticked),
             "model": model,
-            "vectors": [_vector(one) for one in (way.centroid, way.velocity, way.last)],
+            "vectors": [_vector(one) for one in (way.centroid, way.velocity, way.last, way.course)],
             "way": [way.confidence, way.turns, way.asked, way.words],
         }
     )
@@ -41,10 +41,11 @@ def to_mind(body: bytes, model: str) -> Mind | None:
     try:
         found = _unpacked(body)
         ticked = None if found["ticked"] is None else from_micros(found["ticked"])
-        centroid, velocity, last = (_numbers(one) if found["model"] == model else None for one in found["vectors"])
+        vectors = [_numbers(one) if found["model"] == model else None for one in found["vectors"]]
+        centroid, velocity, last, course, *_ = (*vectors, None)  # the course is not in older ones
         confidence, turns, asked, words = found["way"]
         said = tuple(tuple(turn) for turn in words)
-        way = Momentum(centroid, velocity, last, float(confidence), int(turns), bool(asked), said)
+        way = Momentum(centroid, velocity, last, float(confidence), int(turns), bool(asked), said, course)
         return Mind(Ring(), WorkingMemory(tuple(_slot_of(slot) for slot in found["slots"]), ticked), way)
     except (ValueError, KeyError, TypeError):
         return None

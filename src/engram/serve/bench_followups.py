@@ -75,7 +75,7 @@ def _ask(store: Store, embedder: Embedder, follow_ups: Sequence[Vector], shares:
 
 def _way(text: str, embedder: Embedder) -> Momentum:
     reading = read(Momentum(), text, None, embedder.background[0])
-    return move(Momentum(), text, embedder.passages([text])[0], reading)
+    return move(Momentum(), text, embedder.passages([text])[0], reading, asked=embedder.query(text))
 
 
 def _always(way: Momentum, vector: Vector) -> Vector:
