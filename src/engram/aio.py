@@ -21,7 +21,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
 from engram.context.window import ContextWindow
 from engram.engine import Engram, open_engram
 from engram.memory.working import Slot
-from engram.session import Working
+from engram.session.working import Working
 from engram.settings import LiveSettings
 from engram.types import Reader, Turn
 from engram.verbs.running import Run

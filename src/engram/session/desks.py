@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from engram.env import Env
+from engram.env import Env, to_micros
 from engram.errors import EngramError
 from engram.memory import mind as rules
 from engram.memory import snapshot
@@ -25,6 +25,7 @@ log = logging.getLogger("engram")
 Keep = Callable[[Reader, Sequence[Turn]], object]
 """Keeps statements in the vault for a reader, as far as they are new there and worth it."""
 
+_JUST_NOW_US = 3_600_000_000  # within the hour
 _LEFT = 64  # slots let go that wait to be kept
 
 
@@ -72,6 +73,20 @@ class Desks:
                 desk = self._desks[reader.scope] = Desk(Mind(), self.store.latest_change(reader))
                 self.take_up(reader, desk)
         return desk
+
+    def overheard(self, reader: Reader, turns: Sequence[Turn]) -> None:
+        """What the vault has heard goes through the mind when next somebody looks at it: two encodings a turn can wait.
+
+        What was said long ago does not: it is history that somebody brings in.
+        """
+        now = self.env.now()
+        just_now = to_micros(now) - _JUST_NOW_US
+        recent = [turn for turn in turns if turn.text.strip() and (turn.at is None or to_micros(turn.at) >= just_now)]
+        if recent:
+            desk = self.of(reader)
+            with desk.lock:
+                desk.waiting += [(turn, now) for turn in recent]
+                desk.changed = True
 
     def take_up(self, reader: Reader, desk: Desk) -> None:
         """Lay out what was put away, if that is newer than what lies here and nothing was done since."""

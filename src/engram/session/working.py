@@ -9,13 +9,12 @@ from datetime import datetime
 from typing import Concatenate, ParamSpec, TypeVar
 
 from engram.capture import marks
-from engram.env import to_micros
 from engram.errors import EngramError, InvalidContent, InvalidQuery
 from engram.guard.scopes import require_writable
 from engram.memory import mind as rules
 from engram.memory import momentum, snapshot, working
 from engram.memory.export import Exported, Form, export
-from engram.memory.mind import Age, Checkpoint, Habits, Mind, Resumed, Vectors
+from engram.memory.mind import Age, Checkpoint, Habits, Mind, Resumed
 from engram.memory.momentum import Reading, Topic, Vector
 from engram.memory.working import Evicted, Slot, SlotSource
 from engram.session.desks import Desks, habits_of
@@ -26,8 +25,6 @@ from engram.types import Memory, Reader, Turn
 
 log = logging.getLogger("engram")
 
-_JUST_NOW_US = 3_600_000_000  # within the hour
-
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -37,6 +34,7 @@ def _changes(method: Callable[Concatenate[Working, P], T]) -> Callable[Concatena
 
     def guarded(self: Working, /, *args: P.args, **named: P.kwargs) -> T:
         require_writable(self._reader, self._reader.scope)
+        self._catch_up()
         with self._desk.lock:
             self._desk.changed = True
             return method(self, *args, **named)
@@ -60,53 +58,45 @@ class Working:
     @property
     def slots(self) -> tuple[Slot, ...]:
         """The liveliest first."""
-        return self._desk.mind.working.slots
+        return self._mind.working.slots
 
     @property
     def tokens(self) -> int:
-        return self._desk.mind.working.tokens
+        return self._mind.working.tokens
 
     @property
     def just_said(self) -> Turn | None:
-        return self._desk.mind.ring.just_said
+        return self._mind.ring.just_said
 
     @property
     def turns(self) -> Sequence[Turn]:
         """The last turns as they were said, oldest first."""
-        return tuple(heard.turn for heard in self._desk.mind.ring.turns)
+        return tuple(heard.turn for heard in self._mind.ring.turns)
 
     @property
     def confidence(self) -> float:
         """How steady the conversation's way is."""
-        return self._desk.mind.momentum.confidence
+        return self._mind.momentum.confidence
 
     def hear(self, *turns: Turn, known: bool = False) -> Reading | None:
         """What was said goes through the mind; what the last turn did to the topic.
 
         known: the vault has heard it too, or is not to; nothing of it is kept when it leaves the mind.
         """
-        self.catch_up()
+        self._catch_up()
         reading = None
         for turn in turns:
             check_turn(turn, self._settings)
             reading = self._take_in(turn, self._now, known)
         return reading
 
-    def later(self, turns: Sequence[Turn]) -> None:
-        """What the vault has heard goes through the mind when next somebody looks at it: two encodings a turn can wait.
+    @property
+    def _mind(self) -> Mind:
+        self._catch_up()
+        return self._desk.mind
 
-        What was said long ago does not: it is history that somebody brings in.
-        """
-        now = self._now
-        just_now = to_micros(now) - _JUST_NOW_US
-        recent = [turn for turn in turns if turn.text.strip() and (turn.at is None or to_micros(turn.at) >= just_now)]
-        if recent:
-            with self._desk.lock:
-                self._desk.waiting += [(turn, now) for turn in recent]
-                self._desk.changed = True
-
-    def catch_up(self) -> None:
-        """Hear what waits."""
+    def _catch_up(self) -> None:
+        """Hear what the vault has heard since somebody looked last."""
         while self._desk.waiting and self._reader.writes:
             with self._desk.lock:
                 waiting, self._desk.waiting = self._desk.waiting, []
@@ -115,12 +105,12 @@ class Working:
 
     def _take_in(self, turn: Turn, at: datetime, known: bool) -> Reading:
         clean = replace(turn, text=self._clean(turn.text))
-        return self._go_through(clean, self._desks.vectors(clean.text), at, known)  # encoded before the desk is taken
-
-    @_changes
-    def _go_through(self, turn: Turn, vectors: Vectors, at: datetime, known: bool) -> Reading:
-        self._desk.mind, reading, gone = rules.hear(self._desk.mind, turn, vectors, at, self._habits, known)
-        self._desk.let_go(gone)
+        require_writable(self._reader, self._reader.scope)
+        vectors = self._desks.vectors(clean.text)  # before the desk is taken
+        with self._desk.lock:
+            self._desk.mind, reading, gone = rules.hear(self._desk.mind, clean, vectors, at, self._habits, known)
+            self._desk.let_go(gone)
+            self._desk.changed = True
         return reading
 
     @_changes
@@ -190,11 +180,11 @@ class Working:
 
     def export(self, form: Form | str = Form.PLAIN, budget: int | None = None) -> Exported:
         """What is in mind as text for a prompt, within so many tokens, tags included."""
-        return export(self._desk.mind.working, _word_for(Form, form, "form"), budget)
+        return export(self._mind.working, _word_for(Form, form, "form"), budget)
 
     def blend(self, text: str, query: Vector) -> Vector:
         """A question's vector drawn towards the way of the conversation, as far as its words lean on it."""
-        return momentum.blend(self._desk.mind.momentum, text, query, self._settings.momentum_share)
+        return momentum.blend(self._mind.momentum, text, query, self._settings.momentum_share)
 
     # ── stopping and going on ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -203,7 +193,7 @@ class Working:
 
         False if something was erased since: then it is forgotten instead.
         """
-        self.catch_up()
+        self._catch_up()
         require_writable(self._reader, self._reader.scope)
         return self._desks.put_away(self._reader, self._desk)
 

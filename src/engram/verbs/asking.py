@@ -86,7 +86,6 @@ class Asking(View):
         settings = self._vault.live.now
         plan = planned(message, model, budget, profile, models_file=settings.models_file or None)
         mind = Working(self._vault.desks, self._reader)
-        mind.catch_up()
         # What a long message wants mostly stands at its end, after what was pasted.
         asked = self._asked(message[-QUERY_CHARACTERS:], min(plan.hits, settings.page_limit // 2), None, now, None, None, None)
         drawn = replace(asked, drawn=partial(mind.blend, message))  # "ok, deploy it" means what the talk is about

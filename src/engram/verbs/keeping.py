@@ -7,7 +7,6 @@ from datetime import datetime
 
 from engram.capture.parts import in_parts
 from engram.errors import InvalidContent
-from engram.session.working import Working
 from engram.types import (
     Edge,
     Kind,
@@ -58,7 +57,7 @@ class Keeping(View):
         """
         exchange = [Turn(text, who) for who, text in (("user", user), ("assistant", assistant)) if text is not None]
         report = self._captured(*turns, *exchange)
-        Working(self._vault.desks, self._reader).later((*turns, *exchange))
+        self._vault.desks.overheard(self._reader, (*turns, *exchange))
         return report
 
     def _captured(self, *turns: Turn) -> Report:
