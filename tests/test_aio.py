@@ -22,7 +22,7 @@ from engram.engine import Engram, open_engram
 from engram.errors import EngramError
 from engram.models.embed import Vectors
 from engram.models.fakes import hashing_embedder
-from engram.session import Working
+from engram.session.working import Working
 from engram.types import Policy, Reader, Role, Scope, Turn
 from engram.verbs.running import Run
 
