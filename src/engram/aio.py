@@ -182,6 +182,7 @@ class AsyncEngram:
     recall = _Verb(Engram.recall)
     explain = _Verb(Engram.explain)
     context = _Verb(Engram.context)
+    reason = _Verb(Engram.reason)
     warm = _Verb(Engram.warm)
     feedback = _Verb(Engram.feedback)
     resume = _Verb(Engram.resume)

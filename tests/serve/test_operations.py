@@ -49,6 +49,7 @@ def arguments_of(mem: Engram) -> Mapping[str, Mapping[str, Any]]:
         },
         "explain": {"query": "where does the API run?", "id": two.id},
         "context": {"message": "ok, deploy it", "budget": 500, "history": [{"text": "hello", "speaker": "user"}]},
+        "reason": {"question": "Who owns the API and where does it run?", "depth": 2, "calls": 5},
         "list": {"limit": 2, "status": "any"},
         "get": {"id": one.id},
         "show": {"id": one.id},

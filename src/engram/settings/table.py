@@ -200,6 +200,8 @@ class Settings:
     recall_threshold: float = tunable(
         0.75, "Fused score under which a question counts as not answered.", low=-10.0, high=100.0, ref="R18"
     )
+    reason_depth: int = tunable(3, "How deep a question is taken apart, itself included.", low=1, high=8, ref="R17")
+    reason_calls: int = tunable(12, "Recalls that one reasoning may make.", low=1, high=200, ref="R17")
     posting_budget: int = tunable(
         5000, "Entries of the text index that one question may read.", unit="postings", low=100, high=10000000, ref="R20"
     )

@@ -11,6 +11,7 @@ from engram.context.plan import planned
 from engram.context.window import ContextWindow, build
 from engram.errors import NotFound
 from engram.memory.export import Form
+from engram.recall.evidence import Reasoned, reason
 from engram.recall.plan import QUERY_CHARACTERS
 from engram.recall.search import Asked
 from engram.session.working import Working
@@ -105,6 +106,20 @@ class Asking(View):
             return window
         unknown = f"this model is not known here: its window is taken for {plan.model.window:,} tokens (`models_file`)."
         return replace(window, notes=(*window.notes, unknown))
+
+    def reason(self, question: str, *, depth: int | None = None, calls: int | None = None) -> Reasoned:
+        """Evidence for a question that one recall does not answer: it is taken apart, each part is recalled, and what is then
+        missing is followed by the names that came up. A tree, with its gaps; the answer is for whoever reads it to write.
+
+        depth, calls: how deep at most, and with how many recalls; else as `reason_depth` and `reason_calls` say.
+        """
+        settings = self._vault.live.now
+
+        def look(part: str, since: datetime | None, until: datetime | None) -> Recall:
+            where = Filter(since=since, until=until)
+            return self._vault.searcher.recall(self._reader, self._asked(part, None, None, None, None, None, where))
+
+        return reason(question, look, depth=depth or settings.reason_depth, calls=calls or settings.reason_calls)
 
     def _asked(
         self,

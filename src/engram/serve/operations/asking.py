@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from engram.context.window import ContextWindow
+from engram.recall.evidence import Reasoned
 from engram.serve.operations.arguments import Budget
 from engram.serve.operations.operation import Arg, Operation
 from engram.store.protocol import Filter
@@ -96,6 +97,17 @@ def context(mem: Engram, given: Context) -> ContextWindow:
     return mem.context(given.message, model=given.model, budget=given.budget, history=given.history, profile=given.profile)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    question: Annotated[str, Arg("What to find evidence for.", main=True)]
+    depth: Annotated[int | None, Arg("How deep it is taken apart at most.", low=1, high=8)] = None
+    calls: Annotated[int | None, Arg("How many recalls it may take.", low=1, high=200)] = None
+
+
+def reason(mem: Engram, given: Reason) -> Reasoned:
+    return mem.reason(given.question, depth=given.depth, calls=given.calls)
+
+
 OPERATIONS = (
     Operation(name="recall", help="Ask what is known; the best comes first.", input=Ask, output=Recall, run=recall),
     Operation(
@@ -111,5 +123,12 @@ OPERATIONS = (
         input=Context,
         output=ContextWindow,
         run=context,
+    ),
+    Operation(
+        name="reason",
+        help="Take a question apart, recall each part, follow what is missing: a tree of evidence, with its gaps.",
+        input=Reason,
+        output=Reasoned,
+        run=reason,
     ),
 )
