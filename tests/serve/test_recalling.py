@@ -216,3 +216,11 @@ def test_feedback_counts_suppresses_and_corrects(engram: Engram) -> None:
     assert engram("feedback", one, "--correction", "The API runs on AWS").code == 1
     heard = engram("observe", "The API runs on Heroku.")
     assert "was corrected" in heard.out
+
+
+def test_reasoning_is_a_tree_with_its_gaps(made: Engram) -> None:
+    made("remember", "The boss of Marta is Quentin")
+    made("remember", "Quentin moved to Porto")
+    shown = made("reason", "To which city has the boss of Marta moved, and what is the wifi password?")
+    assert "Quentin moved to Porto" in shown.out
+    assert "gap: nothing is known to 'what is the wifi password?'" in shown.err

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from engram.recall.evidence import Evidence, Reasoned
 from engram.serve import turns as files
 from engram.serve.cli import caller, show
 from engram.serve.cli.caller import Caller, Json
@@ -52,6 +53,25 @@ def _recalled(done: Done) -> None:
 
 def _explained(done: Done) -> None:
     done.asked.say(f"{done.value.stage.value}: {done.value}")
+
+
+def _reasoned(done: Done) -> None:
+    found: Reasoned = done.value
+    _branch(found.evidence, "")
+    for gap in found.gaps:
+        done.asked.remark(f"gap: nothing is known to {show.one_line(gap)!r}")
+    for note in found.notes:
+        done.asked.remark(f"note: {note}")
+
+
+def _branch(one: Evidence, indent: str) -> None:
+    show.line(f"{indent}{show.one_line(one.question)}  ({show.one_line(one.why)})", style="bold")
+    for hit in one.hits:
+        show.line(f"{indent}  {hit.score:.2f}  {hit.memory.id}  {show.one_line(hit.memory.text)}")
+    if one.missing:
+        show.line(f"{indent}  not found: {show.one_line(', '.join(one.missing))}")
+    for part in one.parts:
+        _branch(part, indent + "    ")
 
 
 def _row(hit: Hit) -> list[str]:
@@ -129,6 +149,7 @@ def _ingested(done: Done) -> None:
 
 FACES = {
     "recall": Face(show=_recalled, warms=True),
+    "reason": Face(show=_reasoned, warms=True),
     "explain": Face(show=_explained, warms=True),
     "observe": Face(show=_observed, more="A vault that is missing is made.", makes=True, everywhere=False),
     "ingest": Face(show=_ingested, more="A vault that is missing is made.", makes=True, everywhere=False),

@@ -99,7 +99,7 @@ def context(mem: Engram, given: Context) -> ContextWindow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
-    question: Annotated[str, Arg("What to find evidence for.", main=True)]
+    question: Annotated[str, Arg("What to find evidence for.", main=True, words=True)]
     depth: Annotated[int | None, Arg("How deep it is taken apart at most.", low=1, high=8)] = None
     calls: Annotated[int | None, Arg("How many recalls it may take.", low=1, high=200)] = None
 
