@@ -153,6 +153,27 @@ def followups(
         show.line(bench_followups.render(results))
 
 
+@app.command("language")
+def language(
+    ctx: typer.Context,
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE…", exists=True, dir_okay=False, show_default=False, help="Time expressions, one a line (.gz too)."
+        ),
+    ],
+    as_json: Json = False,
+) -> None:
+    """Measure how well English time expressions are resolved, on rows that say what they mean."""
+    from engram.serve import bench_language  # as above
+
+    results = bench_language.run(paths)
+    if caller.of(ctx, as_json).json:
+        show.data(results)
+    else:
+        show.line(bench_language.render(results))
+
+
 def demo(ctx: typer.Context, as_json: Json = False) -> None:
     """Show the main job from end to end on a temporary vault; yours is not touched."""
     from engram.serve import demo as tour  # start-up time of every other command
