@@ -62,7 +62,7 @@ def test_every_verb_is_there_with_the_same_signature(sync: type, awaited: type) 
     mine, theirs = public(awaited), public(sync)
     theirs.pop("open", None)  # `aio.open_as`
     missing = sorted(set(theirs) - set(mine))
-    assert missing == [], f"add `name = _Verb({sync.__name__}.name)` to {awaited.__name__} in aio.py"
+    assert missing == [], f"add `name = Verb({sync.__name__}.name)` to {awaited.__name__} in aio.py"
     for name, verb in theirs.items():
         if callable(verb) and name not in ("as_reader", "close"):
             assert inspect.signature(mine[name]) == inspect.signature(verb), name

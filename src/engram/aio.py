@@ -33,7 +33,7 @@ T = TypeVar("T")
 Later = Coroutine[Any, Any, T]
 
 
-class _Threads:
+class Threads:
     """The threads of one open vault, shared by all its views."""
 
     def __init__(self, count: int) -> None:
@@ -56,12 +56,12 @@ class _Over(Protocol[S_co]):
     """What has a synchronous thing to call, which may take its time to be had, and threads to call it in."""
 
     @property
-    def _threads(self) -> _Threads: ...
+    def _threads(self) -> Threads: ...
 
     def _sync(self) -> S_co: ...
 
 
-class _Verb(Generic[S, P, T]):
+class Verb(Generic[S, P, T]):
     """A verb of the synchronous class `S` as one to await, with the same signature and documentation."""
 
     def __init__(self, verb: Callable[Concatenate[S, P], T]) -> None:
@@ -85,7 +85,7 @@ class _Verb(Generic[S, P, T]):
 class AsyncWorking:
     """What is in mind where the reader stands; as `Working`, with `await` before verbs and figures alike."""
 
-    def __init__(self, mem: Engram, threads: _Threads) -> None:
+    def __init__(self, mem: Engram, threads: Threads) -> None:
         self._mem = mem
         self._threads = threads
 
@@ -112,25 +112,25 @@ class AsyncWorking:
     def confidence(self) -> Later[float]:
         return self._threads.run(lambda: self._sync().confidence)
 
-    hear = _Verb(Working.hear)
-    candidates = _Verb(Working.candidates)
-    attend = _Verb(Working.attend)
-    refresh = _Verb(Working.refresh)
-    mention = _Verb(Working.mention)
-    tick = _Verb(Working.tick)
-    turn_to = _Verb(Working.turn_to)
-    export = _Verb(Working.export)
-    blend = _Verb(Working.blend)
-    suspend = _Verb(Working.suspend)
-    checkpoint = _Verb(Working.checkpoint)
-    resume = _Verb(Working.resume)
-    clear = _Verb(Working.clear)
+    hear = Verb(Working.hear)
+    candidates = Verb(Working.candidates)
+    attend = Verb(Working.attend)
+    refresh = Verb(Working.refresh)
+    mention = Verb(Working.mention)
+    tick = Verb(Working.tick)
+    turn_to = Verb(Working.turn_to)
+    export = Verb(Working.export)
+    blend = Verb(Working.blend)
+    suspend = Verb(Working.suspend)
+    checkpoint = Verb(Working.checkpoint)
+    resume = Verb(Working.resume)
+    clear = Verb(Working.clear)
 
 
 class AsyncRun:
     """A run that has begun; as `Run`."""
 
-    def __init__(self, run: Run, threads: _Threads) -> None:
+    def __init__(self, run: Run, threads: Threads) -> None:
         self._run = run
         self._threads = threads
 
@@ -141,8 +141,8 @@ class AsyncRun:
     def window(self) -> ContextWindow:
         return self._run.window
 
-    end = _Verb(Run.end)
-    cancel = _Verb(Run.cancel)
+    end = Verb(Run.end)
+    cancel = Verb(Run.cancel)
 
     async def __aenter__(self) -> Self:
         return self
@@ -162,44 +162,44 @@ def _beginning(begin: Callable[Concatenate[Engram, P], Run]) -> Callable[Concate
 class AsyncEngram:
     """One open vault as one reader sees it; as `Engram`. Use it as an async context manager, or await `close`."""
 
-    def __init__(self, mem: Engram, threads: _Threads) -> None:
+    def __init__(self, mem: Engram, threads: Threads) -> None:
         self._mem = mem
         self._threads = threads
 
     def _sync(self) -> Engram:
         return self._mem
 
-    remember = _Verb(Engram.remember)
-    observe = _Verb(Engram.observe)
-    ingest = _Verb(Engram.ingest)
-    update = _Verb(Engram.update)
-    pin = _Verb(Engram.pin)
-    forget = _Verb(Engram.forget)
-    restore = _Verb(Engram.restore)
-    relate = _Verb(Engram.relate)
-    backfill = _Verb(Engram.backfill)
+    remember = Verb(Engram.remember)
+    observe = Verb(Engram.observe)
+    ingest = Verb(Engram.ingest)
+    update = Verb(Engram.update)
+    pin = Verb(Engram.pin)
+    forget = Verb(Engram.forget)
+    restore = Verb(Engram.restore)
+    relate = Verb(Engram.relate)
+    backfill = Verb(Engram.backfill)
 
-    recall = _Verb(Engram.recall)
-    explain = _Verb(Engram.explain)
-    context = _Verb(Engram.context)
-    reason = _Verb(Engram.reason)
-    warm = _Verb(Engram.warm)
-    feedback = _Verb(Engram.feedback)
-    resume = _Verb(Engram.resume)
+    recall = Verb(Engram.recall)
+    explain = Verb(Engram.explain)
+    context = Verb(Engram.context)
+    reason = Verb(Engram.reason)
+    warm = Verb(Engram.warm)
+    feedback = Verb(Engram.feedback)
+    resume = Verb(Engram.resume)
 
-    get = _Verb(Engram.get)
-    list = _Verb(Engram.list)
-    words = _Verb(Engram.words)
-    edges = _Verb(Engram.edges)
-    versions = _Verb(Engram.versions)
-    status_history = _Verb(Engram.status_history)
-    encoder = _Verb(Engram.encoder)
-    language = _Verb(Engram.language)
-    backup = _Verb(Engram.backup)
-    backups = _Verb(Engram.backups)
-    health = _Verb(Engram.health)
-    check = _Verb(Engram.check)
-    audit = _Verb(Engram.audit)
+    get = Verb(Engram.get)
+    list = Verb(Engram.list)
+    words = Verb(Engram.words)
+    edges = Verb(Engram.edges)
+    versions = Verb(Engram.versions)
+    status_history = Verb(Engram.status_history)
+    encoder = Verb(Engram.encoder)
+    language = Verb(Engram.language)
+    backup = Verb(Engram.backup)
+    backups = Verb(Engram.backups)
+    health = Verb(Engram.health)
+    check = Verb(Engram.check)
+    audit = Verb(Engram.audit)
 
     begin = _beginning(Engram.begin)
 
@@ -269,7 +269,7 @@ class Opening:
         except asyncio.CancelledError:
             opening.add_done_callback(_close_again)  # it may open yet
             raise
-        return AsyncEngram(mem, _Threads(mem.settings.now.reader_limit))
+        return AsyncEngram(mem, Threads(mem.settings.now.reader_limit))
 
 
 def _close_again(opening: Future[Engram]) -> None:

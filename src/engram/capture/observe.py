@@ -210,6 +210,8 @@ class Observer:
             check_memory(Memory(text=changes["text"]), self._live.now)
             text = self._worth_keeping(changes["text"])
             changes = {**changes, "text": text, **weighed(text, self._live.now)}
+        if "attributes" in changes:
+            changes = {**changes, "attributes": {name: self._clean(value).text for name, value in changes["attributes"].items()}}
         new = self._store.update(reader, memory_id, changes)
         vector = self._vector(new) if "text" in changes else None
         space = space_of(self._tools.embedder)

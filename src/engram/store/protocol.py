@@ -17,6 +17,7 @@ from engram.types import (
     Page,
     Reader,
     Report,
+    Scope,
     Space,
     Status,
     StatusChange,
@@ -24,12 +25,15 @@ from engram.types import (
     Version,
 )
 
+_ANYWHERE = Scope()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
     """What a listing or a search is narrowed to, besides the reader's visibility.
 
-    `without`: categories that are not wanted. `as_of`: only what was known at that moment, by the status it had then.
+    `without`: categories that are not wanted. `as_of`: only what was known at that moment, by the status it had then. `scope`:
+    only what names these places, whatever else it names; it narrows what is visible and never widens it.
     """
 
     kinds: tuple[Kind, ...] = ()
@@ -40,11 +44,12 @@ class Filter:
     until: datetime | None = None
     attributes: Mapping[str, str] | None = None
     as_of: datetime | None = None
+    scope: Scope = _ANYWHERE
 
     @property
     def indexed(self) -> bool:
         """Can a vector index apply all of it by what it holds itself? If not, it is told the keys."""
-        return not self.attributes and self.as_of is None
+        return not self.attributes and self.as_of is None and self.scope == _ANYWHERE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,9 +70,17 @@ class Keeping(View):
         said = in_parts(turns, self._vault.live.now.turn_bytes) if isinstance(turns, str) else turns
         return self._vault.observer.ingest(self._reader, iter(said), self._vault.session, progress)
 
-    def update(self, memory_id: str, *, text: str | None = None, importance: float | None = None) -> Memory:
-        """Change a memory; its earlier wording stays reachable through `versions`."""
-        wanted = {"text": text, "importance": None if importance is None else _between_0_and_1(importance)}
+    def update(
+        self,
+        memory_id: str,
+        *,
+        text: str | None = None,
+        importance: float | None = None,
+        attributes: Mapping[str, str] | None = None,
+    ) -> Memory:
+        """Change a memory; its earlier wording stays reachable through `versions`. attributes: all that it is to have."""
+        weight = None if importance is None else _between_0_and_1(importance)
+        wanted = {"text": text, "importance": weight, "attributes": None if attributes is None else dict(attributes)}
         changes = {name: value for name, value in wanted.items() if value is not None}
         return self._vault.observer.update(self._reader, memory_id, changes)
 

@@ -42,9 +42,13 @@ class Looking(View):
         until: datetime | None = None,
         status: Status | None = Status.ACTIVE,
         cursor: str | None = None,
+        filters: Filter | None = None,
     ) -> Page:
-        """Memories newest first; `status=None` for all of them. The page's cursor fetches the next page."""
-        where = Filter(
+        """Memories newest first; `status=None` for all of them. The page's cursor fetches the next page.
+
+        filters: stands for kind, category, since, until and status, and can say more.
+        """
+        where = filters or Filter(
             kinds=(kind,) if kind else (),
             categories=(category,) if category else (),
             statuses=(status,) if status else (),

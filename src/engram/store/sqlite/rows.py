@@ -12,7 +12,7 @@ import apsw
 
 from engram.env import from_micros, to_micros
 from engram.store.protocol import Filter
-from engram.types import NO_ATTRIBUTES, Kind, Memory, Scope, Source, Status
+from engram.types import NO_ATTRIBUTES, SCOPE_DIMENSIONS, Kind, Memory, Scope, Source, Status, scope_values
 
 Value = None | int | float | str | bytes
 
@@ -141,13 +141,20 @@ def conditions(where: Filter, alias: str = "m") -> tuple[str, list[Value]]:
     for name, value in (where.attributes or {}).items():
         parts.append(f"{alias}.key IN (SELECT memory FROM attributes WHERE name = ? AND value = ?)")
         values.extend((name, value))
+    if named := [
+        (dimension, value) for dimension, value in zip(SCOPE_DIMENSIONS, scope_values(where.scope), strict=True) if value
+    ]:
+        within = " AND ".join(f"{dimension} = ?" for dimension, _ in named)
+        parts.append(f"{alias}.scope IN (SELECT key FROM scopes WHERE {within})")
+        values.extend(value for _, value in named)
     return "".join(f" AND {part}" for part in parts), values
 
 
 def narrow(where: Filter) -> bool:
     """Does a filter ask for more than a status? Then few memories usually pass."""
     moments = (where.since, where.until, where.as_of)
-    return bool(where.kinds or where.categories or where.without or where.attributes or any(moments))
+    named = where.scope != Scope()
+    return bool(where.kinds or where.categories or where.without or where.attributes or named or any(moments))
 
 
 _STATUS_THEN = """coalesce(

@@ -1,0 +1,361 @@
+"""mem0's `Memory` and `AsyncMemory` over Engram: `from engram.adapters.mem0 import Memory`, and the rest of a program stays.
+
+    m = Memory()
+    m.add("I prefer aisle seats", user_id="alice")
+    m.search("where does she sit?", filters={"user_id": "alice"}, top_k=3)["results"]
+
+Both ways of calling are taken: ids as arguments, or in `filters`; `limit` or `top_k`; `data` or `text`. A user, an agent and a
+run are the scope of a memory (user, agent, channel); all that comes through here lies in a project of its own, named like the
+collection of mem0, so that `reset` leaves the rest of a vault alone. What is deleted is archived, so that its `history` stays;
+`reset` erases. No language model is needed; one that the configuration names is used.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from engram.adapters import mem0_shapes as shapes
+from engram.adapters.mem0_shapes import EXPIRES, IDS, Item
+from engram.aio import Threads, Verb
+from engram.engine import Engram
+from engram.env import Env
+from engram.errors import NotFound
+from engram.store.protocol import Filter
+from engram.types import Kind, Policy, Reader, Role, Scope, Status
+
+_COLLECTION = "mem0"
+_PAGE = 500
+_UNSET: Any = object()
+
+
+class Memory:
+    """mem0's synchronous class. `path`, `key` and `settings` are Engram's own and may be left out."""
+
+    def __init__(
+        self,
+        config: Mapping[str, Any] | None = None,
+        *,
+        path: str | Path | None = None,
+        key: bytes | bytearray | str | None = None,
+        settings: Mapping[str, object] | None = None,
+        env: Env | None = None,
+        **engine: Any,
+    ) -> None:
+        self._env = env or Env()
+        self.config = dict(config or {})
+        self.api_version = str(self.config.get("version") or "v1.1")
+        store = _section(self.config, "vector_store")
+        where = path if path is not None else store.get("path")
+        self._project = str(store.get("collection_name") or _COLLECTION)
+        owner = Reader(Scope(project=self._project), Policy.ALL, Role.OWNER)
+        given = {**settings_of(self.config), **(settings or {})}
+        self._mem = Engram.open(where, reader=owner, key=key, settings=given, env=self._env, **engine)
+
+    @classmethod
+    def from_config(cls, config_dict: Mapping[str, Any], **engine: Any) -> Self:
+        return cls(config_dict, **engine)
+
+    # ── writing ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def add(
+        self,
+        messages: str | Mapping[str, Any] | list[dict[str, Any]],
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        *,
+        filters: Mapping[str, Any] | None = None,
+        infer: bool = True,
+        memory_type: str | None = None,
+        expiration_date: object = None,
+        prompt: str | None = None,
+    ) -> Any:
+        """Keep what these messages say; with `infer=False`, each as it stands. One of the three ids is needed."""
+        given = _ids(user_id, agent_id, run_id, {**(metadata or {}), **(filters or {})})
+        here = self._at(given)
+        turns = shapes.turns_of(messages, given.get("run_id"))
+        attributes = shapes.attributes_of(metadata)
+        if expiration_date is not None:
+            attributes[EXPIRES] = _day(expiration_date)
+        if memory_type is not None:
+            if memory_type != "procedural_memory":
+                raise ValueError("Invalid 'memory_type'. Please pass procedural_memory to create procedural memories.")
+            text = "\n".join(f"{turn.speaker}: {turn.text}" for turn in turns)
+            kept = [here.remember(text, kind=Kind.SKILL, category="skill", attributes=attributes)]
+        elif infer:
+            kept = [one for one in map(here.get, here.observe(*turns).ids) if one is not None]
+            if attributes:
+                kept = [here.update(one.id, attributes={**one.attributes, **attributes}) for one in kept]
+        else:
+            kept = [here.remember(turn.text, attributes=attributes) for turn in turns]
+        return self._shaped([{"id": one.id, "memory": one.text, "event": "ADD"} for one in kept])
+
+    def update(
+        self,
+        memory_id: str,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        expiration_date: Any = _UNSET,
+        data: str | None = None,
+    ) -> Item:
+        """Change its words, its metadata (by name), or both."""
+        words = data if text is None else text
+        if words is None and metadata is None and expiration_date is _UNSET:
+            raise ValueError("At least one of text, metadata, or expiration_date must be provided.")
+        old = self._mem.get(memory_id)
+        if old is None or not self._own(old.scope):
+            raise ValueError(f"Memory with id {memory_id} not found")
+        attributes = {**old.attributes, **shapes.attributes_of(metadata)}
+        if expiration_date is not _UNSET:
+            attributes.pop(EXPIRES, None)
+            attributes |= {} if expiration_date is None else {EXPIRES: _day(expiration_date)}
+        self._mem.update(memory_id, text=words, attributes=attributes if attributes != dict(old.attributes) else None)
+        return {"message": "Memory updated successfully!"}
+
+    def delete(self, memory_id: str) -> Item:
+        found = self.get(memory_id)
+        if found is None:
+            raise ValueError(f"Memory with id {memory_id} not found")
+        self._mem.forget(memory_id, reason="deleted")
+        return {"message": "Memory deleted successfully!"}
+
+    def delete_all(self, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None) -> Item:
+        given = _ids(user_id, agent_id, run_id, {})
+        while ids := [memory.id for memory in self._mem.list(limit=_PAGE, filters=self._where(given))]:
+            self._mem.forget(*ids, reason="deleted")
+        return {"message": "Memories deleted successfully!"}
+
+    def reset(self) -> None:
+        """Erase all that ever came through here, whoever it belongs to."""
+        everything = replace(self._where({}), statuses=())
+        while ids := [memory.id for memory in self._mem.list(limit=_PAGE, filters=everything)]:
+            self._mem.forget(*ids, erase=True)
+
+    # ── reading ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def search(
+        self,
+        query: str,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        limit: int | None = None,
+        filters: Mapping[str, Any] | None = None,
+        threshold: float | None = None,
+        *,
+        top_k: int | None = None,
+        rerank: bool = False,
+        explain: bool = False,
+        show_expired: bool = False,
+    ) -> Any:
+        """What answers, best first, with a score from 0 to 1. A reranker is used if the settings name one."""
+        if not str(query).strip():
+            raise ValueError("query must be a text that is not empty")
+        given, rest = _ids(user_id, agent_id, run_id, filters or {}), _rest(filters)
+        most = _count(limit, top_k, 100 if top_k is None and filters is None else 20)
+        asked = most if not rest and show_expired else min(most * 4 + 20, 1000)
+        hits = self._mem.recall(query, limit=asked, filters=self._where(given), explain=explain)
+        shown = ((hit, shapes.item(hit.memory, round(min(max(hit.score, 0.0), 1.0), 6))) for hit in hits)
+        found = [
+            one | ({"score_details": str(hit.why)} if explain else {})
+            for hit, one in shown
+            if (threshold is None or one["score"] >= threshold) and self._passes(one, rest, show_expired)
+        ]
+        return self._shaped(found[:most])
+
+    def get(self, memory_id: str) -> Item | None:
+        found = self._mem.get(memory_id)
+        gone = found is None or not self._own(found.scope) or found.status is not Status.ACTIVE
+        return None if gone or found is None else shapes.item(found)
+
+    def get_all(
+        self,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        limit: int | None = None,
+        *,
+        filters: Mapping[str, Any] | None = None,
+        top_k: int | None = None,
+        show_expired: bool = False,
+    ) -> Any:
+        """All of a user, an agent, a run; newest first."""
+        given, rest = _ids(user_id, agent_id, run_id, filters or {}), _rest(filters)
+        most = _count(limit, top_k, 100 if filters is None else 20)
+        found: list[Item] = []
+        for one in self._each(given):
+            if len(found) >= most:
+                break
+            if self._passes(one, rest, show_expired):
+                found.append(one)
+        return self._shaped(found)
+
+    def history(self, memory_id: str) -> list[Item]:
+        """How it came to be what it is: ADD, UPDATE, DELETE; oldest first."""
+        found = self._mem.get(memory_id)
+        if found is None or not self._own(found.scope):
+            return []
+        try:
+            return shapes.history(found, self._mem.versions(memory_id), self._mem.status_history(memory_id))
+        except NotFound:  # erased meanwhile
+            return []
+
+    def chat(self, query: str) -> str:
+        raise NotImplementedError("Chat function not implemented yet.")
+
+    def close(self) -> None:
+        self._mem.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    # ── between the two ────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _at(self, given: Mapping[str, str]) -> Engram:
+        """The vault as it is written from there: exactly that scope, and nothing else."""
+        return self._mem.as_reader(Reader(self._scope(given), Policy.OWN, Role.OWNER))
+
+    def _scope(self, given: Mapping[str, str]) -> Scope:
+        user, agent, run = (given.get(name, "") for name in IDS)
+        return Scope(project=self._project, agent=agent, channel=run, user=user)
+
+    def _where(self, given: Mapping[str, str]) -> Filter:
+        return Filter(scope=self._scope(given))
+
+    def _own(self, scope: Scope) -> bool:
+        return scope.project == self._project
+
+    def _each(self, given: Mapping[str, str]) -> Iterator[Item]:
+        cursor: str | None = None
+        while True:
+            page = self._mem.list(limit=_PAGE, cursor=cursor, filters=self._where(given))
+            yield from map(shapes.item, page)
+            cursor = page.cursor
+            if cursor is None:
+                return
+
+    def _passes(self, shown: Item, rest: Mapping[str, Any], expired_too: bool) -> bool:
+        today = self._env.now().date().isoformat()
+        return (expired_too or str(shown.get(EXPIRES, "9999")) >= today) and shapes.matches(shown, rest)
+
+    def _shaped(self, results: list[Item]) -> Any:
+        return results if self.api_version == "v1.0" else {"results": results}
+
+
+class AsyncMemory:
+    """mem0's class for programs that await. The vault is opened by the first call, in a thread."""
+
+    def __init__(self, config: Mapping[str, Any] | None = None, **engine: Any) -> None:
+        self._make: Callable[[], Memory] = lambda: Memory(config, **engine)
+        self._made: Memory | None = None
+        self._making = threading.Lock()
+        self._threads = Threads(8)
+
+    @classmethod
+    def from_config(cls, config_dict: Mapping[str, Any], **engine: Any) -> Self:
+        return cls(config_dict, **engine)
+
+    def _sync(self) -> Memory:
+        with self._making:
+            if self._made is None:
+                self._made = self._make()
+            return self._made
+
+    add = Verb(Memory.add)
+    search = Verb(Memory.search)
+    get = Verb(Memory.get)
+    get_all = Verb(Memory.get_all)
+    update = Verb(Memory.update)
+    delete = Verb(Memory.delete)
+    delete_all = Verb(Memory.delete_all)
+    history = Verb(Memory.history)
+    reset = Verb(Memory.reset)
+    chat = Verb(Memory.chat)
+
+    def close(self) -> None:
+        self._threads.end()
+        if self._made is not None:
+            self._made.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+# ── arguments ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _ids(user_id: str | None, agent_id: str | None, run_id: str | None, filters: Mapping[str, Any]) -> dict[str, str]:
+    """The ids that were given one way or the other; at least one is needed, and each means itself."""
+    among = [filters, *(one for one in filters.get("AND", ()) if isinstance(one, Mapping))]
+    found: dict[str, str] = {}
+    for name, argument in zip(IDS, (user_id, agent_id, run_id), strict=True):
+        for value in (argument, *(one.get(name) for one in among)):
+            if value is None:
+                continue
+            if not isinstance(value, str) or not value.strip():
+                raise ValueError(f"{name} must be a text that is not empty")
+            if found.setdefault(name, value.strip()) != value.strip():
+                raise ValueError(f"{name} is given twice, and not the same")
+    if not found:
+        raise ValueError("At least one of 'user_id', 'agent_id' or 'run_id' must be provided")
+    return found
+
+
+def _rest(filters: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What is left to hold results against, once the ids are part of the question."""
+    return {name: value for name, value in (filters or {}).items() if name not in IDS}
+
+
+def _count(limit: int | None, top_k: int | None, default: int) -> int:
+    most = top_k if top_k is not None else limit if limit is not None else default
+    if most < 1 or most != int(most):
+        raise ValueError("top_k must be a whole number from 1")
+    return int(most)
+
+
+def _day(value: object) -> str:
+    """A date as mem0 writes one."""
+    try:
+        return (value if isinstance(value, date) else date.fromisoformat(str(value)[:10])).isoformat()[:10]
+    except ValueError:
+        raise ValueError("expiration_date must be a date in YYYY-MM-DD format") from None
+
+
+# ── configuration ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_ENDPOINTS = ("openai", "ollama")
+
+
+def settings_of(config: Mapping[str, Any]) -> dict[str, object]:
+    """Engram's settings for what a mem0 configuration says of models. Of providers that are unknown here nothing is taken:
+    the bundled encoder and the rules do their work. A key in it is never used; keys are in the environment."""
+    made: dict[str, object] = {}
+    for section, setting, url, key in (
+        ("llm", "llm", "llm_url", "llm_key_env"),
+        ("embedder", "model", "embed_url", "embed_key_env"),
+    ):
+        provider = str((config.get(section) or {}).get("provider") or "")
+        given = _section(config, section)
+        if provider in _ENDPOINTS and given.get("model"):
+            made[setting] = f"{provider}:{given['model']}"
+            made |= {url: given[f"{provider}_base_url"]} if given.get(f"{provider}_base_url") else {}
+            made |= {key: "OPENAI_API_KEY"} if provider == "openai" else {}
+    return made
+
+
+def _section(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = (config.get(name) or {}).get("config") or {}
+    return found if isinstance(found, Mapping) else {}

@@ -1,0 +1,255 @@
+"""Programs written for mem0, in the ways they are written, over Engram; and what must hold besides: nobody sees another's."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hand_clock import HandClock
+from models.servers import serving
+from models.test_generate import speaking, statements
+from recall.minds import KEY, words_apart
+
+import engram
+from engram.adapters.mem0 import AsyncMemory, Memory, settings_of
+from engram.env import Env
+
+GIVEN: dict[str, object] = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
+
+CHAT = [
+    {"role": "system", "content": "You are a travel agent."},
+    {"role": "user", "content": "Hi, I'm planning a trip. I am vegetarian and allergic to nuts."},
+    {"role": "assistant", "content": "Great! Any preferences for the flight?"},
+    {"role": "user", "content": "I always take an aisle seat. My sister Carla lives in Lisbon."},
+]
+
+
+@pytest.fixture
+def m(tmp_path: Path, env: Env) -> Iterator[Memory]:
+    with Memory(path=tmp_path / "vault", key=KEY, settings=GIVEN, embedder=words_apart(), env=env) as opened:
+        yield opened
+
+
+# ── the quickstart, older and newer ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_older_way_of_calling(m: Memory) -> None:
+    added = m.add(CHAT, user_id="alice", metadata={"category": "travel", "year": 2026})
+    assert added["results"]
+    assert {one["event"] for one in added["results"]} == {"ADD"}
+    related = m.search(query="Where does her sister live?", user_id="alice", limit=3)
+    first = related["results"][0]
+    assert "Lisbon" in first["memory"]
+    assert first["metadata"] == {"category": "travel", "year": 2026}
+    assert (first["user_id"], first["role"]) == ("alice", "user")
+    assert 0 <= first["score"] <= 1
+    everything = m.get_all(user_id="alice")["results"]
+    assert {one["id"] for one in everything} == {one["id"] for one in added["results"]}
+    assert "score" not in everything[0]
+
+
+def test_the_newer_way_of_calling(m: Memory) -> None:
+    m.add("I prefer window seats and tea", user_id="bob", infer=False)
+    found = m.search("tea", filters={"user_id": "bob"}, top_k=3)["results"]
+    assert [one["memory"] for one in found] == ["I prefer window seats and tea"]
+    assert m.get_all(filters={"user_id": "bob"}, top_k=1)["results"][0]["id"] == found[0]["id"]
+    assert set(found[0]) >= {"id", "memory", "hash", "metadata", "score", "created_at", "updated_at", "user_id", "role"}
+
+
+def test_a_chat_with_memories(m: Memory) -> None:
+    """The loop of mem0's own example: search, build a prompt, answer, add."""
+
+    def chat_with_memories(message: str, user_id: str = "default_user") -> str:
+        relevant = m.search(query=message, filters={"user_id": user_id}, top_k=3)
+        memories = "\n".join(f"- {entry['memory']}" for entry in relevant["results"])
+        answer = f"known: {memories}"
+        m.add([{"role": "user", "content": message}, {"role": "assistant", "content": answer}], user_id=user_id)
+        return answer
+
+    assert chat_with_memories("My dog is called Bolt and he is a greyhound.") == "known: "
+    assert "Bolt" in chat_with_memories("What is my dog called?")
+
+
+def test_a_memory_is_got_changed_and_deleted_and_its_history_tells(m: Memory, clock: HandClock) -> None:
+    kept = m.add("Likes to play tennis", user_id="alice", infer=False, metadata={"sport": True})["results"][0]
+    clock.advance(60)
+    assert m.update(memory_id=kept["id"], data="Likes to play tennis on weekends") == {"message": "Memory updated successfully!"}
+    m.update(kept["id"], metadata={"day": "Saturday"})
+    shown = m.get(kept["id"])
+    assert shown is not None
+    assert shown["memory"] == "Likes to play tennis on weekends"
+    assert shown["metadata"] == {"sport": True, "day": "Saturday"}
+    assert shown["updated_at"] > shown["created_at"]
+    clock.advance(60)
+    assert m.delete(memory_id=kept["id"]) == {"message": "Memory deleted successfully!"}
+    assert m.get(kept["id"]) is None
+    told = m.history(memory_id=kept["id"])
+    assert [(one["event"], one["old_memory"], one["new_memory"], one["is_deleted"]) for one in told] == [
+        ("ADD", None, "Likes to play tennis", False),
+        ("UPDATE", "Likes to play tennis", "Likes to play tennis on weekends", False),
+        ("DELETE", "Likes to play tennis on weekends", None, True),
+    ]
+    assert set(told[0]) == {
+        "id", "memory_id", "old_memory", "new_memory", "event", "created_at", "updated_at", "is_deleted", "actor_id", "role",
+    }  # fmt: skip
+
+
+def test_messages_in_every_shape(m: Memory) -> None:
+    parts = [{"type": "text", "text": "The gate is B12."}, {"type": "image_url", "image_url": {"url": "https://x"}}]
+    for given in ("The gate is B12.", {"role": "user", "content": "The gate is B12."}, [{"role": "user", "content": parts}]):
+        m.add(given, run_id="trip", infer=False)  # type: ignore[arg-type]
+    assert [one["memory"] for one in m.get_all(run_id="trip")["results"]] == ["The gate is B12."]
+    with pytest.raises(ValueError, match="messages must be"):
+        m.add(7, user_id="alice")  # type: ignore[arg-type]
+
+
+def test_a_named_speaker_is_the_actor(m: Memory) -> None:
+    m.add([{"role": "user", "name": "Dora", "content": "I moved to Porto in June."}], run_id="group")
+    found = m.search("Who moved to Porto?", run_id="group")["results"][0]
+    assert (found["actor_id"], found["role"]) == ("Dora", "user")
+
+
+def test_procedures_and_dates(m: Memory, clock: HandClock) -> None:
+    m.add(CHAT, agent_id="planner", memory_type="procedural_memory")
+    assert "aisle" in m.get_all(agent_id="planner")["results"][0]["memory"]
+    m.add("The voucher is valid", user_id="alice", infer=False, expiration_date="2026-03-05")
+    assert len(m.get_all(user_id="alice")["results"]) == 1
+    clock.advance(3 * 86400)
+    assert m.get_all(user_id="alice")["results"] == []
+    assert m.search("voucher", user_id="alice")["results"] == []
+    assert len(m.get_all(user_id="alice", show_expired=True)["results"]) == 1
+
+
+# ── whose it is ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_users_do_not_see_each_other(m: Memory) -> None:
+    m.add("The safe is behind the painting", user_id="alice", infer=False)
+    m.add("The safe is behind the painting", user_id="bob", infer=False)
+    m.add("The safe is in the cellar", user_id="alice", agent_id="rex", infer=False)
+    assert {one["user_id"] for one in m.search("where is the safe?", user_id="bob")["results"]} == {"bob"}
+    assert len(m.get_all(user_id="bob")["results"]) == 1
+    m.delete_all(user_id="bob")
+    assert m.get_all(user_id="bob")["results"] == []
+    assert len(m.get_all(user_id="alice")["results"]) == 2
+
+
+def test_ids_together_narrow(m: Memory) -> None:
+    for ids in ({"user_id": "alice"}, {"user_id": "alice", "agent_id": "rex"}, {"agent_id": "rex", "run_id": "r1"}):
+        m.add(f"A note of {sorted(ids.values())}", infer=False, **ids)
+    assert len(m.get_all(user_id="alice")["results"]) == 2
+    assert len(m.get_all(agent_id="rex")["results"]) == 2
+    assert len(m.get_all(filters={"user_id": "alice", "agent_id": "rex"})["results"]) == 1
+    assert len(m.get_all(filters={"AND": [{"agent_id": "rex"}, {"run_id": "r1"}]})["results"]) == 1
+
+
+@pytest.mark.parametrize("call", ["add", "search", "get_all", "delete_all"])
+def test_one_of_the_ids_is_needed(m: Memory, call: str) -> None:
+    words = ["text"] if call in ("add", "search") else []
+    with pytest.raises(ValueError, match="At least one of"):
+        getattr(m, call)(*words)
+    with pytest.raises(ValueError, match="not empty"):
+        getattr(m, call)(*words, user_id=" ")
+
+
+def test_what_is_not_mem0s_stays_out_of_reach(tmp_path: Path, env: Env) -> None:
+    with engram.open(tmp_path / "vault", key=KEY, settings=GIVEN, user="alice") as mem:
+        own = mem.remember("Kept by another program")
+    with Memory(path=tmp_path / "vault", key=KEY, settings=GIVEN, env=env) as m:
+        m.add("Kept by this one", user_id="alice", infer=False)
+        assert [one["memory"] for one in m.get_all(user_id="alice")["results"]] == ["Kept by this one"]
+        assert m.get(own.id) is None
+        assert m.history(own.id) == []
+        for verb in (m.delete, m.update):
+            with pytest.raises(ValueError, match="not found"):
+                verb(own.id, *(["x"] if verb == m.update else []))
+        m.reset()
+        assert m.get_all(user_id="alice")["results"] == []
+    with engram.open(tmp_path / "vault", key=KEY, settings=GIVEN, user="alice") as mem:
+        assert [one.text for one in mem.list()] == ["Kept by another program"]
+
+
+# ── filters and configurations ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("filters", "kept"),
+    [
+        ({"n": 2}, [2]),
+        ({"n": {"gte": 2}}, [2, 3]),
+        ({"n": {"gt": 1, "lt": 3}}, [2]),
+        ({"n": {"in": [1, 3]}}, [1, 3]),
+        ({"n": {"ne": 2}}, [1, 3]),
+        ({"word": {"icontains": "THING"}}, [1, 2, 3]),
+        ({"word": "*"}, [1, 2, 3]),
+        ({"OR": [{"n": 1}, {"n": 3}]}, [1, 3]),
+        ({"NOT": [{"n": 1}]}, [2, 3]),
+        ({"AND": [{"n": {"lte": 2}}, {"word": "thing 1"}]}, [1]),
+        ({"n": {"gt": "text"}}, []),
+        ({"missing": 1}, []),
+    ],
+)
+def test_metadata_is_filtered_by(m: Memory, filters: dict[str, Any], kept: list[int]) -> None:
+    for n in (1, 2, 3):
+        m.add(f"Note {n} on tea", user_id="alice", metadata={"n": n, "word": f"thing {n}"}, infer=False)
+    for found in (m.get_all(filters={"user_id": "alice", **filters}), m.search("tea", filters={"user_id": "alice", **filters})):
+        assert sorted(one["metadata"]["n"] for one in found["results"]) == kept
+
+
+def test_a_filter_that_nobody_knows_is_refused(m: Memory) -> None:
+    m.add("A note", user_id="alice", infer=False)
+    with pytest.raises(ValueError, match="unsupported"):
+        m.get_all(filters={"user_id": "alice", "n": {"near": 3}})
+
+
+def test_a_configuration_of_mem0_names_the_same_models(tmp_path: Path, env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment-0815")
+    told = "The person will move to Bergen in May"
+    with serving() as server:
+        server.reply = speaking(statements(told))
+        config = {
+            "vector_store": {"provider": "qdrant", "config": {"collection_name": "trips", "path": str(tmp_path / "vault")}},
+            "llm": {
+                "provider": "openai",
+                "config": {"model": "gpt-5-mini", "api_key": "sk-in-the-file", "openai_base_url": f"{server.url}/v1"},
+            },
+            "embedder": {"provider": "huggingface", "config": {"model": "any"}},
+            "version": "v1.1",
+        }
+        with Memory.from_config(config, key=KEY, settings=GIVEN, env=env) as m:
+            added = m.add("I have decided to move to Bergen in May.", user_id="alice")
+        assert told in [one["memory"] for one in added["results"]]
+        assert {one.headers["authorization"] for one in server.embedded} == {"Bearer sk-of-the-environment-0815"}
+        assert "sk-in-the-file" not in json.dumps([one.body for one in server.asked])
+    assert settings_of({"embedder": {"provider": "ollama", "config": {"model": "nomic-embed-text"}}}) == {
+        "model": "ollama:nomic-embed-text"
+    }
+
+
+def test_the_oldest_version_answers_with_lists(tmp_path: Path, env: Env) -> None:
+    with Memory({"version": "v1.0"}, path=tmp_path / "vault", key=KEY, settings=GIVEN, env=env) as m:
+        m.add("A note", user_id="alice", infer=False)
+        assert [one["memory"] for one in m.get_all(user_id="alice")] == ["A note"]
+
+
+# ── awaiting ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_same_with_await(tmp_path: Path, env: Env) -> None:
+    async def day() -> None:
+        async with AsyncMemory(path=tmp_path / "vault", key=KEY, settings=GIVEN, env=env) as m:
+            await asyncio.gather(*(m.add(f"Note {n} on tea", user_id="alice", infer=False) for n in range(5)))
+            assert len((await m.get_all(user_id="alice"))["results"]) == 5
+            assert (await m.search("note 3", filters={"user_id": "alice"}))["results"][0]["memory"] == "Note 3 on tea"
+
+    asyncio.run(day())
+
+
+def test_every_verb_of_the_one_is_one_of_the_other() -> None:
+    for name in ("add", "search", "get", "get_all", "update", "delete", "delete_all", "history", "reset"):
+        assert inspect.signature(getattr(AsyncMemory, name)) == inspect.signature(getattr(Memory, name))
