@@ -298,6 +298,7 @@ def test_a_mind_from_before_an_erasure_elsewhere_is_not_put_away(path: Path, env
 def test_bad_calls_are_refused_by_name(mem: Engram) -> None:
     for call, problem in (
         (lambda: mem.working.attend("   "), InvalidContent),
+        (lambda: mem.working.attend("half a \ud800 character"), InvalidContent),
         (lambda: mem.working.attend("x", source="dreamt"), InvalidQuery),
         (lambda: mem.working.export("yaml"), InvalidQuery),
         (lambda: mem.working.turn_to("elsewhere"), InvalidQuery),

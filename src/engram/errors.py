@@ -180,7 +180,7 @@ class ContentTooLarge(SecurityError):
 
 class InvalidContent(SecurityError):
     code = "E4005"
-    default_way_out = "Pass some text."
+    default_way_out = "Change what is named here and try again."
 
 
 class SystemError_(EngramError):

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recall.minds import OWNER, at, last_change, open_mind, texts
+from recall.minds import OWNER, at, last_change, open_mind, texts, words_apart
 
 from engram.engine import Engram
 from engram.errors import AccessDenied, ContentTooLarge, EngramError, InvalidContent
+from engram.models.embed import CallableEmbedder, Vectors
 from engram.text.fence import fence
 from engram.text.tokens import count
 from engram.types import Fate, Kind, Reader, Report, Role, Scope, Source, Turn
@@ -329,6 +330,50 @@ def test_an_ingest_that_was_cut_short_goes_on_where_it_was(tmp_path: Path) -> No
 def test_a_ref_that_comes_twice_in_one_ingest_is_one_turn(mem: Engram) -> None:
     report = mem.ingest([Turn("I have a dog.", ref="x"), Turn("I have a dog.", ref="x")])
     assert (report.counts["known"], mem.list()[0].corroborations) == (1, 0)
+
+
+def test_a_turn_whose_ref_is_known_was_heard_before(mem: Engram) -> None:
+    """The ref is what a turn is known by: a hook that fires twice makes nobody surer."""
+    mem.observe(Turn(CAT, ref="a"), Turn("I have a dog.", ref="b"))
+    turns = [Turn("I have a dog.", ref="b"), Turn("My boat is called Ida.", ref="c"), Turn("My boat is called Ida.", ref="c")]
+    report = mem.observe(*turns)
+    assert (report.counts["turns"], report.counts["kept"], report.counts["known"]) == (1, 1, 2)
+    assert {one.turn for one in report.verdicts} == {1}
+    assert {memory.corroborations for memory in mem.list()} == {0}
+    assert len(mem.list()) == 3
+
+
+def test_what_another_hears_between_the_look_and_the_write_is_not_heard_twice(tmp_path: Path) -> None:
+    """Two processes ingest the same turns at once: the second finds them known when its turn to write comes."""
+    said = [Turn(CAT, ref="a"), Turn("I have a dog.", ref="b"), Turn("My boat is called Ida.", ref="c")]
+    meanwhile: list[Report] = []
+    plain = words_apart()
+
+    def embed(texts: Sequence[str]) -> Vectors:
+        if not meanwhile:
+            meanwhile.append(Report(operation="begun"))
+            meanwhile.append(mem.observe(*said[:2]))
+        return plain.passages(texts)
+
+    slow = CallableEmbedder(embed, name="slow", dimensions=1024)
+    with open_mind(tmp_path / "vault", embedder=slow) as mem:
+        report = mem.ingest(said)
+        assert meanwhile[1].counts["kept"] == 2
+        assert (report.counts["turns"], report.counts["kept"], report.counts["known"]) == (1, 1, 2)
+        assert {one.turn for one in report.verdicts} == {2}
+        assert {memory.corroborations for memory in mem.list()} == {0}
+        assert [[turn.ref for turn in mem.words(memory.id)] for memory in mem.list()] == [["c"], ["b"], ["a"]]
+
+
+def test_a_text_that_is_ingested_again_is_known_and_so_is_the_old_part_of_one_that_has_grown(mem: Engram) -> None:
+    story = "\n\n".join(f"I bought a boat called Ida {n} in harbour {n * 7}." for n in range(300))
+    first = mem.ingest(story)
+    assert first.counts["turns"] > 2
+    again = mem.ingest(story)
+    assert (again.counts["turns"], again.counts["known"]) == (0, first.counts["turns"])
+    grown = mem.ingest(story + "\n\nI sold all of them in May.")
+    assert (grown.counts["turns"], grown.counts["kept"]) == (1, 1)
+    assert len(mem.list(limit=400)) == 301
 
 
 def test_refs_of_other_scopes_are_not_known_here(mem: Engram) -> None:

@@ -12,16 +12,16 @@ PROSE = "\n\n".join(f"Paragraph {n} says that the lighthouse keeper counted {n *
 @pytest.mark.parametrize("text", ["", "one", PROSE, "x" * 50_000, "€" * 20_000, "word " * 20_000, " \n" * 9_000])
 @pytest.mark.parametrize("most", [1_048_576, 1_000])
 def test_parts_are_the_text_and_fit(text: str, most: int) -> None:
-    parts = [turn.text for turn in in_parts(text, most)]
+    parts = [turn.text for turn in in_parts(text, most, str.upper)]
     assert "".join(parts) == text
     assert all(len(part.encode()) <= most for part in parts)
 
 
 def test_paragraphs_stay_whole_and_else_words_do() -> None:
-    assert all(turn.text.startswith("Paragraph") for turn in in_parts(PROSE, 1_048_576))
-    assert all(turn.text.startswith("word") for turn in in_parts("word " * 20_000, 1_048_576))
+    assert all(turn.text.startswith("Paragraph") for turn in in_parts(PROSE, 1_048_576, str.upper))
+    assert all(turn.text.startswith("word") for turn in in_parts("word " * 20_000, 1_048_576, str.upper))
 
 
 def test_a_long_text_is_many_parts() -> None:
     """So that an ingest stores it, and tells its progress, batch by batch."""
-    assert len(list(in_parts(PROSE, 1_048_576))) > 32
+    assert len(list(in_parts(PROSE, 1_048_576, str.upper))) > 32

@@ -203,6 +203,36 @@ def test_a_long_answer_is_kept_in_chunks_under_their_heading() -> None:
         assert statement.proposition.importance < 0.5
 
 
+def test_each_item_of_a_persons_list_is_a_statement_under_what_leads_to_it() -> None:
+    text = """# Trip to Rome
+What we still need:
+- book the train by Friday
+- ask Ann about the cat
+- for the flat:
+  - two new keys
+  - a plumber
+- passports
+
+That is all we have so far."""
+    found, _ = propositions(Turn(text))
+    assert [one.proposition.text for one in found] == [
+        "The user: Trip to Rome: What we still need: book the train by Friday",
+        "The user: Trip to Rome: What we still need: ask Ann about the cat",
+        "The user: Trip to Rome: What we still need: for the flat: two new keys",
+        "The user: Trip to Rome: What we still need: for the flat: a plumber",
+        "The user: Trip to Rome: What we still need: passports",
+        "The user: Trip to Rome: That is all we have so far.",
+    ]
+
+
+def test_items_of_an_assistants_list_share_a_statement_and_stay_apart_in_it() -> None:
+    text = "Here are some tips for the trip:\n- Stretch daily\n- Drink water\n\n1. Pack light\n2. Go early."
+    found, _ = propositions(Turn(text, "assistant"))
+    assert [one.proposition.text for one in found] == [
+        "The assistant: Here are some tips for the trip: Stretch daily; Drink water; 1. Pack light; 2. Go early."
+    ]
+
+
 def test_code_is_kept_whole() -> None:
     said = "Use this:\n```py\ndef f(x):\n    return x + 1.\n```\nDone."
     assert any("def f(x):\n    return x + 1." in text for text in texts(said, "assistant"))

@@ -25,7 +25,7 @@ from engram.errors import EngramError
 from engram.settings import LiveSettings
 from engram.store.sqlite import schema
 from engram.store.sqlite.vault import alone
-from engram.types import Memory, Scope, Source, Status
+from engram.types import Memory, Scope, Source, Status, Turn
 
 
 def say(**values: object) -> None:
@@ -552,3 +552,28 @@ def suspend(path: str, names: list[str]) -> None:
     mem.working.checkpoint(f"find {names[0]}", open=[names[2]])
     say(suspended=True)
     heed()
+
+
+# ── asking and hearing beside others ─────────────────────────────────────────────────────────────────────────────────
+
+
+def ask_again_and_again(path: str, question: str) -> None:
+    """Open, recall and close until told to stop; says what was found each time, or the code of the refusal."""
+    over = threading.Event()
+    threading.Thread(target=lambda: (heed(), over.set()), daemon=True).start()
+    say(ready=True)
+    while not over.is_set():
+        try:
+            with open_mind(Path(path), words_only=True) as mem:
+                say(found=[hit.memory.text for hit in mem.recall(question, limit=3)])
+        except EngramError as error:
+            say(code=error.code)
+
+
+def ingest_the_same(path: str, turns: int) -> None:
+    """Ingest turns that another process ingests too."""
+    with open_mind(Path(path), ingest_batch=7) as mem:
+        say(ready=True)
+        heed()
+        said = [Turn(f"I bought the boat {word(number)} in harbour {number}.", ref=f"r{number}") for number in range(turns)]
+        say(**mem.ingest(said).counts)

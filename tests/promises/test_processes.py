@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 from promises.children import Nursery
 from promises.vaults_at_hand import OWNER, agent, credentials, halves, inside, open_vault, store_of, word
+from recall.minds import open_mind
 
 from engram.env import Env
 from engram.errors import VaultBusy
 from engram.settings import LiveSettings
 from engram.store.sqlite import schema
+from engram.store.sqlite.maintenance import restore_backup
 from engram.store.sqlite.vault import alone
 from engram.types import Scope
 
@@ -214,6 +216,45 @@ def test_maintenance_refuses_while_others_are_in_and_openers_wait_while_it_runs(
     keeper.tell()
     assert keeper.line() == {"over": True}
     assert patient.line()["code"] == ""
+
+
+def test_whoever_asks_while_a_backup_is_brought_back_gets_a_right_answer_or_a_refusal(children: Nursery, path: Path) -> None:
+    """V9: never a half of the old state and a half of the new, and never an empty answer."""
+    with open_mind(path, words_only=True) as mem:
+        mem.remember("The harbour is in Oslo")
+        mem.as_reader(OWNER).backup()
+        mem.remember("The harbour was moved to Rome")
+    asking = children.start("ask_again_and_again", path=str(path), question="Where is the harbour?")
+    asking.line()
+    live = LiveSettings({"write_patience_s": 10.0}, monotonic=time.monotonic)
+    said = [asking.line()]
+    for _ in range(3):
+        restore_backup(path, live, Env(), credentials(), 1)
+        said.append(asking.line())
+    asking.tell()
+    said += asking.rest()
+    before, after = ["The harbour was moved to Rome", "The harbour is in Oslo"], ["The harbour is in Oslo"]
+    assert [
+        one for one in said if sorted(one.get("found", [])) not in (sorted(before), after) and one.get("code") != "E1006"
+    ] == []
+    assert said[-1] == {"found": after}
+
+
+def test_two_processes_that_ingest_the_same_turns_keep_each_once(children: Nursery, path: Path) -> None:
+    """C14: whoever comes second passes it over, and nothing is made surer by being read twice."""
+    open_mind(path).close()
+    both = [children.start("ingest_the_same", path=str(path), turns=60) for _ in range(2)]
+    for child in both:
+        child.line()
+    for child in both:
+        child.tell()
+    counts = [child.line(60) for child in both]
+    assert sum(one["turns"] for one in counts) == sum(one["known"] for one in counts) == 60
+    with open_mind(path) as mem:
+        found = mem.list(limit=100)
+        assert len(found) == 60
+        assert {memory.corroborations for memory in found} == {0}
+        assert {len(mem.words(memory.id)) for memory in found} == {1}
 
 
 def test_opening_twice_in_one_process_keeps_both_from_maintenance(children: Nursery, path: Path) -> None:

@@ -158,5 +158,6 @@ def test_names_of_files_say_nothing(path: Path) -> None:
         "vault.toml",
         "vault.lock",
         "vault.turn",
+        "vault.fill",
     }
     assert names - known == {"backups", "backups/000001.db", "backups/000001.toml"}

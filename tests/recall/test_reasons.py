@@ -62,6 +62,19 @@ def test_a_hit_has_one_score(full: Engram) -> None:
     assert full.explain(ASKED, hit.memory.id).score == pytest.approx(hit.score)
 
 
+def test_what_is_left_out_is_scored_on_the_scale_of_the_hits(full: Engram) -> None:
+    """So that one can see by how much it missed."""
+    found = full.recall("Where does Carla live?", limit=2, explain=True)
+    assert found.quality.support is not None
+    assert found.quality.support < 1
+    all_of_them = full.recall("Where does Carla live?", limit=12)
+    scores = {hit.memory.id: hit.score for hit in all_of_them}
+    assert found.left_out
+    for one in found.left_out:
+        assert one.score == pytest.approx(scores[one.id])
+        assert full.explain("Where does Carla live?", one.id, limit=2).score == pytest.approx(scores[one.id])
+
+
 def test_one_that_is_archived_or_not_asked_for_says_so(full: Engram) -> None:
     one = _id(full, FACTS[1])
     told = full.explain(ASKED, one, filters=Filter(kinds=(Kind.SKILL,)))
@@ -110,7 +123,7 @@ def test_a_recall_that_explains_itself_accounts_for_every_candidate(full: Engram
 # ── the gate, and what an answer is worth ──────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("said", ["Hello!", "thanks a lot, good night", "ok great", "Good morning to you"])
+@pytest.mark.parametrize("said", ["Hello!", "thanks a lot, good night", "ok great", "ok, that is great", "Good morning to you"])
 def test_a_courtesy_is_not_looked_up(full: Engram, said: str) -> None:
     found = full.recall(said)
     assert (len(found), found.outcome, found.quality.candidates) == (0, Outcome.NOTHING_KNOWN, 0)
@@ -118,7 +131,9 @@ def test_a_courtesy_is_not_looked_up(full: Engram, said: str) -> None:
     assert full.explain(said, _id(full, FACTS[0])).stage is Stage.GATE
 
 
-@pytest.mark.parametrize("said", ["ok, deploy it", "thanks! where does Carla live?", "what do I like?", "good morning routine"])
+@pytest.mark.parametrize(
+    "said", ["ok, deploy it", "ok, do it", "thanks! where does Carla live?", "what do I like?", "good morning routine"]
+)
 def test_what_asks_for_something_is_looked_up(full: Engram, said: str) -> None:
     assert full.recall(said).quality.candidates > 0
 

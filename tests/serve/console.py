@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -50,6 +51,11 @@ def in_process_of_its_own(*arguments: str, given: bytes = b"", environment: Mapp
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
+def _heed_interrupts() -> None:
+    """A job in the background of a shell ignores interrupts, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Terminal:
     """A command on a terminal of its own. `wait_for` words on the screen, `type` an answer, then `end`."""
 
@@ -66,6 +72,7 @@ class Terminal:
             stderr=line,
             env={**os.environ, **plain, **(environment or {})},
             start_new_session=True,
+            preexec_fn=_heed_interrupts,
         )
         os.close(line)
 
@@ -79,8 +86,8 @@ class Terminal:
         self._seen = b""
         os.write(self._screen, text.encode())
 
-    def send(self, signal: int) -> None:
-        self._process.send_signal(signal)
+    def send(self, number: int) -> None:
+        self._process.send_signal(number)
 
     def end(self, timeout: float = 30.0) -> tuple[int, str]:
         """The exit code, and what the screen showed since the last answer."""

@@ -171,6 +171,17 @@ def test_an_update_must_change_something(made: Engram) -> None:
     assert made("update", kept, "--importance", "0.9", "--json").json["importance"] == 0.9
 
 
+def test_what_has_no_vector_or_was_corrected_is_said_so(made: Engram) -> None:
+    kept = made("remember", "The API runs on Heroku")
+    assert "found by its words alone" in kept.err
+    assert "corrected" not in kept.err
+    right = made("feedback", kept.id, "--correction", "The API runs on Fly.io")
+    again = made("remember", "The API runs on Heroku")
+    assert again.id == right.id
+    assert "corrected before" in again.err
+    assert "corrected" not in made("remember", "the api runs on fly.io!").err
+
+
 def test_a_secret_is_left_out_and_that_is_said(made: Engram) -> None:
     kept = made("remember", "The password of the router is hunter22x")
     assert "left out" in kept.err

@@ -101,6 +101,10 @@ def test_an_empty_answer_is_no_failure_and_says_what_it_means(made: Engram) -> N
     assert made("--quiet", "recall", "volcano").err == ""
 
 
+def test_a_courtesy_is_answered_with_one_sentence(made: Engram) -> None:
+    assert made("recall", "hello").err == "note: a courtesy asks for nothing: nothing was looked up.\n"
+
+
 @pytest.mark.parametrize("arguments", ["recall", "recall x --limit 0", "recall x --budget none", "recall x --limit -1"])
 def test_a_bad_question_is_two(engram: Engram, arguments: str) -> None:
     assert engram(*arguments.split()).code == 2

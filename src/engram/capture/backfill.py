@@ -15,6 +15,7 @@ from engram.store.sqlite.store import SqliteStore
 from engram.types import Reader, Space
 
 SPACE = "text"
+_PATIENCE_S = 1.0  # between two looks at whether to go on waiting for another's page
 
 
 def passage(speaker: str, text: str) -> str:
@@ -45,18 +46,27 @@ def fill(store: SqliteStore, reader: Reader, embedder: Embedder, *, page: int, r
     """Make the vectors that are missing, page by page; how many were made. `rest` is called between pages: True ends it.
 
     Texts that the model refuses are passed over; a model that is not there, or refuses a whole page, ends it with its error.
+    Whoever else fills this vault, in any process, takes turns with it by the page, so that no vector is made twice.
     """
     made = after = 0
-    while rows := store.without_vector(reader, SPACE, after=after, limit=page):
-        vectors = _of_rows(store, embedder, rows)
-        space = space_of(embedder)
-        if space is not None and vectors:
-            said = {key: text for key, _, text in rows}
-            made += store.put_vectors(reader, SPACE, vectors, model=space.model, dimensions=space.dimensions, said=said)
-        after = rows[-1][0]
+    while True:
+        with store.filling(_PATIENCE_S) as ours:
+            rows = store.without_vector(reader, SPACE, after=after, limit=page) if ours else None
+            made += _fill_page(store, reader, embedder, rows) if rows else 0
+        if rows == []:
+            return made
+        after = rows[-1][0] if rows else after
         if rest():
-            break
-    return made
+            return made
+
+
+def _fill_page(store: SqliteStore, reader: Reader, embedder: Embedder, rows: Sequence[tuple[int, str, str]]) -> int:
+    vectors = _of_rows(store, embedder, rows)
+    space = space_of(embedder)
+    if space is None or not vectors:
+        return 0
+    said = {key: text for key, _, text in rows}
+    return store.put_vectors(reader, SPACE, vectors, model=space.model, dimensions=space.dimensions, said=said)
 
 
 def _of_rows(store: SqliteStore, embedder: Embedder, rows: Sequence[tuple[int, str, str]]) -> dict[int, bytes]:

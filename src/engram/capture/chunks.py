@@ -25,19 +25,24 @@ _ITEM = re.compile(r"[ \t>]*(?:[-*+•·‣▪–]|\(?\d{1,3}[.)]|[A-Za-z][.)])[
 _ROW = re.compile(r"[ \t]*\|.*\|[ \t]*$")
 _RULE = re.compile(r"[ \t]*(?:[-*_=][ \t]*+){3,}$|[ \t:|-]++$")
 _DECORATION = re.compile(r"\*{1,3}|_{2,3}|^[ \t>]*#{1,6}[ \t]+|^[ \t]*[-*+•·‣▪][ \t]+|^[ \t]*>[ \t]?", re.MULTILINE)
+_BETWEEN_ITEMS = re.compile(r"(?<=[^\s:;,.!?])[ \t]*\n(?=[ \t>]*(?:[-*+•·‣▪–]|\(?\d{1,3}[.)]|[A-Za-z][.)])[ \t]+\S)")
 
 Why = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of text: kept with its context, or left out for a reason. `end` reaches up to the next piece."""
+    """A stretch of text: kept with its context, or left out for a reason. `end` reaches up to the next piece.
+
+    `body` is where its own words begin, if what stands before them is in the context.
+    """
 
     start: int
     end: int
     context: str = ""
     reason: str = ""
     code: bool = False
+    body: int = 0
 
 
 @dataclass(slots=True)
@@ -46,17 +51,20 @@ class _Open:
 
     start: int = -1
     end: int = -1
+    body: int = -1
     solid: bool = False  # does it hold more than headings and lead-ins?
     context: str = ""
     headings: list[tuple[float, str]] = field(default_factory=list)
     lead_in: str = ""
+    over: list[tuple[int, str]] = field(default_factory=list)  # the items that an item stands under, by how far they are in
     done: list[Piece] = field(default_factory=list)
 
     def close(self, *, code: bool = False) -> None:
         if self.start >= 0:
             reason = "" if self.solid else "heading"
-            self.done.append(Piece(self.start, self.end, "" if reason else self.context, reason, code))
-        self.start, self.solid = -1, False
+            body = max(self.body, self.start)
+            self.done.append(Piece(self.start, self.end, "" if reason else self.context, reason, code, body))
+        self.start, self.solid, self.body = -1, False, -1
 
     def leave_out(self, start: int, end: int, reason: str) -> None:
         self.close()
@@ -72,7 +80,8 @@ class _Open:
         self.solid = self.solid or solid
 
     def above(self) -> str:
-        return ": ".join([*(name for _, name in self.headings[-2:]), *([self.lead_in] if self.lead_in else [])])
+        leads = [self.lead_in] if self.lead_in else []
+        return ": ".join([*(name for _, name in self.headings[-2:]), *leads, *(name for _, name in self.over[-2:])])
 
     def enter(self, level: float, name: str) -> None:
         """Under a new heading. Two of a level with nothing between them are a title and its first part."""
@@ -84,7 +93,7 @@ class _Open:
         while self.headings and self.headings[-1][0] >= level:
             self.headings.pop()
         self.headings.append((level, name))
-        self.lead_in = ""
+        self.lead_in, self.over = "", []
 
 
 def is_laid_out(text: str) -> bool:
@@ -97,8 +106,11 @@ def is_laid_out(text: str) -> bool:
     return sum(bool(_ITEM.match(line) or _ROW.match(line)) for line in lines) >= 3
 
 
-def chunks(text: str, why_not: Why) -> list[Piece]:
-    """The pieces of `text`, in order, without gaps but for white space. `why_not` says why a sentence is left out."""
+def chunks(text: str, why_not: Why, *, apart: bool = False) -> list[Piece]:
+    """The pieces of `text`, in order, without gaps but for white space. `why_not` says why a sentence is left out.
+
+    `apart`: each item of a list is a piece of its own; else those that fit are one.
+    """
     chunk = _Open()
     before = ""
     for kind, start, end in _blocks(text):
@@ -117,12 +129,16 @@ def chunks(text: str, why_not: Why) -> list[Piece]:
             chunk.enter(_level(text[start:end]), _shortened(plain(text[start:end])))
             chunk.add(start, end, solid=False)
             chunk.context = chunk.above()
-        elif kind == "item":
+        elif kind == "item" and apart:
+            _item(chunk, text, start, end)
+        elif kind in ("item", "row"):
             for low, high in _pieces_of_item(text, start, end):
                 chunk.add(low, high)
         else:
-            if before == "item":
-                chunk.lead_in = ""
+            if before in ("item", "row"):
+                chunk.lead_in, chunk.over = "", []
+                if apart:
+                    chunk.close()
             _prose(chunk, text, start, end, why_not)
         before = kind
     chunk.close()
@@ -143,6 +159,23 @@ def _pieces_of_item(text: str, start: int, end: int) -> Iterator[tuple[int, int]
         return
     for low, high in sentences.spans(text[start:end]):
         yield from words_within(text, start + low, start + high, 2 * SIZE)
+
+
+def _item(chunk: _Open, text: str, start: int, end: int) -> None:
+    """An item by itself, under what leads to it. One that ends in a colon leads to those that stand deeper."""
+    words = text[start:end]
+    deep = len(words) - len(words.lstrip(" \t>"))
+    chunk.over = [(level, name) for level, name in chunk.over if level < deep]
+    if chunk.solid:
+        chunk.close()
+    if words.rstrip().rstrip("*_").endswith(":"):
+        chunk.add(start, end, solid=False)
+        chunk.over.append((deep, _shortened(plain(words))))
+        return
+    for low, high in _pieces_of_item(text, start, end):
+        chunk.add(low, high)
+        if low == start:
+            chunk.context, chunk.body = chunk.above(), low
 
 
 def _prose(chunk: _Open, text: str, start: int, end: int, why_not: Why) -> None:
@@ -178,8 +211,8 @@ def _shortened(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Without the signs of Markdown, on one line."""
-    return " ".join(_DECORATION.sub("", text).split())
+    """Without the signs of Markdown, on one line; between two items of a list stands a semicolon."""
+    return " ".join(_DECORATION.sub("", _BETWEEN_ITEMS.sub(";\n", text)).split())
 
 
 def _blocks(text: str) -> Iterator[tuple[str, int, int]]:
@@ -217,7 +250,9 @@ def _kind(line: str) -> str:
         return "rule"
     if _HEADING.match(line):
         return "heading"
-    return "item" if _ITEM.match(line) or _ROW.match(line) else "text"
+    if _ITEM.match(line):
+        return "item"
+    return "row" if _ROW.match(line) else "text"
 
 
 def _lines_within(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:

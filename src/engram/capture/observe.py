@@ -7,9 +7,9 @@ Durable when it returns. Without an embedder statements are kept all the same; t
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from engram.capture import marks
@@ -18,7 +18,8 @@ from engram.capture.corrected import Said, heirs_of
 from engram.capture.distil import Distiller, Reading
 from engram.capture.drafts import drafts, weighed
 from engram.capture.hearing import Heard, Previous, hear, muse
-from engram.capture.sift import Candidate, Sifted, sift
+from engram.capture.reporting import Batch, Sum, reported
+from engram.capture.sift import sift
 from engram.capture.tools import Tools, give_vectors
 from engram.errors import EmbeddingError, InvalidContent, NotFound
 from engram.guard.scopes import writable
@@ -27,9 +28,10 @@ from engram.index.vectors.live import LiveIndex
 from engram.models.embed import Embedder, Vectors
 from engram.models.extract import Extractor
 from engram.store.admission import check_memory, check_turn
+from engram.store.protocol import HeardBefore
 from engram.text import tokens
-from engram.text.terms import digest_of, identity_of
-from engram.types import Draft, Fate, Memory, Policy, Reader, Report, Status, Turn, Verdict
+from engram.text.terms import identity_of
+from engram.types import Draft, Memory, Policy, Reader, Report, Turn
 
 Progress = Callable[[int], None]
 
@@ -49,11 +51,13 @@ class Observer:
         self._tools.embedder, self._tools.index = embedder, index
 
     def observe(self, reader: Reader, turns: Sequence[Turn], session: str) -> Report:
-        """Keep what these turns say. Turns without a time or session get the present ones."""
-        heard = self._hear(reader, turns, session, {})
-        notes = give_vectors(self._tools, heard.candidates)
-        report = self._keep(reader, heard, notes)
-        return report if self._distiller is None else _with(report, self._distiller.heed(reader, _sessions(heard), heard.urgent))
+        """Keep what these turns say. Turns without a time or session get the present ones; those that are known are left."""
+        batch = self._new_of(reader, turns, session, {}, frozenset())
+        sum_ = Sum("observe")
+        self._keep(reader, batch, give_vectors(self._tools, batch.heard.candidates), sum_)
+        if self._distiller is None:
+            return sum_.report()
+        return _with(sum_.report(), self._distiller.heed(reader, list(sum_.sessions), batch.heard.urgent))
 
     def read_waiting(self) -> Report:
         """Have the turns read by a model that have waited for it long enough, of all sessions of the vault."""
@@ -65,13 +69,14 @@ class Observer:
 
         The vectors of a batch are made while the one before it is stored. However it ends, what was taken up is stored.
         """
-        sum_ = _Sum()
+        sum_ = Sum("ingest")
         previous: Previous = {}
-        waiting: _Batch | None = None
+        waiting: tuple[Batch, Future[tuple[str, ...]]] | None = None
         with ThreadPoolExecutor(1, "engram-ingest") as beside:
             try:
-                for batch in _batches(turns, self._live.now.ingest_batch):
-                    coming = self._take_up(reader, batch, session, previous, waiting, beside)
+                for some in _batches(turns, self._live.now.ingest_batch):
+                    batch = self._new_of(reader, some, session, previous, waiting[0].refs if waiting else frozenset())
+                    coming = batch, beside.submit(give_vectors, self._tools, batch.heard.candidates)
                     done, waiting = waiting, None  # if storing it fails, nothing that comes after it is stored
                     self._finish(reader, done, sum_, progress)
                     waiting = coming
@@ -81,47 +86,51 @@ class Observer:
             return sum_.report()
         return _with(sum_.report(), self._distiller.heed(reader, list(sum_.sessions), all_of_it=True))
 
-    def _take_up(
-        self,
-        reader: Reader,
-        batch: Sequence[Turn],
-        session: str,
-        previous: Previous,
-        before: _Batch | None,
-        beside: ThreadPoolExecutor,
-    ) -> _Batch:
-        """Read a batch and have its vectors made."""
-        if not all(isinstance(turn, Turn) for turn in batch):
-            raise InvalidContent("a turn must be a Turn.")
+    def _new_of(self, reader: Reader, turns: Sequence[Turn], session: str, previous: Previous, coming: Collection[str]) -> Batch:
+        """Read those turns that are not known by their ref; `coming` are refs of turns that are about to be."""
+        if not all(isinstance(turn, Turn) for turn in turns):
+            raise InvalidContent("a turn must be a Turn.", way_out="Pass `engram.Turn(text, speaker)`.")
         here = replace(reader, policy=Policy.OWN)  # what was said elsewhere is not known here
-        known = self._store.known_refs(here, [turn.ref for turn in batch if turn.ref])
-        known |= set() if before is None else before.refs
+        asked = [turn.ref for turn in turns if turn.ref]
+        known = {*coming, *(self._store.known_refs(here, asked) if asked else ())}
         places, refs = [], set()
-        for number, turn in enumerate(batch):
+        for number, turn in enumerate(turns):
             if not turn.ref or turn.ref not in known:
                 places.append(number)
                 if turn.ref:
                     known.add(turn.ref)
                     refs.add(turn.ref)
-        heard = self._hear(reader, [batch[n] for n in places], session, previous)
-        return _Batch(len(batch), places, refs, heard, beside.submit(give_vectors, self._tools, heard.candidates))
+        return Batch(len(turns), places, refs, self._hear(reader, [turns[n] for n in places], session, previous))
 
-    def _finish(self, reader: Reader, batch: _Batch | None, sum_: _Sum, progress: Progress | None) -> None:
-        if batch is None:
+    def _finish(
+        self,
+        reader: Reader,
+        waiting: tuple[Batch, Future[tuple[str, ...]]] | None,
+        sum_: Sum,
+        progress: Progress | None,
+    ) -> None:
+        if waiting is None:
             return
-        notes = batch.vectors.result()
-        if batch.heard.turns:
-            sum_.add(batch, self._keep(reader, batch.heard, notes))
-            sum_.sessions |= dict.fromkeys(_sessions(batch.heard))
-        else:
-            sum_.add(batch, Report(operation="observe"))
+        batch, vectors = waiting
+        self._keep(reader, batch, vectors.result(), sum_)
         if progress is not None:
             progress(batch.size)
 
+    def _keep(self, reader: Reader, batch: Batch, notes: tuple[str, ...], sum_: Sum) -> None:
+        """Store a batch. What another thread or process has heard meanwhile is left out, and the rest looked at anew."""
+        while batch.heard.turns:
+            try:
+                report = self._store_all(reader, batch.heard, notes)
+            except HeardBefore as known:
+                batch = batch.without(known.refs)
+                continue
+            sum_.add(batch, report)
+            sum_.sessions |= dict.fromkeys(_sessions(batch.heard))
+            return
+        sum_.add(batch, Report(operation="observe"))
+
     def _hear(self, reader: Reader, turns: Sequence[Turn], session: str, previous: Previous) -> Heard:
         """Check and read turns; `previous` holds the last turns of sessions, and is asked of the store where it lacks one."""
-        if not all(isinstance(turn, Turn) for turn in turns):
-            raise InvalidContent("a turn must be a Turn.")
         now = self._tools.env.now()
         said = [replace(turn, at=turn.at or now, session=session if turn.session is None else turn.session) for turn in turns]
         for turn in said:
@@ -130,7 +139,7 @@ class Observer:
             previous[name] = self._store.last_turn(reader, name) if name else None
         return hear(said, previous, self._live.now, scan=self._distiller is not None)
 
-    def _keep(self, reader: Reader, heard: Heard, notes: tuple[str, ...]) -> Report:
+    def _store_all(self, reader: Reader, heard: Heard, notes: tuple[str, ...]) -> Report:
         """Tell new from known, store all of it at once, and report."""
         settings = self._live.now
         sifted = sift(self._store, self._tools.index, reader, heard.candidates, settings)
@@ -145,13 +154,13 @@ class Observer:
         space, wait = space_of(self._tools.embedder), self._distiller is not None
         said = heard.turns if heard.said else []
         kept = self._store.capture(reader, reader.scope, said, made, space=space, again=again, wait=wait)
-        return _report(heard, sifted, made, kept, notes)
+        return reported(heard, sifted, made, kept, notes)
 
     def take_in(self, reader: Reader, thoughts: Sequence[Turn]) -> Report:
         """Keep statements that were in mind, as they stand, if they are new here and say something. They are no witnesses."""
         heard = muse(thoughts, self._live.now)
         notes = give_vectors(self._tools, heard.candidates)
-        return self._keep(reader, heard, notes)
+        return self._store_all(reader, heard, notes)
 
     def remember(self, reader: Reader, memory: Memory, timeout: float | None = None) -> Memory:
         """Keep what was said to be kept, as it stands; said twice in one place, it is one memory that is surer.
@@ -233,7 +242,7 @@ class Observer:
                 "this is nothing but a secret (a key, a token or a password), and secrets are not kept.",
                 way_out="Say what it is for without it; or switch `catch_secrets` off.",
             )
-        raise InvalidContent("a memory needs some text.")
+        raise InvalidContent("nothing of this may be kept: it is private or was recalled.", way_out="Pass some other text.")
 
     def _vector(self, memory: Memory) -> Vectors | None:
         if self._tools.embedder is None:
@@ -249,71 +258,6 @@ class Observer:
         return 0 if self._tools.embedder is None else fill(self._store, reader, self._tools.embedder, page=256)
 
 
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """Turns of an ingest on their way: how many came, which of them are new, and their vectors in the making."""
-
-    size: int
-    places: list[int]
-    refs: set[str]
-    heard: Heard
-    vectors: Future[tuple[str, ...]]
-
-
-@dataclass(slots=True)
-class _Sum:
-    """The reports of all batches as one."""
-
-    ids: list[str] = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("turns", "kept", "merged", "dropped", "known"), 0))
-    notes: dict[str, None] = field(default_factory=dict)
-    verdicts: list[Verdict] = field(default_factory=list)
-    sessions: dict[str, None] = field(default_factory=dict)
-    before: int = 0
-
-    def add(self, batch: _Batch, report: Report) -> None:
-        self.ids += report.ids
-        self.verdicts += [replace(one, turn=self.before + batch.places[one.turn]) for one in report.verdicts]
-        self.notes |= dict.fromkeys(report.notes)
-        for name, count in report.counts.items():
-            self.counts[name] = self.counts.get(name, 0) + count
-        self.counts["known"] += batch.size - len(batch.places)
-        self.before += batch.size
-
-    def report(self) -> Report:
-        return Report(
-            operation="ingest", ids=tuple(self.ids), counts=self.counts, notes=tuple(self.notes), verdicts=tuple(self.verdicts)
-        )
-
-
-def _report(heard: Heard, sifted: Sifted, made: Sequence[Draft], kept: Sequence[Memory], notes: tuple[str, ...]) -> Report:
-    """What became of every piece. A draft that came back surer than it went was said before by someone else meanwhile."""
-    new: list[tuple[Candidate, str]] = []
-    merged, corrected = list(sifted.merged), list(sifted.corrected)
-    for candidate, draft, memory in zip(sifted.fresh, made, kept, strict=True):
-        echoes = [(echo, memory.id) for echo in candidate.echoes]
-        if memory.status is not Status.ACTIVE or digest_of(memory.text) != digest_of(draft.memory.text):
-            corrected += [(candidate, memory.id), *echoes]  # meanwhile, by someone else
-            continue
-        late = memory.corroborations > draft.memory.corroborations
-        (merged if late else new).append((candidate, memory.id))
-        merged += echoes
-    verdicts = [
-        *heard.verdicts,
-        *_verdicts(new, Fate.KEPT, "states something"),
-        *_verdicts(merged, Fate.MERGED, "says again what is known"),
-        *_verdicts(corrected, Fate.DROPPED, "was corrected"),
-    ]
-    dropped = sum(verdict.fate is Fate.DROPPED for verdict in verdicts)
-    return Report(
-        operation="observe",
-        ids=tuple(memory_id for _, memory_id in new),
-        counts={"turns": len(heard.turns), "kept": len(new), "merged": len(merged), "dropped": dropped},
-        notes=(*heard.notes, *notes),
-        verdicts=tuple(sorted(verdicts, key=lambda verdict: (verdict.turn, verdict.start))),
-    )
-
-
 def _with(report: Report, reading: Reading) -> Report:
     """A report, and what a model read besides."""
     return replace(
@@ -326,11 +270,6 @@ def _with(report: Report, reading: Reading) -> Report:
 
 def _sessions(heard: Heard) -> list[str]:
     return list(dict.fromkeys(turn.session or "" for turn in heard.turns))
-
-
-def _verdicts(candidates: Sequence[tuple[Candidate, str]], fate: Fate, why: str) -> Iterator[Verdict]:
-    for candidate, memory in candidates:
-        yield from (Verdict(fate, why, candidate.turn, start, end, memory) for start, end in candidate.statement.spans)
 
 
 def _batches(turns: Iterator[Turn], size: int) -> Iterator[list[Turn]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from engram.types import Turn
 
@@ -13,15 +13,22 @@ _PART = 16_384
 _BREAKS = (re.compile(r"\n[^\S\n]*\n\s*"), re.compile(r"\n"), re.compile(r"\s+"))
 
 
-def in_parts(text: str, most: int) -> Iterator[Turn]:
-    """Turns of at most `most` bytes, and no longer than a batch can take. Together they are the text."""
+def in_parts(text: str, most: int, mark: Callable[[str], str]) -> Iterator[Turn]:
+    """Turns of at most `most` bytes, and no longer than a batch can take. Together they are the text.
+
+    Each has a ref made of its own words by `mark`: the same text is known again, and of one that has grown, what it had before.
+    """
     step = max(min(most, _PART) // 4, 1)  # a character has at most four bytes
     start = 0
     while len(text) - start > step:
         end = _cut(text, start, start + step)
-        yield Turn(text[start:end])
+        yield _part(text[start:end], mark)
         start = end
-    yield Turn(text[start:])
+    yield _part(text[start:], mark)
+
+
+def _part(text: str, mark: Callable[[str], str]) -> Turn:
+    return Turn(text, ref=f"text:{mark(text)}" if text.strip() else None)
 
 
 def _cut(text: str, start: int, end: int) -> int:

@@ -107,8 +107,8 @@ def _read(text: str, turn: Turn, previous: Turn | None) -> Iterator[tuple[int, i
 def _document(text: str, turn: Turn, assistant: bool) -> Iterator[tuple[int, int, Proposition | None, str]]:
     why_not = filler.boilerplate if assistant else filler.reason
     who = _who(turn.speaker)
-    for piece in chunks.chunks(text, why_not):
-        said = text[piece.start : piece.end].strip()
+    for piece in chunks.chunks(text, why_not, apart=not assistant):
+        said = text[max(piece.start, piece.body) : piece.end].strip()
         if piece.reason or not filler.WORD.search(said):
             yield piece.start, piece.end, None, piece.reason or "empty"
             continue

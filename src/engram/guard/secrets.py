@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 from engram.text.wordlist import word_set
 
@@ -84,8 +85,12 @@ _URL = re.compile(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s:/@?#]
 _BEARER = re.compile(r"\b(?:bearer|authorization: basic)[ \t]+([A-Za-z0-9._~+/=-]{16,2048})", re.IGNORECASE)
 
 # "password: …", "api_key = …", "the passphrase is …": first the name, found as plain text, then what follows it.
-_NAMES = ("password", "passwd", "passphrase", "passcode", "pwd", "pw", "pin", "secret", "key", "token", "credential")
+_NAMES = (
+    "password", "passwd", "passphrase", "passcode", "pwd", "pw", "pin", "secret", "key", "token", "credential",
+    "phrase", "mnemonic",
+)  # fmt: skip
 _OWNER_OF_KEY = re.compile(r"(?:api|access|private|encryption|secret|signing)[ _-]?$")
+_OWNER_OF_PHRASE = re.compile(r"(?:seed|recovery|backup|secret|mnemonic|pass)[ _-]$")
 _FOLLOWING = re.compile(
     r"(?:s|[ _-]key| code| number)?"
     r"(?P<of>[ \t]{1,3}(?:for|of|to|on|at)[ \t]{1,3}(?:[^\s:=,.;]{1,40}[ \t]{1,3}){1,4}?)?"
@@ -106,6 +111,18 @@ _PLAIN = word_set(
     where which who why will with without working wrong xxx your yours key string token value word password
     """
 )  # fmt: skip
+_PHRASE = re.compile(r"[A-Za-z]{2,24}(?:[ \t]{1,2}[A-Za-z]{2,24}){1,31}")
+_WORD = re.compile(r"[A-Za-z]+")
+_JOINS = word_set(
+    """
+    a about after again all also always an and any are as ask at be because been before being but by can cannot change changed
+    characters choose chosen contact did do does each enter every for forgot from had has have he her here his how if in into is
+    it its just keep know last least length letters long made make me minimum must my need needed needs never new no not now of
+    off old on only or our out over pick please random remember required reset same see set she should so some someone something
+    soon stored symbols than that the their them then there these they this those to too type use used uses using very was we were
+    what when where which who why will with without words would yet you your
+    """
+)
 _LOOSE = frozenset({"is", "was", "are"})
 _GRAMMAR = ("ed", "ing", "able", "ible", "ly")  # "my password is expired": how it is, not what it is
 _SAID = re.compile(
@@ -151,7 +168,9 @@ def _given(text: str, low: str, name: str) -> Iterator[Secret]:
     at = low.find(name)
     while at >= 0:
         match = _FOLLOWING.match(text, at + len(name)) if _is_name(low, at, name) else None
-        if match is not None:
+        if match is not None and (end := _end_of_phrase(name, match)):
+            yield Secret("password", match.start("value"), end)
+        elif match is not None:
             value = match.group("value").rstrip(_TRAILING)
             if value and _is_told(name, match, value):
                 start = match.start("value")
@@ -160,6 +179,8 @@ def _given(text: str, low: str, name: str) -> Iterator[Secret]:
 
 
 def _is_name(low: str, at: int, name: str) -> bool:
+    if name == "phrase":
+        return _OWNER_OF_PHRASE.search(low, max(at - 10, 0), at) is not None
     if name == "key":
         return _OWNER_OF_KEY.search(low, max(at - 12, 0), at) is not None
     return len(name) > 3 or at == 0 or not low[at - 1].isalpha()
@@ -194,6 +215,20 @@ def _is_told(name: str, match: re.Match[str], value: str) -> bool:
     if assigned or not value.isalpha() or not (value.islower() or value.istitle()):
         return True
     return not value.endswith(_GRAMMAR) and (_quoted(match) or _SAID.match(match.string, _end(match, value)) is not None)
+
+
+def _end_of_phrase(name: str, match: re.Match[str]) -> int:
+    """Where a secret of several plain words ends; 0 if it is none. A sentence of four words has one that joins them."""
+    if not (name.startswith("pass") or name in ("phrase", "mnemonic")):
+        return 0
+    start, text = match.start("value"), match.string
+    run = _PHRASE.match(text, start)
+    words = takewhile(lambda word: word.group().lower() not in _JOINS, _WORD.finditer(text, start, run.end())) if run else ()
+    found = list(words)
+    if len(found) < (2 if _quoted(match) else 4):
+        return 0
+    end = found[-1].end()
+    return 0 if _quoted(match) and text[end : end + 1] != text[start - 1] else end
 
 
 def _end(match: re.Match[str], value: str) -> int:

@@ -27,34 +27,35 @@ def why(fused: Fused, at: int, rerank: str = "") -> Why:
 _NOTED = {ASSISTANT: "said by an assistant", SESSION: "from a session with more of it"}
 
 
-def left_out(picks: Sequence[Pick]) -> tuple[LeftOut, ...]:
-    """All that was looked at and is no hit, best first."""
+def left_out(picks: Sequence[Pick], scale: float = 1.0) -> tuple[LeftOut, ...]:
+    """All that was looked at and is no hit, best first; `scale` is what hits' scores are multiplied by too."""
     return tuple(
-        LeftOut(pick.memory.id, pick.stage, pick.reason, pick.score, pick.needed)
+        LeftOut(pick.memory.id, pick.stage, pick.reason, pick.score * scale, _times(pick.needed, scale))
         for pick in picks
         if pick.stage is not Stage.ANSWER
     )
 
 
-def of_candidate(fused: Fused, picks: Sequence[Pick], memory: Memory) -> Explanation | None:
+def of_candidate(fused: Fused, picks: Sequence[Pick], memory: Memory, scale: float = 1.0) -> Explanation | None:
     """What became of a candidate; None if it was none."""
     pick = next((pick for pick in picks if pick.memory.key == memory.key), None)
     if pick is not None:
         rank = 1 + sum(one.stage is Stage.ANSWER for one in picks[: picks.index(pick)]) if pick.stage is Stage.ANSWER else 0
         reason = f"it is hit number {rank}" if rank else pick.reason
         found = why(fused, pick.at)
-        return Explanation(
-            id=memory.id, stage=pick.stage, reason=reason, rank=rank, score=pick.score, needed=pick.needed, why=found
-        )
+        score, needed = pick.score * scale, _times(pick.needed, scale)
+        return Explanation(id=memory.id, stage=pick.stage, reason=reason, rank=rank, score=score, needed=needed, why=found)
     places = (fused.keys == memory.key).nonzero()[0]
     if not len(places):
         return None
     at = int(places[0])
     reason = f"{at} candidates stand above it, more than were looked at"
-    score, found = float(fused.scores[at]), why(fused, at)
-    return Explanation(
-        id=memory.id, stage=Stage.LIMIT, reason=reason, score=score, needed=picks[-1].score if picks else None, why=found
-    )
+    score, needed = float(fused.scores[at]) * scale, picks[-1].score * scale if picks else None
+    return Explanation(id=memory.id, stage=Stage.LIMIT, reason=reason, score=score, needed=needed, why=why(fused, at))
+
+
+def _times(score: float | None, scale: float) -> float | None:
+    return None if score is None else score * scale
 
 
 def filtered(where: Filter, memory: Memory) -> str:

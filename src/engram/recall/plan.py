@@ -30,6 +30,8 @@ _COURTESIES = word_set(
     """
 )
 
+_DEEDS = word_set("do does did doing done get got have having go again")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
@@ -89,10 +91,11 @@ def narrowed(where: Filter, mode: Mode | None) -> Filter:
 
 
 def asks_nothing(text: str) -> bool:
-    """Is this only a courtesy, so that there is nothing to look up?"""
+    """Is this only a courtesy, so that there is nothing to look up? "Ok, do it" is none: it wants what the talk is about."""
     words = terms(text)
     return (
         "?" not in text
+        and not any(word in _DEEDS for word in words)
         and any(word in _COURTESIES for word in words)
         and all(word in _COURTESIES or word in STOP_WORDS for word in words)
     )

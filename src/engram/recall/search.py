@@ -42,9 +42,12 @@ from engram.types import Explanation, Hit, Memory, Outcome, Quality, Reader, Rec
 __all__ = ["SPACE", "Asked", "Searcher"]
 
 T = TypeVar("T")
+COURTESY = "courtesy"
+"""The strategy of an answer to what asks for nothing."""
+
 _SHIFT = "vector_weight_shift"
 _IDLE = Quality(
-    strategy="nothing",
+    strategy=COURTESY,
     weights={},
     support=None,
     rerank="",
@@ -95,7 +98,7 @@ class Walk:
 
     @property
     def scale(self) -> float:
-        """What a hit's score is multiplied by: the answer's support. Ranks stay what they are."""
+        """What scores are multiplied by, of hits and of what is none: the answer's support. Ranks stay what they are."""
         return self.support if self.support is not None and ASSISTANT in self.fused.parts else 1.0
 
     @property
@@ -156,7 +159,7 @@ class Searcher:
         found = self._answer(walk)
         self._store.recalled(reader, [hit.memory.key for hit in found])
         self.tuning.note(found.quality)
-        return replace(found, left_out=explain.left_out(walk.picks)) if account else found
+        return replace(found, left_out=explain.left_out(walk.picks, walk.scale)) if account else found
 
     def explain(self, reader: Reader, asked: Asked, memory: Memory) -> Explanation:
         """Why this memory, which the reader may see, is or is not in the answer."""
@@ -164,9 +167,9 @@ class Searcher:
         if asked.limit is None and asks_nothing(asked.text):
             return Explanation(id=memory.id, stage=Stage.GATE, reason="a courtesy asks for nothing: nothing was looked up")
         walk = self._walk(reader, asked, whole=True)
-        told = explain.of_candidate(walk.fused, walk.picks, memory)
+        told = explain.of_candidate(walk.fused, walk.picks, memory, walk.scale)
         if told is not None:
-            return replace(told, score=told.score * walk.scale) if told.recalled and told.score is not None else told
+            return told
         if walk.plan.where.indexed and (problem := explain.filtered(walk.plan.where, memory)):
             return Explanation(id=memory.id, stage=Stage.FILTER, reason=problem)
         if not walk.plan.where.indexed and memory.key not in self._store.keys_having(reader, walk.plan.where):

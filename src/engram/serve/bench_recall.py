@@ -108,7 +108,10 @@ def read_stores(path: Path) -> Iterator[Store]:
                 yield _store(json.loads(line))
             except (NotATurn, KeyError, TypeError, AttributeError, ValueError) as error:
                 reason = str(error) if isinstance(error, NotATurn) else type(error).__name__
-                problem = InvalidContent(f"line {number} of {path.name} is not a store as this benchmark reads it ({reason}).")
+                problem = InvalidContent(
+                    f"line {number} of {path.name} is not a store as this benchmark reads it ({reason}).",
+                    way_out="See `engram bench recall --help`.",
+                )
             else:
                 continue
             raise problem

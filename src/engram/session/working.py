@@ -19,7 +19,7 @@ from engram.memory.momentum import Reading, Topic, Vector
 from engram.memory.working import Evicted, Slot, SlotSource
 from engram.session.desks import Desks, habits_of
 from engram.settings import Settings
-from engram.store.admission import check_turn
+from engram.store.admission import check_turn, check_words
 from engram.store.sqlite.suspending import CHECKPOINT
 from engram.types import Memory, Reader, Turn
 
@@ -129,7 +129,7 @@ class Working:
         recalled = isinstance(what, Memory)
         text = self._clean(what.text if isinstance(what, Memory) else what)
         if not text.strip():
-            raise InvalidContent("there is nothing here to attend to.")
+            raise InvalidContent("there is nothing here to attend to.", way_out="Pass some text.")
         origin = _word_for(SlotSource, source or (SlotSource.RECALLED if recalled else SlotSource.SAID), "source")
         return self._attend(text, origin, activation, what.id if isinstance(what, Memory) else "")
 
@@ -200,12 +200,12 @@ class Working:
     def checkpoint(self, goal: str, *, decided: Sequence[str] = (), open: Sequence[str] = ()) -> Checkpoint:
         """Say what is being done, what was decided and what is left open, for whoever goes on here; puts the mind away too."""
         if isinstance(decided, str) or isinstance(open, str):
-            raise InvalidContent("what was decided and what is open are lists of texts.")
+            raise InvalidContent("what was decided and what is open are lists of texts.", way_out="Pass lists of str.")
         said = [self._clean(text) for text in (goal, *decided, *open)]
         split = 1 + len(decided)
         made = Checkpoint(goal=said[0], decided=tuple(said[1:split]), open=tuple(said[split:]), at=self._now)
         if not any(text.strip() for text in said):
-            raise InvalidContent("a checkpoint says what is being done, decided or open.")
+            raise InvalidContent("a checkpoint says what is being done, decided or open.", way_out="Pass some text.")
         self._desks.store.put_away(self._reader, CHECKPOINT, snapshot.of_checkpoint(made), self._desks.session)
         if made.goal:
             self.attend(made.goal, source=SlotSource.GOAL, activation=1.0)
@@ -244,8 +244,7 @@ class Working:
 
     def _clean(self, text: str) -> str:
         """Without what is private, recalled or secret: what is in mind is put away on disk and shown in prompts."""
-        if not isinstance(text, str):
-            raise InvalidContent("what is attended to is text.")
+        check_words("text brought to mind", text, self._settings)
         return marks.cut(text, catch_secrets=self._settings.catch_secrets).text
 
 

@@ -20,6 +20,7 @@ _NAME_BYTES = 256
 """Longest id, category, scope or kind of link: names, not content."""
 
 _ATTRIBUTES = 64
+_WHOLE = "Take it out, or decode the text again with errors='replace'."
 _SCALE_BYTES = 4
 _TIMES = ("happened_at", "happened_until", "valid_from", "valid_until", "learned_at", "accessed_at")
 
@@ -27,7 +28,7 @@ _TIMES = ("happened_at", "happened_until", "valid_from", "valid_until", "learned
 def check_memory(memory: Memory, settings: Settings) -> None:
     _text("text", memory.text, settings.content_bytes)
     if not memory.text.strip():
-        raise InvalidContent("a memory needs some text.")
+        raise InvalidContent("a memory needs some text.", way_out="Pass some text.")
     for name in ("summary", "key_fact", "tag"):
         _text(name, getattr(memory, name), settings.summary_bytes)
     for name in ("id", "category"):
@@ -35,11 +36,11 @@ def check_memory(memory: Memory, settings: Settings) -> None:
     check_scope(memory.scope)
     for name, kind in (("kind", Kind), ("source", Source), ("status", Status), ("pinned", bool)):
         if not isinstance(getattr(memory, name), kind):
-            raise InvalidContent(f"the {name} of a memory must be a {kind.__name__}.")
+            raise InvalidContent(f"the {name} of a memory must be a {kind.__name__}.", way_out=f"Pass a {kind.__name__}.")
     for name in ("importance", "confidence", "strength"):
         _number(name, getattr(memory, name))
     if not _is_whole(memory.accesses) or not 0 <= memory.accesses < 2**53:
-        raise InvalidContent("the accesses of a memory must be a whole number from 0.")
+        raise InvalidContent("the accesses of a memory must be a whole number from 0.", way_out="Pass an int from 0.")
     for name in _TIMES:
         _time(name, getattr(memory, name))
     _check_attributes(memory.attributes, settings)
@@ -47,7 +48,7 @@ def check_memory(memory: Memory, settings: Settings) -> None:
 
 def check_scope(scope: Scope) -> None:
     if not isinstance(scope, Scope):
-        raise InvalidContent("the scope of a memory must be a Scope.")
+        raise InvalidContent("the scope of a memory must be a Scope.", way_out="Pass an `engram.Scope`.")
     for name, value in zip(SCOPE_DIMENSIONS, scope_values(scope), strict=True):
         _text(name, value, _NAME_BYTES)
 
@@ -61,6 +62,11 @@ def check_turn(turn: Turn, settings: Settings) -> None:
     _time("at", turn.at)
 
 
+def check_words(what: str, text: object, settings: Settings) -> None:
+    """Words that are no turn and no memory, such as what is brought to mind."""
+    _text(what, text, settings.turn_bytes)
+
+
 def check_period(since: datetime | None, until: datetime | None) -> None:
     for name, moment in (("since", since), ("until", until)):
         if moment is not None and not isinstance(moment, datetime):
@@ -71,9 +77,9 @@ def check_edges(edges: Sequence[Edge]) -> None:
     for edge in edges:
         _text("kind of a link", edge.kind, _NAME_BYTES)
         if not edge.kind:
-            raise InvalidContent("a link needs a kind.")
+            raise InvalidContent("a link needs a kind.", way_out="Name one, such as related_to.")
         if edge.source == edge.target:
-            raise InvalidContent("a memory is not linked to itself.")
+            raise InvalidContent("a memory is not linked to itself.", way_out="Give the ids of two memories.")
         _number("weight", edge.weight)
         _number("confidence", edge.confidence)
         _time("created_at", edge.created_at)
@@ -92,7 +98,7 @@ def check_vectors(vectors: Mapping[int, bytes], dimensions: int) -> None:
 
 def check_status(status: Status, reason: str, settings: Settings) -> None:
     if not isinstance(status, Status):
-        raise InvalidContent("a status must be a Status.")
+        raise InvalidContent("a status must be a Status.", way_out="Pass an `engram.types.Status`.")
     _text("reason", reason, settings.summary_bytes)
 
 
@@ -118,7 +124,7 @@ def bounded(limit: int, most: int, what: str) -> int:
 
 def _check_attributes(attributes: Mapping[str, str], settings: Settings) -> None:
     if not isinstance(attributes, Mapping):
-        raise InvalidContent("the attributes of a memory must be a mapping.")
+        raise InvalidContent("the attributes of a memory must be a mapping.", way_out="Pass a dict of texts.")
     if len(attributes) > _ATTRIBUTES:
         raise ContentTooLarge(f"a memory has {len(attributes)} attributes; the limit is {_ATTRIBUTES}.")
     for name, value in attributes.items():
@@ -128,10 +134,10 @@ def _check_attributes(attributes: Mapping[str, str], settings: Settings) -> None
 
 def _text(name: str, value: object, most: int) -> None:
     if not isinstance(value, str):
-        raise InvalidContent(f"the {name} must be text, not {type(value).__name__}.")
+        raise InvalidContent(f"the {name} must be text, not {type(value).__name__}.", way_out="Pass a str.")
     at = _half_character(value)
     if at is not None:
-        raise InvalidContent(f"the {name} holds half a character (a lone surrogate) at {at}.")
+        raise InvalidContent(f"the {name} holds half a character (a lone surrogate) at {at}.", way_out=_WHOLE)
     size = len(value.encode())
     if size > most:
         raise ContentTooLarge(f"the {name} has {size} bytes; the limit is {most}.")
@@ -148,12 +154,12 @@ def _half_character(value: str) -> int | None:
 
 def _number(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise InvalidContent(f"the {name} must be a number that is one.")
+        raise InvalidContent(f"the {name} must be a number that is one.", way_out="Pass a finite int or float.")
 
 
 def _time(name: str, value: object) -> None:
     if value is not None and not isinstance(value, datetime):
-        raise InvalidContent(f"{name} must be a datetime, not {type(value).__name__}.")
+        raise InvalidContent(f"{name} must be a datetime, not {type(value).__name__}.", way_out="Pass a datetime.")
 
 
 def _is_whole(value: object) -> bool:

@@ -68,6 +68,11 @@ class VaultFolder:
         return self.path / "vault.turn"
 
     @property
+    def fill(self) -> Path:
+        """Carries the lock of whoever makes the vectors of a page of memories that have none."""
+        return self.path / "vault.fill"
+
+    @property
     def backups(self) -> Path:
         return self.path / "backups"
 

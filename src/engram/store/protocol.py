@@ -73,6 +73,14 @@ class Judgement:
     vector: bytes
 
 
+class HeardBefore(Exception):
+    """Turns with these refs are here by now, kept by another thread or process since they were looked up. Nothing was changed."""
+
+    def __init__(self, refs: set[str]) -> None:
+        super().__init__(f"{len(refs)} refs are known")
+        self.refs = refs
+
+
 class Store(Protocol):
     """Where memories are kept. A verb that writes returns once the write is durable."""
 

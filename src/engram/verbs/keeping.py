@@ -53,7 +53,8 @@ class Keeping(View):
     def observe(self, *turns: Turn, user: str | None = None, assistant: str | None = None) -> Report:
         """Hear turns, or one exchange, and keep what matters of it. The report says what became of every piece.
 
-        What is said now goes through the mind too (`working`); what was said long ago does not.
+        A turn's `ref` is what it is known by: one whose ref is known here was heard before and is passed over. What is said now
+        goes through the mind too (`working`); what was said long ago does not.
         """
         exchange = [Turn(text, who) for who, text in (("user", user), ("assistant", assistant)) if text is not None]
         report = self._captured(*turns, *exchange)
@@ -64,11 +65,15 @@ class Keeping(View):
         return self._vault.observer.observe(self._reader, turns, self._vault.session)
 
     def ingest(self, turns: Iterable[Turn] | str, *, progress: Callable[[int], None] | None = None) -> Report:
-        """Hear many turns, or a long text. Turns with a `ref` that is known are passed over, so it can be run again."""
+        """Hear many turns, or a long text. What was heard before is passed over, so it can be run again.
+
+        Turns are known by their `ref`, the parts of a text by their words; turns without a ref are heard each time.
+        """
         if not isinstance(turns, Iterable):
-            raise InvalidContent("what is ingested must be turns or a text.")
-        said = in_parts(turns, self._vault.live.now.turn_bytes) if isinstance(turns, str) else turns
-        return self._vault.observer.ingest(self._reader, iter(said), self._vault.session, progress)
+            raise InvalidContent("what is ingested must be turns or a text.", way_out="Pass a str or `engram.Turn`s.")
+        vault = self._vault
+        said = in_parts(turns, vault.live.now.turn_bytes, vault.store.mark_of) if isinstance(turns, str) else turns
+        return vault.observer.ingest(self._reader, iter(said), vault.session, progress)
 
     def update(
         self,

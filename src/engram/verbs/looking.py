@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from engram.capture.backfill import SPACE
 from engram.store.protocol import Filter
 from engram.store.sqlite.care import Backup
 from engram.types import (
@@ -56,6 +57,11 @@ class Looking(View):
             until=until,
         )
         return self._vault.store.page(self._reader, limit=limit, cursor=cursor, where=where)
+
+    def lacks_vector(self, memory: Memory) -> bool:
+        """Is this memory found by its words alone as yet?"""
+        first = self._vault.store.without_vector(self._reader, SPACE, after=memory.key - 1, limit=1)
+        return bool(first) and first[0][0] == memory.key
 
     def words(self, memory_id: str) -> Sequence[Turn]:
         """The turns a memory came from, verbatim."""

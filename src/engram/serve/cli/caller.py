@@ -148,7 +148,9 @@ def _from_input() -> str:
         return content.decode("utf-8-sig").rstrip("\r\n")
     except UnicodeDecodeError as error:
         # `from None`: the decoder's own error carries the words.
-        raise InvalidContent(f"what is on standard input is not UTF-8 (at byte {error.start}).") from None
+        raise InvalidContent(
+            f"what is on standard input is not UTF-8 (at byte {error.start}).", way_out="Convert it first."
+        ) from None
 
 
 def _new_passphrase() -> str:

@@ -7,7 +7,7 @@ before going on. An operation without one is a command all the same.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
+from engram.engine import Engram
 from engram.errors import EngramError
 from engram.serve.cli import caller, show
 from engram.serve.cli.caller import All, BadCall, Caller, Json, Yes
@@ -44,7 +45,7 @@ class Face:
     """One operation on the command line.
 
     panel: where it stands in the help. more: a sentence after the operation's own. options: parameters of its display, by name.
-    also: what is said beside the answer, in JSON too. everywhere: has `--all`; wide: looks everywhere unless an identity is
+    also: what is said beside the answer, in JSON too; notes: the same, for what the vault must be asked for. everywhere: has `--all`; wide: looks everywhere unless an identity is
     given as an option, and as `narrow` if one is. makes: a missing vault is made. warms: worth the moment that the vectors
     take, because it asks once and ends. asks: what to confirm, if anything.
     """
@@ -54,6 +55,7 @@ class Face:
     more: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     also: Callable[[Done], None] = lambda done: None
+    notes: Callable[[Engram, Any, Any], Iterable[str]] = lambda mem, given, value: ()
     everywhere: bool = True
     wide: bool = False
     narrow: Role = Role.OWNER
@@ -101,6 +103,9 @@ def carry_out(
             vault.warm(_PATIENCE_S)
         mem = vault if everything else vault.as_reader(replace(vault.reader, role=face.narrow))
         value = operation.call(mem, meant, timeout=given.get("timeout"))
+        notes = list(face.notes(mem, meant, value))
+    for note in notes:
+        asked.remark(f"note: {note}")
     return Done(asked, meant, value, everything, options)
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from engram.engine import Engram
 from engram.serve.cli import show
 from engram.serve.cli.commands import Done, Face
-from engram.serve.operations.keeping import Forget
+from engram.serve.operations.keeping import Forget, Remember
 from engram.serve.operations.looking import Whole
+from engram.text.terms import digest_of
 from engram.types import Memory, Page
 
 
@@ -13,9 +17,15 @@ def _remember(done: Done) -> None:
     show.line(done.value.id)
 
 
-def _left_out(done: Done) -> None:
-    if "[secret: " in done.value.text and "[secret: " not in done.given.text:
-        done.asked.remark("note: a key, token or password in it was left out.")
+def _notes(mem: Engram, given: Remember, kept: Memory) -> Iterator[str]:
+    """What is worth saying of what was kept."""
+    if "[secret: " in kept.text and "[secret: " not in given.text:
+        yield "a key, token or password in it was left out."
+    elif digest_of(kept.text) != digest_of(given.text) and "<private>" not in given.text:
+        yield "this was corrected before, so it was not kept: the id is that of what stands in its place."
+    if mem.lacks_vector(kept):
+        trouble = mem.encoder().trouble
+        yield f"it is found by its words alone until it has a vector{f' ({trouble})' if trouble else ''}."
 
 
 def _listed(done: Done) -> None:
@@ -125,7 +135,7 @@ def _judged(done: Done) -> None:
 
 FACES = {
     "remember": Face(
-        show=_remember, also=_left_out, more="Prints its id. A vault that is missing is made.", makes=True, everywhere=False
+        show=_remember, notes=_notes, more="Prints its id. A vault that is missing is made.", makes=True, everywhere=False
     ),
     "list": Face(show=_listed),
     "get": Face(show=_get),

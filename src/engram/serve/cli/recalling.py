@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from engram.recall.evidence import Evidence, Reasoned
+from engram.recall.search import COURTESY
 from engram.serve import turns as files
 from engram.serve.cli import caller, show
 from engram.serve.cli.caller import Caller, Json
@@ -46,7 +47,8 @@ def _recalled(done: Done) -> None:
         _left_out(found.left_out)
     elif found.hits:
         show.table(["score", "trust", "when", "id", "text"], [_row(hit) for hit in found], wrap=True)
-    done.asked.remark(_outcome(found))
+    if found.quality.strategy != COURTESY:  # else the note says all there is to say
+        done.asked.remark(_outcome(found))
     for note in found.notes:
         done.asked.remark(f"note: {note}")
 

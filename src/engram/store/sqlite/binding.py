@@ -39,5 +39,8 @@ def explain(error: apsw.Error, doing: str) -> EngramError:
     if isinstance(error, apsw.CorruptError | apsw.NotADBError | apsw.IOError | apsw.FormatError):
         return VaultDamaged(f"a part of the vault does not verify ({type(error).__name__}, {extended}) while {doing}.")
     if isinstance(error, apsw.ConstraintError | apsw.MismatchError | apsw.TooBigError):
-        return InvalidContent(f"a rule of the vault was broken while {doing}: an id is there already, or a value is of no use.")
+        return InvalidContent(
+            f"a rule of the vault was broken while {doing}: an id is there already, or a value is of no use.",
+            way_out="Leave the id out, so that a new one is given.",
+        )
     return WriteFailed(f"SQLite refused ({type(error).__name__}, {extended}) while {doing}.")

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import logging
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 import apsw
 
 from engram.env import from_micros, to_micros
-from engram.errors import DiskFull, StorageError, VaultDamaged
+from engram.errors import DiskFull, StorageError, VaultBusy, VaultDamaged
 from engram.guard.keys import wipe
 from engram.guard.process import rss_bytes
 from engram.guard.scopes import readable, require_owner
 from engram.settings import Settings
 from engram.store.sqlite import care, embeddings, memories, schema
+from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.path import Path
 from engram.store.sqlite.silence import hide_times
 from engram.types import (
@@ -56,6 +58,20 @@ class Caring(Path):
         if (connection := self._checking) is not None:
             with suppress(apsw.Error):  # it may just have been closed
                 connection.interrupt()
+
+    @contextmanager
+    def filling(self, patience_s: float) -> Iterator[bool]:
+        """Have the making of missing vectors to ourselves, among all threads and processes; False if another has it so long."""
+        lock = VaultLock(self._opened.folder.fill, self._env)
+        try:
+            lock.alone(patience_s)
+        except VaultBusy:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            lock.release()
 
     def back_up(self, reader: Reader) -> care.Backup:
         """Make a backup now."""

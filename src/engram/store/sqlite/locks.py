@@ -34,10 +34,6 @@ class VaultLock:
         self._env = env
         self._connection: apsw.Connection | None = None
 
-    @property
-    def released(self) -> bool:
-        return self._connection is None
-
     def share(self, patience_s: float) -> None:
         """Have the vault open along with others; waits while someone has it alone."""
         self._hold("BEGIN", patience_s, "a repair, restore or rotation is under way in another process")

@@ -170,6 +170,10 @@ class Reading(Path):
         with self._read(reader, "refs") as connection:
             return turns.known_refs(connection, readable(reader), refs)
 
+    def mark_of(self, words: str) -> str:
+        """What these words are known again by in this vault: a keyed digest, which tells nobody else what they are."""
+        return self._audit.digest(words)
+
     def digests(self, reader: Reader, wanted: Sequence[bytes]) -> dict[bytes, str]:
         """Ids of active memories, written from exactly where this reader stands, that say the same."""
         with self._read(reader, "digests") as connection:

@@ -113,7 +113,7 @@ def fold_in_if_free(connection: apsw.Connection) -> None:
 
 
 def hide_times(folder: VaultFolder) -> None:
-    files = (folder.header, folder.database, folder.wal, folder.path / "vault.db-shm", folder.lock, folder.turn)
+    files = (folder.header, folder.database, folder.wal, folder.path / "vault.db-shm", folder.lock, folder.turn, folder.fill)
     for path in (
         *files,
         *folder.index.glob("*.snap"),

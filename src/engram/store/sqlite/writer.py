@@ -300,7 +300,10 @@ def _as_ours(error: Exception, doing: str) -> EngramError:
 def _answer(error: BaseException, doing: str) -> BaseException:
     """The caller's answer. An encoder's error carries the words it could not encode, so it is not passed on."""
     if isinstance(error, UnicodeEncodeError | OverflowError):
-        return InvalidContent(f"a value given to {doing} is half a character or too large a number.")
+        return InvalidContent(
+            f"a value given to {doing} is half a character or too large a number.",
+            way_out="Pass whole characters and 64-bit numbers.",
+        )
     return explain(error, doing) if isinstance(error, apsw.Error) else error
 
 

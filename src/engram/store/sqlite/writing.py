@@ -20,6 +20,7 @@ from engram.store.admission import (
     check_vectors,
     dated,
 )
+from engram.store.protocol import HeardBefore
 from engram.store.sqlite import embeddings, feedback, memories, shelving, suspending, turns
 from engram.store.sqlite.path import Path
 from engram.text.terms import identity_of
@@ -91,7 +92,7 @@ class Writing(Path):
         `again`: ids of memories that some of the turns say once more; they are counted, trusted more, and linked to these.
         `wait`: the turns are to be read by a model too (`distil`).
         Vectors of another model than the vault's are left out: a memory is not lost for its vector. A wording that was
-        corrected here is not kept again: what stands in its place is returned for it.
+        corrected here is not kept again: what stands in its place is returned for it. `HeardBefore` if a turn's ref is known.
         """
         operation = "capture" if said else "add"
         with self._watched(reader, operation):
@@ -106,9 +107,12 @@ class Writing(Path):
             digests = {draft.memory.id: identity_of(draft.memory) for draft in ready}
 
             def work(connection: apsw.Connection) -> list[Memory]:
-                key = embeddings.own_space(connection, space) if any(draft.vector for draft in ready) else None
-                # Another thread or process may have said the same since it was looked up.
+                # Another thread or process may have kept these turns, or said the same, since that was looked up.
                 here = readable(replace(reader, scope=scope, policy=Policy.OWN))
+                refs = turns.known_refs(connection, here, [turn.ref for turn in said if turn.ref])
+                if refs:
+                    raise HeardBefore(refs)
+                key = embeddings.own_space(connection, space) if any(draft.vector for draft in ready) else None
                 known = memories.by_digest(connection, here, list(digests.values()))
                 corrected = feedback.corrected(connection, here, [one for one in digests.values() if one not in known])
                 here_before = known.keys() | corrected.keys()
