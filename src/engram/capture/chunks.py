@@ -25,7 +25,7 @@ _ITEM = re.compile(r"[ \t>]*(?:[-*+•·‣▪–]|\(?\d{1,3}[.)]|[A-Za-z][.)])[
 _ROW = re.compile(r"[ \t]*\|.*\|[ \t]*$")
 _RULE = re.compile(r"[ \t]*(?:[-*_=][ \t]*+){3,}$|[ \t:|-]++$")
 _DECORATION = re.compile(r"\*{1,3}|_{2,3}|^[ \t>]*#{1,6}[ \t]+|^[ \t]*[-*+•·‣▪][ \t]+|^[ \t]*>[ \t]?", re.MULTILINE)
-_BETWEEN_ITEMS = re.compile(r"(?<=[^\s:;,.!?])[ \t]*\n(?=[ \t>]*(?:[-*+•·‣▪–]|\(?\d{1,3}[.)]|[A-Za-z][.)])[ \t]+\S)")
+_BETWEEN_ITEMS = re.compile(r"(?<=[^\s:;,.!?])\s*\n(?=[ \t>]*(?:[-*+•·‣▪–]|\(?\d{1,3}[.)]|[A-Za-z][.)])[ \t]+\S)")
 
 Why = Callable[[str], str | None]
 

@@ -91,16 +91,20 @@ class Observer:
         if not all(isinstance(turn, Turn) for turn in turns):
             raise InvalidContent("a turn must be a Turn.", way_out="Pass `engram.Turn(text, speaker)`.")
         here = replace(reader, policy=Policy.OWN)  # what was said elsewhere is not known here
-        asked = [turn.ref for turn in turns if turn.ref]
+        now = self._tools.env.now()
+        said = [replace(turn, at=turn.at or now, session=session if turn.session is None else turn.session) for turn in turns]
+        for turn in said:
+            check_turn(turn, self._live.now)
+        asked = [turn.ref for turn in said if turn.ref]
         known = {*coming, *(self._store.known_refs(here, asked) if asked else ())}
         places, refs = [], set()
-        for number, turn in enumerate(turns):
+        for number, turn in enumerate(said):
             if not turn.ref or turn.ref not in known:
                 places.append(number)
                 if turn.ref:
                     known.add(turn.ref)
                     refs.add(turn.ref)
-        return Batch(len(turns), places, refs, self._hear(reader, [turns[n] for n in places], session, previous))
+        return Batch(len(turns), places, refs, self._hear(reader, [said[n] for n in places], previous))
 
     def _finish(
         self,
@@ -129,12 +133,8 @@ class Observer:
             return
         sum_.add(batch, Report(operation="observe"))
 
-    def _hear(self, reader: Reader, turns: Sequence[Turn], session: str, previous: Previous) -> Heard:
-        """Check and read turns; `previous` holds the last turns of sessions, and is asked of the store where it lacks one."""
-        now = self._tools.env.now()
-        said = [replace(turn, at=turn.at or now, session=session if turn.session is None else turn.session) for turn in turns]
-        for turn in said:
-            check_turn(turn, self._live.now)
+    def _hear(self, reader: Reader, said: Sequence[Turn], previous: Previous) -> Heard:
+        """Read turns; `previous` holds the last turns of sessions, and is asked of the store where it lacks one."""
         for name in {turn.session or "" for turn in said} - set(previous):
             previous[name] = self._store.last_turn(reader, name) if name else None
         return hear(said, previous, self._live.now, scan=self._distiller is not None)
