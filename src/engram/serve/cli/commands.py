@@ -44,10 +44,11 @@ class Done:
 class Face:
     """One operation on the command line.
 
-    panel: where it stands in the help. more: a sentence after the operation's own. options: parameters of its display, by name.
-    also: what is said beside the answer, in JSON too; notes: the same, for what the vault must be asked for. everywhere: has `--all`; wide: looks everywhere unless an identity is
-    given as an option, and as `narrow` if one is. makes: a missing vault is made. warms: worth the moment that the vectors
-    take, because it asks once and ends. asks: what to confirm, if anything.
+    panel: where it stands in the help. more: a sentence after the operation's own. options: parameters of its display, by
+    name. also: what is said beside the answer, in JSON too; notes: the same, for what the vault must be asked for.
+    everywhere: has `--all`; wide: looks everywhere unless an identity is given as an option, and as `narrow` if one is.
+    makes: a missing vault is made. warms: worth the moment that the vectors take, because it asks once and ends. asks: what
+    to confirm, if anything.
     """
 
     panel: str = "Memories"
