@@ -189,6 +189,7 @@ class AsyncEngram:
 
     get = Verb(Engram.get)
     list = Verb(Engram.list)
+    lacks_vector = Verb(Engram.lacks_vector)
     words = Verb(Engram.words)
     edges = Verb(Engram.edges)
     versions = Verb(Engram.versions)
