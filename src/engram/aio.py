@@ -192,6 +192,7 @@ class AsyncEngram:
     lacks_vector = Verb(Engram.lacks_vector)
     words = Verb(Engram.words)
     edges = Verb(Engram.edges)
+    traverse = Verb(Engram.traverse)
     versions = Verb(Engram.versions)
     status_history = Verb(Engram.status_history)
     encoder = Verb(Engram.encoder)

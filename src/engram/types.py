@@ -254,6 +254,7 @@ class Edge:
     weight: float = 1.0
     confidence: float = 1.0
     created_at: datetime | None = None
+    reinforced_at: datetime | None = None  # when it was last seen again
 
 
 @dataclass(frozen=True, slots=True)

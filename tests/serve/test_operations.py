@@ -56,6 +56,7 @@ def arguments_of(mem: Engram) -> Mapping[str, Mapping[str, Any]]:
         "versions": {"id": one.id},
         "words": {"id": one.id},
         "edges": {"ids": [one.id, two.id]},
+        "traverse": {"id": one.id, "depth": 3, "kinds": ["owned_by"]},
         "attend": {"text": "ship the release"},
         "working": {"form": "xml", "budget": 100},
         "checkpoint": {"goal": "ship it", "decided": ["on Thursday"], "open": ["who writes the notes"]},
@@ -139,7 +140,20 @@ def test_care_of_the_vault_is_for_its_owner(mem: Engram) -> None:
 def test_a_memory_of_another_agent_is_found_by_no_operation(mem: Engram) -> None:
     given = {name: dict(arguments) for name, arguments in arguments_of(mem).items()}
     other = mem.as_reader(Reader(Scope(agent="ada")))
-    for name in ("get", "show", "versions", "words", "update", "restore", "pin", "relate", "feedback", "forget", "explain"):
+    for name in (
+        "get",
+        "show",
+        "versions",
+        "words",
+        "traverse",
+        "update",
+        "restore",
+        "pin",
+        "relate",
+        "feedback",
+        "forget",
+        "explain",
+    ):
         with pytest.raises(NotFound):
             OPERATIONS[name].call(other, read(OPERATIONS[name], given[name]))
     assert OPERATIONS["edges"].call(other, read(OPERATIONS["edges"], given["edges"])).edges == ()

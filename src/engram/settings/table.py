@@ -396,6 +396,43 @@ class Settings:
         "", "A file like the package's `llms.toml` whose entries go over those: windows, tokenizers, names.", ref="X1"
     )
 
+    # kinds of memory: links, strength, skills, boxes
+    edge_reinforce: float = tunable(0.1, "How much surer a link is when it is seen again.", low=0.0, high=1.0, ref="M15")
+    edge_grace_days: float = tunable(
+        30.0, "How long a link that is not seen again stays as sure as it was.", unit="days", low=0.0, high=36500.0, ref="M15"
+    )
+    edge_fade: float = tunable(
+        0.1, "How much of its confidence a link loses in every 30 days after that.", low=0.0, high=1.0, ref="M15"
+    )
+    edge_floor: float = tunable(0.2, "Links less sure than this are not followed.", low=0.0, high=1.0, ref="M15")
+    retention_mode: str = tunable(
+        "huber",
+        "The shape of forgetting: `l2` halves evenly, `huber` fades slower once it is old, `elastic` lets the weak go sooner.",
+        choices=("l2", "huber", "elastic"),
+        ref="K3",
+    )
+    half_life_days: float = tunable(
+        30.0,
+        "Days in which a memory of a person's own words loses half its strength, unused.",
+        unit="days",
+        low=0.1,
+        high=36500.0,
+        ref="K3",
+    )
+    skill_episodes: int = tunable(
+        3, "Similar successes from which a skill is learned.", unit="episodes", low=2, high=100, ref="M7"
+    )
+    skill_alpha: float = tunable(
+        0.1, "How much the latest use of a skill counts in its rate of success.", low=0.01, high=1.0, ref="M7"
+    )
+    box_shift: float = tunable(
+        0.35, "A statement that has less than this in common with a box begins the next one.", low=0.0, high=1.0, ref="M14"
+    )
+    box_gap_min: float = tunable(
+        30.0, "Minutes of silence after which a box is closed.", unit="min", low=0.1, high=525600.0, ref="M14"
+    )
+    box_size: int = tunable(50, "Memories that a box holds at most.", unit="memories", low=2, high=10000, ref="M14")
+
     # care: checks and backups
     check_inline_mib: int = tunable(
         16,

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 
 from engram.capture.backfill import SPACE
+from engram.errors import NotFound
+from engram.kinds import Reached
+from engram.memory.edges import walk
 from engram.store.protocol import Filter
 from engram.store.sqlite.care import Backup
 from engram.types import (
@@ -69,6 +73,16 @@ class Looking(View):
 
     def edges(self, *ids: str) -> Sequence[Edge]:
         return self._vault.store.edges(self._reader, ids)
+
+    def traverse(self, memory_id: str, *, depth: int = 2, kinds: Sequence[str] = ()) -> Sequence[Reached]:
+        """What the memory is linked to, up to `depth` links away, the strongest first; by links of these kinds, or of any."""
+        store, env, settings = self._vault.store, self._vault.env, self._vault.live.now
+        if not store.get(self._reader, [memory_id]):
+            raise NotFound("there is no memory of that id that this reader may see.")
+        ways = walk([memory_id], partial(store.edges, self._reader), env.now(), settings, depth=min(depth, 6), kinds=kinds)
+        found = {memory.id: memory for memory in store.get(self._reader, list(ways))}
+        order = sorted((one for one in ways if one in found), key=lambda one: (-ways[one].strength, ways[one].distance, one))
+        return tuple(Reached(found[one], ways[one].distance, ways[one].strength, ways[one].by) for one in order)
 
     def versions(self, memory_id: str) -> Sequence[Version]:
         return self._vault.store.versions(self._reader, memory_id)

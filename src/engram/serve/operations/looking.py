@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from engram.errors import NotFound
+from engram.kinds import Reached
 from engram.serve.operations.arguments import AnyStatus, Id, Ids
 from engram.serve.operations.operation import Arg, Operation
 from engram.types import Edge, Kind, Memory, Page, Status, StatusChange, Turn, Version
@@ -112,6 +113,24 @@ def edges(mem: Engram, given: Of) -> Links:
     return Links(tuple(mem.edges(*given.ids)))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traverse:
+    id: Id
+    depth: Annotated[int, Arg("How many links away.", low=1, high=6)] = 2
+    kinds: Annotated[tuple[str, ...], Arg("By links of these kinds only.", high=64, flags=("--kind",))] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a memory is linked to, the strongest first."""
+
+    reached: tuple[Reached, ...]
+
+
+def traverse(mem: Engram, given: Traverse) -> Around:
+    return Around(tuple(mem.traverse(given.id, depth=given.depth, kinds=given.kinds)))
+
+
 OPERATIONS = (
     Operation(name="list", help="List memories, newest first.", input=List, output=Page, run=list_),
     Operation(name="get", help="Fetch one memory.", input=Get, output=Memory, run=get),
@@ -125,4 +144,11 @@ OPERATIONS = (
     Operation(name="versions", help="Show the earlier wordings of a memory.", input=Get, output=Wordings, run=versions),
     Operation(name="words", help="Show the words that a memory came from, verbatim.", input=Get, output=Spoken, run=words),
     Operation(name="edges", help="Show the links of memories.", input=Of, output=Links, run=edges),
+    Operation(
+        name="traverse",
+        help="Follow links from a memory outwards; those that are hardly sure any more are not followed.",
+        input=Traverse,
+        output=Around,
+        run=traverse,
+    ),
 )

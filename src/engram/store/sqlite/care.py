@@ -231,12 +231,22 @@ _TABLES: tuple[tuple[str, str], ...] = (
     ("changes", "seq"),
     ("audit", "key"),
     ("working_snapshots", "scope"),
+    ("episodes", "memory"),
+    ("events", "memory"),
+    ("participants", "memory"),
+    ("skills", "memory"),
+    ("skill_parts", "memory"),
+    ("boxes", "key"),
+    ("boxed", "memory"),
 )
 """What is saved from a damaged file, in the order of references, and the whole number each table is walked by."""
 
-_OF_MEMORIES = ("contents", "attributes", "versions", "status_history", "embeddings", "sources", "feedback")
+_OF_MEMORIES = (
+    "contents", "attributes", "versions", "status_history", "embeddings", "sources", "feedback", "episodes", "skills", "boxed",
+)  # fmt: skip
+_OF_KINDS = (("events", "episodes"), ("participants", "episodes"), ("skill_parts", "skills"))
 
-_COUNTED = ("memories", "changes", "audit")
+_COUNTED = ("memories", "changes", "audit", "boxes")
 """Tables whose keys are never used twice."""
 
 
@@ -285,6 +295,9 @@ def _drop_orphans(target: apsw.Connection) -> int:
         ("edges", "target"),
     ):
         target.execute(f"DELETE FROM {table} WHERE {column} NOT IN (SELECT key FROM memories)")
+    for table, whole in _OF_KINDS:
+        target.execute(f"DELETE FROM {table} WHERE memory NOT IN (SELECT memory FROM {whole})")
+    target.execute("DELETE FROM boxed WHERE box NOT IN (SELECT key FROM boxes)")
     target.execute("DELETE FROM sources WHERE turn NOT IN (SELECT key FROM turns)")
     target.execute("DELETE FROM embeddings WHERE space NOT IN (SELECT key FROM spaces)")
     target.execute("DELETE FROM feedback WHERE scope NOT IN (SELECT key FROM scopes) OR space NOT IN (SELECT key FROM spaces)")

@@ -12,7 +12,7 @@ from engram.errors import InvalidContent, InvalidQuery
 from engram.guard.scopes import readable, writable
 from engram.store.admission import check_memory
 from engram.store.protocol import Judgement, Question
-from engram.store.sqlite import embeddings, feedback, memories, turns
+from engram.store.sqlite import edges, embeddings, feedback, memories, turns
 from engram.store.sqlite.writing import Writing
 from engram.text.terms import digest_of, identity_of
 from engram.types import Draft, Edge, Memory, Policy, Reader, Space, Status
@@ -70,7 +70,7 @@ class Judging(Writing):
                 if old.status is not Status.SUPERSEDED:
                     gone = replace(old, status=Status.SUPERSEDED, unhelpful=old.unhelpful + 1, updated_at=now)
                     memories.rewrite(connection, old, gone, feedback.CORRECTED)
-                    memories.put_edges(connection, owned, [Edge(new.id, old.id, feedback.SUPERSEDES)], now)
+                    edges.put(connection, owned, [Edge(new.id, old.id, feedback.SUPERSEDES)], now, self._live.now)
                 return new
 
             entries = [

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 import apsw
@@ -21,7 +20,7 @@ from engram.store.sqlite import rows
 from engram.store.sqlite.rows import micros
 from engram.store.sqlite.scopes import intern, predicate
 from engram.text.terms import identity_of, layout
-from engram.types import Counts, Edge, Memory, Status, StatusChange, Version
+from engram.types import Counts, Memory, Status, StatusChange, Version
 
 
 def insert(connection: apsw.Connection, memory: Memory, around: str = "") -> Memory:
@@ -112,8 +111,21 @@ def wipe_out(connection: apsw.Connection, memory: Memory) -> None:
     connection.execute("UPDATE status_history SET reason = '' WHERE memory = ?", (key,))
     connection.execute("UPDATE attributes SET value = '' WHERE memory = ?", (key,))
     connection.execute("UPDATE feedback SET vector = zeroblob(length(vector)), digest = '' WHERE memory = ?", (key,))
+    for statement in _WIPES:
+        connection.execute(statement, (key,))
     connection.execute("DELETE FROM memories WHERE key = ?", (key,))  # side tables follow by their references
     log_change(connection, key, "erase")
+
+
+_WIPES = (
+    "UPDATE episodes SET goal = '', result = '' WHERE memory = ?",
+    "UPDATE events SET text = '', type = '', actor = '' WHERE memory = ?",
+    "UPDATE participants SET role = '' WHERE memory = ?",
+    "UPDATE skills SET name = '' WHERE memory = ?",
+    "UPDATE skill_parts SET text = '', extra = '' WHERE memory = ?",
+    "UPDATE boxes SET topic = '' WHERE key = (SELECT box FROM boxed WHERE memory = ?)",
+)
+"""What only one kind has, and the topic of the box that a memory is in; that is made anew from what is left."""
 
 
 def index_words(connection: apsw.Connection, key: int, text: str, around: str) -> None:
@@ -167,7 +179,7 @@ def log_change(connection: apsw.Connection, key: int, what: str) -> None:
 
 def by_ids(connection: apsw.Connection, seen: Visibility, ids: Sequence[str]) -> list[Memory]:
     """The visible ones among `ids`, in the order asked. What could not be an id is not found."""
-    ids = [memory_id for memory_id in ids if _is_text(memory_id)]
+    ids = [memory_id for memory_id in ids if is_text(memory_id)]
     return _in_order(_fetch(connection, seen, "id", ids), ids, lambda memory: memory.id)
 
 
@@ -225,55 +237,6 @@ def by_digest(connection: apsw.Connection, seen: Visibility, digests: Sequence[b
         rows_: list[Any] = connection.execute(sql, (*some, *values)).fetchall()
         found.update({bytes(digest): memory_id for digest, memory_id in rows_})
     return found
-
-
-def put_edges(connection: apsw.Connection, owned: Visibility, edges: Sequence[Edge], now: datetime) -> int:
-    """Link memories by their ids. Both ends must be ones that may be written; otherwise nothing is linked."""
-    wanted = list(dict.fromkeys(end for edge in edges for end in (edge.source, edge.target)))
-    keys = {memory.id: memory.key for memory in by_ids(connection, owned, wanted)}
-    if len(keys) < len(wanted):
-        raise NotFound(f"{len(wanted) - len(keys)} of the memories to be linked cannot be used by this reader.")
-    connection.executemany(
-        """
-        INSERT INTO edges (source, target, kind, weight, confidence, created_at) VALUES (?, ?, ?, ?, ?, ?)
-        ON CONFLICT (source, target, kind) DO UPDATE SET weight = excluded.weight, confidence = excluded.confidence
-        """,
-        ((keys[e.source], keys[e.target], e.kind, e.weight, e.confidence, to_micros(e.created_at or now)) for e in edges),
-    )
-    for key in keys.values():
-        log_change(connection, key, "relate")
-    return len(edges)
-
-
-def edges_at(connection: apsw.Connection, seen: Visibility, ids: Sequence[str]) -> list[Edge]:
-    """Links into and out of `ids`, where both ends are visible."""
-    found: set[Edge] = set()
-    ids = [memory_id for memory_id in ids if _is_text(memory_id)]
-    for start in range(0, len(ids), _AT_ONCE):
-        found |= _edges_of_some(connection, seen, ids[start : start + _AT_ONCE])
-    return sorted(found, key=lambda edge: (edge.source, edge.target, edge.kind))
-
-
-def _edges_of_some(connection: apsw.Connection, seen: Visibility, ids: Sequence[str]) -> set[Edge]:
-    at_source, values = predicate(seen, "a.scope")
-    at_target, _ = predicate(seen, "b.scope")
-    marks = ", ".join("?" * len(ids))
-    arms = " UNION ".join(
-        f"""
-        SELECT a.id, b.id, e.kind, e.weight, e.confidence, e.created_at
-          FROM memories AS asked
-          JOIN edges AS e ON e.{side} = asked.key
-          JOIN memories AS a ON a.key = e.source
-          JOIN memories AS b ON b.key = e.target
-         WHERE asked.id IN ({marks}) AND {at_source} AND {at_target}
-        """
-        for side in ("source", "target")
-    )
-    once = (*ids, *values, *values)
-    return {
-        Edge(source, target, kind, weight, confidence, from_micros(at))
-        for source, target, kind, weight, confidence, at in connection.execute(arms, once + once)
-    }
 
 
 def versions(connection: apsw.Connection, seen: Visibility, memory_id: str) -> list[Version]:
@@ -359,7 +322,7 @@ def _fetch(connection: apsw.Connection, seen: Visibility, column: str, wanted: S
     return found
 
 
-def _is_text(value: object) -> bool:
+def is_text(value: object) -> bool:
     """Could this be a text in the database? Callers are other people's programs."""
     if not isinstance(value, str):
         return False

@@ -254,7 +254,92 @@ def _spendings(connection: apsw.Connection) -> None:
     )
 
 
-_FOURTH: tuple[Migration, ...] = (_heard, _spendings)
+def _kinds(connection: apsw.Connection) -> None:
+    """What only one kind of memory has: the course of an episode, the parts of a skill; and boxes, each a stretch of memories.
+
+    A part of a skill is a cue, a precondition, a step, a failure mode or a refinement. `topic` has words of a box's memories: it
+    is emptied when one of them is erased, and made anew.
+    """
+    connection.execute(
+        """
+        ALTER TABLE edges ADD COLUMN reinforced_at INTEGER;
+
+        CREATE TABLE episodes (
+            memory     INTEGER PRIMARY KEY REFERENCES memories (key) ON DELETE CASCADE,
+            goal       TEXT NOT NULL,
+            outcome    TEXT NOT NULL,
+            result     TEXT NOT NULL,
+            valence    REAL NOT NULL,
+            started_at INTEGER NOT NULL,
+            ended_at   INTEGER
+        ) STRICT;
+        CREATE INDEX episodes_by_start ON episodes (started_at);
+
+        CREATE TABLE events (
+            memory INTEGER NOT NULL REFERENCES episodes (memory) ON DELETE CASCADE,
+            number INTEGER NOT NULL,
+            at     INTEGER NOT NULL,
+            type   TEXT NOT NULL,
+            text   TEXT NOT NULL,
+            actor  TEXT NOT NULL,
+            ok     INTEGER,
+            PRIMARY KEY (memory, number)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE participants (
+            memory INTEGER NOT NULL REFERENCES episodes (memory) ON DELETE CASCADE,
+            name   TEXT NOT NULL,
+            role   TEXT NOT NULL,
+            PRIMARY KEY (memory, name)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE skills (
+            memory     INTEGER PRIMARY KEY REFERENCES memories (key) ON DELETE CASCADE,
+            name       TEXT NOT NULL,
+            threshold  REAL NOT NULL,
+            executions INTEGER NOT NULL,
+            successes  INTEGER NOT NULL,
+            failures   INTEGER NOT NULL,
+            partials   INTEGER NOT NULL,
+            rate       REAL NOT NULL,
+            seconds    REAL NOT NULL,
+            used_at    INTEGER
+        ) STRICT;
+
+        CREATE TABLE skill_parts (
+            memory INTEGER NOT NULL REFERENCES skills (memory) ON DELETE CASCADE,
+            part   TEXT NOT NULL,
+            number INTEGER NOT NULL,
+            text   TEXT NOT NULL,
+            extra  TEXT NOT NULL,
+            weight REAL NOT NULL,
+            count  INTEGER NOT NULL,
+            at     INTEGER,
+            PRIMARY KEY (memory, part, number)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE boxes (
+            key       INTEGER PRIMARY KEY AUTOINCREMENT,
+            scope     INTEGER NOT NULL REFERENCES scopes (key),
+            session   TEXT NOT NULL,
+            opened_at INTEGER NOT NULL,
+            last_at   INTEGER NOT NULL,
+            sealed    TEXT NOT NULL,
+            trace     INTEGER NOT NULL,
+            topic     TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX boxes_by_stream ON boxes (scope, session);
+
+        CREATE TABLE boxed (
+            memory INTEGER PRIMARY KEY REFERENCES memories (key) ON DELETE CASCADE,
+            box    INTEGER NOT NULL REFERENCES boxes (key)
+        ) STRICT;
+        CREATE INDEX boxed_by_box ON boxed (box);
+        """
+    )
+
+
+_FOURTH: tuple[Migration, ...] = (_heard, _spendings, _kinds)
 
 
 def _fourth(connection: apsw.Connection) -> None:

@@ -15,6 +15,7 @@ from engram.store.admission import (
     check_terms,
 )
 from engram.store.protocol import Filter
+from engram.store.sqlite import edges as links
 from engram.store.sqlite import embeddings, history, memories, turns, words
 from engram.store.sqlite.audit import read as read_audit
 from engram.store.sqlite.path import Path
@@ -115,7 +116,7 @@ class Reading(Path):
 
     def edges(self, reader: Reader, ids: Sequence[str]) -> list[Edge]:
         with self._read(reader, "edges") as connection:
-            found = memories.edges_at(connection, readable(reader), ids) if ids else []
+            found = links.at(connection, readable(reader), ids) if ids else []
         self._note(reader, "edges", count=len(found))
         return found
 

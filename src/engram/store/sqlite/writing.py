@@ -21,6 +21,7 @@ from engram.store.admission import (
     dated,
 )
 from engram.store.protocol import HeardBefore
+from engram.store.sqlite import edges as links
 from engram.store.sqlite import embeddings, feedback, memories, shelving, suspending, turns
 from engram.store.sqlite.path import Path
 from engram.text.terms import identity_of
@@ -293,7 +294,7 @@ class Writing(Path):
             return self._write(
                 reader,
                 "relate",
-                lambda connection: memories.put_edges(connection, writable(reader), edges, self._env.now()),
+                lambda connection: links.put(connection, writable(reader), edges, self._env.now(), self._live.now),
                 count=len(edges),
                 timeout=timeout,
             )

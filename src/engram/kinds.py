@@ -1,0 +1,180 @@
+"""What the kinds of memory have beside the memory itself: the course of an episode, the parts of a skill, boxes, standing.
+
+Frozen like all that flows (`types.py`); each hangs on a `Memory`, which has the words, the scope and the dates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from engram.types import Memory, Scope
+
+EPISODE, WARNING = "episode", "warning"
+"""Categories: an episode that was recorded as it went (captured events are of other ones), and what must not be done again."""
+
+
+class Ending(StrEnum):
+    """How an episode came out. `ongoing` is also what a process that was killed leaves behind."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    PARTIAL = "partial"
+    ABANDONED = "abandoned"
+    ONGOING = "ongoing"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened in an episode. `type` is a word of the caller's; `ok`: did it go well (None: not said)?"""
+
+    at: datetime
+    type: str
+    text: str
+    actor: str = ""
+    ok: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Participant:
+    name: str
+    role: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """Something that was done, from its goal to its outcome. Its context is the memory's attributes, how much it matters the
+    memory's importance, how unexpected its outcome was the memory's surprise."""
+
+    memory: Memory
+    goal: str
+    outcome: Ending
+    result: str
+    valence: float
+    started_at: datetime
+    ended_at: datetime | None
+    events: tuple[Event, ...] = ()
+    participants: tuple[Participant, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return self.memory.id
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a skill, and what helped when it failed (empty: not known)."""
+
+    text: str
+    on_failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FailureMode:
+    """A way in which a skill has failed."""
+
+    text: str
+    recovery: str
+    occurrences: int
+    last_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Refinement:
+    """What was learned in using a skill, and from which episode."""
+
+    text: str
+    episode: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Practice:
+    """How a skill has done. `rate` is a running mean (EMA) of how it went, 0 … 1; `seconds` likewise of how long it took."""
+
+    executions: int = 0
+    successes: int = 0
+    failures: int = 0
+    partials: int = 0
+    rate: float = 0.0
+    seconds: float = 0.0
+    used_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """A word (as a stem) that calls for a skill, and how much it weighs; all of a skill's cues weigh 1 together."""
+
+    stem: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What the context must say for a skill to apply."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """How something is done, learned from episodes in which it was done well."""
+
+    memory: Memory
+    name: str
+    cues: tuple[Cue, ...]
+    threshold: float
+    preconditions: tuple[Condition, ...]
+    steps: tuple[Step, ...]
+    practice: Practice
+    failure_modes: tuple[FailureMode, ...] = ()
+    refinements: tuple[Refinement, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return self.memory.id
+
+
+@dataclass(frozen=True, slots=True)
+class SkillMatch:
+    """A skill that fits a situation: how well, 0 … 1, and what it asks for that the context does not say."""
+
+    skill: Skill
+    score: float
+    unmet: tuple[str, ...] = ()
+
+
+class Seal(StrEnum):
+    """Why a box was closed."""
+
+    OPEN = ""
+    SHIFT = "shift"
+    GAP = "gap"
+    SIZE = "size"
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A stretch of memories about one thing. Boxes about the same thing have the same trace."""
+
+    key: int
+    scope: Scope
+    session: str
+    opened_at: datetime
+    last_at: datetime
+    sealed: Seal
+    trace: int
+    size: int
+    topic: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A memory that links lead to: how many away, how strong the best way is (0 … 1), and by which kinds of link."""
+
+    memory: Memory
+    distance: int
+    strength: float
+    by: tuple[str, ...]

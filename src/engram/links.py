@@ -1,0 +1,41 @@
+"""How links behave: surer when they are seen again, fainter when nobody did for long, and some kinds never in a circle.
+
+Nothing is written for time that passes: how sure a link is now follows from when it was last seen.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from engram.settings import Settings
+from engram.types import Edge
+
+ACYCLIC = frozenset({"derived_from", "caused_by", "instance_of", "inferred_from", "part_of", "follows"})
+"""Kinds that lead from what came of something to what it came from. A circle of them would say that something came of itself."""
+
+LASTING = ACYCLIC | {"supersedes", "contradicts"}
+"""What was so stays so: these do not fade. All others are associations."""
+
+
+def sure_at(edge: Edge, now: datetime, settings: Settings) -> float:
+    """How sure the link is now: after a grace period it fades in a straight line, and never below the floor."""
+    seen = edge.reinforced_at or edge.created_at
+    if edge.kind in LASTING or seen is None:
+        return edge.confidence
+    idle = now - seen - timedelta(days=settings.edge_grace_days)
+    lost = max(idle / timedelta(days=30), 0.0) * settings.edge_fade
+    return max(edge.confidence - lost, min(edge.confidence, settings.edge_floor / 2))
+
+
+def seen_again(known: Edge, told: Edge, now: datetime, settings: Settings) -> Edge:
+    """A link that is told once more: as sure as it is now and a step surer, or as sure as it is told."""
+    surer = min(sure_at(known, now, settings) + settings.edge_reinforce, 1.0)
+    return Edge(
+        told.source,
+        told.target,
+        told.kind,
+        told.weight,
+        max(surer, min(told.confidence, 1.0)),
+        known.created_at,
+        reinforced_at=now,
+    )

@@ -1,0 +1,56 @@
+"""Following links (M15): from some memories outwards, by the surest ways, a few links far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from engram.links import sure_at
+from engram.settings import Settings
+from engram.types import Edge
+
+EdgesOf = Callable[[Sequence[str]], Sequence[Edge]]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a memory is reached: links away, the product of what each link carries, and their kinds in order."""
+
+    distance: int
+    strength: float
+    by: tuple[str, ...]
+
+
+def walk(
+    starts: Sequence[str],
+    edges_of: EdgesOf,
+    now: datetime,
+    settings: Settings,
+    *,
+    depth: int = 2,
+    kinds: Sequence[str] = (),
+) -> dict[str, Way]:
+    """Memories that links lead to, either way round, the strongest way of each; `starts` are not among them.
+
+    A link carries its weight times how sure it is now; one that is less sure than `edge_floor` is not followed. Each step asks
+    for the links of all that the last one reached, at once.
+    """
+    ways = {start: Way(0, 1.0, ()) for start in starts}
+    edge = list(ways)
+    for distance in range(1, depth + 1):
+        reached: dict[str, Way] = {}
+        for link in edges_of(edge):
+            sure = sure_at(link, now, settings)
+            if sure < settings.edge_floor or (kinds and link.kind not in kinds):
+                continue
+            carried = sure * min(max(link.weight, 0.0), 1.0)
+            for here, there in ((link.source, link.target), (link.target, link.source)):
+                if here in edge and there not in ways:
+                    way = Way(distance, ways[here].strength * carried, (*ways[here].by, link.kind))
+                    reached[there] = max(reached.get(there, way), way, key=lambda one: one.strength)
+        ways |= reached
+        edge = list(reached)
+        if not edge:
+            break
+    return {there: way for there, way in ways.items() if way.distance}
