@@ -104,6 +104,14 @@ class Reader:
         return self.role is not Role.GUEST if self.may_write is None else self.may_write
 
 
+class Tier(StrEnum):
+    """How closely the words of a memory are kept; the later, the closer."""
+
+    CLEARTEXT = "cleartext"
+    SENSITIVE = "sensitive"
+    CONFIDENTIAL = "confidential"
+
+
 class Kind(StrEnum):
     PROPOSITION = "proposition"
     EPISODE = "episode"

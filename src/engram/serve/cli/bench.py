@@ -174,6 +174,29 @@ def language(
         show.line(bench_language.render(results))
 
 
+@app.command("guards")
+def guards(
+    ctx: typer.Context,
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE…", exists=True, dir_okay=False, show_default=False, help="Texts with `spans` or `attack` (.gz too)."
+        ),
+    ],
+    as_json: Json = False,
+) -> None:
+    """Measure how well personal data and attacks on the model are seen, on texts that say what is in them."""
+    from engram.serve import bench_guards  # as above
+
+    asked = caller.of(ctx)
+    with progress(asked) as tell:
+        results = bench_guards.run(paths, progress=tell)
+    if asked.json or as_json:
+        show.data(results)
+    else:
+        show.line(bench_guards.render(results))
+
+
 def demo(ctx: typer.Context, as_json: Json = False) -> None:
     """Show the main job from end to end on a temporary vault; yours is not touched."""
     from engram.serve import demo as tour  # start-up time of every other command

@@ -1,0 +1,72 @@
+"""Check digits: what tells a card, an account, an identity number or a wallet from any other row of figures. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+
+_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_BECH32 = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+_BECH32_STEPS = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
+_BECH32_ENDS = (1, 0x2BC830A3)  # bech32 (BIP 173) and bech32m (BIP 350)
+_WALLET_BYTES = 25  # a version, a hash of 20 and a checksum of 4
+
+
+def luhn(digits: str) -> bool:
+    """Payment cards, provider numbers (ISO/IEC 7812)."""
+    total = 0
+    for place, digit in enumerate(reversed(digits)):
+        value = int(digit) * (1 + place % 2)
+        total += value - 9 if value > 9 else value
+    return total % 10 == 0
+
+
+def iban(code: str) -> bool:
+    """Country, two check digits, account: 1 modulo 97 (ISO 13616). Without spaces, in capitals."""
+    turned = code[4:] + code[:4]
+    return code.isascii() and code.isalnum() and int("".join(str(int(c, 36)) for c in turned)) % 97 == 1
+
+
+def routing(digits: str) -> bool:
+    """US bank routing numbers (ABA)."""
+    return len(digits) == 9 and sum(int(d) * (3, 7, 1)[at % 3] for at, d in enumerate(digits)) % 10 == 0
+
+
+def health_service(digits: str) -> bool:
+    """NHS numbers: ten digits, modulo 11."""
+    if len(digits) != 10:
+        return False
+    check = 11 - sum(int(d) * (10 - at) for at, d in enumerate(digits[:9])) % 11
+    return check != 10 and check % 11 == int(digits[9])
+
+
+def base58check(code: str) -> bool:
+    """Wallets of Bitcoin and its kin: the last four bytes are those of a double SHA-256."""
+    number = 0
+    for letter in code:
+        value = _BASE58.find(letter)
+        if value < 0:
+            return False
+        number = number * 58 + value
+    try:
+        raw = number.to_bytes(_WALLET_BYTES)
+    except OverflowError:
+        return False
+    return hashlib.sha256(hashlib.sha256(raw[:-4]).digest()).digest()[:4] == raw[-4:]
+
+
+def bech32(code: str) -> bool:
+    """Newer wallets: a readable part, a 1, and letters that sum up (BIP 173, BIP 350)."""
+    if code != code.lower() and code != code.upper():
+        return False
+    prefix, _, data = code.lower().rpartition("1")
+    if not prefix or len(data) < 6 or any(letter not in _BECH32 for letter in data):
+        return False
+    values = [ord(c) >> 5 for c in prefix] + [0] + [ord(c) & 31 for c in prefix] + [_BECH32.index(c) for c in data]
+    sum_ = 1
+    for value in values:
+        top = sum_ >> 25
+        sum_ = (sum_ & 0x1FFFFFF) << 5 ^ value
+        for bit, step in enumerate(_BECH32_STEPS):
+            if top >> bit & 1:
+                sum_ ^= step
+    return sum_ in _BECH32_ENDS

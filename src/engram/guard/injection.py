@@ -1,0 +1,129 @@
+"""Is this text written to be obeyed rather than read? A verdict with reasons, for what is kept and for what is recalled.
+
+Two judges. Rules (`guard/suspicion.py`) know the moves of an attack by their grammar and give reasons. A small classifier
+(hashed words, pairs and triples; weights in `injection.weights`, made by tools/injection from sentences of our own) knows the
+wording.
+A text is looked at as a reader would see it: zero-width letters out, look-alikes turned back, base64 and rot13 read. Long texts
+are judged window by window, since an attack hides in much that is harmless. Pure but for reading the weights once.
+
+Thresholds: flagged is kept but never put into a prompt by itself; rejected is not kept. How much either catches, and what it
+costs in false alarms, is in docs/benchmarks.md; it is a net, not a wall, and the fence around recalled text must hold without
+it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import zlib
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from engram.guard.suspicion import Reason, as_read, suspicions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+BUCKETS = 1 << 17
+_WINDOW = 48  # words; an attack is a sentence or two
+_STEP = 32
+_WORDING = 2.0
+_CALM = 1.6  # logits below which wording is noise: 99 % of ordinary talk stays under it
+_ZERO = (0.0,)
+FLAGGED = 0.5
+REJECTED = 0.99
+_TOKEN = re.compile(r"[^\W\d_]{1,24}(?:['’][^\W\d_]{1,3})?|\d+|[^\w\s]")
+
+
+class Verdict(StrEnum):
+    CLEAN = "clean"
+    FLAGGED = "flagged"
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """How likely a text is an attack on the model that reads it, from 0 to 1, and why."""
+
+    verdict: Verdict
+    score: float
+    reasons: tuple[str, ...] = ()
+
+
+def assess(text: str) -> Assessment:
+    """Judge a text."""
+    read = as_read(text)
+    found = suspicions(read)
+    wording = _wording(read.text)
+    logit = (max(wording, -1.0) if found else wording) + sum(reason.weight for reason in found) - _CALM
+    score = 1.0 / (1.0 + math.exp(-max(min(logit, 30.0), -30.0)))
+    reasons = tuple(dict.fromkeys([*(reason.name for reason in found), *(["wording"] if wording > _WORDING else [])]))
+    verdict = Verdict.REJECTED if score >= REJECTED else Verdict.FLAGGED if score >= FLAGGED else Verdict.CLEAN
+    return Assessment(verdict, score, reasons if verdict is not Verdict.CLEAN else ())
+
+
+def hashed(words: list[str]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """The bucket of every word, pair and triple, in order; what was there before is in the last bucket,
+    which weighs nothing."""
+    import numpy as np  # start-up time of `import engram`
+
+    one = np.fromiter((zlib.crc32(word.encode()) for word in words), np.uint64, len(words))
+    two = one[:-1] * np.uint64(0x9E3779B1) + one[1:]
+    three = two[:-1] * np.uint64(0x85EBCA77) + one[2:]
+    return _bucket(one), _bucket(two), _bucket(three)
+
+
+def _bucket(mixed: NDArray[Any]) -> NDArray[Any]:
+    import numpy as np  # as above
+
+    buckets = (((mixed * np.uint64(0xD6E8FEB86659FD93)) >> np.uint64(40)) % np.uint64(BUCKETS - 1)).astype(np.int64)
+    first = np.unique(buckets, return_index=True)[1]
+    seen: NDArray[Any] = np.full(len(buckets), BUCKETS - 1)
+    seen[first] = buckets[first]
+    return seen
+
+
+def words_of(text: str) -> list[str]:
+    """As the classifier sees them: lower case, every number alike, every other sign a word of its own."""
+    return ["0" if token[0].isdigit() else token for token in _TOKEN.findall(text.lower().replace("’", "'"))]
+
+
+def windows(count: int) -> list[tuple[int, int]]:
+    """Where a text of so many words is cut to be judged."""
+    if count <= _WINDOW + _WINDOW // 2:
+        return [(0, count)] if count else []
+    return [(at, min(at + _WINDOW, count)) for at in range(0, count - _WINDOW // 3, _STEP)]
+
+
+def _wording(text: str) -> float:
+    """The logit of the most suspicious window, a little lower the more windows there were to find one in."""
+    import numpy as np  # as above
+
+    weights, bias = _weights()
+    words = words_of(text)
+    several = windows(len(words))
+    if not several:
+        return -_WORDING
+    sums = [np.concatenate([_ZERO, np.cumsum(weights[buckets])]) for buckets in hashed(words)]
+    best = max(
+        sum(float(sum_[max(end - less, start)] - sum_[start]) for less, sum_ in enumerate(sums))
+        / math.sqrt(max(3 * (end - start) - 3, 1))
+        for start, end in several
+    )
+    return bias + best - 0.5 * math.log(len(several))
+
+
+@cache
+def _weights() -> tuple[NDArray[Any], float]:
+    """One byte a bucket, after its scale and the bias as float32."""
+    import numpy as np  # as above
+
+    raw = resources.files("engram.guard").joinpath("injection.weights").read_bytes()
+    scale, bias = np.frombuffer(raw, "<f4", 2)
+    return np.frombuffer(raw, np.int8, offset=8).astype(np.float32) * scale, float(bias)
+
+
+__all__ = ["BUCKETS", "Assessment", "Reason", "Verdict", "assess", "hashed", "windows", "words_of"]

@@ -1,0 +1,331 @@
+"""Personal data in a text: where it stands, of what sort, and how closely it must be kept.
+
+Three nets. Checked: a row of figures that its own check digits confirm (cards, accounts, wallets). Shaped: what looks like
+nothing else (mail and network addresses, telephone numbers in groups). Told: a number that is nothing by itself, after the
+words that say what it is ("passport no.", "date of birth"). Names and postal addresses are guessed (`guard/people.py`); keys,
+tokens and passwords come from `guard/secrets.py`. Pure, and linear in the text: repetitions are bounded.
+
+That somebody is mentioned is not kept closely, or nothing could be found by name; who says "my name is …" is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from engram.guard import checksums, people, secrets
+from engram.types import Tier
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A place in a text, what stands there, and how closely it must be kept. Never the words themselves."""
+
+    kind: str
+    start: int
+    end: int
+    tier: Tier
+
+
+TIERS = {
+    "secret": Tier.CONFIDENTIAL,
+    "credit-card": Tier.CONFIDENTIAL,
+    "iban": Tier.CONFIDENTIAL,
+    "bank-account": Tier.CONFIDENTIAL,
+    "routing-number": Tier.CONFIDENTIAL,
+    "ssn": Tier.CONFIDENTIAL,
+    "tax-id": Tier.CONFIDENTIAL,
+    "passport": Tier.CONFIDENTIAL,
+    "driver-license": Tier.CONFIDENTIAL,
+    "national-id": Tier.CONFIDENTIAL,
+    "medical-number": Tier.CONFIDENTIAL,
+    "url-credentials": Tier.CONFIDENTIAL,
+    "crypto-wallet": Tier.SENSITIVE,
+    "email": Tier.SENSITIVE,
+    "phone": Tier.SENSITIVE,
+    "ip-address": Tier.SENSITIVE,
+    "mac-address": Tier.SENSITIVE,
+    "date-of-birth": Tier.SENSITIVE,
+    "address": Tier.SENSITIVE,
+    "postal-code": Tier.SENSITIVE,
+    "identity": Tier.SENSITIVE,  # somebody says who they are
+    "person": Tier.CLEARTEXT,  # somebody is mentioned
+    "url": Tier.CLEARTEXT,
+}
+"""Every kind there is."""
+
+_RANK = {tier: rank for rank, tier in enumerate(Tier)}
+
+# Where two nets catch the same figures, the surer one has them.
+_FIRST = (
+    "secret", "url-credentials", "iban", "crypto-wallet", "driver-license", "passport", "national-id", "medical-number",
+    "tax-id", "routing-number", "ssn", "bank-account", "date-of-birth", "credit-card", "email", "url", "ip-address",
+    "mac-address", "phone", "address", "postal-code", "identity", "person",
+)  # fmt: skip
+_ORDER = {kind: place for place, kind in enumerate(_FIRST)}
+
+_EMAIL = re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}(?![\w-])")
+_URL = re.compile(r"\b(?:https?|ftp)://[^\s<>\"'`\[\]{}|]{3,2000}|\bwww\.[\w-]{1,63}\.[^\s<>\"'`\[\]{}|]{2,2000}", re.IGNORECASE)
+_URL_LOGIN = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s:/@?#]{1,128}:[^\s/@?#]{1,256}@[\w.\[\]:-]{1,255}")
+_IPV4 = re.compile(r"(?<![\w.-])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w-]|\.\d)")
+_IPV6 = re.compile(
+    r"(?<![\w:.])(?:[0-9A-Fa-f]{1,4}:){7}[0-9A-Fa-f]{1,4}(?![\w:])|"
+    r"(?<![\w:.])[0-9A-Fa-f:]{2,30}::[0-9A-Fa-f:]{0,30}(?![\w:])"
+)
+_MAC = re.compile(r"(?<![\w:-])[0-9A-Fa-f]{2}(?:([:-])[0-9A-Fa-f]{2})(?:\1[0-9A-Fa-f]{2}){4}(?![\w:-])")
+_VERSION = re.compile(r"(?:\bv|version|release|python|build|section|chapter|§)[ .]{0,2}$", re.IGNORECASE)
+_IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])", re.IGNORECASE)
+_CARD = re.compile(
+    r"(?<![\w.,+$€£-])(?:\d{12,19}|\d{4}(?:[ -]\d{4}){2,3}(?:[ -]?\d{1,3})?|"
+    r"\d{4}[ -]\d{6}[ -]\d{4,5})(?![\w%]|[.,]\d)"
+)
+_CARD_PREFIX = re.compile(r"3(?:[0689]|4|5|7)|4|5[0-8]|6|2[2-7]")
+_CARD_WORDS = re.compile(
+    r"\b(?:card|credit|debit|cc|visa|master ?card|maestro|amex|american express|discover|diners|"
+    r"jcb)\b",
+    re.IGNORECASE,
+)
+_SSN = re.compile(r"(?<![\w-])\d{3}([- ])\d{2}\1\d{4}(?![\w-])")
+_SSN_WORDS = re.compile(r"\b(?:ssn|social[ -]?security|itin|tax ?payer)", re.IGNORECASE)
+_NINE = re.compile(r"(?<!\d)\d{9}(?!\d)")
+_WALLET = re.compile(
+    r"\b(?:[13LM][1-9A-HJ-NP-Za-km-z]{25,34}|(?:bc|tb|ltc)1[02-9ac-hj-np-z]{20,87}|0x[0-9a-fA-F]{40}|"
+    r"4[0-9AB][1-9A-HJ-NP-Za-km-z]{93})\b"
+)
+
+# What a number is, and the number: "passport number is X1234567", "DOB: 3 May 1988".
+_IS = (
+    r"[\"')]{0,2}(?:\s{1,3}(?:number|no|num|nr|id|code|card|#))?\.?[\"')]{0,2}\s{0,3}(?:[:=#]|\bis\b(?: now)?:?|\bwas\b|"
+    r"\bof\b|[-–])?\s{0,3}#?\s{0,2}[\"'(]?"
+)
+_DATE = (
+    r"(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d{1,2}(?:st|nd|rd|th)?(?: of)? [^\W\d_]{3,10}\.?,? \d{4}|"
+    r"[^\W\d_]{3,10}\.? \d{1,2}(?:st|nd|rd|th)?,? \d{4})"
+)
+_TOLD: tuple[tuple[str, str, str], ...] = (
+    ("driver-license", r"driv(?:er|ing)(?:['’]?s)?[ -]?licen[cs]e|\bdl\b|license number",
+        r"(?=[A-Z0-9 -]*\d)[A-Z0-9](?:[A-Z0-9]|[ -](?=[A-Z0-9])){4,19}"),
+    ("passport", r"passport", r"(?=[A-Z0-9]*\d)[A-Z0-9]{6,10}"),
+    ("national-id", r"national (?:id|identity|insurance)|identity card|\bnino\b|\bdni\b|\bnif\b|personnummer|\bpesel\b|"
+        r"aadhaar|\bcpf\b|\bcurp\b", r"(?=[A-Z0-9 .-]*\d)[A-Z0-9](?:[A-Z0-9]|[ ./-](?=[A-Z0-9])){6,19}"),
+    ("medical-number", r"medical record|\bmrn\b|patient (?:id|number|no)|\bnhs\b|medicare|medicaid|health (?:insurance|"
+        r"card|plan)|\bnpi\b|insurance (?:id|number|policy)|member id|beneficiary",
+        r"(?=[A-Z0-9 -]*\d[A-Z0-9 -]*\d)[A-Z0-9](?:[A-Z0-9]|[ -](?=\d)){5,15}"),
+    ("tax-id", r"tax (?:id|identification)|\btin\b|\bein\b|\bitin\b|\bvat\b", r"(?:[A-Z]{2} ?)?\d{2}[- ]?\d[\d -]{5,11}\d"),
+    ("routing-number", r"routing|\baba\b|sort code|\bbsb\b|swift|\bbic\b",
+        r"(?:\d{9}|\d{2}[- ]?\d{2}[- ]?\d{2}|[A-Z]{6}[A-Z0-9]{2}(?:[A-Z0-9]{3})?)"),
+    ("bank-account", r"(?:bank|checking|savings?|current|giro)? ?(?:account|acct|a/c)(?= ?(?:number|no|#|:|is))",
+        r"\d(?:[\d]|[ -](?=\d)){5,20}"),
+    ("date-of-birth", r"\bborn(?: on| in)?\b|\bdob\b|d\.o\.b\.?|(?:date|day|year) of birth|birth ?da(?:y|"
+        r"te)(?: is)?(?: on)?", _DATE),
+    ("postal-code", r"\bzip(?: ?code)?\b|post(?:al)? ?code|postcode|\bplz\b",
+        r"(?=[A-Z0-9 -]*\d)[A-Z0-9]{2,5}(?:[ -]?[A-Z0-9]{2,4})?"),
+)  # fmt: skip
+_TOLD_AT = tuple(
+    (
+        kind,
+        re.compile(cue, re.IGNORECASE),
+        re.compile(rf"{_IS}(?:(?:it['’]?s|that['’]?s|mine is|is)\s)?({value})(?![\w])", re.IGNORECASE),
+    )
+    for kind, cue, value in _TOLD
+)
+_TOLD_NEEDS = {
+    "driver-license": ("licen", "dl:", "dl #", "dl n"), "passport": ("passport",),
+    "national-id": ("national", "identity", "nino", "dni ", "dni:", "nif ", "nif:", "personnummer", "pesel", "aadhaar",
+    "cpf", "curp"),
+    "medical-number": ("medic", "mrn", "patient", "nhs", "health ", "npi", "insurance", "member id", "beneficiary"),
+    "tax-id": ("tax i", "tin:", "tin ", "ein:", "ein ", "vat ", "vat:"), "routing-number": ("routing", "aba", "sort code",
+    "bsb", "swift", "bic"),
+    "bank-account": ("account", "acct", "a/c"), "date-of-birth": ("born", "dob", "d.o.b", "birth"),
+    "postal-code": ("zip", "postal", "postcode", "post code", "plz"),
+}  # fmt: skip
+"""What must stand in a text for its cue to be looked for: most texts hold none of it."""
+_ANSWERED = re.compile(r"[^\n?.:]{0,24}[?.:]\s{1,3}(?:[^\W\d_]{1,10}:\s)?(?:it['’]?s |it is |sure,? |mine is )?", re.IGNORECASE)
+
+_PHONE = re.compile(
+    r"(?<![\w.+/#$€£:-])(?<!\d,)(?:\+ ?|00)?\(?\d(?:[\d]|[ .()/-]{1,2}(?=[\d(])){5,24}\d(?: ?(?:x|"
+    r"ext\.?) ?\d{1,6})?(?![\w%€]|[:/-]\d|[.,]\d)",
+    re.IGNORECASE,
+)
+_PHONE_WORDS = re.compile(
+    r"\b(?:phone|tele(?:phone|fon)?|tel|call(?:ed|ing|s)?|cell(?:phone)?|mobile|mob|fax|office|desk|home|work|number|"
+    r"dial|ring|reach|contact|"
+    r"sms|texts?|texting|whats ?app|signal|messages?|answer(?:ing)?|hotline|landline|voicemail|registered|handy|móvil|"
+    r"portable)\b",
+    re.IGNORECASE,
+)
+_NOT_PHONE = re.compile(
+    r"\d{4}[-./]\d{1,2}[-./]\d{1,2}(?!\d)|\d{1,2}[-./]\d{1,2}[-./](?:\d{4}|\d{2})$|(?:19|20)\d\d ?[-–] ?(?:19|20)\d\d$|"
+    r"\d{3}-\d{2}-\d{4}$|"
+    r"\d+\.\d+$|(?:\d{1,3}\.\d\d? )"  # a decimal, a row of prices
+)
+_OTHER_NUMBER = re.compile(r"\b(?:isbn|issn|doi|order|invoice|tracking|serial|model|part|sku|id)\b[^.\n]{0,16}$", re.IGNORECASE)
+_NEAR = 48
+
+
+def find(text: str) -> tuple[Span, ...]:
+    """The personal data of a text in order; none overlaps another."""
+    return _apart([*_all(text), *_people(people.find(text))])
+
+
+def tier_of(spans: tuple[Span, ...]) -> Tier:
+    """How closely a text with these in it must be kept."""
+    return max((span.tier for span in spans), key=_RANK.__getitem__, default=Tier.CLEARTEXT)
+
+
+def closer(one: Tier, other: Tier) -> Tier:
+    return max(one, other, key=_RANK.__getitem__)
+
+
+def masked(text: str, spans: tuple[Span, ...] | None = None) -> str:
+    """The text with a word for each thing in it that is kept closely: "my mail is [email]"."""
+    parts, at = [], 0
+    for span in find(text) if spans is None else spans:
+        if span.tier is not Tier.CLEARTEXT:
+            parts += [text[at : span.start], f"[{span.kind}]"]
+            at = span.end
+    return "".join((*parts, text[at:]))
+
+
+def closely(text: str) -> tuple[Span, ...]:
+    """Only what must be kept closely: the same without people who are mentioned, which takes most of the time."""
+    return tuple(span for span in _apart([*_all(text), *_people(people.closely(text))]) if span.tier is not Tier.CLEARTEXT)
+
+
+def _people(found: Iterator[people.Found]) -> Iterator[Span]:
+    return (_span(kind, start, end) for kind, start, end in found)
+
+
+def _apart(spans: list[Span]) -> tuple[Span, ...]:
+    taken: list[Span] = []
+    for span in sorted(spans, key=lambda one: (_ORDER[one.kind], one.start, -one.end)):
+        if not any(span.start < other.end and other.start < span.end for other in taken):
+            taken.append(span)
+    return tuple(sorted(taken, key=lambda one: one.start))
+
+
+def _all(text: str) -> Iterator[Span]:
+    yield from (_span("secret", one.start, one.end) for one in secrets.find(text))
+    if "@" in text:
+        yield from (_span("email", *match.span()) for match in _EMAIL.finditer(text))
+    if "://" in text or "www." in text:
+        yield from (_span("url-credentials", *match.span()) for match in _URL_LOGIN.finditer(text))
+        yield from (_span("url", match.start(), match.end() - _trailing(match.group())) for match in _URL.finditer(text))
+    if any(digit in text for digit in "0123456789"):
+        yield from _checked(text)
+        yield from _shaped(text)
+        yield from _told(text)
+        yield from _phones(text)
+    elif "::" in text:
+        yield from _networks(text)
+
+
+def _span(kind: str, start: int, end: int) -> Span:
+    return Span(kind, start, end, TIERS[kind])
+
+
+def _checked(text: str) -> Iterator[Span]:
+    for match in _IBAN.finditer(text):
+        end = _iban_end(match.group())
+        if end:
+            yield _span("iban", match.start(), match.start() + end)
+    for match in _CARD.finditer(text):
+        digits = re.sub(r"\D", "", match.group())
+        told = _CARD_WORDS.search(text, max(match.start() - _NEAR, 0), match.end() + _NEAR) is not None
+        if checksums.luhn(digits) and (told or (len(digits) > 13 and _CARD_PREFIX.match(digits))) and len(set(digits)) > 1:
+            yield _span("credit-card", *match.span())
+    for match in _WALLET.finditer(text):
+        code = match.group()
+        unchecked = code.startswith("0x") or len(code) == 95  # Ethereum's sum is in its capitals, Monero's in Keccak
+        if unchecked or checksums.base58check(code) or ("1" in code[2:5] and checksums.bech32(code)):
+            yield _span("crypto-wallet", *match.span())
+
+
+def _iban_end(found: str) -> int:
+    """How far the account goes: words that follow it in capitals may look like a part of it."""
+    end = len(found)
+    while end >= 15:
+        code = found[:end].replace(" ", "").upper()
+        if len(code) <= 34 and checksums.iban(code):
+            return end
+        end = found.rfind(" ", 0, end)
+    return 0
+
+
+def _shaped(text: str) -> Iterator[Span]:
+    yield from _networks(text)
+    for match in _SSN.finditer(text):
+        area, group, serial = re.split("[- ]", match.group())
+        told = _SSN_WORDS.search(text, max(match.start() - _NEAR, 0), match.end() + _NEAR) is not None
+        if told or (match.group(1) == "-" and area not in ("000", "666") and group != "00" and serial != "0000"):
+            yield _span("ssn", *match.span())
+
+
+def _networks(text: str) -> Iterator[Span]:
+    for match in _IPV4.finditer(text):
+        if not _VERSION.search(text, max(match.start() - 12, 0), match.start()):
+            yield _span("ip-address", *match.span())
+    if ":" in text:
+        yield from (_span("ip-address", *m.span()) for m in _IPV6.finditer(text) if sum(c.isalnum() for c in m.group()) > 2)
+    yield from (_span("mac-address", *match.span()) for match in _MAC.finditer(text))
+
+
+def _told(text: str) -> Iterator[Span]:
+    low = text.lower()
+    for kind, cue, value in _TOLD_AT:
+        for said in cue.finditer(text) if any(part in low for part in _TOLD_NEEDS[kind]) else ():
+            match = value.match(text, said.end())
+            if match is None:  # "What is your date of birth? It's 3/4/1988"
+                turn = _ANSWERED.match(text, said.end())
+                match = value.match(text, turn.end()) if turn else None
+            if match is not None and _fits(kind, match.group(1)):
+                yield _span(kind, *match.span(1))
+    for said in _SSN_WORDS.finditer(text) if "ssn" in low or "social" in low or "tax" in low else ():
+        yield from (_span("ssn", *match.span()) for match in _NINE.finditer(text, said.end(), said.end() + _NEAR))
+
+
+def _fits(kind: str, value: str) -> bool:
+    digits = re.sub(r"\D", "", value)
+    if kind == "routing-number" and len(digits) == 9 and value.isdigit():
+        return checksums.routing(digits)
+    if kind == "passport":
+        return sum(c.isdigit() for c in value) >= 4
+    return bool(digits) or (kind == "routing-number" and value.isupper())
+
+
+def _phones(text: str) -> Iterator[Span]:
+    for match in _PHONE.finditer(text):
+        found = match.group()
+        digits = re.sub(r"(?: ?(?:x|ext\.?) ?\d{1,6})$", "", found, flags=re.IGNORECASE)
+        groups = re.findall(r"\d+", digits)
+        count = sum(map(len, groups))
+        if not 7 <= count <= 15 or _NOT_PHONE.match(digits) or len(set("".join(groups))) < 3:
+            continue
+        if _OTHER_NUMBER.search(text, max(match.start() - 24, 0), match.start()):
+            continue
+        told = _PHONE_WORDS.search(text, max(match.start() - _NEAR, 0), match.start()) or _PHONE_WORDS.match(
+            text, match.end() + 1
+        )
+        if _phone_like(digits, groups, count) or told:
+            yield _span("phone", *match.span())
+
+
+def _phone_like(found: str, groups: list[str], count: int) -> bool:
+    """Written as only telephone numbers are: with a country, an area in brackets, or in groups of two to four."""
+    if found.startswith("+") or (found.startswith("00") and count > 9):
+        return count >= 8
+    if "(" in found:
+        return ")" in found and count >= 9
+    if found.startswith("0") and len(groups) > 1:
+        return count >= 9
+    if len(groups) == 3 and list(map(len, groups)) in ([3, 3, 4], [3, 3, 3]):
+        return True
+    if max(map(len, groups)) < 3 and " " in found:
+        return False  # a row of a calendar or a table
+    return len(groups) >= 4 and count >= 8 and all(2 <= len(one) <= 4 for one in groups[1:]) and len(groups[0]) <= 3
+
+
+def _trailing(found: str) -> int:
+    """How much of the end of an address belongs to the sentence."""
+    return len(found) - len(found.rstrip(".,;:!?)"))
