@@ -36,6 +36,7 @@ from engram.models.extract import Extractor
 from engram.models.remote import RemoteEmbedder
 from engram.models.rerank import OnnxReranker, Reranker
 from engram.recall.search import Searcher
+from engram.session.ahead import Ahead
 from engram.session.desks import Desks
 from engram.session.working import put_all_away
 from engram.settings import LiveSettings
@@ -91,6 +92,7 @@ class OpenVault:
         self.llm = model_by(lambda: self.live.now, partial(llm_key, self.live), ledger, env, llm)
         self._extractor = extractor or (None if self.llm is None else extractor_by(self.llm))
         self.desks = Desks(self.store, lambda: self.embedder, self.live, env, self.session, self._keep_thoughts)
+        self.ahead = Ahead(self.desks, lambda: self.searcher, self.live, env)
         self._observer: Observer | None = None
         self._searcher: Searcher | None = None
         self._index: LiveIndex | None = None
@@ -235,6 +237,7 @@ class OpenVault:
             self.store.stop_checking()
             if self._care is not threading.current_thread():
                 self._care.join()
+            self.ahead.close()
             if self._searcher is not None:
                 self._searcher.close()
             put_all_away(self.desks)

@@ -51,6 +51,10 @@ _FIRST = 0.85
 """Confidence after one turn. The specification's 0.2 is slow: what "why?" means is clear after a single exchange."""
 
 
+_STEADY = 0.5
+"""Confidence from which what the talk asks stands for a message that says nothing."""
+
+
 class Topic(StrEnum):
     """What a turn does to the topic."""
 
@@ -156,6 +160,14 @@ def blend(momentum: Momentum, text: str, query: Vector, share: float = 0.9) -> V
     drawn = (1.0 - weight) * query + weight * way / length
     size = float(np.linalg.norm(drawn))
     return np.asarray(drawn / size, np.float32) if size > 0.0 else query
+
+
+def steady(momentum: Momentum) -> Vector | None:
+    """What the talk asks, of length one; None while it has no way, or one that is not steady."""
+    length = 0.0 if momentum.course is None else float(np.linalg.norm(momentum.course))
+    if momentum.course is None or length == 0.0 or momentum.confidence < _STEADY:
+        return None
+    return np.asarray(momentum.course / length, np.float32)
 
 
 def leaning(text: str) -> float:

@@ -44,6 +44,7 @@ class Asked:
     as_of: datetime | None = None
     mode: Mode | None = None
     where: Filter = _ANY
+    vector: Vectors | None = None  # of the question, if that is known; else its text is encoded
     drawn: Callable[[Vectors], Vectors] | None = None  # draws the question's vector towards what the talk is about
 
 

@@ -156,10 +156,31 @@ class Searcher:
         if asked.limit is None and asks_nothing(asked.text):
             return Recall((), Outcome.NOTHING_KNOWN, _IDLE, notes=("a courtesy asks for nothing: nothing was looked up.",))
         walk = self._walk(reader, asked, whole=account)
-        found = self._answer(walk)
+        found = self.given(reader, self._answer(walk))
+        return replace(found, left_out=explain.left_out(walk.picks, walk.scale)) if account else found
+
+    def look_up(self, reader: Reader, asked: Asked) -> Recall:
+        """The answer, before anybody asked: counted only once it is `given`."""
+        return self._answer(self._walk(reader, checked(asked), whole=False))
+
+    def given(self, reader: Reader, found: Recall) -> Recall:
+        """Count that these hits were an answer."""
         self._store.recalled(reader, [hit.memory.key for hit in found])
         self.tuning.note(found.quality)
-        return replace(found, left_out=explain.left_out(walk.picks, walk.scale)) if account else found
+        return found
+
+    def encoded(self, asked: Asked) -> Vectors | None:
+        """The question's vector, drawn as it asks for; None if there is no word in it or nothing to encode it."""
+        return self._encoded(asked, [])
+
+    def _encoded(self, asked: Asked, notes: list[str]) -> Vectors | None:
+        query = self._arms.encode(asked.text, notes) if terms(asked.text) else None  # "???" is near to nothing
+        return asked.drawn(query) if asked.drawn is not None and query is not None else query
+
+    @property
+    def background(self) -> float:
+        """The cosine of things that have nothing to do with each other."""
+        return self._arms.background
 
     def explain(self, reader: Reader, asked: Asked, memory: Memory) -> Explanation:
         """Why this memory, which the reader may see, is or is not in the answer."""
@@ -212,8 +233,7 @@ class Searcher:
         notes: list[str] = []
         words = self._start(self._read_words, reader, planned, asked.text, watch)
         with watch.stage("embed"):
-            query = self._arms.encode(asked.text, notes) if terms(asked.text) else None  # "???" is near to nothing
-            query = asked.drawn(query) if asked.drawn is not None and query is not None else query
+            query = asked.vector if asked.vector is not None else self._encoded(asked, notes)
         walk = self._look(reader, asked, planned, query, words.result, notes, watch, settings)
         if walk.thin:
             deep = planned.deeper(settings)

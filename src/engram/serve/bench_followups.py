@@ -9,22 +9,26 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from engram.errors import InvalidContent
-from engram.memory.momentum import Momentum, Vector, blend, move, read
+from engram.memory.momentum import Momentum, Vector, blend, leaning, likeness, move, read, steady
 from engram.models import catalog
 from engram.models.embed import Embedder, OnnxEmbedder
 from engram.serve.bench_recall import Store, read_stores
+from engram.settings import Settings
 
 Told = Callable[[str, float | None], None]
+Shares = dict[tuple[str, str], list[float]]
 
 FOLLOW_UPS = ("ok, tell me more about that", "why?", "and then?", "what else was said about it?")
 FOLLOWED, ALONE = "follow-up", "question of its own after another"
 _FIRST = 10
+_SERVED, _READY, _ANEW = "served from what was looked up ahead", "of those: as it was ready", "of those: looked up anew"
 _ALWAYS = 0.4  # what the specification draws every message by, at most
 
 
@@ -33,7 +37,7 @@ def run(
 ) -> dict[str, Any]:
     embedder = embedder or OnnxEmbedder(catalog.find(catalog.DEFAULT))
     follow_ups = [embedder.query(text) for text in FOLLOW_UPS]
-    shares: dict[tuple[str, str], list[float]] = defaultdict(list)
+    shares: Shares = defaultdict(list)
     for path in paths:
         for number, store in enumerate(read_stores(path)):
             if stores is not None and number >= stores:
@@ -46,10 +50,11 @@ def run(
     rows = {
         what: {how: float(np.mean(found)) for (one, how), found in shares.items() if one == what} for what in (FOLLOWED, ALONE)
     }
-    return {"questions": len(shares[ALONE, "plain"]), f"R@{_FIRST}": rows}
+    ahead = {what: {how: row.pop(how, 0.0) for how in (_SERVED, _READY, _ANEW)} for what, row in rows.items()}
+    return {"questions": len(shares[ALONE, "plain"]), f"R@{_FIRST}": rows, "ahead": ahead}
 
 
-def _ask(store: Store, embedder: Embedder, follow_ups: Sequence[Vector], shares: dict[tuple[str, str], list[float]]) -> None:
+def _ask(store: Store, embedder: Embedder, follow_ups: Sequence[Vector], shares: Shares) -> None:
     questions = [one for one in store.questions if one.answerable and one.evidence]
     if len(questions) < 2:
         return
@@ -65,12 +70,31 @@ def _ask(store: Store, embedder: Embedder, follow_ups: Sequence[Vector], shares:
     for number, question in enumerate(questions):
         wanted, way, other = question.evidence, ways[number], ways[number - 1]
         for text, vector in zip(FOLLOW_UPS, follow_ups, strict=True):
+            _look_ahead(way, text, vector, embedder.background[0], FOLLOWED, partial(share, evidence=wanted), shares)
             shares[FOLLOWED, "plain"].append(share(vector, wanted))
             shares[FOLLOWED, "drawn as it leans"].append(share(blend(way, text, vector), wanted))
             shares[FOLLOWED, "always drawn"].append(share(_always(way, vector), wanted))
+        _look_ahead(other, question.text, asked[number], embedder.background[0], ALONE, partial(share, evidence=wanted), shares)
         shares[ALONE, "plain"].append(share(asked[number], wanted))
         shares[ALONE, "drawn as it leans"].append(share(blend(other, question.text, asked[number]), wanted))
         shares[ALONE, "always drawn"].append(share(_always(other, asked[number]), wanted))
+
+
+def _look_ahead(
+    way: Momentum, text: str, vector: Vector, background: float, what: str, share: Callable[[Vector], float], shares: Shares
+) -> None:
+    """Would what was looked up after the last turn be served for this one, and is it as good as what is looked up now?"""
+    course = steady(way)
+    if course is None or not (lean := leaning(text)):
+        shares[what, _SERVED].append(0.0)
+        return
+    drawn = course if lean >= 1.0 else blend(way, text, vector)
+    near = likeness(drawn, course, background)
+    hit = near is not None and near >= Settings().anticipate_likeness
+    shares[what, _SERVED].append(float(hit))
+    if hit:
+        shares[what, _READY].append(share(course))
+        shares[what, _ANEW].append(share(drawn))
 
 
 def _way(text: str, embedder: Embedder) -> Momentum:
@@ -87,6 +111,9 @@ def render(results: dict[str, Any]) -> str:
     ways = list(rows[FOLLOWED])
     width = max(map(len, rows))
     lines = [f"{what:<{width}}  " + "  ".join(f"{row[how]:<{len(how)}.3f}" for how in ways) for what, row in rows.items()]
-    return "\n".join(
-        [f"{results['questions']:,} questions, R@{_FIRST} by vectors alone", "", f"{'':<{width}}  " + "  ".join(ways), *lines]
-    )
+    head = f"{results['questions']:,} questions, R@{_FIRST} by vectors alone"
+    ahead = [
+        f"{what}: {row[_SERVED]:.1%} {_SERVED}; {_READY} {row[_READY]:.3f}, {_ANEW} {row[_ANEW]:.3f}"
+        for what, row in results["ahead"].items()
+    ]
+    return "\n".join([head, "", f"{'':<{width}}  " + "  ".join(ways), *lines, "", *ahead])

@@ -41,6 +41,7 @@ class Desk:
     left: tuple[Evicted, ...] = ()
     waiting: list[tuple[Turn, datetime]] = field(default_factory=list)  # heard by the vault, and not yet here
     lock: threading.RLock = field(default_factory=threading.RLock)
+    hearing: threading.RLock = field(default_factory=threading.RLock)  # held while what waits is heard
 
     def let_go(self, gone: Sequence[Evicted]) -> None:
         """What is worth long-term memory waits to be kept; the latest of it, if that takes long."""

@@ -97,7 +97,9 @@ class Working:
 
     def _catch_up(self) -> None:
         """Hear what the vault has heard since somebody looked last."""
-        while self._desk.waiting and self._reader.writes:
+        if not self._reader.writes:
+            return
+        with self._desk.hearing:  # whoever comes second waits until it is heard
             with self._desk.lock:
                 waiting, self._desk.waiting = self._desk.waiting, []
             for turn, at in waiting:
@@ -181,6 +183,11 @@ class Working:
     def export(self, form: Form | str = Form.PLAIN, budget: int | None = None) -> Exported:
         """What is in mind as text for a prompt, within so many tokens, tags included."""
         return export(self._mind.working, _word_for(Form, form, "form"), budget)
+
+    @property
+    def course(self) -> Vector | None:
+        """What the talk asks, as a question's vector; None while it has no steady way."""
+        return momentum.steady(self._mind.momentum)
 
     def blend(self, text: str, query: Vector) -> Vector:
         """A question's vector drawn towards the way of the conversation, as far as its words lean on it."""

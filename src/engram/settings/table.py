@@ -307,6 +307,21 @@ class Settings:
     momentum_share: float = tunable(
         0.9, "How far a message that says nothing by itself is drawn towards that mean.", low=0.0, high=1.0, ref="§8.6"
     )
+    anticipate_s: float = tunable(
+        60.0,
+        "How long what was looked up ahead of the next message is good for; 0 looks nothing up ahead.",
+        unit="s",
+        low=0.0,
+        high=3600.0,
+        ref="§8.9",
+    )
+    anticipate_likeness: float = tunable(
+        0.85,
+        "How like what was expected a message must be to get what is ready: cosine over the encoder's background.",
+        low=0.0,
+        high=1.0,
+        ref="§8.9",
+    )
     resume_fresh_h: float = tunable(
         4.0, "A pause up to which what was in mind comes back as it was.", unit="h", low=0.0, high=8760.0, ref="§17.5.5"
     )

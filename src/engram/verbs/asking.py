@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 
 from engram.context.plan import planned
 from engram.context.window import ContextWindow, build
@@ -89,8 +88,7 @@ class Asking(View):
         mind = Working(self._vault.desks, self._reader)
         # What a long message wants mostly stands at its end, after what was pasted.
         asked = self._asked(message[-QUERY_CHARACTERS:], min(plan.hits, settings.page_limit // 2), None, now, None, None, None)
-        drawn = replace(asked, drawn=partial(mind.blend, message))  # "ok, deploy it" means what the talk is about
-        found = self._vault.searcher.recall(self._reader, drawn)
+        found = self._vault.ahead.answer(self._reader, message, asked)
         window = build(
             message,
             found,

@@ -59,6 +59,7 @@ class Keeping(View):
         exchange = [Turn(text, who) for who, text in (("user", user), ("assistant", assistant)) if text is not None]
         report = self._captured(*turns, *exchange)
         self._vault.desks.overheard(self._reader, (*turns, *exchange))
+        self._vault.ahead.look(self._reader)
         return report
 
     def _captured(self, *turns: Turn) -> Report:

@@ -80,3 +80,4 @@ class Running(Asking, Keeping, Minding):
             mind = self.working
             mind.hear(*(turn for turn in turns if turn.text.strip()), known=True)  # what is not captured is not to be
             mind.suspend()
+            self._vault.ahead.look(self._reader)
