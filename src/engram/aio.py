@@ -20,6 +20,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
 
 from engram.context.window import ContextWindow
 from engram.engine import Engram, open_engram
+from engram.memory.momentum import Vector
 from engram.memory.working import Slot
 from engram.session.working import Working
 from engram.settings import LiveSettings
@@ -111,6 +112,10 @@ class AsyncWorking:
     @property
     def confidence(self) -> Later[float]:
         return self._threads.run(lambda: self._sync().confidence)
+
+    @property
+    def course(self) -> Later[Vector | None]:
+        return self._threads.run(lambda: self._sync().course)
 
     hear = Verb(Working.hear)
     candidates = Verb(Working.candidates)
