@@ -202,6 +202,8 @@ class AsyncEngram:
     status_history = Verb(Engram.status_history)
     encoder = Verb(Engram.encoder)
     language = Verb(Engram.language)
+    export = Verb(Engram.export)
+    import_ = Verb(Engram.import_)
     backup = Verb(Engram.backup)
     backups = Verb(Engram.backups)
     health = Verb(Engram.health)

@@ -29,6 +29,7 @@ class Heard:
     notes: tuple[str, ...]
     urgent: tuple[str, ...]  # sessions in which something was said that should not wait
     said: bool = True  # else these are thoughts, and there are no turns to archive
+    imported: bool = False  # from a file: quarantined, and no witnesses
 
 
 def hear(said: Sequence[Turn], previous: Previous, settings: Settings, *, scan: bool = False) -> Heard:

@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
+from engram.capture import admit as admitting
 from engram.capture import marks
 from engram.capture.backfill import SPACE, encoded, fill, passage, space_of
 from engram.capture.corrected import Said, heirs_of
@@ -64,8 +65,12 @@ class Observer:
         report = Report(operation="extract")
         return report if self._distiller is None else _with(report, self._distiller.tend())
 
-    def ingest(self, reader: Reader, turns: Iterator[Turn], session: str, progress: Progress | None = None) -> Report:
+    def ingest(
+        self, reader: Reader, turns: Iterator[Turn], session: str, progress: Progress | None = None, *, imported: bool = False
+    ) -> Report:
         """The same for many turns, in batches. What was ingested before, by its `ref`, is passed over.
+
+        `imported`: they come from a file, and what they say is believed no more than that deserves.
 
         The vectors of a batch are made while the one before it is stored. However it ends, what was taken up is stored.
         """
@@ -76,6 +81,7 @@ class Observer:
             try:
                 for some in _batches(turns, self._live.now.ingest_batch):
                     batch = self._new_of(reader, some, session, previous, waiting[0].refs if waiting else frozenset())
+                    batch.heard.imported = imported
                     coming = batch, beside.submit(give_vectors, self._tools, batch.heard.candidates)
                     done, waiting = waiting, None  # if storing it fails, nothing that comes after it is stored
                     self._finish(reader, done, sum_, progress)
@@ -145,16 +151,25 @@ class Observer:
         sifted = sift(self._store, self._tools.index, reader, heard.candidates, settings)
         made = drafts(heard.turns, sifted.fresh, settings)
         made = made if heard.said else [replace(draft, turns=()) for draft in made]
+        if heard.imported:
+            now = self._tools.env.now()
+            made = [replace(draft, memory=admitting.believed(draft.memory, now, settings)) for draft in made]
         again: dict[str, list[int]] = {}
         for candidate, twin in sifted.merged:
-            if candidate.quoted:
-                continue  # an echo of what was recalled
+            if candidate.quoted or heard.imported:
+                continue  # an echo of what was recalled; or a file, which anyone can write
             if candidate.turn not in again.setdefault(twin, []):  # who repeats himself is one witness
                 again[twin].append(candidate.turn)
         space, wait = space_of(self._tools.embedder), self._distiller is not None
         said = heard.turns if heard.said else []
         kept = self._store.capture(reader, reader.scope, said, made, space=space, again=again, wait=wait)
         return reported(heard, sifted, made, kept, notes)
+
+    def admit(
+        self, reader: Reader, arrivals: Sequence[admitting.Arrival], said: Sequence[Turn] = (), *, trusted: bool = False
+    ) -> admitting.Admitted:
+        """Keep statements from a file that another memory had kept."""
+        return admitting.admit(self._tools, reader, arrivals, said, trusted=trusted)
 
     def take_in(self, reader: Reader, thoughts: Sequence[Turn]) -> Report:
         """Keep statements that were in mind, as they stand, if they are new here and say something. They are no witnesses."""

@@ -202,7 +202,7 @@ class Kdf:
 def wrap(master: MasterKey, passphrase: str, kdf: Kdf, *, vault_id: str, random: Callable[[int], bytes]) -> bytes:
     """The master key under a passphrase, for the header of this vault: nonce, ciphertext and tag. Take a fresh salt."""
     nonce = random(_NONCE_BYTES)
-    kek = _key_encryption_key(passphrase, kdf)
+    kek = passphrase_key(passphrase, kdf)
     try:
         return nonce + _cipher(kek).encrypt(nonce, master._alive(), _bound_to(vault_id))
     finally:
@@ -213,7 +213,7 @@ def unwrap(wrapped: bytes, passphrase: str, kdf: Kdf, *, vault_id: str) -> Maste
     """The master key that `wrap` hid. A wrong passphrase and another vault's header are VaultLocked."""
     if len(wrapped) != _NONCE_BYTES + KEY_BYTES + _TAG_BYTES:
         raise VaultDamaged("The wrapped key in the vault header has the wrong length.")
-    kek = _key_encryption_key(passphrase, kdf)
+    kek = passphrase_key(passphrase, kdf)
     key = bytearray(KEY_BYTES)
     try:
         _cipher(kek).decrypt_into(wrapped[:_NONCE_BYTES], wrapped[_NONCE_BYTES:], _bound_to(vault_id), key)
@@ -239,7 +239,8 @@ def _cipher(kek: bytearray) -> AESGCMSIV:
         raise _no_algorithm("AES-GCM-SIV") from None
 
 
-def _key_encryption_key(passphrase: str, kdf: Kdf) -> bytearray:
+def passphrase_key(passphrase: str, kdf: Kdf) -> bytearray:
+    """The key that a passphrase stands for; wipe it after use."""
     secret = _passphrase_bytes(passphrase)
     kek = bytearray(KEY_BYTES)
     try:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from engram.errors import InvalidContent
-from engram.serve.turns import opened
+from engram.files.turns import opened
 from engram.text.timex import read
 from engram.text.timex.frame import FUTURE, PAST
 

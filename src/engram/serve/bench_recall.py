@@ -23,8 +23,8 @@ from typing import Any
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import InvalidContent
+from engram.files.turns import NotATurn, moment, opened, turn_of
 from engram.models.embed import Embedder
-from engram.serve.turns import NotATurn, moment, opened, turn_of
 from engram.serve.warm import warm
 from engram.settings import LiveSettings, Settings
 from engram.text.tokens import count

@@ -153,6 +153,12 @@ class Settings:
     page_limit: int = tunable(1000, "Most memories that one page of a listing holds.", unit="memories", low=1, high=100000)
 
     # capture
+    import_bytes: int = tunable(
+        1 << 30, "The most that is read of one file of another program's.", unit="bytes", low=1 << 16, high=1 << 40, ref="C13"
+    )
+    import_confidence: float = tunable(
+        0.5, "The most that what comes from a file is believed, until someone says it again.", low=0.0, high=1.0, ref="C13"
+    )
     ingest_batch: int = tunable(32, "Turns that are taken in together.", unit="turns", low=1, high=10000, ref="C14")
     duplicate_cosine: float = tunable(
         0.93, "Likeness of two statements' vectors from which they may say the same.", low=0.5, high=1.0, ref="C4"

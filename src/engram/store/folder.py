@@ -10,9 +10,11 @@ from __future__ import annotations
 import hashlib
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from engram.errors import DiskFull, NotFound, VaultDamaged, VaultTooNew
 from engram.guard.unlock import KeyHeader, from_table, to_table
@@ -173,6 +175,24 @@ def write_private(path: Path, content: bytes) -> None:
     temporary.replace(path)
     sync_folder(path.parent)
     neutralise(path)
+
+
+@contextmanager
+def private_file(path: Path) -> Iterator[BinaryIO]:
+    """Write a large file for its owner only: it has its name once it is whole, and is gone if it never was."""
+    temporary = path.with_name(path.name + ".new")
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        sync_folder(path.parent)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def touch_private(path: Path) -> None:

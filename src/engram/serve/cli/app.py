@@ -19,7 +19,7 @@ from typer.main import get_command
 
 import engram
 from engram.errors import EngramError, InvalidQuery
-from engram.serve.cli import bench, care, commands, config, context, key, memories, model, recalling, show, working
+from engram.serve.cli import bench, care, carrying, commands, config, context, key, memories, model, recalling, show, working
 from engram.serve.cli.caller import BadCall, Caller, of
 from engram.types import SCOPE_DIMENSIONS
 
@@ -30,7 +30,7 @@ app = typer.Typer(
 )
 _OF_THEIR_OWN = frozenset({"backups"})  # commands that do what an operation does without opening the vault
 commands.add_to(app, memories.FACES | recalling.FACES | context.FACES | working.FACES | care.FACES, without=_OF_THEIR_OWN)
-recalling.add_to(app)
+carrying.add_to(app)
 care.add_to(app)
 app.add_typer(key.app, name="key", rich_help_panel="Vault")
 app.add_typer(config.app, name="config", rich_help_panel="This program")

@@ -17,11 +17,11 @@ import typer
 
 from engram.engine import Engram
 from engram.errors import EngramError
+from engram.files.turns import read_turns
 from engram.serve.cli import caller, show
 from engram.serve.cli.caller import All, BadCall, Caller, Json, Yes
 from engram.serve.operations import OPERATIONS, Operation
 from engram.serve.operations.operation import Field
-from engram.serve.turns import read_turns
 from engram.types import Role, Turn
 
 _PATIENCE_S = 30.0

@@ -1,27 +1,19 @@
-"""How what is said and asked looks on a terminal: hearing it, asking what is known; and the command that takes in files."""
+"""How what is said and asked looks on a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
-
-import typer
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from engram.recall.evidence import Evidence, Reasoned
 from engram.recall.search import COURTESY
-from engram.serve import turns as files
-from engram.serve.cli import caller, show
-from engram.serve.cli.caller import Caller, Json
+from engram.serve.cli import show
 from engram.serve.cli.commands import Done, Face
-from engram.serve.cli.progress import Tell, progress
 from engram.serve.operations.keeping import Observe
-from engram.settings import Settings
-from engram.types import Hit, LeftOut, Outcome, Recall, Report, Turn, Verdict
+from engram.types import Hit, LeftOut, Outcome, Recall, Report, Verdict
 
 if TYPE_CHECKING:
-    from engram.engine import Engram
+    pass
 
 _LEFT_OUT = 10
 _MEANING = {
@@ -30,11 +22,6 @@ _MEANING = {
     Outcome.BELOW_THRESHOLD: ": nothing that is known comes near enough",
     Outcome.DEGRADED: ": not all that usually answers did",
 }
-_JSONL = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
-
-
-def add_to(app: typer.Typer) -> None:
-    app.command("import", rich_help_panel="Memories")(import_)
 
 
 # ── asking ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -156,131 +143,3 @@ FACES = {
     "observe": Face(show=_observed, more="A vault that is missing is made.", makes=True, everywhere=False),
     "ingest": Face(show=_ingested, more="A vault that is missing is made.", makes=True, everywhere=False),
 }
-
-
-# ── taking in files ────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """A line that was passed over."""
-
-    file: str
-    line: int
-    reason: str
-
-
-@dataclass(slots=True)
-class Imported:
-    """What became of the files."""
-
-    files: int
-    dry_run: bool
-    counts: dict[str, int] = field(default_factory=dict)
-    refused: list[Refusal] = field(default_factory=list)
-    notes: tuple[str, ...] = ()
-
-
-Files = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="FILE…",
-        exists=True,
-        dir_okay=False,
-        readable=True,
-        show_default=False,
-        help="Text, or JSONL of turns (also .gz).",
-    ),
-]
-
-
-def import_(
-    ctx: typer.Context,
-    paths: Files,
-    form: Annotated[
-        Literal["text", "jsonl"] | None, typer.Option("--format", show_default=False, help="Else by the name: .jsonl is JSONL.")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and check everything, keep nothing.")] = False,
-    as_json: Json = False,
-) -> None:
-    """Take in files: a text is one document; JSONL has a turn a line (text, speaker, at, session, ref).
-
-    Turns whose ref is known are passed over, so it can be run again. A line that is no turn is reported and skipped.
-    """
-    asked = caller.of(ctx, as_json)
-    done = Imported(len(paths), dry_run)
-    with progress(asked) as tell:
-        said = _said(paths, form, asked.live().now, done, _Count(tell).one)
-        if dry_run:
-            done.counts = _try(said)
-        else:
-            with asked.open(make=True) as vault:
-                _take_in(vault, said, done)
-    if asked.json:
-        show.data(done)
-    else:
-        _imported(asked, done)
-    if done.refused:
-        raise typer.Exit(1)
-
-
-@dataclass(slots=True)
-class _Count:
-    tell: Tell
-    turns: int = 0
-
-    def one(self, file: str) -> None:
-        self.turns += 1
-        if self.turns % 16 == 1:
-            self.tell(f"{self.turns:,} turns, {file}", None)
-
-
-def _said(
-    paths: Sequence[Path], form: str | None, settings: Settings, done: Imported, heard: Callable[[str], None]
-) -> Iterator[Turn]:
-    for path in paths:
-        jsonl = form == "jsonl" if form else path.name.lower().endswith(_JSONL)
-
-        def refused(line: int, reason: str, name: str = str(path)) -> None:
-            done.refused.append(Refusal(name, line, reason))
-
-        for turn in (files.read_turns if jsonl else files.read_document)(path, settings, refused):
-            heard(path.name)
-            yield turn
-
-
-def _take_in(vault: Engram, said: Iterator[Turn], done: Imported) -> None:
-    report = vault.ingest(said)
-    done.counts, done.notes = dict(report.counts), report.notes
-
-
-def _try(said: Iterator[Turn]) -> dict[str, int]:
-    """What would be heard, without a vault: nothing is known yet, so nothing is merged."""
-    from engram.capture.propositions import propositions  # start-up time of every other command
-
-    counts = {"turns": 0, "kept": 0, "merged": 0, "dropped": 0, "known": 0}
-    previous: dict[str, Turn] = {}
-    for turn in said:
-        found, dropped = propositions(turn, previous=previous.get(turn.session or ""))
-        previous[turn.session or ""] = turn
-        for name, number in (("turns", 1), ("kept", len(found)), ("dropped", len(dropped))):
-            counts[name] += number
-    return counts
-
-
-def _imported(asked: Caller, done: Imported) -> None:
-    for one in done.refused:
-        show.remark(f"{one.file}, line {one.line}: {one.reason}; skipped.")
-    counts = done.counts
-    heard = show.many(counts["turns"], "turn")
-    if done.dry_run:
-        asked.say(
-            f"{heard} would be heard: {counts['kept']:,} statements, {counts['dropped']:,} pieces dropped. Nothing was kept."
-        )
-    else:
-        known = f" {counts['known']:,} were known." if counts["known"] else ""
-        asked.say(f"{heard} heard: {counts['kept']:,} kept, {counts['merged']:,} merged, {counts['dropped']:,} dropped.{known}")
-    if done.refused:
-        asked.remark(f"{show.many(len(done.refused), 'line')} skipped.")
-    for note in done.notes:
-        asked.remark(f"note: {note}")

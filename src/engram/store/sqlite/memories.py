@@ -214,6 +214,14 @@ def page(connection: apsw.Connection, seen: Visibility, where: Filter, *, before
     return rows.memories(connection, sql, (*values, *more, *key, limit))
 
 
+def onward(connection: apsw.Connection, seen: Visibility, *, after: int, limit: int) -> list[Memory]:
+    """Of every status, in the order they were kept, above the key `after`."""
+    visible, values = predicate(seen, "m.scope", "s")
+    return rows.memories(
+        connection, f"{rows.SELECT} WHERE {visible} AND m.key > ? ORDER BY m.key LIMIT ?", (*values, after, limit)
+    )
+
+
 def keys_having(connection: apsw.Connection, seen: Visibility, where: Filter) -> list[int]:
     visible, values = predicate(seen, "m.scope")
     extra, more = rows.conditions(where)

@@ -97,6 +97,17 @@ class Reading(Path):
         more = len(found) > limit
         return Page(tuple(found[:limit]), str(found[limit - 1].key) if more else None)
 
+    def onward(self, reader: Reader, *, after: int, limit: int) -> tuple[list[Memory], list[tuple[int, int, Turn]], list[Edge]]:
+        """All that is known above a key, in the order it came: memories, (memory, number, turn) they came from, links."""
+        bounded(limit, self._live.now.page_limit, "a page")
+        with self._read(reader, "export") as connection:
+            seen = readable(reader)
+            found = memories.onward(connection, seen, after=after, limit=limit)
+            said = turns.of_memories(connection, seen, [memory.key for memory in found]) if found else []
+            linked = links.at(connection, seen, [memory.id for memory in found]) if found else []
+        self._note(reader, "export", count=len(found))
+        return found, said, linked
+
     def search_text(self, reader: Reader, terms: Sequence[str], *, limit: int, where: Filter = Filter()) -> list[TextHit]:
         """Memories that hold any of the terms, best first."""
         check_terms(terms)

@@ -144,6 +144,22 @@ def of_memory(connection: apsw.Connection, seen: Visibility, key: int) -> list[T
     return [Turn(text, speaker, from_micros(at), session, ref or None) for text, speaker, at, session, ref in found]
 
 
+def of_memories(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -> list[tuple[int, int, Turn]]:
+    """(memory, turn's number, turn) for each turn that these memories came from."""
+    visible, values = predicate(seen, "t.scope")
+    found: list[Any] = connection.execute(
+        f"""
+        SELECT s.memory, t.key, t.text, t.speaker, t.at, t.session, t.ref FROM sources AS s JOIN turns AS t ON t.key = s.turn
+         WHERE s.memory IN ({", ".join("?" * len(keys))}) AND {visible} ORDER BY t.key
+        """,
+        (*keys, *values),
+    ).fetchall()
+    return [
+        (memory, key, Turn(text, who, from_micros(at), session, ref or None))
+        for memory, key, text, who, at, session, ref in found
+    ]
+
+
 def last_of(connection: apsw.Connection, scope: Scope, session: str) -> Turn | None:
     """The turn that was said last in a session."""
     found: list[Any] = connection.execute(

@@ -195,7 +195,7 @@ class Writing(Path):
         turns.reframe(connection, sources[:1])
 
     def _born(self, memory: Memory, scope: Scope, now: datetime) -> Memory:
-        return dated(memory, id=self._env.new_id(), scope=scope, learned_at=now, updated_at=now)
+        return dated(memory, id=self._env.new_id(), scope=scope, learned_at=memory.learned_at or now, updated_at=now)
 
     def update(self, reader: Reader, memory_id: str, changes: Mapping[str, object], *, timeout: float | None = None) -> Memory:
         """Change a memory; an earlier wording stays as a version."""

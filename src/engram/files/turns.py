@@ -46,7 +46,7 @@ def read_document(path: Path, settings: Settings, refused: Refused) -> Iterator[
     name = path.name.encode(errors="replace").decode()
     try:
         turn = Turn(content.decode("utf-8-sig"), session=name, ref=f"{name}#{hashlib.sha256(content).hexdigest()[:16]}")
-        _check(turn, settings)
+        check(turn, settings)
     except UnicodeDecodeError as error:
         refused(content[: error.start].count(b"\n") + 1, "not UTF-8")
     except NotATurn as problem:
@@ -66,7 +66,7 @@ def turn_of(row: Mapping[str, Any], settings: Settings) -> Turn:
     if wrong := [name for name, value in named.items() if not isinstance(value, str)]:
         raise NotATurn(f"`{wrong[0]}` is not text")
     turn = Turn(row["text"], at=None if row.get("at") is None else moment(row["at"]), **named)
-    _check(turn, settings)
+    check(turn, settings)
     return turn
 
 
@@ -106,7 +106,7 @@ def _object(line: bytes) -> dict[str, Any]:
     return row
 
 
-def _check(turn: Turn, settings: Settings) -> None:
+def check(turn: Turn, settings: Settings) -> None:
     try:
         check_turn(turn, settings)
     except EngramError as problem:

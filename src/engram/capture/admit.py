@@ -1,0 +1,135 @@
+"""Statements that come from a file, into quarantine: believed no more than `import_confidence`, cleaned, dated no later than
+now, with vectors of our own, and passed over where they are known or were corrected.
+
+What a file says of its own trust, counts or scope is not taken over, unless the owner trusts it: an archive made here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from engram.capture import marks
+from engram.capture.backfill import encoded, passage, space_of
+from engram.capture.corrected import Said, heirs_of
+from engram.capture.drafts import weighed
+from engram.capture.tools import Tools
+from engram.errors import EmbeddingError, EngramError
+from engram.index.vectors.encoding import encode
+from engram.models.embed import Vectors
+from engram.settings import Settings
+from engram.store.admission import check_memory
+from engram.text.terms import identity_of
+from engram.types import Draft, Memory, Reader, Scope, Source, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A statement from a file, the numbers of the turns it came from, and the scope it goes to."""
+
+    memory: Memory
+    turns: tuple[int, ...] = ()
+    scope: Scope | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """What became of arrivals: the memory that each is now, None where it was refused and why."""
+
+    kept: dict[int, Memory]
+    known: dict[int, str]
+    refused: dict[int, str]
+    notes: tuple[str, ...] = ()
+
+
+def believed(memory: Memory, now: datetime, settings: Settings) -> Memory:
+    """What was read out of a file's turns, as far as a file is believed."""
+    return replace(
+        memory,
+        source=Source.IMPORT,
+        confidence=min(memory.confidence, settings.import_confidence),
+        happened_at=past(memory.happened_at, now),
+        happened_until=past(memory.happened_until, now),
+    )
+
+
+def quarantined(memory: Memory, now: datetime, settings: Settings) -> Memory:
+    """As it may be believed: an import's word, and nothing from the future."""
+    bare = Memory(
+        text=memory.text,
+        kind=memory.kind,
+        category=memory.category,
+        confidence=memory.confidence,
+        importance=memory.importance,
+        happened_at=memory.happened_at,
+        happened_until=memory.happened_until,
+        session=memory.session,
+        speaker=memory.speaker,
+        attributes=memory.attributes,
+    )
+    return believed(bare, now, settings)
+
+
+def past(at: datetime | None, now: datetime) -> datetime | None:
+    return at if at is None or at <= now else now
+
+
+def admit(
+    tools: Tools, reader: Reader, arrivals: Sequence[Arrival], said: Sequence[Turn] = (), *, trusted: bool = False
+) -> Admitted:
+    """Keep statements of one scope, with the turns they came from; all that is new, in one transaction."""
+    settings, now = tools.live.now, tools.env.now()
+    scope = (arrivals[0].scope if arrivals else None) or reader.scope
+    here = replace(reader, scope=scope)
+    ready: dict[int, Memory] = {}
+    refused: dict[int, str] = {}
+    for number, one in enumerate(arrivals):
+        try:
+            ready[number] = _cleaned(one.memory if trusted else quarantined(one.memory, now, settings), scope, settings)
+        except EngramError as problem:
+            refused[number] = f"{problem.code}: {problem.message.rstrip('.')}"
+    identities = {number: identity_of(memory) for number, memory in ready.items()}
+    held = tools.store.digests(here, list(identities.values()))
+    known = {number: held[digest] for number, digest in identities.items() if digest in held}
+    fresh = [number for number in ready if number not in known]
+    vectors, notes = _vectors(tools, [ready[number] for number in fresh])
+    heirs = heirs_of(tools.store, tools.index, here, (_said(ready[n], v) for n, v in zip(fresh, vectors, strict=True)), settings)
+    known |= {fresh[place]: heir.id for place, heir in heirs.items()}
+    drafts = {
+        number: Draft(
+            memory=replace(ready[number], **weighed(ready[number].text, settings)),
+            turns=arrivals[number].turns,
+            vector=None if vector is None else encode(vector)[0],
+        )
+        for number, vector in zip(fresh, vectors, strict=True)
+        if number not in known
+    }
+    sources = sorted({turn for draft in drafts.values() for turn in draft.turns})  # of what is new: the rest is here
+    place = {turn: number for number, turn in enumerate(sources)}
+    new = [replace(draft, turns=tuple(place[turn] for turn in draft.turns)) for draft in drafts.values()]
+    kept = tools.store.capture(reader, scope, [said[turn] for turn in sources], new, space=space_of(tools.embedder))
+    return Admitted(dict(zip(drafts, kept, strict=True)), known, refused, notes)
+
+
+def _cleaned(memory: Memory, scope: Scope, settings: Settings) -> Memory:
+    check_memory(memory, settings)
+    text = marks.cut(memory.text, catch_secrets=settings.catch_secrets).text
+    attributes = {name: marks.cut(value, catch_secrets=settings.catch_secrets).text for name, value in memory.attributes.items()}
+    made = replace(memory, text=text, attributes=attributes, scope=scope)
+    check_memory(made, settings)
+    return made
+
+
+def _said(memory: Memory, vector: Vectors | None) -> Said:
+    return Said.of(memory.text, memory.text, memory.speaker, vector)
+
+
+def _vectors(tools: Tools, memories: Sequence[Memory]) -> tuple[list[Vectors | None], tuple[str, ...]]:
+    nothing: list[Vectors | None] = [None] * len(memories)
+    if tools.embedder is None or not memories:
+        return nothing, ()
+    try:
+        return list(encoded(tools.store, tools.embedder, [passage(one.speaker, one.text) for one in memories])), ()
+    except EmbeddingError as error:
+        return nothing, (f"{error.code}: {error.message} These memories are kept and have no vectors yet.",)

@@ -1,0 +1,1 @@
+"""What goes out of a vault as a file, and what comes into one: archives, readable exports, other people's formats."""

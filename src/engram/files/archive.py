@@ -1,0 +1,127 @@
+"""An archive: everything a reader may see, in one file under a passphrase of its own.
+
+    magic (8) | scrypt log₂ N (1) | lanes (1) | salt (16) | a sealed stream (guard/sealing.py) of MessagePack records
+
+The first record says what this is and the last how many there were. It is written and read piece by piece, so neither end
+holds the whole of it; what was changed, cut short or appended to does not open, and no record of a piece that does not
+verify is ever given out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, BinaryIO
+
+import msgpack
+
+from engram.errors import EncryptionFailed, EngramError, InvalidContent, VaultDamaged, VaultLocked
+from engram.guard.keys import SALT_BYTES, Kdf, passphrase_key, wipe
+from engram.guard.sealing import Opener, Sealer
+
+MAGIC = b"ENGRAMA1"
+FORMAT = 1
+_NAME = "engram-archive"
+_PIECE = 64 * 1024
+_MOST_RECORD = 16 * 1024 * 1024
+"""Bytes of one record. The largest honest one is a turn of `turn_bytes`; a forged length must not take all memory."""
+
+Record = Mapping[str, Any]
+
+
+def write(
+    file: BinaryIO, records: Iterable[Record], passphrase: str, *, log_n: int, random: Callable[[int], bytes], about: Record
+) -> int:
+    """Write an archive; how many records it holds. What is left behind by an error does not open."""
+    kdf = Kdf("scrypt", random(SALT_BYTES), {"log_n": log_n, "lanes": 1})
+    file.write(MAGIC + bytes([log_n, 1]) + kdf.salt)
+    key = passphrase_key(passphrase, kdf)
+    try:
+        sealer = Sealer(file, key, _NAME, random)
+    finally:
+        wipe(key)
+    pack = msgpack.Packer(use_bin_type=True).pack
+    sealer.write(pack({"type": "archive", "format": FORMAT, **about}))
+    count = 0
+    for record in records:
+        sealer.write(pack(dict(record)))
+        count += 1
+    sealer.write(pack({"type": "end", "records": count}))
+    sealer.finish()
+    return count
+
+
+def is_archive(head: bytes) -> bool:
+    return head.startswith(MAGIC)
+
+
+def read(file: BinaryIO, passphrase: str) -> Iterator[dict[str, Any]]:
+    """Its records in order, without the first and the last. A wrong passphrase is VaultLocked; damage is EncryptionFailed."""
+    opener = _opened(file, passphrase)
+    unpacker = msgpack.Unpacker(raw=False, strict_map_key=True, max_buffer_size=_MOST_RECORD + _PIECE)
+    read = _records(opener, unpacker)
+    _check_about(next(read, None))
+    for count, record in enumerate(read):
+        if record.get("type") == "end":
+            if record.get("records") != count or next(read, None) is not None:
+                raise _malformed()
+            return
+        yield record
+    raise _malformed()
+
+
+def _opened(file: BinaryIO, passphrase: str) -> Opener:
+    head = file.read(len(MAGIC) + 2 + SALT_BYTES)
+    if not is_archive(head) or len(head) < len(MAGIC) + 2 + SALT_BYTES:
+        raise InvalidContent("this is no archive of Engram's.", way_out="Name its format with `--format`.")
+    log_n, lanes = head[len(MAGIC)], head[len(MAGIC) + 1]
+    try:
+        kdf = Kdf("scrypt", head[len(MAGIC) + 2 :], {"log_n": log_n, "lanes": lanes})
+    except VaultDamaged:
+        raise EncryptionFailed("the head of this archive is damaged.", way_out="Take another copy of it.") from None
+    key = passphrase_key(passphrase, kdf)
+    try:
+        return Opener(file, key, _NAME)
+    except EncryptionFailed:
+        raise _cut_short() from None
+    finally:
+        wipe(key)
+
+
+def _records(opener: Opener, unpacker: Any) -> Iterator[dict[str, Any]]:
+    first = True
+    while True:
+        try:
+            piece = opener.read(_PIECE)
+        except EncryptionFailed:
+            if first:
+                raise VaultLocked(
+                    "this archive does not open: it is of another passphrase, or damaged from its very beginning.",
+                    way_out="Try the passphrase it was made with, or another copy of the file.",
+                ) from None
+            raise _cut_short() from None
+        first = False
+        if not piece:
+            return
+        try:
+            unpacker.feed(piece)
+            for record in unpacker:
+                if not isinstance(record, dict):
+                    raise _malformed()
+                yield record
+        except (ValueError, TypeError, msgpack.UnpackException, RecursionError) as error:
+            raise error if isinstance(error, EngramError) else _malformed() from None
+
+
+def _check_about(about: Record | None) -> None:
+    if about is None or about.get("type") != "archive" or not isinstance(about.get("format"), int):
+        raise _malformed()
+    if about["format"] > FORMAT:
+        raise InvalidContent("this archive was made by a later Engram.", way_out="Upgrade engram-local on this machine.")
+
+
+def _cut_short() -> EncryptionFailed:
+    return EncryptionFailed("this archive is damaged or cut short.", way_out="Nothing after that was read. Take another copy.")
+
+
+def _malformed() -> InvalidContent:
+    return InvalidContent("this archive holds what no archive holds.", way_out="Make it anew with `engram export`.")

@@ -1,0 +1,149 @@
+"""Memories, turns and links as plain records, for archives and JSON; and back, each field checked.
+
+Vectors never travel: they are made anew where a memory arrives, so that none can be crafted to be found.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from engram.errors import InvalidContent
+from engram.types import SCOPE_DIMENSIONS, Edge, Kind, Memory, Scope, Source, Status, Turn
+
+Plain = dict[str, Any]
+
+_LEFT_HERE = frozenset({"key", "scope", "tokens", "summary", "key_fact", "tag", "refs"})
+"""What is made anew on arrival, or has a record of its own."""
+
+_TRAVELS = tuple(field.name for field in fields(Memory) if field.name not in _LEFT_HERE)
+_WORDS: Mapping[str, type[StrEnum]] = {"kind": Kind, "source": Source, "status": Status}
+_TIMES = frozenset({"happened_at", "happened_until", "valid_from", "valid_until", "learned_at", "updated_at", "accessed_at"})
+_NUMBERS: Mapping[str, tuple[float, float]] = {
+    "importance": (0, 1), "confidence": (0, 1), "strength": (0, 1), "surprise": (-1, 1),
+}  # fmt: skip
+_COUNTS = frozenset({"accesses", "version", "corroborations", "helpful", "unhelpful"})
+
+
+def of_memory(memory: Memory, turns: Iterable[int]) -> Plain:
+    """`turns`: the numbers, in this file, of what it came from."""
+    made: Plain = {"type": "memory", "turns": list(turns)}
+    made["scope"] = {name: value for name in SCOPE_DIMENSIONS if (value := getattr(memory.scope, name))}
+    for name in _TRAVELS:
+        value = getattr(memory, name)
+        made[name] = value.isoformat() if isinstance(value, datetime) else dict(value) if name == "attributes" else value
+        if isinstance(value, StrEnum):
+            made[name] = value.value
+    return made
+
+
+def of_turn(number: int, turn: Turn) -> Plain:
+    at = None if turn.at is None else turn.at.isoformat()
+    return {
+        "type": "turn", "number": number, "text": turn.text, "speaker": turn.speaker, "at": at, "session": turn.session,
+        "ref": turn.ref,
+    }  # fmt: skip
+
+
+def of_edge(edge: Edge) -> Plain:
+    return {
+        "type": "edge", "source": edge.source, "target": edge.target, "kind": edge.kind, "weight": edge.weight,
+        "confidence": edge.confidence,
+    }  # fmt: skip
+
+
+def memory_of(record: Mapping[str, Any]) -> tuple[Memory, tuple[int, ...]]:
+    """A memory, with the numbers of its turns. What is not of its type is refused by the field's name."""
+    known: Plain = {"text": _text(record, "text"), "id": _text(record, "id")}
+    for name in ("category", "session", "speaker"):
+        known[name] = _text(record, name) if record.get(name) is not None else ""
+    for name, words in _WORDS.items():
+        known[name] = _checked(name, words, record.get(name))
+    for name in _TIMES & record.keys():
+        known[name] = _checked(name, _moment, record[name]) if record[name] is not None else None
+    for name, (low, high) in _NUMBERS.items():
+        known[name] = min(max(_checked(name, _number, record.get(name)), low), high)
+    for name in _COUNTS & record.keys():
+        known[name] = max(_checked(name, _whole, record[name]), 0)
+    known["pinned"] = bool(record.get("pinned"))
+    known["attributes"] = _checked("attributes", _words, record.get("attributes") or {})
+    known["scope"] = Scope(**_checked("scope", _scope, record.get("scope") or {}))
+    return Memory(**known), tuple(_checked("turns", lambda given: [_whole(one) for one in given], record.get("turns") or []))
+
+
+def turn_of(record: Mapping[str, Any]) -> tuple[int, Turn]:
+    at = None if record.get("at") is None else _checked("at", _moment, record["at"])
+    named = {name: _text(record, name) for name in ("session", "ref") if record.get(name) is not None}
+    return _checked("number", _whole, record.get("number")), Turn(_text(record, "text"), _text(record, "speaker"), at, **named)
+
+
+def edge_of(record: Mapping[str, Any]) -> Edge:
+    weight, confidence = (min(max(_checked(name, _number, record.get(name)), 0.0), 1.0) for name in ("weight", "confidence"))
+    return Edge(_text(record, "source"), _text(record, "target"), _text(record, "kind"), weight, confidence)
+
+
+def _text(record: Mapping[str, Any], name: str) -> str:
+    return str(_checked(name, _string, record.get(name)))
+
+
+def _checked(name: str, make: Callable[[Any], Any], value: Any) -> Any:
+    try:
+        return make(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidContent(
+            f"a record's `{name}` is not what it should be.", way_out="Nothing of that record was kept."
+        ) from None
+
+
+def _string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _moment(value: Any) -> datetime:
+    made = datetime.fromisoformat(_string(value))
+    return made.replace(tzinfo=UTC) if made.tzinfo is None else made
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise TypeError
+    return float(value)
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError
+    return value
+
+
+def _words(value: Any) -> dict[str, str]:
+    return {_string(name): _string(one) for name, one in value.items()} if isinstance(value, dict) else _refuse()
+
+
+def _scope(value: Any) -> dict[str, str]:
+    found = _words(value)
+    return found if found.keys() <= set(SCOPE_DIMENSIONS) else _refuse()
+
+
+def _refuse() -> dict[str, str]:
+    raise TypeError
+
+
+def lines(pages: Iterable[tuple[list[tuple[Memory, list[int]]], list[tuple[int, Turn]], list[Edge]]]) -> Iterator[Plain]:
+    """Pages of a vault as records: the turns of a page before the memories that came from them; links at the end."""
+    told: set[int] = set()
+    links: dict[Edge, None] = {}
+    for memories, turns, edges in pages:
+        for number, turn in turns:
+            if number not in told:
+                told.add(number)
+                yield of_turn(number, turn)
+        yield from (of_memory(memory, sources) for memory, sources in memories)
+        links |= dict.fromkeys(edges)
+    yield from map(of_edge, links)

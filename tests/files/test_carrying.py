@@ -1,0 +1,153 @@
+"""S8, C13: out of one vault and into another, through quarantine, once."""
+
+from __future__ import annotations
+
+import json
+import stat
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+import engram
+from engram.engine import Engram
+from engram.env import Env
+from engram.errors import AccessDenied, InvalidQuery, VaultLocked
+from engram.types import Policy, Role, Scope, Source, Turn
+
+WORDS = "correct horse battery staple"
+QUIET = {"harden_process": False, "backup_hours": 0.0, "model": "none", "scrypt_log_n": 14}
+
+
+def opened(path: Path, **identity: str) -> Engram:
+    return Engram.open(path, key=b"k" * 32, settings={**QUIET, **identity})
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> Iterator[Engram]:
+    with opened(tmp_path / "one", agent="rex") as mem:
+        mem.observe(
+            Turn("My dentist is called Petrova.", "Ada", session="s", ref="r1"), Turn("I moved to Lisbon.", "Ada", session="s")
+        )
+        mem.remember("The API runs on Fly", importance=0.9)
+        gone = mem.remember("The API runs on Heroku")
+        mem.forget(gone.id)
+        mem.relate(mem.list()[0].id, mem.list()[1].id, "related_to")
+        yield mem
+
+
+def owner(mem: Engram) -> Engram:
+    return mem.as_reader(engram.Reader(scope=mem.reader.scope, policy=Policy.ALL, role=Role.OWNER))
+
+
+def test_an_archive_comes_back_with_words_sources_and_links(full: Engram, tmp_path: Path) -> None:
+    file = tmp_path / "out.engram"
+    assert full.export(file, passphrase=WORDS).counts["records"] >= 6
+    if sys.platform != "win32":
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert b"Petrova" not in file.read_bytes()
+    with opened(tmp_path / "two", agent="kim") as other:
+        done = other.import_(file, passphrase=WORDS)
+        assert done.form == "archive"
+        assert done.counts["kept"] == 3
+        assert done.counts["not active"] == 1
+        assert done.counts["links"] == 1
+        memory = other.recall("dentist", limit=1)[0].memory
+        assert (memory.scope, memory.source, memory.confidence) == (Scope(agent="kim"), Source.IMPORT, 0.5)
+        assert [turn.text for turn in other.words(memory.id)] == ["My dentist is called Petrova."]
+        again = other.import_(file, passphrase=WORDS)
+        assert (again.counts["kept"], again.counts["known"]) == (0, 3)
+        assert len(other.list()) == 3
+
+
+def test_the_owner_may_trust_an_archive_of_his_own(full: Engram, tmp_path: Path) -> None:
+    file = tmp_path / "out.engram"
+    full.export(file, passphrase=WORDS)
+    before = {memory.text: memory for memory in full.list()}
+    with opened(tmp_path / "two") as other:
+        with pytest.raises(AccessDenied):
+            other.import_(file, passphrase=WORDS, trusted=True)
+        mine = owner(other)
+        mine.import_(file, passphrase=WORDS, trusted=True)
+        after = {memory.text: memory for memory in mine.list()}
+    for text, memory in before.items():
+        same = after[text]
+        assert (same.confidence, same.scope, same.learned_at) == (memory.confidence, Scope(agent="rex"), memory.learned_at)
+
+
+def test_a_wrong_passphrase_changes_nothing(full: Engram, tmp_path: Path) -> None:
+    file = tmp_path / "out.engram"
+    full.export(file, passphrase=WORDS)
+    with opened(tmp_path / "two") as other:
+        with pytest.raises(VaultLocked):
+            other.import_(file, passphrase="wrong")
+        with pytest.raises(InvalidQuery):
+            other.import_(file)
+        assert len(other.list()) == 0
+
+
+def test_plaintext_must_be_confirmed(full: Engram, tmp_path: Path) -> None:
+    for form in ("json", "markdown", "text"):
+        with pytest.raises(AccessDenied):
+            full.export(tmp_path / "out", form=form)
+    assert list(tmp_path.glob("out*")) == []
+    full.export(tmp_path / "out.json", form="json", confirm=True)
+    kinds = [record["type"] for record in json.loads((tmp_path / "out.json").read_text())]
+    assert (kinds.count("memory"), kinds.count("edge")) == (4, 1)
+    full.export(tmp_path / "out.md", form="markdown", confirm=True)
+    assert "> Ada: My dentist is called Petrova." in (tmp_path / "out.md").read_text()
+    full.export(tmp_path / "out.txt", form="text", confirm=True)
+    assert "Heroku" not in (tmp_path / "out.txt").read_text()
+
+
+def test_only_what_the_reader_sees_goes_out(full: Engram, tmp_path: Path) -> None:
+    stranger = full.as_reader(engram.Reader(scope=Scope(agent="eve")))
+    assert (
+        stranger.export(tmp_path / "out.json", form="json", confirm=True).counts["records"] == 0
+        or "Petrova" not in (tmp_path / "out.json").read_text()
+    )
+
+
+def test_talk_from_a_file_is_believed_less_and_is_no_witness(tmp_path: Path) -> None:
+    future = (Env().now() + timedelta(days=400)).isoformat()
+    file = tmp_path / "talk.jsonl"
+    rows = [{"text": "I moved to Lisbon.", "speaker": "Ada", "ref": "1", "at": future}]
+    file.write_text("\n".join(json.dumps(row) for row in rows))
+    with opened(tmp_path / "one") as mem:
+        first = mem.observe(Turn("I moved to Lisbon.", "Ada"))
+        known = mem.get(first.ids[0])
+        mem.import_(file)
+        assert known is not None
+        again = mem.get(first.ids[0])
+        assert again is not None
+        assert again.confidence == known.confidence
+    with opened(tmp_path / "two") as mem:
+        done = mem.import_(file)
+        kept = mem.get(done.ids[0])
+        assert kept is not None
+        assert (kept.source, kept.confidence) == (Source.IMPORT, 0.5)
+        assert kept.happened_at is not None
+        assert kept.happened_at <= Env().now()
+        assert mem.import_(file).counts["known"] == 1
+
+
+def test_a_dry_run_tells_and_keeps_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "talk.jsonl"
+    file.write_text(json.dumps({"text": "I moved to Lisbon. My dentist is called Petrova.", "ref": "1"}))
+    with opened(tmp_path / "one") as mem:
+        done = mem.import_(file, dry_run=True)
+        assert (done.counts["turns"], done.counts["kept"]) == (1, 2)
+        assert len(mem.list()) == 0
+
+
+def test_what_was_corrected_does_not_come_back_by_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "mem0.json"
+    file.write_text(json.dumps({"results": [{"memory": "The API runs on Heroku"}]}))
+    with opened(tmp_path / "one") as mem:
+        old = mem.remember("The API runs on Heroku")
+        mem.feedback(old.id, correction="The API runs on Fly")
+        done = mem.import_(file)
+        assert (done.counts["kept"], done.counts["known"]) == (0, 1)
+        assert [memory.text for memory in mem.list()] == ["The API runs on Fly"]
