@@ -9,7 +9,8 @@
     │   ├── WriteFailed          E1005  a write was not made; nothing of it is there
     │   ├── VaultBusy            E1006  another process needs the vault for itself
     │   ├── VaultTooNew          E1007  written by a later Engram
-    │   └── NotFound             E1008  no such memory, backup or vault for this reader
+    │   ├── NotFound             E1008  no such memory, backup or vault for this reader
+    │   └── Conflict             E1009  it is not as the caller takes it to be: changed since, or under way
     ├── SearchError
     │   ├── SearchTimeout        E2001
     │   ├── NoIndex              E2002
@@ -99,6 +100,11 @@ class VaultTooNew(StorageError):
 class NotFound(StorageError):
     code = "E1008"
     default_way_out = "Check the id with `engram list`."
+
+
+class Conflict(StorageError):
+    code = "E1009"
+    default_way_out = "Look at it again, then try again."
 
 
 class SearchError(EngramError):

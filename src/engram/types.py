@@ -16,6 +16,8 @@ from typing import TypeVar, overload
 
 from engram.vitals import Counts as Counts
 from engram.vitals import Encoder as Encoder
+from engram.vitals import Event as Event
+from engram.vitals import Events as Events
 from engram.vitals import Finding as Finding
 from engram.vitals import Health as Health
 from engram.vitals import Language as Language

@@ -1,4 +1,5 @@
-"""How a vault is: counts, latencies, its encoder, its index, its health. Values of `types`, told apart for their number."""
+"""How a vault is: counts, latencies, its encoder, its index, its health, its changes. Values of `types`, told apart for their
+number."""
 
 from __future__ import annotations
 
@@ -114,3 +115,20 @@ class Health:
     last_backup: datetime | None
     backups: int
     warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A memory that changed, by its id: what was done to it, and the place of that in the order of all changes."""
+
+    seq: int
+    id: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """What changed, oldest first, and the point after which to ask on."""
+
+    events: tuple[Event, ...]
+    upto: int

@@ -305,6 +305,7 @@ def test_keys_are_wiped_when_the_vault_is_closed(path: Path) -> None:
     assert not any(opened.key._material)
     assert not any(opened.audit_key)
     assert not any(opened.snapshot_key)
+    assert not any(opened.token_key)
     gc.collect()
     with MasterKey(bytearray(KEY)) as master:
         live = {bytes(master.subkey(purpose)) for purpose in Purpose}

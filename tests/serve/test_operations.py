@@ -57,6 +57,7 @@ def arguments_of(mem: Engram) -> Mapping[str, Mapping[str, Any]]:
         "words": {"id": one.id},
         "edges": {"ids": [one.id, two.id]},
         "traverse": {"id": one.id, "depth": 3, "kinds": ["owned_by"]},
+        "events": {"after": 0, "limit": 3},
         "attend": {"text": "ship the release"},
         "working": {"form": "xml", "budget": 100},
         "checkpoint": {"goal": "ship it", "decided": ["on Thursday"], "open": ["who writes the notes"]},

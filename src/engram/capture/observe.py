@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from engram.capture import admit as admitting
@@ -228,7 +229,7 @@ class Observer:
         made = None if vector is None else encode(vector)[0]
         return Draft(memory=replace(memory, **weighed(memory.text, self._live.now)), vector=made)
 
-    def update(self, reader: Reader, memory_id: str, changes: dict[str, Any]) -> Memory:
+    def update(self, reader: Reader, memory_id: str, changes: dict[str, Any], *, since: datetime | None = None) -> Memory:
         """Change a memory. New words are cleaned like all that is kept, and get their own tiers and vector."""
         if "text" in changes:
             check_memory(Memory(text=changes["text"]), self._live.now)
@@ -236,7 +237,7 @@ class Observer:
             changes = {**changes, "text": text, **weighed(text, self._live.now)}
         if "attributes" in changes:
             changes = {**changes, "attributes": {name: self._clean(value).text for name, value in changes["attributes"].items()}}
-        new = self._store.update(reader, memory_id, changes)
+        new = self._store.update(reader, memory_id, changes, since=since)
         vector = self._vector(new) if "text" in changes else None
         space = space_of(self._tools.embedder)
         if space is not None and vector is not None:

@@ -65,6 +65,7 @@ class Purpose(StrEnum):
     PROJECTION = "projection"
     HIDDEN = "hidden"
     AUDIT = "audit"
+    TOKENS = "tokens"
 
 
 def wipe(buffer: bytearray) -> None:

@@ -476,6 +476,19 @@ class Settings:
     )
     backups_kept: int = tunable(3, "Backups that are kept.", unit="files", low=1, high=100, ref="§32.4")
 
+    # serving
+    serve_host: str = tunable("127.0.0.1", "Address that `engram serve` listens at; another one needs a token.", restart=True)
+    serve_port: int = tunable(8420, "Port that `engram serve` listens at.", low=0, high=65535, restart=True)
+    serve_names: str = tunable("", "Names besides localhost that a request may be for (`Host`), with commas.", restart=True)
+    serve_origins: str = tunable("", "Web pages that may call from a browser (`Origin`), with commas.", restart=True)
+    serve_threads: int = tunable(16, "Requests that are worked on at once.", low=1, high=256, restart=True)
+    serve_body_kib: int = tunable(2048, "Largest body of a request.", unit="KiB", low=1, high=1048576)
+    serve_rate: int = tunable(1200, "Requests a minute that one token may make.", low=1, high=1000000)
+    serve_timeout_s: float = tunable(30.0, "How long a request may take.", unit="s", low=0.1, high=3600.0)
+    serve_drain_s: float = tunable(10.0, "How long a server that ends waits for requests.", unit="s", low=0.0, high=600.0)
+    serve_events_s: float = tunable(0.5, "How often a server looks for changes to tell of.", unit="s", low=0.05, high=60.0)
+    receipt_hours: float = tunable(24.0, "How long an `Idempotency-Key` is known.", unit="h", low=1.0, high=8760.0)
+
     # audit and health
     audit_ring: int = tunable(
         2000, "Audit entries at hand in memory.", unit="entries", low=100, high=100000, ref="§19", restart=True

@@ -83,24 +83,34 @@ class Keeping(View):
         text: str | None = None,
         importance: float | None = None,
         attributes: Mapping[str, str] | None = None,
+        unchanged_since: datetime | None = None,
     ) -> Memory:
-        """Change a memory; its earlier wording stays reachable through `versions`. attributes: all that it is to have."""
+        """Change a memory; its earlier wording stays reachable through `versions`. attributes: all that it is to have.
+
+        unchanged_since: the `updated_at` it was read with; if it has another now, it is left as it is (`Conflict`).
+        """
         weight = None if importance is None else _between_0_and_1(importance)
         wanted = {"text": text, "importance": weight, "attributes": None if attributes is None else dict(attributes)}
         changes = {name: value for name, value in wanted.items() if value is not None}
-        return self._vault.observer.update(self._reader, memory_id, changes)
+        return self._vault.observer.update(self._reader, memory_id, changes, since=unchanged_since)
 
     def pin(self, memory_id: str, pinned: bool = True) -> Memory:
         """Protect a memory from being forgotten with time."""
         return self._vault.store.update(self._reader, memory_id, {"pinned": pinned})
 
-    def forget(self, *ids: str, erase: bool = False, reason: str = "forgotten on request") -> Report:
+    def forget(
+        self,
+        *ids: str,
+        erase: bool = False,
+        reason: str = "forgotten on request",
+        unchanged_since: datetime | None = None,
+    ) -> Report:
         """Archive memories (`restore` brings them back), or with `erase` remove every trace of them for good."""
         if erase:
-            gone = self._vault.store.erase(self._reader, ids)
+            gone = self._vault.store.erase(self._reader, ids, since=unchanged_since)
             self._vault.desks.forget(self._reader)
             return gone
-        done = self._vault.store.set_statuses(self._reader, ids, Status.ARCHIVED, reason)
+        done = self._vault.store.set_statuses(self._reader, ids, Status.ARCHIVED, reason, since=unchanged_since)
         return Report(operation="forget", ids=tuple(memory.id for memory in done), counts={"memories": len(done)})
 
     def restore(self, memory_id: str) -> Memory:

@@ -19,7 +19,21 @@ from typer.main import get_command
 
 import engram
 from engram.errors import EngramError, InvalidQuery
-from engram.serve.cli import bench, care, carrying, commands, config, context, key, memories, model, recalling, show, working
+from engram.serve.cli import (
+    bench,
+    care,
+    carrying,
+    commands,
+    config,
+    context,
+    key,
+    memories,
+    model,
+    recalling,
+    show,
+    token,
+    working,
+)
 from engram.serve.cli.caller import BadCall, Caller, of
 from engram.types import SCOPE_DIMENSIONS
 
@@ -33,6 +47,7 @@ commands.add_to(app, memories.FACES | recalling.FACES | context.FACES | working.
 carrying.add_to(app)
 care.add_to(app)
 app.add_typer(key.app, name="key", rich_help_panel="Vault")
+app.add_typer(token.app, name="token", rich_help_panel="Vault")
 app.add_typer(config.app, name="config", rich_help_panel="This program")
 app.add_typer(model.app, name="model", rich_help_panel="This program")
 app.add_typer(bench.app, name="bench", rich_help_panel="This program")

@@ -11,11 +11,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 import typer
 
-from engram.engine import Engram
 from engram.errors import EngramError
 from engram.files.turns import read_turns
 from engram.serve.cli import caller, show
@@ -23,6 +22,9 @@ from engram.serve.cli.caller import All, BadCall, Caller, Json, Yes
 from engram.serve.operations import OPERATIONS, Operation
 from engram.serve.operations.operation import Field
 from engram.types import Role, Turn
+
+if TYPE_CHECKING:
+    from engram.engine import Engram
 
 _PATIENCE_S = 30.0
 

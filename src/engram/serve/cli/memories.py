@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from engram.engine import Engram
 from engram.serve.cli import show
 from engram.serve.cli.commands import Done, Face
 from engram.serve.operations.keeping import Forget, Remember
 from engram.serve.operations.looking import Whole
 from engram.text.terms import digest_of
 from engram.types import Memory, Page
+
+if TYPE_CHECKING:
+    from engram.engine import Engram
 
 
 def _remember(done: Done) -> None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from engram.errors import InvalidQuery
-from engram.serve.operations.arguments import Id, Ids, Turns
+from engram.serve.operations.arguments import Id, Ids, Turns, Unchanged
 from engram.serve.operations.operation import Arg, Effect, Operation
 from engram.types import Kind, Memory, Report, Source, Turn
 
@@ -83,6 +83,7 @@ class Update:
     id: Id
     text: Annotated[str | None, Arg("Its new wording.", main=True, words=True)] = None
     importance: Annotated[float | None, Arg(_IMPORTANCE, low=0.0, high=1.0)] = None
+    unchanged_since: Unchanged = None
 
     def __post_init__(self) -> None:
         if self.text is None and self.importance is None:
@@ -90,7 +91,7 @@ class Update:
 
 
 def update(mem: Engram, given: Update) -> Memory:
-    return mem.update(given.id, text=given.text, importance=given.importance)
+    return mem.update(given.id, text=given.text, importance=given.importance, unchanged_since=given.unchanged_since)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,10 +99,11 @@ class Forget:
     ids: Ids
     erase: Annotated[bool, Arg("Remove every trace, for good, instead of archiving.")] = False
     reason: Annotated[str, Arg("Why; it stands in the memory's history.")] = "forgotten on request"
+    unchanged_since: Unchanged = None
 
 
 def forget(mem: Engram, given: Forget) -> Report:
-    return mem.forget(*dict.fromkeys(given.ids), erase=given.erase, reason=given.reason)
+    return mem.forget(*dict.fromkeys(given.ids), erase=given.erase, reason=given.reason, unchanged_since=given.unchanged_since)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from engram.errors import NotFound
 from engram.kinds import Reached
 from engram.serve.operations.arguments import AnyStatus, Id, Ids
 from engram.serve.operations.operation import Arg, Operation
-from engram.types import Edge, Kind, Memory, Page, Status, StatusChange, Turn, Version
+from engram.types import Edge, Events, Kind, Memory, Page, Status, StatusChange, Turn, Version
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -131,6 +131,16 @@ def traverse(mem: Engram, given: Traverse) -> Around:
     return Around(tuple(mem.traverse(given.id, depth=given.depth, kinds=given.kinds)))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Since:
+    after: Annotated[int | None, Arg("What came after this point only; else only where to ask on from.", low=0)] = None
+    limit: Annotated[int, Arg("How many at most.", low=1, high=10_000, flags=("--limit", "-n"))] = 100
+
+
+def events(mem: Engram, given: Since) -> Events:
+    return mem.events(after=given.after, limit=given.limit)
+
+
 OPERATIONS = (
     Operation(name="list", help="List memories, newest first.", input=List, output=Page, run=list_),
     Operation(name="get", help="Fetch one memory.", input=Get, output=Memory, run=get),
@@ -150,5 +160,12 @@ OPERATIONS = (
         input=Traverse,
         output=Around,
         run=traverse,
+    ),
+    Operation(
+        name="events",
+        help="Tell which memories changed, by their ids, after a point that an earlier answer named (`upto`).",
+        input=Since,
+        output=Events,
+        run=events,
     ),
 )

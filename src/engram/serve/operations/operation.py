@@ -6,6 +6,7 @@ of them and decides nothing. Who asks is not among them: that is the `mem` an op
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from enum import StrEnum
@@ -92,9 +93,17 @@ class Operation:
             raise InvalidQuery("`timeout` is a number of seconds above 0.")
         return self.run(mem, given)
 
-    def answer(self, mem: Engram, given: object, *, timeout: float | None = None) -> wire.Plain:
-        """The same in its wire form, which is equal on every face."""
-        return wire.plain(self.call(mem, given, timeout=timeout))
+    def answer(self, mem: Engram, given: object, *, timeout: float | None = None, key: str | None = None) -> wire.Plain:
+        """The same in its wire form, which is equal on every face.
+
+        key: the caller's own name for this very request; a write that is asked for again under it is not done again.
+        """
+        if key is None or self.reads:
+            return wire.plain(self.call(mem, given, timeout=timeout))
+        request = json.dumps([self.name, wire.plain(given)], sort_keys=True)
+        body = mem.once(key, request, lambda: json.dumps(wire.plain(self.call(mem, given, timeout=timeout))).encode())
+        found: wire.Plain = json.loads(body)
+        return found
 
 
 @cache

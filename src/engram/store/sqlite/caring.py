@@ -181,6 +181,7 @@ class Caring(Path):
         self._opened.key.wipe()
         wipe(self._opened.audit_key)
         wipe(self._opened.snapshot_key)
+        wipe(self._opened.token_key)
 
 
 def pressure_at(rss: int, settings: Settings) -> str:

@@ -339,7 +339,34 @@ def _kinds(connection: apsw.Connection) -> None:
     )
 
 
-_FOURTH: tuple[Migration, ...] = (_heard, _spendings, _kinds)
+def _grants(connection: apsw.Connection) -> None:
+    """Whom tokens stand for, under keyed digests of their secrets; and what was answered under a caller's own key."""
+    connection.execute(
+        """
+        CREATE TABLE tokens (
+            id         TEXT PRIMARY KEY,
+            name       TEXT NOT NULL,
+            digest     BLOB NOT NULL UNIQUE,
+            scope      INTEGER NOT NULL REFERENCES scopes (key),
+            policy     TEXT NOT NULL,
+            role       TEXT NOT NULL,
+            writes     INTEGER NOT NULL,
+            created_at INTEGER NOT NULL,
+            expires_at INTEGER,
+            revoked_at INTEGER
+        ) STRICT;
+
+        CREATE TABLE receipts (
+            name    BLOB PRIMARY KEY,
+            request BLOB NOT NULL,
+            at      INTEGER NOT NULL,
+            body    BLOB
+        ) STRICT, WITHOUT ROWID;
+        """
+    )
+
+
+_FOURTH: tuple[Migration, ...] = (_heard, _spendings, _kinds, _grants)
 
 
 def _fourth(connection: apsw.Connection) -> None:

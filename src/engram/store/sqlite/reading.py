@@ -25,6 +25,8 @@ from engram.types import (
     Change,
     Counts,
     Edge,
+    Event,
+    Events,
     Memory,
     Page,
     Policy,
@@ -271,6 +273,22 @@ class Reading(Path):
         with self._read(reader, "changes") as connection:
             found = connection.execute("SELECT seq, memory, what FROM changes WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))
             return [Change(seq, key, what) for seq, key, what in found]
+
+    def events(self, reader: Reader, after: int, limit: int) -> Events:
+        """What changed after a point among what this reader sees. An erasure is told to nobody: not even an id is left of it."""
+        bounded(limit, self._live.now.change_log_rows, "the change log")
+        visible, values = predicate(readable(reader), "m.scope")
+        with self._read(reader, "events") as connection:
+            latest = int(connection.execute("SELECT coalesce(max(seq), 0) FROM changes").get)
+            rows = connection.execute(
+                f"""
+                SELECT c.seq, m.id, c.what FROM changes AS c JOIN memories AS m ON m.key = c.memory
+                 WHERE c.seq > ? AND c.seq <= ? AND {visible} ORDER BY c.seq LIMIT ?
+                """,
+                (min(after, latest), latest, *values, limit),
+            )
+            found = tuple(Event(seq, memory, what) for seq, memory, what in rows)
+        return Events(found, found[-1].seq if len(found) == limit else latest)
 
     def audit(self, reader: Reader, *, limit: int) -> list[AuditEntry]:
         """Newest first: one's own entries, or the owner's view of all."""

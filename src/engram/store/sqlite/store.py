@@ -7,6 +7,7 @@ The class only joins what stands in `writing`, `judging`, `reading`, `caring`, `
 from __future__ import annotations
 
 from engram.store.sqlite.caring import Caring
+from engram.store.sqlite.granting import Granting
 from engram.store.sqlite.judging import Judging
 from engram.store.sqlite.reading import Reading
 from engram.store.sqlite.shelving import Shelving
@@ -14,5 +15,5 @@ from engram.store.sqlite.spending import Spending
 from engram.store.sqlite.suspending import Suspending
 
 
-class SqliteStore(Judging, Reading, Caring, Shelving, Suspending, Spending):
+class SqliteStore(Judging, Reading, Caring, Shelving, Suspending, Granting, Spending):
     """All verbs of one open vault."""

@@ -52,7 +52,7 @@ def open_vault(path: Path, live: LiveSettings, env: Env, credentials: Credential
     with fresh or unlock(header.key, live.now, vault=path, key=credentials.master(), ask=credentials.ask) as master:
         key = opening.key_for(master, header.cipher)
         lock, snapshots = VaultLock(folder.lock, env), master.subkey(Purpose.SNAPSHOTS)
-        opened = Opened(folder, key, master.subkey(Purpose.AUDIT), lock, snapshots)
+        opened = Opened(folder, key, master.subkey(Purpose.AUDIT), lock, snapshots, master.subkey(Purpose.TOKENS))
     opened.read_only = not folder.has_room_to_write()
     try:
         try:

@@ -9,7 +9,7 @@ from datetime import datetime
 import apsw
 
 from engram.env import to_micros
-from engram.errors import InvalidQuery
+from engram.errors import Conflict, InvalidQuery
 from engram.guard.scopes import readable, require_owner, require_writable, require_writer, writable
 from engram.store.admission import (
     check_edges,
@@ -22,7 +22,7 @@ from engram.store.admission import (
 )
 from engram.store.protocol import HeardBefore
 from engram.store.sqlite import edges as links
-from engram.store.sqlite import embeddings, feedback, memories, shelving, suspending, turns
+from engram.store.sqlite import embeddings, feedback, granting, memories, shelving, suspending, turns
 from engram.store.sqlite.path import Path
 from engram.text.terms import identity_of
 from engram.types import (
@@ -197,15 +197,23 @@ class Writing(Path):
     def _born(self, memory: Memory, scope: Scope, now: datetime) -> Memory:
         return dated(memory, id=self._env.new_id(), scope=scope, learned_at=memory.learned_at or now, updated_at=now)
 
-    def update(self, reader: Reader, memory_id: str, changes: Mapping[str, object], *, timeout: float | None = None) -> Memory:
-        """Change a memory; an earlier wording stays as a version."""
+    def update(
+        self,
+        reader: Reader,
+        memory_id: str,
+        changes: Mapping[str, object],
+        *,
+        since: datetime | None = None,
+        timeout: float | None = None,
+    ) -> Memory:
+        """Change a memory; an earlier wording stays as a version. `since`: its `updated_at`, if it must still be that."""
         with self._watched(reader, "update", memory_id):
             wrong = sorted(set(changes) & _FIXED | (set(changes) - set(Memory.__dataclass_fields__)))
             if wrong:
                 raise InvalidQuery(f"a memory's {wrong[0]!r} cannot be changed by an update.")
 
             def work(connection: apsw.Connection) -> Memory:
-                old = memories.one(connection, writable(reader), memory_id)
+                old = _unchanged(memories.one(connection, writable(reader), memory_id), since)
                 version = old.version + ("text" in changes and changes["text"] != old.text)
                 new = replace(old, **changes, version=version, updated_at=self._env.now())  # type: ignore[arg-type]
                 check_memory(new, self._live.now)
@@ -219,40 +227,55 @@ class Writing(Path):
         return self.set_statuses(reader, [memory_id], status, reason, timeout=timeout)[0]
 
     def set_statuses(
-        self, reader: Reader, ids: Sequence[str], status: Status, reason: str, *, timeout: float | None = None
+        self,
+        reader: Reader,
+        ids: Sequence[str],
+        status: Status,
+        reason: str,
+        *,
+        since: datetime | None = None,
+        timeout: float | None = None,
     ) -> list[Memory]:
-        """Change the status of memories, all or none."""
+        """Change the status of memories, all or none; `since` as for `update`."""
         with self._watched(reader, "status"):
             check_status(status, reason, self._live.now)
             now = self._env.now()
 
             def work(connection: apsw.Connection) -> list[Memory]:
-                return [self._move(connection, reader, memory_id, status, reason, now) for memory_id in dict.fromkeys(ids)]
+                return [self._move(connection, reader, one, status, reason, now, since) for one in dict.fromkeys(ids)]
 
             entries = [self._audit.entry(reader, f"status:{status}", subject=memory_id, count=1) for memory_id in ids]
             return self._write(reader, "status", work, entries=entries, timeout=timeout)
 
     def _move(
-        self, connection: apsw.Connection, reader: Reader, memory_id: str, status: Status, reason: str, now: datetime
+        self,
+        connection: apsw.Connection,
+        reader: Reader,
+        memory_id: str,
+        status: Status,
+        reason: str,
+        now: datetime,
+        since: datetime | None = None,
     ) -> Memory:
-        old = memories.one(connection, writable(reader), memory_id)
+        old = _unchanged(memories.one(connection, writable(reader), memory_id), since)
         if old.status is status:
             return old
         new = replace(old, status=status, updated_at=now)
         memories.rewrite(connection, old, new, reason)
         return new
 
-    def erase(self, reader: Reader, ids: Sequence[str], *, timeout: float | None = None) -> Report:
+    def erase(self, reader: Reader, ids: Sequence[str], *, since: datetime | None = None, timeout: float | None = None) -> Report:
         """Remove memories so that no word of them is left in the database, its log or any backup made later."""
         with self._watched(reader, "erase"):
 
             def work(connection: apsw.Connection) -> list[Memory]:
-                doomed = [memories.one(connection, writable(reader), memory_id) for memory_id in dict.fromkeys(ids)]
+                doomed = [_unchanged(memories.one(connection, writable(reader), one), since) for one in dict.fromkeys(ids)]
                 for memory in doomed:
                     turns.forget_sources(connection, memory.key)
                     memories.wipe_out(connection, memory)
                 shelving.forget_numbers(connection)
                 suspending.forget_minds(connection)
+                granting.forget_receipts(connection)
                 return doomed
 
             entries = [self._audit.entry(reader, "erase", subject=memory_id, count=1) for memory_id in dict.fromkeys(ids)]
@@ -326,3 +349,9 @@ class Writing(Path):
         with self._watched(reader, "clear_space"):
             require_owner(reader, "making vectors anew")
             return self._write(reader, "clear_space", lambda connection: embeddings.clear_space(connection, space))
+
+
+def _unchanged(memory: Memory, since: datetime | None) -> Memory:
+    if since is not None and memory.updated_at != since:
+        raise Conflict("this memory was changed since it was read.")
+    return memory

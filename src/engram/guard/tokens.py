@@ -1,0 +1,63 @@
+"""Tokens: who a caller from the network is. A token is a random secret; the vault keeps a keyed digest of it, and whom it is for.
+
+Comes in: random bytes, or what a caller sent. Goes out: the secret's text, once; its digest; a Reader. It does no I/O.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from engram.types import Policy, Reader, Role, Scope
+
+_PREFIX = "engram_"
+_BYTES = 32
+_LENGTH = len(_PREFIX) + 43
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """What a token stands for. Its secret is not here, nor anywhere else but with whoever was given it."""
+
+    id: str
+    name: str
+    scope: Scope
+    policy: Policy
+    role: Role
+    writes: bool
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+    @property
+    def reader(self) -> Reader:
+        return Reader(self.scope, self.policy, self.role, may_write=self.writes)
+
+    def holds(self, now: datetime) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """A token just made, with its secret: shown once, and never again."""
+
+    token: Token
+    secret: str
+
+
+def new_secret(random: Callable[[int], bytes]) -> str:
+    return _PREFIX + base64.urlsafe_b64encode(random(_BYTES)).decode().rstrip("=")
+
+
+def digest_of(secret: str, key: bytes | bytearray) -> bytes:
+    """Without the key nobody can try guesses, and one who reads the table cannot call."""
+    return hmac.new(key, secret.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
+
+
+def looks_like_one(secret: str) -> bool:
+    """What cannot be a token is not looked up."""
+    return len(secret) == _LENGTH and secret.startswith(_PREFIX) and secret.isascii()
