@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from engram.types import Reader, Space, TextHit
 
 SPACE = "text"
 VECTORS, WORDS, WORDINGS = "vectors", "words", "wordings"
+_ABOUT_THEN = timedelta(days=3)
 
 
 class Arms:
@@ -70,6 +72,25 @@ class Arms:
             near = Nearest(np.empty(0, np.int64), np.empty(0, np.float32))
         background, spread = self._index.background(query, self._embedder.background)
         return [ArmResult(VECTORS, near.keys, near.scores, background, spread)]
+
+    def of_that_time(self, reader: Reader, plan: Plan, query: Vectors | None, arms: list[ArmResult]) -> list[ArmResult]:
+        """The nearest of what happened in the time that the question names, or about then: among all they may be far."""
+        when, mine = plan.sought.when, next((arm for arm in arms if arm.name == VECTORS), None)
+        if when is None or query is None or mine is None or self._index is None or not plan.where.indexed:
+            return arms
+        slack = max(when[1] - when[0], _ABOUT_THEN)
+        since, until = _earlier(when[0], slack), _later(when[1], slack)
+        since = max(since, plan.where.since) if plan.where.since is not None else since
+        until = min(until, plan.where.until) if plan.where.until is not None else until
+        where = replace(plan.where, since=since, until=until)
+        near = self._index.search(reader, query, plan.breadth, where=where) if since < until else None
+        if near is None:
+            return arms
+        new = ~np.isin(near.keys, mine.keys)
+        keys = np.concatenate((mine.keys, near.keys[new]))
+        scores = np.concatenate((mine.scores, near.scores[new]))
+        order = np.argsort(-scores, kind="stable")
+        return [replace(mine, keys=keys[order], scores=scores[order]) if arm is mine else arm for arm in arms]
 
     def _is_ours(self, notes: list[str]) -> bool:
         """Are the vectors here of the model in use? Asked each time: another process may have made them all anew."""
@@ -126,6 +147,20 @@ class Arms:
         """The likeness of one memory to the question, if both have vectors."""
         scores = None if query is None or self._index is None else self._index.score(reader, query, [key])
         return float(scores[0]) if scores is not None and np.isfinite(scores[0]) else None
+
+
+def _earlier(moment: datetime, by: timedelta) -> datetime:
+    try:
+        return moment - by
+    except OverflowError:
+        return moment
+
+
+def _later(moment: datetime, by: timedelta) -> datetime:
+    try:
+        return moment + by
+    except OverflowError:
+        return moment
 
 
 def _arm(name: str, found: Sequence[TextHit]) -> list[ArmResult]:

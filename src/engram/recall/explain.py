@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from engram.env import to_micros
 from engram.recall.fusion import ArmResult, Fused
+from engram.recall.parts import GATHER, SUBSTANCE, TIME
 from engram.recall.select import Pick
 from engram.recall.weights import ASSISTANT, SESSION
 from engram.store.protocol import Filter
@@ -24,7 +25,13 @@ def why(fused: Fused, at: int, rerank: str = "") -> Why:
     return Why(signals, (*notes, *((f"reranked by {rerank.partition('+')[2]}",) if "+" in rerank else ())))
 
 
-_NOTED = {ASSISTANT: "said by an assistant", SESSION: "from a session with more of it"}
+_NOTED = {
+    ASSISTANT: "said by an assistant",
+    SESSION: "from a session with more of it",
+    SUBSTANCE: "by how much it tells",
+    TIME: "from the time asked about",
+    GATHER: "by what sets it apart",
+}
 
 
 def left_out(picks: Sequence[Pick], scale: float = 1.0) -> tuple[LeftOut, ...]:

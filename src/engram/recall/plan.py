@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from engram.errors import InvalidQuery
 from engram.index.lexical import STOP_WORDS
 from engram.models.embed import Vectors
+from engram.recall.intent import Sought, sought
 from engram.settings import Settings
 from engram.store.admission import check_period
 from engram.store.protocol import Filter
@@ -20,6 +21,7 @@ from engram.text.wordlist import word_set
 from engram.types import Kind, Mode
 
 QUERY_CHARACTERS = 16_384
+_PLAIN = Sought()
 _ANY = Filter()
 _RULES = ("principle", "decision", "skill")
 _STORIES = ("moment",)
@@ -59,6 +61,7 @@ class Plan:
     most: int
     deep: bool = False
     whole: bool = False
+    sought: Sought = _PLAIN
 
     def deeper(self, settings: Settings) -> Plan:
         """The same, looking further: for when the first look found nothing that is good enough."""
@@ -76,6 +79,7 @@ def plan(asked: Asked, settings: Settings) -> Plan:
         breadth=min(max(settings.recall_candidates, 2 * (asked.limit or 0)), settings.page_limit),
         postings=settings.posting_budget,
         most=asked.limit or settings.recall_limit,
+        sought=sought(asked.text, asked.now),
     )
 
 

@@ -33,7 +33,7 @@ from engram.recall.trust import trust
 from engram.recall.tuning import Tuning, shifted
 from engram.recall.weights import ASSISTANT, HEAD, about, settled, support, word_weight
 from engram.settings import LiveSettings, Settings
-from engram.store.protocol import Question
+from engram.store.protocol import Heard, Question
 from engram.store.sqlite.store import SqliteStore
 from engram.text.terms import identity_of, terms
 from engram.text.tokens import count
@@ -264,12 +264,14 @@ class Searcher:
     ) -> Walk:
         with watch.stage("vectors"):
             arms = self._arms.vectors(reader, planned, query, notes if not planned.deep else [])
+            if settings.time_weight:
+                arms = self._arms.of_that_time(reader, planned, query, arms)
         with watch.stage("waited"):
             arms += words()
         with watch.stage("fuse"):
             arms = self._arms.complete(reader, query, arms)
             weights = _weights(arms, planned)
-            fused = self._settle(reader, asked, _fuse(arms, weights, settings), settings)
+            fused = self._settle(reader, asked, planned, query, _fuse(arms, weights, settings), settings)
         with watch.stage("fetch"):
             got = self._gather(reader, asked, query, fused, planned, settings)
         with watch.stage("rerank"):
@@ -296,15 +298,19 @@ class Searcher:
             spent=watch.spent,
         )
 
-    def _settle(self, reader: Reader, asked: Asked, fused: Fused, settings: Settings) -> Fused:
-        """In the order that who said it, and in which session, makes. Ranks alone are on no scale to add to."""
+    def _settle(
+        self, reader: Reader, asked: Asked, planned: Plan, query: Vectors | None, fused: Fused, settings: Settings
+    ) -> Fused:
+        """In the order that who said it, where, when, and what it tells makes. Ranks alone are on no scale to add to."""
         if settings.fusion != "calibrated" or VECTORS not in fused.parts:
             return fused
         keys = fused.keys[:HEAD].tolist()
         heard = self._store.heard(reader, keys)
-        speakers, sessions = ([heard.get(key, ("", ""))[part] for key in keys] for part in (0, 1))
-        discount, weight = settings.assistant_discount, settings.session_weight
-        return settled(fused, speakers, sessions, asked.text, discount=discount, weight=weight)
+        meaning = None
+        if query is not None and planned.sought.gathers and settings.gather_weight:
+            vectors = self._arms.vectors_of(reader, keys)
+            meaning = None if vectors is None else (query, vectors)
+        return settled(fused, [heard.get(key, Heard()) for key in keys], asked.text, planned.sought, settings, meaning)
 
     def _support(self, asked: Asked, fused: Fused, memories: Mapping[int, Memory]) -> float | None:
         """How well the first hits stand for an answer: near, and about whom the question names."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from engram.recall.fusion import Fused, Scores
 from engram.recall.plan import Asked, Plan
-from engram.recall.weights import ASSISTANT, SESSION
+from engram.recall.weights import ADDED
 from engram.settings import Settings
 from engram.text.tokens import count
 from engram.types import Kind, Memory, Stage
@@ -46,7 +46,7 @@ class _So:
 
 def as_found(fused: Fused) -> Scores:
     """What the arms alone say of each candidate: how near it is, whoever said it and wherever."""
-    moved = [fused.parts[name] for name in (ASSISTANT, SESSION) if name in fused.parts]
+    moved = [fused.parts[name] for name in ADDED if name in fused.parts]
     found: Scores = fused.scores - sum(moved, np.zeros(len(fused.scores), np.float32))
     return found
 

@@ -9,24 +9,33 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from engram.index.lexical import STOP_WORDS
+from engram.models.embed import Vectors
 from engram.recall.fusion import Fused, Scores
+from engram.recall.intent import Sought
+from engram.recall.parts import GATHER, SUBSTANCE, TIME, gather_part, substance_part, time_part
+from engram.settings import Settings
+from engram.store.protocol import Heard
 from engram.text.person import is_assistant
 from engram.text.terms import terms
 from engram.text.verbs import IRREGULAR_PARTICIPLES, is_past
 
 ASSISTANT, SESSION = "assistant", "session"
-HEAD = 85
-"""Candidates that must be known by speaker and session: among 40 nothing is lost yet, among 22 one answer in twelve."""
+ADDED = (ASSISTANT, SESSION, SUBSTANCE, TIME, GATHER)
+"""Parts that say nothing of how near a candidate is to the question."""
+
+HEAD = 150
+"""Candidates that are looked at more closely: who said them, when, and what they tell."""
 
 _MOST_OF_A_TERM = 2.2  # k1 + 1: what a word can add to BM25, in units of its rarity
 _THIN, _FULL = 0.2, 0.35  # shares of the attainable score between which words come to count in full
 _LEAST = 0.4
 _VOTERS = 60
+_GATHERED, _TELLING = 0.3, 1.5  # where many things are asked for: of the session's weight, and of what tells much
 _JUDGED = 5
 _MENTIONED = 0.5
 
@@ -86,16 +95,28 @@ def session_part(scores: Scores, sessions: Sequence[str], weight: float) -> Scor
 
 
 def settled(
-    fused: Fused, speakers: Sequence[str], sessions: Sequence[str], question: str, *, discount: float, weight: float
+    fused: Fused,
+    heard: Sequence[Heard],
+    question: str,
+    sought: Sought,
+    settings: Settings,
+    meaning: tuple[Vectors, Vectors] | None = None,
 ) -> Fused:
-    """The candidates in the order that who said them and where makes. `speakers` and `sessions` are of the first so many.
+    """The candidates in the order that who said them, where, when, and what they tell makes. `heard` is of the first so many.
 
-    What is not known so stays below, in its order.
+    What is not known so stays below, in its order. `meaning`: the question's vector and theirs, where many things are asked
+    for: then a session that holds much of it counts for less, and what sets each apart for more.
     """
-    head = len(speakers)
-    discounted = assistant_part(speakers, question, discount)
-    voted = session_part(fused.scores[:head] + discounted, sessions, weight)
-    parts: Mapping[str, Scores] = {ASSISTANT: discounted, SESSION: voted}
+    head = len(heard)
+    discounted = assistant_part([one.speaker for one in heard], question, settings.assistant_discount)
+    share = _GATHERED if sought.gathers and settings.gather_weight else 1.0
+    voted = session_part(fused.scores[:head] + discounted, [one.session for one in heard], share * settings.session_weight)
+    told = settings.substance_weight * (_TELLING if share < 1.0 else 1.0)
+    parts: dict[str, Scores] = {ASSISTANT: discounted, SESSION: voted, SUBSTANCE: substance_part(heard, sought, told)}
+    if sought.when is not None and settings.time_weight:
+        parts[TIME] = time_part(heard, sought.when, settings.time_weight)
+    if meaning is not None and sought.gathers and settings.gather_weight:
+        parts[GATHER] = gather_part(*meaning, settings.gather_weight)
     return fused.adjusted(parts)
 
 

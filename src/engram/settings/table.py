@@ -187,6 +187,19 @@ class Settings:
     session_weight: float = tunable(
         0.5, "What a candidate gains at most from the others of its session, in the same unit.", low=0.0, high=10.0, ref="R2"
     )
+    substance_weight: float = tunable(
+        0.4, "What a statement gains by how much it tells (names, deeds, dates), in the same unit.", low=0.0, high=10.0, ref="R3"
+    )
+    time_weight: float = tunable(
+        2.0, "What a memory gains by being of the time that the question names, in the same unit.", low=0.0, high=10.0, ref="R4"
+    )
+    gather_weight: float = tunable(
+        0.6,
+        "What a candidate gains by what sets it apart from the others, where a question asks for many things.",
+        low=0.0,
+        high=10.0,
+        ref="R3",
+    )
     support_least: float = tunable(
         0.5,
         "Support (likeness, and being about whom the question names) under which a question counts as not answered.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from engram.types import (
     AuditEntry,
@@ -50,6 +50,18 @@ class Filter:
     def indexed(self) -> bool:
         """Can a vector index apply all of it by what it holds itself? If not, it is told the keys."""
         return not self.attributes and self.as_of is None and self.scope == _ANYWHERE
+
+
+class Heard(NamedTuple):
+    """What recall asks of every candidate, in one look at an index: who said it and where, when it happened (µs), how much it
+    tells and how many things it names."""
+
+    speaker: str = ""
+    session: str = ""
+    substance: float = 0.0
+    named: int = 0
+    happened: int | None = None
+    until: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,10 +15,11 @@ import apsw
 from engram.env import from_micros, to_micros
 from engram.errors import NotFound
 from engram.guard.scopes import Visibility
-from engram.store.protocol import Filter
+from engram.store.protocol import Filter, Heard
 from engram.store.sqlite import rows
 from engram.store.sqlite.rows import micros
 from engram.store.sqlite.scopes import intern, predicate
+from engram.text.substance import told
 from engram.text.terms import identity_of, layout
 from engram.types import Counts, Memory, Status, StatusChange, Version
 
@@ -30,8 +31,9 @@ def insert(connection: apsw.Connection, memory: Memory, around: str = "") -> Mem
         """
         INSERT INTO memories (id, scope, kind, category, source, status, pinned, version, importance, confidence,
                               strength, accesses, accessed_at, happened_at, happened_until, valid_from, valid_until,
-                              learned_at, updated_at, session, speaker, surprise, corroborations, helpful, unhelpful)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                              learned_at, updated_at, session, speaker, surprise, corroborations, helpful, unhelpful,
+                              substance, named)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (memory.id, scope, *_narrow(memory)),
     )
@@ -69,7 +71,7 @@ def rewrite(connection: apsw.Connection, old: Memory, new: Memory, reason: str =
            SET kind = ?, category = ?, source = ?, status = ?, pinned = ?, version = ?, importance = ?, confidence = ?,
                strength = ?, accesses = ?, accessed_at = ?, happened_at = ?, happened_until = ?, valid_from = ?,
                valid_until = ?, learned_at = ?, updated_at = ?, session = ?, speaker = ?, surprise = ?, corroborations = ?,
-               helpful = ?, unhelpful = ?
+               helpful = ?, unhelpful = ?, substance = ?, named = ?
          WHERE key = ?
         """,
         (*_narrow(new), key),
@@ -188,13 +190,16 @@ def by_keys(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) 
     return _in_order(_fetch(connection, seen, "key", keys), keys, lambda memory: memory.key)
 
 
-def heard(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -> dict[int, tuple[str, str]]:
-    """Speaker and session of each visible one. The index holds all of it, in a third of the pages that the rows take."""
+def heard(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -> dict[int, Heard]:
+    """What recall asks of each visible candidate. The index holds all of it, in a third of the pages that the rows take."""
     visible, values = predicate(seen, "scope")
     wanted = ", ".join("?" * len(keys))
-    sql = f"SELECT key, speaker, session FROM memories INDEXED BY memories_heard WHERE key IN ({wanted}) AND {visible}"
+    sql = f"""
+        SELECT key, speaker, session, substance, named, happened_at, happened_until
+          FROM memories INDEXED BY memories_heard WHERE key IN ({wanted}) AND {visible}
+    """
     found: list[Any] = connection.execute(sql, (*keys, *values)).fetchall()
-    return {key: (speaker, session) for key, speaker, session in found}
+    return {row[0]: Heard(*row[1:]) for row in found}
 
 
 def one(connection: apsw.Connection, seen: Visibility, memory_id: str) -> Memory:
@@ -309,6 +314,7 @@ def _narrow(memory: Memory) -> tuple[rows.Value, ...]:
         memory.corroborations,
         memory.helpful,
         memory.unhelpful,
+        *told(memory.text, memory.speaker, memory.category),
     )
 
 

@@ -237,8 +237,15 @@ def _measures(connection: apsw.Connection) -> None:
 
 
 def _heard(connection: apsw.Connection) -> None:
-    """Who said it and when it was talked about, key first: recall asks this of every candidate, and of few the whole row."""
-    connection.execute("CREATE INDEX memories_heard ON memories (key, scope, speaker, session)")
+    """Who said it, when, and how much it tells, key first: recall asks this of every candidate, and of few the whole row."""
+    connection.execute(
+        """
+        ALTER TABLE memories ADD COLUMN substance REAL NOT NULL DEFAULT 0;
+        ALTER TABLE memories ADD COLUMN named INTEGER NOT NULL DEFAULT 0;
+        CREATE INDEX memories_heard
+            ON memories (key, scope, speaker, session, substance, named, happened_at, happened_until);
+        """
+    )
 
 
 def _spendings(connection: apsw.Connection) -> None:

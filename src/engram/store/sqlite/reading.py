@@ -14,7 +14,7 @@ from engram.store.admission import (
     check_period,
     check_terms,
 )
-from engram.store.protocol import Filter
+from engram.store.protocol import Filter, Heard
 from engram.store.sqlite import edges as links
 from engram.store.sqlite import embeddings, history, memories, turns, words
 from engram.store.sqlite.audit import read as read_audit
@@ -65,8 +65,8 @@ class Reading(Path):
         self._note(reader, "fetch", count=len(found))
         return found
 
-    def heard(self, reader: Reader, keys: Sequence[int]) -> dict[int, tuple[str, str]]:
-        """Who said each of these memories, and in which session."""
+    def heard(self, reader: Reader, keys: Sequence[int]) -> dict[int, Heard]:
+        """Who said each of these memories, in which session, when, and how much it tells."""
         with self._read(reader, "heard") as connection:
             return memories.heard(connection, readable(reader), keys)
 

@@ -1,0 +1,62 @@
+"""What a candidate gains by what it is."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from engram.env import to_micros
+from engram.recall.intent import Intent, Sought
+from engram.recall.parts import gather_part, substance_part, time_part
+from engram.store.protocol import Heard
+from engram.text.substance import told
+
+
+def at(day: str) -> int:
+    return to_micros(datetime.fromisoformat(day).replace(tzinfo=UTC))
+
+
+def test_a_deed_with_a_name_tells_more_than_a_remark() -> None:
+    deed, names = told('Ada: I read "Middlemarch" in Lisbon with Tom.', "Ada")
+    remark, none = told("Ada to Tom: Books are such a joy, you know!", "Ada")
+    assert deed > 0 > remark
+    assert (names, none) == (3, 0)
+    assert told("Honesty matters.", "Ada", "principle")[0] < told("Honesty matters.", "Ada")[0]
+
+
+def test_who_speaks_and_to_whom_is_not_a_name_told() -> None:
+    assert told("Ada to Tom: I met Tom and then Ada left.", "Ada")[1] == 0
+
+
+def test_what_is_dated_gains_where_a_time_is_asked_for() -> None:
+    heard = [Heard(happened=at("2024-01-01")), Heard(happened=at("2024-01-01"), until=at("2024-01-02"))]
+    plain = substance_part(heard, Sought(), 1.0)
+    asked = substance_part(heard, Sought(Intent.TEMPORAL, asks_when=True), 1.0)
+    assert plain[1] > plain[0]
+    assert asked[1] - asked[0] > plain[1] - plain[0]
+
+
+def test_what_names_things_gains_where_a_name_is_asked_for() -> None:
+    made = substance_part([Heard(named=0), Heard(named=1), Heard(named=3)], Sought(asks_name=True), 1.0)
+    assert made[0] < made[1] < made[2]
+    assert substance_part([Heard(named=3)], Sought(), 1.0).tolist() == [0.0]
+
+
+def test_what_happened_then_stands_above_what_was_said_then_and_that_above_what_is_near() -> None:
+    march = (datetime(2024, 3, 1, tzinfo=UTC), datetime(2024, 4, 1, tzinfo=UTC))
+    happened = Heard(happened=at("2024-03-05"), until=at("2024-03-06"))
+    said, near, far, never = (Heard(happened=at(day)) for day in ("2024-03-20", "2024-04-10", "2022-01-01", "2024-03-01"))
+    made = time_part([happened, said, near, far, never._replace(happened=None)], march, 2.0)
+    assert made[0] == pytest.approx(2.0)
+    assert made[0] > made[1] > made[2] > made[3] == made[4] == 0.0
+
+
+def test_candidates_are_told_apart_by_what_they_do_not_share() -> None:
+    person, book, remark = np.eye(3, dtype=np.float32)
+    query = person + 0.5 * book
+    vectors = np.stack([3 * person + 0.1 * remark, person + 0.4 * book, 2 * person, person + 0.3 * remark])
+    made = gather_part(query, vectors, 1.0)
+    assert int(made.argmax()) == 1
+    assert gather_part(query, np.full((4, 3), np.nan, np.float32), 1.0).tolist() == [0.0] * 4
