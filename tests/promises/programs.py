@@ -24,7 +24,8 @@ from engram.env import Env
 from engram.errors import EngramError
 from engram.settings import LiveSettings
 from engram.store.sqlite import schema
-from engram.store.sqlite.vault import alone
+from engram.store.sqlite.maintenance import rotate_key
+from engram.store.sqlite.vault import Credentials, alone
 from engram.types import Memory, Scope, Source, Status, Turn
 
 
@@ -146,6 +147,15 @@ def die_in_backup(path: str, step: int = 0) -> None:
     made = mem.backup()
     sys.settrace(None)
     say(number=made.number, steps=counted())
+
+
+def die_in_rotation(path: str, settings: dict[str, object], step: int = 0) -> None:
+    """Killed at that line of giving the vault another key."""
+    live = LiveSettings(settings, monotonic=Env().monotonic)
+    counted = signal_at_step(step, signal.SIGKILL, "/engram/")
+    rotate_key(Path(path), live, Env(), Credentials())
+    sys.settrace(None)
+    say(rotated=True, steps=counted())
 
 
 def die_in_correction(path: str, step: int = 0) -> None:

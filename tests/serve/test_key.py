@@ -65,3 +65,15 @@ def test_a_mistyped_recovery_key_is_refused_without_being_repeated(made: Engram,
     assert (refused.code, refused.out) == (1, "")
     assert refused.err.startswith("E1001: ")
     assert "AAAA" not in refused.err
+
+
+def test_the_key_is_changed_and_the_vault_opens_as_before(made: Engram) -> None:
+    kept = made("remember", "The harbour is closed on Sundays").id
+    before, written = made("key", "--json").json["fingerprint"], made("key", "export").out.strip()
+    ran = made("key", "rotate")
+    assert ran.out.startswith("The vault has a new key.")
+    assert made("key", "--json").json["fingerprint"] != before
+    assert [row["id"] for row in made("list", "--json").json["memories"]] == [kept]
+    assert made("key", "export").out.strip() != written
+    assert len(key_files()) == 1
+    assert made("key", "rotate", "--json").json["source"] == "file"

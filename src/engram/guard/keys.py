@@ -66,6 +66,7 @@ class Purpose(StrEnum):
     HIDDEN = "hidden"
     AUDIT = "audit"
     TOKENS = "tokens"
+    ROTATION = "rotation"
 
 
 def wipe(buffer: bytearray) -> None:
@@ -226,6 +227,35 @@ def unwrap(wrapped: bytes, passphrase: str, kdf: Kdf, *, vault_id: str) -> Maste
     finally:
         wipe(kek)
     return MasterKey(key)
+
+
+def hand_over(old: MasterKey, new: MasterKey, *, vault_id: str, random: Callable[[int], bytes]) -> bytes:
+    """The next key of a vault under its present one: nonce, ciphertext and tag."""
+    nonce = random(_NONCE_BYTES)
+    between = old.subkey(Purpose.ROTATION)
+    try:
+        return nonce + _cipher(between).encrypt(nonce, new._alive(), _handed_to(vault_id))
+    finally:
+        wipe(between)
+
+
+def taken_over(handover: bytes, old: MasterKey, *, vault_id: str) -> MasterKey:
+    """The key that `hand_over` sealed."""
+    between, key = old.subkey(Purpose.ROTATION), bytearray(KEY_BYTES)
+    try:
+        if len(handover) != _NONCE_BYTES + KEY_BYTES + _TAG_BYTES:
+            raise InvalidTag
+        _cipher(between).decrypt_into(handover[:_NONCE_BYTES], handover[_NONCE_BYTES:], _handed_to(vault_id), key)
+    except InvalidTag:
+        wipe(key)
+        raise VaultDamaged("The vault header's next key does not verify.") from None
+    finally:
+        wipe(between)
+    return MasterKey(key)
+
+
+def _handed_to(vault_id: str) -> bytes:
+    return f"engram/handover/v1/{vault_id}".encode()
 
 
 def _bound_to(vault_id: str) -> bytes:

@@ -172,6 +172,24 @@ def rehome(
     return _keep(_Errand(header.vault_id, master, settings, env, vault, passphrase), source)
 
 
+def planned(
+    header: KeyHeader, master: MasterKey, settings: Settings, env: Env, *, vault: Path, ask: Ask | None = None
+) -> KeyHeader:
+    """What the header will say of another key in the same sort of place. Nothing is put there yet."""
+    if header.source != "passphrase":
+        return KeyHeader(header.vault_id, header.source, master.fingerprint)
+    errand = _Errand(header.vault_id, master, settings, env, vault, ask if ask is not None else settings_room.passphrase)
+    return _under_passphrase(errand).header
+
+
+def put_in_place(header: KeyHeader, master: MasterKey, settings: Settings, env: Env, *, vault: Path) -> str:
+    """Put a key that was `planned` where the header says, over the one that it replaces; the sentence about it."""
+    errand = _Errand(header.vault_id, master, settings, env, vault, lambda: None, overwrite=True)
+    if header.source == "passphrase":
+        return "The key of this vault is in its header, under your passphrase; an older recovery key no longer opens it."
+    return _keep(errand, header.source).notice
+
+
 def forget_place(header: KeyHeader, settings: Settings, *, kept: KeyHeader | None = None) -> bool:
     """Remove the key from where `header` says it is; True if it was there and is gone.
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,17 +25,21 @@ _NEUTRAL_NS = 86_400 * 10**9
 """The one date that vault files show: a day after the epoch, which no tool takes for "unknown"."""
 
 _HEADER_COPIES = "Run `engram doctor --repair`, which takes the newest sound copy from backups/."
+_HEX = re.compile(r"(?:[0-9a-f]{2})+")
 _MARKERS = {".gitignore": "*\n", ".nomedia": "", ".noindex": ""}
 _OURS = {"backups", "index", "notes", *_MARKERS}
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What `vault.toml` says."""
+    """What `vault.toml` says. While its key is being changed it names two: `key`, and `next` with what leads from the one
+    to the other (`handover`: the next key, sealed under the present one)."""
 
     cipher: str
     key: KeyHeader
     format: int = FORMAT
+    next: KeyHeader | None = None
+    handover: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +138,14 @@ def read_header(path: Path) -> Header:
     key = table.get("key")
     if found != FORMAT or table.get("check") != _checksum(table) or not isinstance(key, dict):
         raise _damaged(path)
-    return Header(cipher=str(table.get("cipher")), key=from_table(key), format=found)
+    made = Header(cipher=str(table.get("cipher")), key=from_table(key), format=found)
+    following = table.get("next")
+    if not isinstance(following, dict):
+        return made
+    handover = following.get("handover")
+    if not isinstance(handover, str) or not _HEX.fullmatch(handover):
+        raise _damaged(path)
+    return replace(made, next=from_table(following), handover=bytes.fromhex(handover))
 
 
 def _read_quietly(path: Path) -> bytes:
@@ -149,17 +161,19 @@ def _read_quietly(path: Path) -> bytes:
 
 def write_header(path: Path, header: Header) -> None:
     """Replace the header in one step; a crash leaves the old one or the new one."""
-    key = to_table(header.key)
-    table: dict[str, object] = {"format": header.format, "cipher": header.cipher, "key": key}
+    tables: dict[str, dict[str, str | int]] = {"key": to_table(header.key)}
+    if header.next is not None:
+        tables["next"] = to_table(header.next) | {"handover": header.handover.hex()}
+    table: dict[str, object] = {"format": header.format, "cipher": header.cipher, **tables}
     lines = [
         "# Engram vault. Nothing in this file is secret, but without it the vault cannot be opened.",
         f"format = {header.format}",
         f'cipher = "{header.cipher}"',
         f'check = "{_checksum(table)}"',
-        "",
-        "[key]",
-        *(f"{name} = {value}" if isinstance(value, int) else f'{name} = "{value}"' for name, value in key.items()),
     ]
+    for name, values in tables.items():
+        lines += ["", f"[{name}]"]
+        lines += [f"{one} = {value}" if isinstance(value, int) else f'{one} = "{value}"' for one, value in values.items()]
     write_private(path, ("\n".join(lines) + "\n").encode())
 
 

@@ -8,6 +8,7 @@ import typer
 
 from engram.serve.cli import caller, show
 from engram.serve.cli.caller import Json
+from engram.serve.cli.progress import progress
 from engram.store.sqlite import maintenance
 from engram.store.sqlite.vault import Credentials
 
@@ -61,3 +62,25 @@ def import_(
         show.data({"source": maintenance.key_facts(asked.path).source, "notice": notice})
     else:
         asked.say(notice)
+
+
+@app.command("rotate")
+def rotate(ctx: typer.Context, as_json: Json = False) -> None:
+    """Give the vault another key, in the same place: the database and its backups are encrypted anew.
+
+    Whatever happens meanwhile, the vault opens with the old key or the new one. A recovery key that was written down before
+    no longer opens it; under a passphrase, the new one is asked for. The vault must not be open elsewhere.
+    """
+    asked = caller.of(ctx, as_json)
+    live = asked.live()
+    asked.harden(live)
+    maintenance.key_facts(asked.path)
+    with progress(asked) as tell:
+        notice = maintenance.rotate_key(
+            asked.path, live, asked.env, asked.credentials, ask_new=asked.ask_new, tell=lambda what: tell(what, None)
+        )
+    facts = maintenance.key_facts(asked.path)
+    if asked.json:
+        show.data({"source": facts.source, "fingerprint": facts.fingerprint, "notice": notice})
+    else:
+        asked.say(f"The vault has a new key. {notice}")

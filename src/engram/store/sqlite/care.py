@@ -91,7 +91,7 @@ def _copy(source: apsw.Connection, part: Path, key: DatabaseKey, settings: Setti
     """Page by page; or, if a page that nothing uses is damaged, only what is used."""
     copy = writing(part, key, synchronous="full", cache_kib=settings.page_cache_kib)
     try:
-        _copy_pages(source, copy)
+        copy_pages(source, copy)
     except apsw.CorruptError:
         copy.close()
         discard(part)
@@ -130,7 +130,7 @@ def restore(folder: VaultFolder, key: DatabaseKey, number: int | None, settings:
         raise NotFound(f"there is no {which.removeprefix('an ')} in {folder.backups}.", way_out="See `engram backups`.")
     source = reading(chosen[0].path, key, cache_kib=settings.page_cache_kib)
     try:
-        _swap_in(folder, key, settings, lambda target: _copy_pages(source, target))
+        _swap_in(folder, key, settings, lambda target: copy_pages(source, target))
     finally:
         source.close()
     return chosen[0]
@@ -209,7 +209,7 @@ def _last_kept(folder: VaultFolder) -> int:
     return max((int(name) for name in names if name.isdigit()), default=0)
 
 
-def _copy_pages(source: apsw.Connection, target: apsw.Connection) -> None:
+def copy_pages(source: apsw.Connection, target: apsw.Connection) -> None:
     with target.backup("main", source, "main") as backup:
         backup.step(-1)
 

@@ -9,21 +9,22 @@ import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
 
 from engram.env import Env, to_micros
-from engram.errors import EngramError, NotFound, VaultBusy, VaultDamaged
+from engram.errors import EngramError, NotFound, VaultBusy, VaultDamaged, VaultLocked
 from engram.guard.keys import MasterKey
-from engram.guard.unlock import KeyHeader, rehome, unlock
+from engram.guard.unlock import Ask, KeyHeader, rehome
 from engram.settings import LiveSettings
-from engram.store.folder import Header, VaultFolder, read_header, write_header
-from engram.store.sqlite import care, memories, schema
+from engram.store.folder import VaultFolder, read_header, write_header
+from engram.store.sqlite import care, memories, rotation, schema
 from engram.store.sqlite import open as opening
 from engram.store.sqlite.binding import explain
 from engram.store.sqlite.silence import hide_times
-from engram.store.sqlite.vault import Credentials, alone
+from engram.store.sqlite.vault import Credentials, alone, unlocked
 from engram.types import Finding, Severity
 
 _LOW_ROOM = 64 * 2**20
@@ -37,9 +38,28 @@ def key_facts(path: Path) -> KeyHeader:
 
 def export_key(path: Path, live: LiveSettings, env: Env, credentials: Credentials) -> str:
     """The recovery text of the vault's key. Whoever has it has the vault."""
-    header = read_header(_existing(path).header)
-    with unlock(header.key, live.now, vault=path, key=credentials.master(), ask=credentials.ask) as master:
+    folder = _existing(path)
+    with unlocked(folder, read_header(folder.header), live, env, credentials) as master:
         return master.recovery_text()
+
+
+def rotate_key(
+    path: Path,
+    live: LiveSettings,
+    env: Env,
+    credentials: Credentials,
+    *,
+    new: MasterKey | None = None,
+    ask_new: Ask | None = None,
+    tell: rotation.Told = lambda what: None,
+) -> str:
+    """Give the vault another key, in the same sort of place (`new`: the one to take); returns the sentence about it."""
+    folder = _existing(path)
+    if new is None and read_header(folder.header).key.source == "given":
+        raise VaultLocked("whoever made this vault keeps its key, and no new one was given.", way_out="Pass the new key.")
+    return rotation.rotate(
+        folder, live, env, key=credentials.master(), ask=credentials.ask, new=new, ask_new=ask_new or credentials.ask, tell=tell
+    )
 
 
 def import_key(path: Path, live: LiveSettings, env: Env, credentials: Credentials, recovery_text: str, source: str) -> str:
@@ -48,7 +68,7 @@ def import_key(path: Path, live: LiveSettings, env: Env, credentials: Credential
     header = read_header(folder.header)
     with MasterKey.from_recovery_text(recovery_text) as master:
         moved = rehome(header.key, master, live.now, env, vault=path, source=source, ask=credentials.ask)
-        write_header(folder.header, Header(header.cipher, moved.header, header.format))
+        write_header(folder.header, replace(header, key=moved.header))
         left = "" if moved.header.source == header.key.source else _still_there(header.key.source)
         return moved.notice + left
 
@@ -61,7 +81,7 @@ def _still_there(source: str) -> str:
 def list_backups(path: Path, live: LiveSettings, env: Env, credentials: Credentials) -> list[care.Backup]:
     """All backups, newest first. The vault itself may be damaged or open elsewhere."""
     folder = _existing(path)
-    with _database_key(folder, live, credentials) as key:
+    with _database_key(folder, live, env, credentials) as key:
         return care.backups(folder, key)
 
 
@@ -114,7 +134,7 @@ def _header(folder: VaultFolder, mend: bool) -> list[Finding]:
 
 
 def _database(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials, mend: bool) -> list[Finding]:
-    with _database_key(folder, live, credentials) as key:
+    with _database_key(folder, live, env, credentials) as key:
         problems = _problems(folder, key)
         if problems and mend:
             return _mend_database(folder, live, env, credentials, problems)
@@ -221,9 +241,9 @@ def _backups(folder: VaultFolder, live: LiveSettings, env: Env, key: opening.Dat
 
 
 @contextmanager
-def _database_key(folder: VaultFolder, live: LiveSettings, credentials: Credentials) -> Iterator[opening.DatabaseKey]:
+def _database_key(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials) -> Iterator[opening.DatabaseKey]:
     header = read_header(folder.header)
-    with unlock(header.key, live.now, vault=folder.path, key=credentials.master(), ask=credentials.ask) as master:
+    with unlocked(folder, header, live, env, credentials) as master:
         key = opening.key_for(master, header.cipher)
     try:
         yield key

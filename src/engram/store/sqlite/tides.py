@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import apsw
 
 from engram.env import Env
+from engram.guard.keys import KEY_BYTES, wipe
 from engram.settings import LiveSettings
 from engram.store.folder import VaultFolder
 from engram.store.sqlite import open as opening
@@ -36,6 +37,13 @@ class Opened:
     read_only: bool = False
     unchecked: bool = False
     warnings: list[str] = field(default_factory=list)
+
+    def keep_digests(self, stored: object) -> None:
+        """Go on with the keys of digests that a vault brought along when its own key was changed."""
+        if isinstance(stored, bytes):
+            wipe(self.audit_key)
+            wipe(self.token_key)
+            self.audit_key, self.token_key = bytearray(stored[:KEY_BYTES]), bytearray(stored[KEY_BYTES:])
 
     @property
     def immutable(self) -> bool:

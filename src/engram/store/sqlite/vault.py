@@ -20,7 +20,7 @@ from engram.guard.keys import MasterKey, Purpose
 from engram.guard.unlock import create, unlock
 from engram.settings import LiveSettings
 from engram.store.folder import Header, VaultFolder, read_header, write_header
-from engram.store.sqlite import care, schema, shelving
+from engram.store.sqlite import care, rotation, schema, shelving
 from engram.store.sqlite import open as opening
 from engram.store.sqlite.binding import explain
 from engram.store.sqlite.locks import VaultLock
@@ -49,7 +49,7 @@ def open_vault(path: Path, live: LiveSettings, env: Env, credentials: Credential
     folder = VaultFolder(path)
     notice, fresh = ("", None) if folder.exists() else _make(folder, live, env, credentials)
     header = read_header(folder.header)
-    with fresh or unlock(header.key, live.now, vault=path, key=credentials.master(), ask=credentials.ask) as master:
+    with fresh or unlocked(folder, header, live, env, credentials) as master:
         key = opening.key_for(master, header.cipher)
         lock, snapshots = VaultLock(folder.lock, env), master.subkey(Purpose.SNAPSHOTS)
         opened = Opened(folder, key, master.subkey(Purpose.AUDIT), lock, snapshots, master.subkey(Purpose.TOKENS))
@@ -75,6 +75,14 @@ def open_vault(path: Path, live: LiveSettings, env: Env, credentials: Credential
     return SqliteStore(opened, live, env), notice
 
 
+def unlocked(folder: VaultFolder, header: Header, live: LiveSettings, env: Env, credentials: Credentials) -> MasterKey:
+    """The key; a change of keys that was cut short is finished first."""
+    given = credentials.master()
+    if header.next is not None:
+        return rotation.finished(folder, live, env, given, credentials.ask)
+    return unlock(header.key, live.now, vault=folder.path, key=given, ask=credentials.ask)
+
+
 @contextmanager
 def alone(
     path: Path, live: LiveSettings, env: Env, credentials: Credentials
@@ -82,7 +90,7 @@ def alone(
     """The vault with nobody else in it, for repair and restore. Nothing of the database is read."""
     folder = VaultFolder(path)
     header = read_header(folder.header)
-    with unlock(header.key, live.now, vault=path, key=credentials.master(), ask=credentials.ask) as master:
+    with unlocked(folder, header, live, env, credentials) as master:
         key = opening.key_for(master, header.cipher)
     lock = VaultLock(folder.lock, env)
     lock.alone(live.now.write_patience_s)
@@ -175,6 +183,7 @@ def _bring_up_to_date(opened: Opened, live: LiveSettings, env: Env) -> None:
             schema.require_known(version)
             if not version:  # a database gets its name only once its tables are in it
                 raise VaultDamaged(f"{opened.folder.database} is empty.", way_out="Run `engram restore-backup`.")
+            opened.keep_digests(connection.execute("SELECT value FROM meta WHERE name = ?", (rotation.DIGEST_KEYS,)).get)
             if version == schema.VERSION or opened.read_only:
                 return
             if version:

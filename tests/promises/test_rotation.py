@@ -1,0 +1,120 @@
+"""V4: another key. Killed at any instant, the vault opens with the old or the new one, and nothing is lost."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+from promises.children import Nursery
+from promises.vaults_at_hand import OWNER, everything, word
+
+from engram.engine import Engram
+from engram.env import Env
+from engram.errors import VaultBusy, VaultLocked
+from engram.guard.keys import MasterKey
+from engram.settings import LiveSettings
+from engram.store.folder import VaultFolder, read_header
+from engram.store.sqlite import maintenance
+from engram.store.sqlite import open as opening
+from engram.store.sqlite.vault import Credentials
+
+KILLS = 14
+Settings = dict[str, object]
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return {"backup_hours": 0, "key_source": "file", "key_file": str(tmp_path / "keys" / "vault.key"), "model": "none"}
+
+
+def opened(path: Path, settings: Settings) -> Engram:
+    return Engram.open(path, reader=OWNER, settings=settings)
+
+
+def filled(path: Path, settings: Settings) -> None:
+    with opened(path, settings) as mem:
+        for number in range(40):
+            mem.remember(f"{word(number, 'rotation')} is kept under a key")
+        mem.backup()
+        old = mem.remember("The API runs on Heroku")
+        mem.feedback(old.id, False, query="Where does the API run?")
+
+
+def rotate(path: Path, settings: Settings, credentials: Credentials | None = None, **options: Any) -> str:
+    live = LiveSettings(settings, monotonic=Env().monotonic)
+    return maintenance.rotate_key(path, live, Env(), credentials or Credentials(), **options)
+
+
+def test_everything_is_there_under_another_key(path: Path, settings: Settings) -> None:
+    filled(path, settings)
+    key_file = Path(str(settings["key_file"]))
+    before, old = read_header(path / "vault.toml").key, key_file.read_text()
+    with opened(path, settings) as mem:
+        held = everything(mem)
+    notice = rotate(path, settings)
+    after = read_header(path / "vault.toml").key
+    assert str(key_file) in notice
+    assert after.fingerprint != before.fingerprint
+    assert after.vault_id == before.vault_id
+    with opened(path, settings) as mem:
+        assert everything(mem) == held
+        assert [backup.intact for backup in mem.backups()] == [True]
+        left_out = mem.recall("Where does the API run?", explain=True).left_out
+        assert [one.stage.value for one in left_out] == ["suppressed"]  # what was judged is known again
+    stale = MasterKey.from_recovery_text(old.splitlines()[1])
+    with pytest.raises(apsw.Error):
+        opening.reading(path / "vault.db", opening.key_for(stale, "aegis"), cache_kib=64)
+    assert list(path.glob("**/*.rekey*")) == []
+
+
+def test_a_passphrase_may_change_with_it(path: Path) -> None:
+    settings: Settings = {"backup_hours": 0, "key_source": "passphrase", "kdf": "scrypt", "scrypt_log_n": 14}
+    with Engram.open(path, reader=OWNER, ask=lambda: "the first words", settings=settings) as mem:
+        mem.remember("The harbour is closed on Sundays")
+    asked = Credentials(None, lambda: "the first words")
+    rotate(path, settings, asked, ask_new=lambda: "other words")
+    with pytest.raises(VaultLocked):
+        Engram.open(path, reader=OWNER, ask=lambda: "the first words", settings=settings)
+    with Engram.open(path, reader=OWNER, ask=lambda: "other words", settings=settings) as mem:
+        assert len(mem.list()) == 1
+
+
+def test_a_given_key_is_changed_for_another_given_one(path: Path) -> None:
+    with Engram.open(path, reader=OWNER, key=b"a" * 32, settings={"backup_hours": 0}) as mem:
+        mem.remember("The harbour is closed on Sundays")
+    mine = Credentials(lambda: MasterKey(bytearray(b"a" * 32)))
+    with pytest.raises(VaultLocked):
+        rotate(path, {}, mine)
+    rotate(path, {}, mine, new=MasterKey(bytearray(b"b" * 32)))
+    with pytest.raises(VaultLocked):
+        Engram.open(path, reader=OWNER, key=b"a" * 32, settings={"backup_hours": 0})
+    with Engram.open(path, reader=OWNER, key=b"b" * 32, settings={"backup_hours": 0}) as mem:
+        assert len(mem.list()) == 1
+
+
+def test_a_vault_that_is_open_elsewhere_keeps_its_key(path: Path, settings: Settings) -> None:
+    filled(path, settings)
+    before = (path / "vault.toml").read_bytes()
+    with opened(path, settings), pytest.raises(VaultBusy):
+        rotate(path, {**settings, "write_patience_s": 0.1})
+    assert (path / "vault.toml").read_bytes() == before
+
+
+@pytest.mark.slow
+def test_killed_at_any_line_it_opens_and_nothing_is_lost(path: Path, settings: Settings, children: Nursery) -> None:
+    filled(path, settings)
+    with opened(path, settings) as mem:
+        held = everything(mem)["memories"]
+    total = children.start("die_in_rotation", path=str(path), settings=settings).rest()[-1]["steps"]
+    dice = random.Random(8)
+    steps = sorted({1, total - 1, total, *(dice.randrange(1, total) for _ in range(KILLS))})
+    for step in steps:
+        assert children.start("die_in_rotation", path=str(path), settings=settings, step=step).wait() == -9
+        with opened(path, settings) as mem:  # finishes what was begun
+            assert everything(mem)["memories"] == held
+            assert all(backup.intact for backup in mem.backups())
+        assert read_header(VaultFolder(path).header).next is None
+    assert list(path.glob("**/*.rekey*")) == []
