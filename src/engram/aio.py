@@ -191,6 +191,8 @@ class AsyncEngram:
     warm = Verb(Engram.warm)
     feedback = Verb(Engram.feedback)
     resume = Verb(Engram.resume)
+    morning = Verb(Engram.morning)
+    gaps = Verb(Engram.gaps)
 
     get = Verb(Engram.get)
     list = Verb(Engram.list)

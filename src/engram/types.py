@@ -424,6 +424,17 @@ class Recall(_Many[Hit]):
         return self.hits
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """A question that nothing here answers: how often and when last it was asked, and when it was offered to be asked back."""
+
+    text: str
+    scope: Scope
+    times: int
+    asked_at: datetime
+    offered_at: datetime | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Version:
     """An earlier wording of a memory."""

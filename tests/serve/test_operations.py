@@ -62,6 +62,8 @@ def arguments_of(mem: Engram) -> Mapping[str, Mapping[str, Any]]:
         "working": {"form": "xml", "budget": 100},
         "checkpoint": {"goal": "ship it", "decided": ["on Thursday"], "open": ["who writes the notes"]},
         "resume": {},
+        "morning": {},
+        "gaps": {},
         "clear_working": {},
         "status": {},
         "audit": {"limit": 5},

@@ -30,7 +30,10 @@ class Profile:
     captures: bool = True
 
 
-WORKING, RECALLED, HISTORY = "working", "recalled", "history"
+MORNING, WORKING, RECALLED, UNKNOWN, HISTORY = "morning", "working", "recalled", "unknown", "history"
+
+ASIDES = (Claim("morning", 0.15, 2, 0), Claim("unknown", 0.05, 0, 0))
+"""What every profile has besides, if there is something to say: what was left when work stopped, and what is not known."""
 
 PROFILES: Mapping[str, Profile] = {
     profile.name: profile

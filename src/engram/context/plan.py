@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from engram.context.budget import PROFILES, Profile
+from engram.context.modes import MODES, Injection, shared
 from engram.errors import InvalidQuery
 from engram.models.llms import Capabilities, capabilities
 from engram.text import tokens
@@ -28,13 +29,16 @@ class Window:
     budget: int
     room: int
     profile: Profile
+    mode: Injection
     hits: int
     count: Callable[[str], int]
     cost: Callable[[int], int]
 
 
-def planned(message: str, model: str, budget: int | None, profile: str, *, models_file: str | None = None) -> Window:
-    """Refuses what is no model's name, budget or profile."""
+def planned(
+    message: str, model: str, budget: int | None, profile: str, mode: str = "standard", *, models_file: str | None = None
+) -> Window:
+    """Refuses what is no model's name, budget, profile or mode."""
     if not isinstance(message, str):
         raise InvalidQuery("the message must be text.")
     if not isinstance(model, str) or not model.strip():  # type: ignore[redundant-expr]
@@ -43,12 +47,17 @@ def planned(message: str, model: str, budget: int | None, profile: str, *, model
         raise InvalidQuery("the budget must be a whole number from 1.")
     if profile not in PROFILES:
         raise InvalidQuery(f"there is no such profile; there are {', '.join(PROFILES)}.")
+    if mode not in MODES:
+        raise InvalidQuery(f"there is no such mode; there are {', '.join(MODES)}.")
+    injected = MODES[mode]
     known = capabilities(model, models_file)
     count = partial(tokens.count, family=known.tokenizer)
     room = known.window - min(known.output, known.window // _ANSWER) - count(message)
     granted = max(room, 1) if budget is None else budget
     hits = min(max(granted // _SHORTEST, _FEWEST), _MOST)  # where there is no history, memory has it all
+    hits = min(hits, injected.most or hits)
     cost = partial(tokens.converted, family=known.tokenizer)
     exact = known.tokenizer in tokens.EXACT
     fill = granted if exact else max(int(granted * (1.0 - _RESERVE)), 1)
-    return Window(model=known, budget=granted, room=fill, profile=PROFILES[profile], hits=hits, count=count, cost=cost)
+    divided = shared(PROFILES[profile], injected)
+    return Window(model=known, budget=granted, room=fill, profile=divided, mode=injected, hits=hits, count=count, cost=cost)

@@ -37,6 +37,8 @@ class Desk:
     since: int
     saved_at: datetime | None = None
     age: Age = Age.NOTHING
+    here_at: datetime | None = None  # when somebody was last at work here
+    offered: set[str] = field(default_factory=set)  # questions without an answer, in this session
     changed: bool = False
     left: tuple[Evicted, ...] = ()
     waiting: list[tuple[Turn, datetime]] = field(default_factory=list)  # heard by the vault, and not yet here
@@ -98,7 +100,7 @@ class Desks:
         mind = snapshot.to_mind(found[1], self.model)
         if mind is not None:
             desk.mind, desk.age = rules.aged(mind, found[0], self.env.now(), habits_of(self.live.now))
-            desk.saved_at, desk.since = found[0], since
+            desk.saved_at, desk.since, desk.here_at = found[0], since, found[0]
 
     def put_away(self, reader: Reader, desk: Desk) -> bool:
         """False if something was erased since: what is in mind may be a copy of it, so it is forgotten and not kept."""
@@ -108,7 +110,7 @@ class Desks:
             if saved is None:
                 self._forget(reader, desk)
                 return False
-            desk.saved_at, desk.age, desk.changed = saved, Age.FRESH, False
+            desk.saved_at, desk.here_at, desk.age, desk.changed = saved, saved, Age.FRESH, False
             left = desk.take_left()
         if left:
             self._keep(reader, [_as_turn(one, self.session) for one in left])

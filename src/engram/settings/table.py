@@ -426,6 +426,29 @@ class Settings:
     llm_tokens_day: int = tunable(2000000, "The same in a day.", unit="tokens", low=0, high=1000000000, ref="S10")
 
     # context
+    injection_mode: str = tunable(
+        "standard",
+        "How much is put before an agent unasked: the best few memories; what fits, with what changed and what is not known; or"
+        " more memories and less history.",
+        choices=("minimal", "standard", "deep"),
+        ref="X8",
+    )
+    gap_questions: int = tunable(
+        2, "Questions without an answer that are offered in a session, to be asked back.", low=0, high=100, ref="§4.5"
+    )
+    gap_days: float = tunable(7.0, "How long the same one is not offered again.", unit="days", low=0.0, high=3650.0, ref="§4.5")
+    gap_kept_days: float = tunable(
+        90.0, "How long one is kept that is not asked again.", unit="days", low=0.0, high=36500.0, ref="§4.5"
+    )
+    gap_rows: int = tunable(200, "Most of them that a scope has.", unit="questions", low=1, high=100000, ref="§4.5")
+    morning_after_h: float = tunable(
+        4.0,
+        "A break after which the first context tells what was being done, and what changed.",
+        unit="h",
+        low=0.0,
+        high=8760.0,
+        ref="§34.9",
+    )
     models_file: str = tunable(
         "", "A file like the package's `llms.toml` whose entries go over those: windows, tokenizers, names.", ref="X1"
     )

@@ -13,6 +13,7 @@ from engram.memory.export import Form
 from engram.recall.evidence import Reasoned, reason
 from engram.recall.plan import QUERY_CHARACTERS
 from engram.recall.search import Asked
+from engram.session.asides import asides, shown, wonder
 from engram.session.working import Working
 from engram.store.protocol import Filter
 from engram.types import (
@@ -47,7 +48,10 @@ class Asking(View):
         `facts_plus_rules` or `full_context`. explain: say of each candidate that is no hit why (`left_out`).
         """
         asked = self._asked(query, limit, budget, now, as_of, mode, filters)
-        return self._vault.searcher.recall(self._reader, asked, account=explain)
+        found = self._vault.searcher.recall(self._reader, asked, account=explain)
+        if as_of is None and mode is None and filters is None:  # else it was not asked of all that is known
+            wonder(self._vault.desks, self._reader, query, found)
+        return found
 
     def explain(
         self,
@@ -77,18 +81,20 @@ class Asking(View):
         history: Sequence[Turn] = (),
         now: datetime | None = None,
         profile: str = "chat",
+        mode: str | None = None,
     ) -> ContextWindow:
         """What an agent should read for this message: memories and history within a budget, every token accounted for.
 
         model: whose window and tokenizer count. budget: tokens of the whole, else what the model has room for. profile: how it
-        is divided (chat, task, cron, orchestrator, swarm, flow).
+        is divided (chat, task, cron, orchestrator, swarm, flow). mode: how much is said unasked (minimal, standard, deep).
         """
-        settings = self._vault.live.now
-        plan = planned(message, model, budget, profile, models_file=settings.models_file or None)
-        mind = Working(self._vault.desks, self._reader)
+        settings, desks = self._vault.live.now, self._vault.desks
+        plan = planned(message, model, budget, profile, mode or settings.injection_mode, models_file=settings.models_file or None)
+        mind = Working(desks, self._reader)
         # What a long message wants mostly stands at its end, after what was pasted.
         asked = self._asked(message[-QUERY_CHARACTERS:], min(plan.hits, settings.page_limit // 2), None, now, None, None, None)
         found = self._vault.ahead.answer(self._reader, message, asked)
+        wonder(desks, self._reader, message, found)
         window = build(
             message,
             found,
@@ -98,8 +104,10 @@ class Asking(View):
             cost=plan.cost,
             working=lambda room: mind.export(Form.PLAIN, room).text if room > 0 else "",
             history=history,
+            asides=asides(desks, self._vault.searcher, self._reader, message, found, plan.mode),
         )
         window = replace(window, budget=plan.budget)
+        shown(desks, self._reader, window)
         if plan.model.known:
             return window
         unknown = f"this model is not known here: its window is taken for {plan.model.window:,} tokens (`models_file`)."

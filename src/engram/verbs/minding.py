@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from engram.memory.mind import Resumed
+from engram.memory.morning import Morning
+from engram.recall.plan import Asked
+from engram.session.asides import morning_of
 from engram.session.working import Working
+from engram.types import Gap, Outcome
 from engram.verbs.view import View
 
 
@@ -18,3 +25,19 @@ class Minding(View):
     def resume(self) -> Resumed:
         """What was being done here, decided and left open, and what of it is still in mind; for this very scope only."""
         return self.working.resume()
+
+    def morning(self) -> Morning:
+        """What to know on coming back: what was being done, decided, open and in mind here, and what was learned since."""
+        return morning_of(self._vault.desks, self._reader)
+
+    def gaps(self, *, limit: int = 20) -> Sequence[Gap]:
+        """Questions that were asked and that nothing here answers, the most asked first; none that has an answer now."""
+        open_still = []
+        for gap in self._vault.store.gaps(self._reader, limit=limit):
+            asker = replace(self._reader, scope=gap.scope)
+            found = self._vault.searcher.look_up(asker, Asked(text=gap.text, now=self._vault.env.now()))
+            if found.outcome is Outcome.ANSWERED:
+                self._vault.store.wondered(asker, gap.text, answered=True)
+            else:
+                open_still.append(gap)
+        return open_still

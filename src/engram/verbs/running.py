@@ -67,10 +67,11 @@ class Running(Asking, Keeping, Minding):
         history: Sequence[Turn] = (),
         now: datetime | None = None,
         profile: str = "chat",
+        mode: str | None = None,
         session: str | None = None,
     ) -> Run:
         """What an agent should read for this message (`.window`), as a run to be ended with its answer."""
-        window = self.context(message, model=model, budget=budget, history=history, now=now, profile=profile)
+        window = self.context(message, model=model, budget=budget, history=history, now=now, profile=profile, mode=mode)
         captures = PROFILES[profile].captures and self._reader.writes
         return Run(self, Turn(message, "user", at=now, session=session), window, captures)
 

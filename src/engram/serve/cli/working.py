@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from engram.memory.export import Exported
 from engram.memory.mind import Age, Resumed
+from engram.memory.morning import Morning
 from engram.memory.working import Slot
 from engram.serve.cli import show
 from engram.serve.cli.commands import Done, Face
+from engram.types import Gap
 
 _PANEL = "At work"
 _AGES = {
@@ -64,10 +66,26 @@ def _outcome(found: Resumed) -> str:
     return f"{found.age.value}: {_AGES[found.age]}{left}."
 
 
+def _morning(done: Done) -> None:
+    found: Morning = done.value
+    show.line(found.text) if found.text else done.asked.remark("There is nothing to go on with here.")
+
+
+def _gaps(done: Done) -> None:
+    found: tuple[Gap, ...] = done.value.gaps
+    if not found:
+        done.asked.remark("Every question that was asked here has an answer.")
+        return
+    rows = [[str(gap.times), show.when(gap.asked_at), show.when(gap.offered_at), gap.text] for gap in found]
+    show.table(["asked", "last", "offered", "question"], rows, wrap=True)
+
+
 FACES = {
     "working": Face(panel=_PANEL, show=_in_mind, everywhere=False),
     "attend": Face(panel=_PANEL, show=_attended, makes=True, everywhere=False, more="A vault that is missing is made."),
     "clear_working": Face(panel=_PANEL, show=_cleared, everywhere=False),
     "checkpoint": Face(panel=_PANEL, show=_noted, makes=True, everywhere=False, more="A vault that is missing is made."),
     "resume": Face(panel=_PANEL, show=_resumed, everywhere=False),
+    "morning": Face(panel=_PANEL, show=_morning, everywhere=False),
+    "gaps": Face(panel=_PANEL, show=_gaps, warms=True),
 }

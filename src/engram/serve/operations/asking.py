@@ -90,11 +90,14 @@ class Context:
     model: Annotated[str, Arg("Whose window and tokenizer count.")] = "gpt-4o"
     budget: Annotated[int | None, Arg("Tokens, else what the model has room for.", low=1, high=10_000_000)] = None
     profile: Annotated[str, Arg("chat, task, cron, orchestrator, swarm or flow.")] = "chat"
+    mode: Annotated[str | None, Arg("How much is said unasked: minimal, standard or deep; else as is set.")] = None
     history: Annotated[tuple[Turn, ...], Arg("What was said before, in order.", high=10_000)] = ()
 
 
 def context(mem: Engram, given: Context) -> ContextWindow:
-    return mem.context(given.message, model=given.model, budget=given.budget, history=given.history, profile=given.profile)
+    return mem.context(
+        given.message, model=given.model, budget=given.budget, history=given.history, profile=given.profile, mode=given.mode
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 from engram.errors import InvalidQuery
 from engram.memory.export import Exported, Form
 from engram.memory.mind import Checkpoint, Resumed
+from engram.memory.morning import Morning
 from engram.memory.working import Evicted, SlotSource
 from engram.serve.operations.arguments import Budget
 from engram.serve.operations.operation import Arg, Effect, Operation
+from engram.types import Gap
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -83,6 +85,26 @@ def resume(mem: Engram, given: Nothing) -> Resumed:
     return mem.resume()
 
 
+def morning(mem: Engram, given: Nothing) -> Morning:
+    return mem.morning()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gaps:
+    limit: Annotated[int, Arg("How many at most.", low=1, high=1000, flags=("--limit", "-n"))] = 20
+
+
+@dataclass(frozen=True, slots=True)
+class OpenQuestions:
+    """The most asked first."""
+
+    gaps: tuple[Gap, ...]
+
+
+def gaps(mem: Engram, given: Gaps) -> OpenQuestions:
+    return OpenQuestions(tuple(mem.gaps(limit=given.limit)))
+
+
 OPERATIONS = (
     Operation(
         name="working",
@@ -122,5 +144,19 @@ OPERATIONS = (
         input=Nothing,
         output=Resumed,
         run=resume,
+    ),
+    Operation(
+        name="morning",
+        help="Tell whoever comes back what was being done here, decided and left open, and what was learned since.",
+        input=Nothing,
+        output=Morning,
+        run=morning,
+    ),
+    Operation(
+        name="gaps",
+        help="List questions that were asked and that nothing here answers.",
+        input=Gaps,
+        output=OpenQuestions,
+        run=gaps,
     ),
 )

@@ -238,6 +238,7 @@ _TABLES: tuple[tuple[str, str], ...] = (
     ("skill_parts", "memory"),
     ("boxes", "key"),
     ("boxed", "memory"),
+    ("questions", "key"),
 )
 """What is saved from a damaged file, in the order of references, and the whole number each table is walked by."""
 
@@ -297,6 +298,7 @@ def _drop_orphans(target: apsw.Connection) -> int:
         target.execute(f"DELETE FROM {table} WHERE {column} NOT IN (SELECT key FROM memories)")
     for table, whole in _OF_KINDS:
         target.execute(f"DELETE FROM {table} WHERE memory NOT IN (SELECT memory FROM {whole})")
+    target.execute("DELETE FROM questions WHERE scope NOT IN (SELECT key FROM scopes)")
     target.execute("DELETE FROM boxed WHERE box NOT IN (SELECT key FROM boxes)")
     target.execute("DELETE FROM sources WHERE turn NOT IN (SELECT key FROM turns)")
     target.execute("DELETE FROM embeddings WHERE space NOT IN (SELECT key FROM spaces)")

@@ -373,7 +373,25 @@ def _grants(connection: apsw.Connection) -> None:
     )
 
 
-_FOURTH: tuple[Migration, ...] = (_heard, _spendings, _kinds, _grants)
+def _questions(connection: apsw.Connection) -> None:
+    """What was asked and found no answer, by its scope."""
+    connection.execute(
+        """
+        CREATE TABLE questions (
+            key        INTEGER PRIMARY KEY,
+            scope      INTEGER NOT NULL REFERENCES scopes (key),
+            digest     BLOB NOT NULL,
+            text       TEXT NOT NULL,
+            times      INTEGER NOT NULL,
+            asked_at   INTEGER NOT NULL,
+            offered_at INTEGER,
+            UNIQUE (scope, digest)
+        ) STRICT
+        """
+    )
+
+
+_FOURTH: tuple[Migration, ...] = (_heard, _spendings, _kinds, _grants, _questions)
 
 
 def _fourth(connection: apsw.Connection) -> None:

@@ -20,6 +20,8 @@ from engram.store.sqlite.accesses import Accesses
 from engram.store.sqlite.accesses import write as write_accesses
 from engram.store.sqlite.audit import Audit
 from engram.store.sqlite.audit import write as write_audit
+from engram.store.sqlite.questions import Questions
+from engram.store.sqlite.questions import write as write_questions
 from engram.store.sqlite.readers import Readers
 from engram.store.sqlite.tides import Opened, Tides
 from engram.store.sqlite.writer import Work, Writer
@@ -48,6 +50,7 @@ class Path:
         self._meter = Meter(env.monotonic, settings.latency_window)
         self._audit = Audit(env, opened.audit_key, settings.audit_ring)
         self._accesses = Accesses()
+        self._questions = Questions()
         self._tides = Tides(opened, live, env)
         self._writer = Writer(self._connect_to_write, lambda: live.now, env, self._tides)
         self._readers = Readers(self._connect_to_read, lambda: live.now)
@@ -106,11 +109,13 @@ class Path:
         entries = self._audit.take_waiting()
         if not entries:
             return
-        keep, now, counts = self._live.now.audit_rows, to_micros(self._env.now()), self._accesses.take_waiting()
+        settings, now, counts = self._live.now, to_micros(self._env.now()), self._accesses.take_waiting()
+        asked = self._questions.take_waiting()
 
         def work(connection: apsw.Connection) -> None:
-            write_audit(connection, entries, keep)
+            write_audit(connection, entries, settings.audit_rows)
             write_accesses(connection, counts, now)
+            write_questions(connection, asked, now, settings.gap_rows)
 
         try:
             if wait:

@@ -1,7 +1,7 @@
 """The store on SQLite: every verb of the protocol.
 
-The class only joins what stands in `writing`, `judging`, `reading`, `caring`, `shelving`, `suspending` and `spending` on the one
-`path`; `vault.open_vault` makes it.
+The class only joins what stands in `writing`, `judging`, `reading`, `caring`, `shelving`, `suspending`, `spending` and
+`wondering` on the one `path`; `vault.open_vault` makes it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from engram.store.sqlite.reading import Reading
 from engram.store.sqlite.shelving import Shelving
 from engram.store.sqlite.spending import Spending
 from engram.store.sqlite.suspending import Suspending
+from engram.store.sqlite.wondering import Wondering
 
 
-class SqliteStore(Judging, Reading, Caring, Shelving, Suspending, Granting, Spending):
+class SqliteStore(Judging, Reading, Caring, Shelving, Suspending, Granting, Spending, Wondering):
     """All verbs of one open vault."""

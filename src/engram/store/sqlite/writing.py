@@ -22,7 +22,7 @@ from engram.store.admission import (
 )
 from engram.store.protocol import HeardBefore
 from engram.store.sqlite import edges as links
-from engram.store.sqlite import embeddings, feedback, granting, memories, shelving, suspending, turns
+from engram.store.sqlite import embeddings, feedback, granting, memories, questions, shelving, suspending, turns
 from engram.store.sqlite.path import Path
 from engram.text.terms import identity_of
 from engram.types import (
@@ -276,9 +276,11 @@ class Writing(Path):
                 shelving.forget_numbers(connection)
                 suspending.forget_minds(connection)
                 granting.forget_receipts(connection)
+                questions.forget(connection, [memory.text for memory in doomed])
                 return doomed
 
             entries = [self._audit.entry(reader, "erase", subject=memory_id, count=1) for memory_id in dict.fromkeys(ids)]
+            self._questions.take_waiting()  # what was asked since the last batch may tell of it
             gone = self._write(reader, "erase", work, entries=entries, timeout=timeout)
             kept = "" if shelving.clear(self._opened.folder) else _SNAPSHOT_LEFT
             left = self._writer.aside(self._tides.scrub, "rewriting the pages")

@@ -1,0 +1,85 @@
+"""What a window says unasked besides memories: what was left when work stopped, and what is not known (X8, X11)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from engram.capture import marks
+from engram.context.budget import MORNING, UNKNOWN
+from engram.context.modes import Injection, reflection
+from engram.context.window import ContextWindow
+from engram.memory import snapshot
+from engram.memory.gaps import question_in
+from engram.memory.morning import Morning, morning
+from engram.recall.plan import Asked
+from engram.recall.search import Searcher
+from engram.session.desks import Desks
+from engram.session.working import Working
+from engram.store.sqlite.suspending import MIND
+from engram.types import Outcome, Reader, Recall
+
+_LATEST = 50  # memories among which news is looked for
+_TRIES = 3  # questions that are looked at to find one that has no answer yet
+_ASK = "Ask, if it fits: "
+
+
+def morning_of(desks: Desks, reader: Reader) -> Morning:
+    """What there is to go on with where this reader stands."""
+    desk = desks.of(reader)
+    since = desk.here_at
+    kept = desks.store.put_away_last(reader, MIND)
+    mind = None if kept is None else snapshot.to_mind(kept[1], desks.model)
+    latest = desks.store.page(reader, limit=min(_LATEST, desks.live.now.page_limit))
+    return morning(since, Working(desks, reader).resume(), () if mind is None else mind.working.slots, latest.memories)
+
+
+def asides(desks: Desks, searcher: Searcher, reader: Reader, message: str, found: Recall, mode: Injection) -> dict[str, str]:
+    """Lines of the sections that this mode has, by name."""
+    lines = {}
+    if mode.morning and _is_back(desks, reader):
+        lines[MORNING] = morning_of(desks, reader).text
+    unknown = [reflection(found.outcome)] if mode.reflects and question_in(message) else []
+    if mode.asks and (asked := _gap(desks, searcher, reader, message)):
+        unknown.append(_ASK + asked)
+    lines[UNKNOWN] = "\n".join(one for one in unknown if one)
+    return {name: text for name, text in lines.items() if text}
+
+
+def shown(desks: Desks, reader: Reader, window: ContextWindow) -> None:
+    """The window was made: somebody is at work here, and a question that stands in it is not offered again soon."""
+    desk = desks.of(reader)
+    desk.here_at = desks.env.now()
+    text = next((section.text for section in window.sections if section.name == UNKNOWN), "")
+    for line in text.splitlines():
+        if line.startswith(_ASK):
+            desk.offered.add(line.removeprefix(_ASK))
+            desks.store.wondered(reader, line.removeprefix(_ASK), offered=True)
+
+
+def wonder(desks: Desks, reader: Reader, message: str, found: Recall) -> None:
+    """Note the question of a message if it found no answer, and that it has one if it did. Nothing is written yet."""
+    if found.outcome is Outcome.DEGRADED or not reader.writes:
+        return
+    question = question_in(marks.cut(message, catch_secrets=desks.live.now.catch_secrets).text)
+    if question:
+        desks.store.wondered(reader, question, answered=found.outcome is Outcome.ANSWERED)
+
+
+def _is_back(desks: Desks, reader: Reader) -> bool:
+    here_at = desks.of(reader).here_at
+    return here_at is not None and desks.env.now() - here_at >= timedelta(hours=desks.live.now.morning_after_h)
+
+
+def _gap(desks: Desks, searcher: Searcher, reader: Reader, message: str) -> str:
+    """A question asked here before that still has no answer, if one more may be offered in this session."""
+    offered = desks.of(reader).offered
+    if not reader.writes or len(offered) >= desks.live.now.gap_questions:
+        return ""
+    for gap in desks.store.gaps(reader, limit=_TRIES + len(offered), to_offer=True):
+        if gap.text in offered or gap.text in message:
+            continue
+        found = searcher.look_up(reader, Asked(text=gap.text, now=desks.env.now()))
+        if found.outcome is not Outcome.ANSWERED:
+            return gap.text
+        desks.store.wondered(reader, gap.text, answered=True)
+    return ""

@@ -1,0 +1,40 @@
+"""The verbs on questions that nothing here answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from engram.env import to_micros
+from engram.guard.scopes import readable
+from engram.store.admission import bounded
+from engram.store.sqlite import questions
+from engram.store.sqlite.path import Path
+from engram.types import Gap, Policy, Reader
+
+
+class Wondering(Path):
+    """Mixed into the store."""
+
+    def wondered(self, reader: Reader, text: str, *, answered: bool = False, offered: bool = False) -> None:
+        """Note that this was asked and found no answer; or one; or that it was offered to be asked back. Written later.
+
+        Who may not write leaves no question behind.
+        """
+        if reader.writes:
+            self._questions.note(reader.scope, text, answered=answered, offered=offered)
+
+    def gaps(self, reader: Reader, *, limit: int, to_offer: bool = False) -> list[Gap]:
+        """Questions that found no answer. `to_offer`: of exactly this place, and not offered within `gap_days`."""
+        settings = self._live.now
+        bounded(limit, settings.page_limit, "a page")
+        now = self._env.now()
+        week = to_micros(now - timedelta(days=settings.gap_days)) if to_offer else None
+        kept = to_micros(now - timedelta(days=settings.gap_kept_days))
+        seen = readable(replace(reader, policy=Policy.OWN) if to_offer else reader)
+        if not to_offer:
+            self._flush_audit(wait=True)
+        with self._read(reader, "gaps") as connection:
+            found = questions.read(connection, seen, limit=limit, asked_after=kept, offered_before=week)
+        self._note(reader, "gaps", count=len(found))
+        return found
