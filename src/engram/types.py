@@ -6,7 +6,7 @@ Frozen, standard library only, no I/O, no rows, no wire form. A change makes a n
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
@@ -14,6 +14,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import TypeVar, overload
 
+from engram.vitals import Change as Change
 from engram.vitals import Counts as Counts
 from engram.vitals import Encoder as Encoder
 from engram.vitals import Event as Event
@@ -23,6 +24,8 @@ from engram.vitals import Health as Health
 from engram.vitals import Language as Language
 from engram.vitals import Latency as Latency
 from engram.vitals import Severity as Severity
+from engram.vitals import Space as Space
+from engram.vitals import Version as Version
 from engram.vitals import Warmth as Warmth
 
 NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
@@ -208,15 +211,6 @@ class Draft:
     memory: Memory
     turns: tuple[int, ...] = ()
     vector: bytes | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Space:
-    """A vector space: its name, the fingerprint of the model whose vectors it holds, and their length."""
-
-    name: str
-    model: str
-    dimensions: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -436,12 +430,34 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
-    """An earlier wording of a memory."""
+class Evidence:
+    """One question, why it was asked, what is known to it (the best first), words nothing was found for, and its parts.
 
-    number: int
-    text: str
-    replaced_at: datetime
+    An outcome of None: it was not asked, because the calls were used up.
+    """
+
+    question: str
+    why: str
+    outcome: Outcome | None
+    hits: tuple[Hit, ...] = ()
+    missing: tuple[str, ...] = ()
+    parts: tuple[Evidence, ...] = ()
+
+    def walk(self) -> Iterator[Evidence]:
+        yield self
+        for part in self.parts:
+            yield from part.walk()
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoned:
+    """The tree of evidence, questions in it that nothing is known to, and what it took."""
+
+    evidence: Evidence
+    gaps: tuple[str, ...]
+    calls: int
+    depth: int
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -450,15 +466,6 @@ class StatusChange:
     new: Status
     reason: str
     at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One entry of the change log that indexes and other processes follow."""
-
-    seq: int
-    key: int
-    what: str
 
 
 @dataclass(frozen=True, slots=True)

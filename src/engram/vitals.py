@@ -1,5 +1,5 @@
-"""How a vault is: counts, latencies, its encoder, its index, its health, its changes. Values of `types`, told apart for their
-number."""
+"""How a vault is: counts, latencies, its encoder, its index, its health, its changes, its vector spaces. Values of `types`, told
+apart for their number."""
 
 from __future__ import annotations
 
@@ -132,3 +132,30 @@ class Events:
 
     events: tuple[Event, ...]
     upto: int
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """A vector space: its name, the fingerprint of the model whose vectors it holds, and their length."""
+
+    name: str
+    model: str
+    dimensions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """An earlier wording of a memory."""
+
+    number: int
+    text: str
+    replaced_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One entry of the change log that indexes and other processes follow."""
+
+    seq: int
+    key: int
+    what: str

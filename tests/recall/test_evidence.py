@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from engram.engine import Engram
-from engram.recall.evidence import Evidence, border, by_name, conjuncts, names
-from engram.types import Outcome, Reader, Scope
+from engram.recall.evidence import border, by_name, conjuncts, names
+from engram.types import Evidence, Outcome, Reader, Scope
 
 
 def said(evidence: Evidence) -> set[str]:

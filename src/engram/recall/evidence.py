@@ -17,7 +17,7 @@ from engram.index.lexical import STOP_WORDS
 from engram.text.terms import terms
 from engram.text.when import resolve
 from engram.text.wordlist import word_set
-from engram.types import Hit, Memory, Outcome, Recall
+from engram.types import Evidence, Hit, Memory, Reasoned, Recall
 
 Look = Callable[[str, datetime | None, datetime | None], Recall]
 
@@ -43,37 +43,6 @@ _NO_NAMES = word_set(
 )
 _THEM = word_set("he she it they him her them his hers its their theirs")
 _ASKING = word_set("who whom whose what when where why which how long many much often know known tell does did has have")
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """One question, why it was asked, what is known to it (the best first), words nothing was found for, and its parts.
-
-    An outcome of None: it was not asked, because the calls were used up.
-    """
-
-    question: str
-    why: str
-    outcome: Outcome | None
-    hits: tuple[Hit, ...] = ()
-    missing: tuple[str, ...] = ()
-    parts: tuple[Evidence, ...] = ()
-
-    def walk(self) -> Iterator[Evidence]:
-        yield self
-        for part in self.parts:
-            yield from part.walk()
-
-
-@dataclass(frozen=True, slots=True)
-class Reasoned:
-    """The tree of evidence, questions in it that nothing is known to, and what it took."""
-
-    evidence: Evidence
-    gaps: tuple[str, ...]
-    calls: int
-    depth: int
-    notes: tuple[str, ...] = ()
 
 
 def reason(question: str, look: Look, *, depth: int, calls: int) -> Reasoned:

@@ -246,6 +246,9 @@ class Settings:
         ref="R9",
     )
     suppress_days: float = tunable(90.0, "How long that lasts.", unit="days", low=0.0, high=36500.0, ref="R9")
+    mcp_answer_tokens: int = tunable(
+        2000, "Tokens of a search or a context over MCP, where the model does not ask for another budget.", low=100, high=200000
+    )
     model: str = tunable(
         "auto",
         "The encoder: `auto` is the one that is installed; `none` works on words alone; `ollama:NAME` and `openai:NAME` are"

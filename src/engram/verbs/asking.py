@@ -10,20 +10,13 @@ from engram.context.plan import planned
 from engram.context.window import ContextWindow, build
 from engram.errors import NotFound
 from engram.memory.export import Form
-from engram.recall.evidence import Reasoned, reason
+from engram.recall.evidence import reason
 from engram.recall.plan import QUERY_CHARACTERS
 from engram.recall.search import Asked
 from engram.session.asides import asides, shown, wonder
 from engram.session.working import Working
 from engram.store.protocol import Filter
-from engram.types import (
-    Explanation,
-    Memory,
-    Mode,
-    Recall,
-    Turn,
-    Warmth,
-)
+from engram.types import Explanation, Memory, Mode, Reasoned, Recall, Turn, Warmth
 from engram.verbs.view import View
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -46,6 +46,7 @@ class Looking(View):
         since: datetime | None = None,
         until: datetime | None = None,
         status: Status | None = Status.ACTIVE,
+        attributes: Mapping[str, str] | None = None,
         cursor: str | None = None,
         filters: Filter | None = None,
     ) -> Page:
@@ -59,6 +60,7 @@ class Looking(View):
             statuses=(status,) if status else (),
             since=since,
             until=until,
+            attributes=attributes or None,
         )
         return self._vault.store.page(self._reader, limit=limit, cursor=cursor, where=where)
 

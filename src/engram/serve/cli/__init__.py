@@ -7,14 +7,20 @@ reach a terminal only through `show`, which takes their control characters away.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+
+from engram.serve.mcp import greeting
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
+    given = sys.argv[1:] if arguments is None else arguments
     try:
+        if greeting.begins(given):
+            greeting.begin()  # a host does not wait for the rest to load
         from engram.serve.cli.app import run  # here, so that an interrupt while the program loads ends as quietly
 
-        return run(arguments)
+        return run(given)
     except KeyboardInterrupt:
         return 130

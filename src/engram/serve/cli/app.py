@@ -27,6 +27,7 @@ from engram.serve.cli import (
     config,
     context,
     key,
+    mcp,
     memories,
     model,
     recalling,
@@ -50,6 +51,7 @@ app.add_typer(key.app, name="key", rich_help_panel="Vault")
 app.add_typer(token.app, name="token", rich_help_panel="Vault")
 app.add_typer(config.app, name="config", rich_help_panel="This program")
 app.add_typer(model.app, name="model", rich_help_panel="This program")
+app.add_typer(mcp.app, name="mcp", rich_help_panel="This program")
 app.add_typer(bench.app, name="bench", rich_help_panel="This program")
 app.command("demo", rich_help_panel="This program")(bench.demo)
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engram.recall.evidence import Evidence, Reasoned
 from engram.recall.search import COURTESY
 from engram.serve.cli import show
 from engram.serve.cli.commands import Done, Face
 from engram.serve.operations.keeping import Observe
-from engram.types import Hit, LeftOut, Outcome, Recall, Report, Verdict
+from engram.types import Evidence, Hit, LeftOut, Outcome, Reasoned, Recall, Report, Verdict
 
 if TYPE_CHECKING:
     pass

@@ -8,11 +8,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from engram.context.window import ContextWindow
-from engram.recall.evidence import Reasoned
 from engram.serve.operations.arguments import Budget
 from engram.serve.operations.operation import Arg, Operation
 from engram.store.protocol import Filter
-from engram.types import Explanation, Kind, Mode, Recall, Status, Turn
+from engram.types import Explanation, Kind, Mode, Reasoned, Recall, Status, Turn
 
 if TYPE_CHECKING:
     from engram.engine import Engram

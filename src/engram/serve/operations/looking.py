@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -58,6 +59,9 @@ class List:
     status: Annotated[AnyStatus, Arg("In this state only.")] = "active"
     since: Annotated[datetime | None, Arg("What happened at this time or later only.")] = None
     until: Annotated[datetime | None, Arg("What happened at this time or earlier only.")] = None
+    attributes: Annotated[Mapping[str, str], Arg("Only what has these names and values.", high=64, flags=("--attribute",))] = (
+        field(default_factory=dict)
+    )
     cursor: Annotated[str | None, Arg("Go on where the last page ended.")] = None
 
 
@@ -69,6 +73,7 @@ def list_(mem: Engram, given: List) -> Page:
         since=given.since,
         until=given.until,
         status=None if given.status == "any" else Status(given.status),
+        attributes=given.attributes,
         cursor=given.cursor,
     )
 

@@ -1,0 +1,178 @@
+"""Answers as a model reads them: the parts of a value that matter to it, and the same as a few lines of text.
+
+A value has three dozen fields and a model pays for each of them: here a memory is its words, its id and what is not as usual.
+Names and values are those of the wire form, so that what MCP says is always a part of what every other face says. Stored words
+stand between the marks of the fence, where they are data and where capture knows them again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any
+
+from engram.context.window import ContextWindow
+from engram.serve import wire
+from engram.serve.operations import Operation
+from engram.serve.operations.schema import Schema, output_schema
+from engram.text.fence import fence
+from engram.types import Evidence, Hit, Memory, Outcome, Page, Reasoned, Recall, Report, Trust, Why
+
+_SHOWN: Mapping[type, tuple[str, ...]] = {
+    Memory: (
+        "id", "text", "category", "kind", "happened_at", "learned_at", "source", "speaker", "confidence", "importance", "status",
+        "pinned", "attributes",
+    ),
+    Hit: ("memory", "score", "trust", "why"),
+    Trust: ("composite",),
+    Why: ("notes",),
+    Recall: ("hits", "outcome", "hidden", "notes"),
+    ContextWindow: ("text", "tokens", "budget", "notes"),
+    Page: ("memories", "cursor"),
+    Report: ("operation", "ids", "counts", "notes"),
+    Evidence: ("question", "why", "outcome", "hits", "missing", "parts"),
+    Reasoned: ("evidence", "gaps", "calls", "notes"),
+}  # fmt: skip
+_ALWAYS: Mapping[type, set[str]] = {Memory: {"id", "text", "category"}}
+_SELDOM: Mapping[type, set[str]] = {Hit: {"why"}}
+_SAID = {
+    Outcome.ANSWERED: "",
+    Outcome.NOTHING_KNOWN: "Nothing is known about this.",
+    Outcome.BELOW_THRESHOLD: "Nothing that is known comes near enough.",
+    Outcome.DEGRADED: "Not all that usually answers did: what is missing here may be known.",
+}
+_DIGITS = 3
+
+
+# ── as data ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def brief(value: object) -> Any:
+    """The parts of a value that a model is told; what is as usual is left out, and numbers have three digits."""
+    shown = _SHOWN.get(type(value))
+    if shown is not None:
+        always = _ALWAYS.get(type(value), set())
+        usual = {one.name: _default(one) for one in fields(value)}  # type: ignore[arg-type]
+        told = {name: getattr(value, name) for name in shown if name in always or getattr(value, name) != usual[name]}
+        made = {name: brief(part) for name, part in told.items()}
+        return {name: part for name, part in made.items() if part != {}}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: brief(getattr(value, name)) for name in wire.shown(type(value))}
+    if isinstance(value, tuple | list):
+        return [brief(part) for part in value]
+    if isinstance(value, float):
+        return round(value, _DIGITS)
+    return wire.plain(value)
+
+
+def _default(one: Any) -> Any:
+    return one.default_factory() if one.default_factory is not MISSING else one.default
+
+
+def brief_schema(operation: Operation) -> Schema:
+    """What `brief` makes of an operation's answers."""
+    _, named = output_schema(operation)
+    kinds = {kind.__name__: kind for kind in _SHOWN}
+    for name, shape in named.items():
+        kind = kinds.get(name)
+        if kind is not None:
+            named[name] = shape | {
+                "properties": {each: shape["properties"][each] for each in _SHOWN[kind]},
+                "required": sorted(_required(kind)),
+            }
+    return _rooted(operation.output.__name__, named)
+
+
+def whole_schema(operation: Operation) -> Schema:
+    """What the wire form of an operation's answers looks like."""
+    return _rooted(operation.output.__name__, output_schema(operation)[1])
+
+
+def _required(kind: type) -> set[str]:
+    bare = {one.name for one in fields(kind) if _default(one) is MISSING}
+    return (bare | _ALWAYS.get(kind, set())) & set(_SHOWN[kind]) - _SELDOM.get(kind, set())
+
+
+def _rooted(name: str, named: dict[str, Schema]) -> Schema:
+    """One schema with an object at its root, as revisions before 2026 ask; only what it reaches is defined in it."""
+    root = dict(named[name])
+    reached: dict[str, Schema] = {}
+    waiting = list(_references(root))
+    while waiting:
+        each = waiting.pop()
+        if each not in reached:
+            reached[each] = {name: part for name, part in named[each].items() if name != "description"}
+            waiting += _references(named[each])
+    return root | ({"$defs": reached} if reached else {})
+
+
+def _references(part: Any) -> Iterator[str]:
+    if isinstance(part, dict):
+        if isinstance(part.get("$ref"), str):
+            yield part["$ref"].removeprefix("#/$defs/")
+        part = list(part.values())
+    for each in part if isinstance(part, list) else ():
+        yield from _references(each)
+
+
+# ── as text ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def text(value: object) -> str:
+    """The same as a few lines; for hosts that show a model no structured answers, and for people who look over its shoulder."""
+    for kind, told in _TEXTS.items():
+        if isinstance(value, kind):
+            return told(value)
+    return fence(json.dumps(wire.plain(value), ensure_ascii=False))
+
+
+def line(memory: Memory, *more: str) -> str:
+    when = memory.happened_at or memory.learned_at
+    about = [memory.category, *([when.date().isoformat()] if when else []), *more]
+    return f"[{memory.id}] {' '.join(memory.text.split())} ({', '.join(about)})"
+
+
+def _recalled(found: Recall) -> str:
+    lines = [line(hit.memory, f"trust {hit.trust.composite:.2f}", *hit.why.notes) for hit in found]
+    said = [fence("\n".join(lines))] if lines else []
+    return "\n".join([*said, *filter(None, [_SAID[found.outcome]]), *found.notes])
+
+
+def _listed(page: Page) -> str:
+    said = fence("\n".join(line(memory) for memory in page)) if page.memories else "There is nothing here."
+    return f"{said}\nMore: cursor {page.cursor}" if page.cursor else said
+
+
+def _kept(memory: Memory) -> str:
+    return f"[{memory.id}] version {memory.version}, {memory.status.value}."
+
+
+def _reported(report: Report) -> str:
+    counts = ", ".join(f"{name} {number}" for name, number in report.counts.items() if number)
+    return "\n".join([f"{report.operation}: {counts or 'nothing changed'}.", *report.ids, *report.notes])
+
+
+def _reasoned(found: Reasoned) -> str:
+    gaps = [f"Nothing is known to: {gap}" for gap in found.gaps]
+    return "\n".join([fence("\n".join(_branch(found.evidence, ""))), *gaps, *found.notes])
+
+
+def _branch(one: Evidence, indent: str) -> Iterator[str]:
+    yield f"{indent}{one.question} ({one.why})"
+    for hit in one.hits:
+        yield f"{indent}- {line(hit.memory)}"
+    if one.missing:
+        yield f"{indent}- not found: {', '.join(one.missing)}"
+    for part in one.parts:
+        yield from _branch(part, indent + "  ")
+
+
+_TEXTS: Mapping[type, Callable[[Any], str]] = {
+    Recall: _recalled,
+    ContextWindow: lambda window: "\n".join([window.text or "There is nothing to read for this.", *window.notes]),
+    Page: _listed,
+    Memory: _kept,
+    Report: _reported,
+    Reasoned: _reasoned,
+}

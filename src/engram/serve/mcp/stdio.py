@@ -1,0 +1,75 @@
+"""The server on standard input and output, for a host that starts it: one process a session, gone when its host is."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+from mcp.server.stdio import stdio_server
+
+from engram.serve.mcp.greeting import Wire
+from engram.serve.mcp.server import build
+from engram.types import Reader
+
+if TYPE_CHECKING:
+    from engram.engine import Engram
+
+
+class House:
+    """A vault that is opened when it is first needed. One that would not open is tried again: its owner may have mended it."""
+
+    def __init__(self, open_vault: Callable[[], Engram]) -> None:
+        self._open = open_vault
+        self._opened: Engram | None = None
+        self._opening = threading.Lock()
+
+    def reader(self, request: Any) -> Reader:
+        """Whoever starts the process is who it says in its settings; tools are shown to it as to any agent."""
+        return Reader()
+
+    def enter(self, request: Any) -> Engram:
+        with self._opening:
+            if self._opened is None:
+                self._opened = self._open()
+            return self._opened
+
+    def close(self) -> None:
+        with self._opening:
+            if self._opened is not None:
+                self._opened.close()
+
+
+class _Lines:
+    """The wire as the SDK reads and writes files."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        while (line := await anyio.to_thread.run_sync(self._wire.lines.get, abandon_on_cancel=True)) is not None:
+            yield line
+
+    async def write(self, text: str) -> None:
+        await anyio.to_thread.run_sync(self._wire.send, text)
+
+    async def flush(self) -> None:
+        """Nothing is held back."""
+
+
+def serve(wire: Wire, house: House, profile: str) -> None:
+    """Until the host is gone; then the vault is closed in order."""
+    try:
+        anyio.run(partial(_serve, wire, house, profile))
+    finally:
+        house.close()
+
+
+async def _serve(wire: Wire, house: House, profile: str) -> None:
+    server = build(house, profile)
+    lines: Any = _Lines(wire)
+    async with stdio_server(lines, lines) as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())

@@ -1,0 +1,84 @@
+"""Other servers' tools over a vault."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from serve.talking import call
+
+import engram
+from engram.engine import Engram
+
+ADA = {"name": "Ada", "entityType": "person", "observations": ["plays the cello", "lives in Lisbon"]}
+ACME = {"name": "Acme", "entityType": "company", "observations": []}
+
+
+@pytest.fixture
+def mem(tmp_path: Path) -> Iterator[Engram]:
+    with engram.open(tmp_path / "vault", agent="rex", settings={"model": "none"}) as opened:
+        yield opened
+
+
+def graph(mem: Engram, name: str, **arguments: Any) -> Any:
+    answer = call(mem, name, arguments, "memory-server")
+    assert not answer.is_error, answer.content[0].text
+    return answer.structured_content
+
+
+def test_a_graph_is_made_read_and_taken_apart(mem: Engram) -> None:
+    assert graph(mem, "create_entities", entities=[ADA, ACME])["entities"] == [ADA, ACME]
+    assert graph(mem, "create_entities", entities=[ADA])["entities"] == []
+    works = {"from": "Ada", "to": "Acme", "relationType": "works_at"}
+    assert graph(mem, "create_relations", relations=[works])["relations"] == [works]
+    assert graph(mem, "create_relations", relations=[works])["relations"] == []
+    new = [{"entityName": "Ada", "contents": ["plays the cello", "was born in 1990"]}]
+    assert graph(mem, "add_observations", observations=new)["results"] == [
+        {"entityName": "Ada", "addedObservations": ["was born in 1990"]}
+    ]
+    assert graph(mem, "read_graph") == {
+        "entities": [{**ADA, "observations": [*ADA["observations"], "was born in 1990"]}, ACME],
+        "relations": [works],
+    }
+    graph(mem, "delete_observations", deletions=[{"entityName": "Ada", "observations": ["lives in Lisbon"]}])
+    graph(mem, "delete_relations", relations=[works])
+    assert graph(mem, "open_nodes", names=["Ada", "Acme", "Nobody"]) == {
+        "entities": [{**ADA, "observations": ["plays the cello", "was born in 1990"]}, ACME],
+        "relations": [],
+    }
+    graph(mem, "delete_entities", entityNames=["Ada"])
+    assert graph(mem, "read_graph") == {"entities": [ACME], "relations": []}
+
+
+def test_nodes_are_found_by_what_is_known_of_them_and_so_by_every_other_tool(mem: Engram) -> None:
+    graph(mem, "create_entities", entities=[ADA, ACME])
+    assert [one["name"] for one in graph(mem, "search_nodes", query="who plays the cello?")["entities"]] == ["Ada"]
+    assert mem.recall("who plays the cello?")[0].memory.text == "Ada: plays the cello"
+
+
+def test_what_does_not_fit_or_is_not_there_is_refused(mem: Engram) -> None:
+    for name, arguments, code in (
+        ("create_entities", {"entities": [{"name": "Ada"}]}, "E2004"),
+        ("create_entities", {"entities": "Ada"}, "E2004"),
+        ("open_nodes", {"names": [7]}, "E2004"),
+        ("add_observations", {"observations": [{"entityName": "Nobody", "contents": ["x"]}]}, "E1008"),
+        ("create_relations", {"relations": [{"from": "A", "to": "B", "relationType": "knows"}]}, "E1008"),
+    ):
+        refused = call(mem, name, arguments, "memory-server")
+        assert refused.is_error
+        assert refused.content[0].text.startswith(code)
+    assert mem.list().memories == ()
+
+
+def test_search_and_fetch_as_chatgpt_calls_them(mem: Engram) -> None:
+    mem.observe(user="I moved to Lisbon in May, the flat is on Rua da Rosa.", assistant="Noted.")
+    found = call(mem, "search", {"query": "where is the flat?"}, "chatgpt")
+    first = found.structured_content["results"][0]
+    assert json.loads(found.content[0].text) == found.structured_content
+    assert first.keys() == {"id", "title", "url"}
+    fetched = call(mem, "fetch", {"id": first["id"]}, "chatgpt").structured_content
+    assert "the flat is on Rua da Rosa" in fetched["text"]
+    assert fetched["metadata"]["date"]

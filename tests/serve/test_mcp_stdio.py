@@ -1,0 +1,166 @@
+"""The MCP server as a host starts it: a process on pipes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+from serve.console import in_process_of_its_own
+from serve.talking import SERVER, Process, server_of, talk, world
+
+import engram
+from engram.serve.mcp import greeting
+
+INITIALIZE = (
+    b'{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},'
+    b'"clientInfo":{"name":"a client","version":"1"}}}\n'
+)
+
+
+def parameters(vault: Path, **named: str) -> StdioServerParameters:
+    return StdioServerParameters(command=SERVER[0], args=list(SERVER[1:]), env=world(vault, **named))
+
+
+async def store_and_search(client: Client) -> Any:
+    await client.call_tool("memory_store", {"text": "The API runs on Fly.io"})
+    return await client.call_tool("memory_search", {"query": "where does the API run?"})
+
+
+def test_a_client_and_the_command_line_use_one_vault_at_once(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+
+    async def work(client: Client) -> tuple[Any, Any]:
+        first = await store_and_search(client)
+        async with Client(parameters(vault), mode="legacy") as other:
+            theirs = await other.call_tool("memory_search", {"query": "where does the API run?"})
+            ran = in_process_of_its_own("--agent", "rex", "remember", "The API has two replicas", environment=world(vault))
+            assert ran.code == 0, ran.err
+            both = await client.call_tool("memory_search", {"query": "how many replicas has the API?"})
+        assert theirs.structured_content["hits"] == first.structured_content["hits"]
+        return first, both
+
+    first, both = talk(parameters(vault), work)
+    assert first.structured_content["hits"][0]["memory"]["text"] == "The API runs on Fly.io"
+    assert "The API has two replicas" in both.content[0].text
+
+
+def test_an_old_client_is_served_greeted_once_and_the_vault_closed_when_its_input_ends(tmp_path: Path) -> None:
+    server = Process(tmp_path / "vault")
+    assert server.shake_hands("2024-11-05")["protocolVersion"] == "2024-11-05"
+    assert server.request("ping", {}) == {}  # had the SDK's own greeting come too, this would be its answer
+    assert len(server.request("tools/list", {})["tools"]) == 10
+    kept = server.request("tools/call", {"name": "memory_store", "arguments": {"text": "Rex likes tea"}})
+    assert kept["isError"] is False
+    assert server.end() == 0
+    with engram.open(tmp_path / "vault", agent="rex", settings={"model": "none"}) as mem:
+        assert mem.health().crashed_before is False
+        assert [one.text for one in mem.list()] == ["Rex likes tea"]
+
+
+def test_the_greeting_is_what_the_sdk_says(tmp_path: Path) -> None:
+    """A change of the SDK's must not make the two differ: what a client is told first is said before the SDK is loaded."""
+    client = {"name": "a client", "version": "1"}
+    with engram.open(tmp_path / "vault", settings={"model": "none"}) as mem:
+
+        async def both(client_: Client) -> Any:
+            return client_.session.server_capabilities, client_.instructions, client_.server_info
+
+        for mode in ("legacy", "auto"):
+            capabilities, instructions, info = talk(server_of(mem), both, mode)
+            if mode == "legacy":
+                wanted = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
+                said = greeting.handshake({"id": 1, "method": "initialize", "params": wanted})
+            else:
+                meta = {f"io.modelcontextprotocol/{name}": {} for name in ("clientInfo", "clientCapabilities")}
+                meta["io.modelcontextprotocol/protocolVersion"] = "2026-07-28"
+                said = greeting.handshake({"id": 1, "method": "server/discover", "params": {"_meta": meta}})
+            assert said is not None
+            assert said["capabilities"] == capabilities.model_dump(by_alias=True, exclude_none=True)
+            assert said["instructions"] == instructions
+            named = said.get("serverInfo") or said["_meta"]["io.modelcontextprotocol/serverInfo"]
+            assert named == info.model_dump(by_alias=True, exclude_none=True)
+
+
+def test_a_handshake_is_answered_before_anything_heavy_is_loaded() -> None:
+    code = (
+        "import sys; from engram.serve.mcp import greeting; wire = greeting.begin(); wire.lines.get(); "
+        "print(sorted({'numpy', 'typer', 'mcp', 'pydantic', 'engram.engine'} & set(sys.modules)), file=sys.stderr)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], input=INITIALIZE, capture_output=True, timeout=60, check=True)
+    assert ran.stdout.count(b'"id": 7') == 1
+    assert ran.stderr.strip() == b"[]"
+
+
+@pytest.mark.parametrize("first", [b"no JSON at all\n", b"\n", b'{"jsonrpc":"2.0","id":1,"method":"initialize"}\n', b"[1]\n"])
+def test_what_is_no_handshake_is_left_to_the_sdk(first: bytes) -> None:
+    code = "from engram.serve.mcp import greeting; wire = greeting.begin(); print(wire.lines.get() is not None, flush=True)"
+    ran = subprocess.run([sys.executable, "-c", code], input=first, capture_output=True, timeout=60, check=True)
+    assert (ran.stdout, ran.stderr.strip()) == (b"", b"True")  # prints go to standard error: the wire is not theirs
+
+
+# ── ends ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_it_ends_when_nobody_reads_its_answers(tmp_path: Path) -> None:
+    server = Process(tmp_path / "vault")
+    server.shake_hands("2025-06-18")
+    assert server.process.stdout is not None
+    server.process.stdout.close()
+    server.say({"jsonrpc": "2.0", "id": 9, "method": "tools/list", "params": {}})
+    assert server.process.wait(60) == 0
+    assert server.process.stdin is not None
+    assert server.process.stderr is not None
+    server.process.stdin.close()
+    server.process.stderr.close()
+
+
+def test_a_killed_host_leaves_no_server_even_if_its_pipe_is_held_open(tmp_path: Path) -> None:
+    """The host here starts the server with a pipe that a third process, this one, keeps open."""
+    reading, writing = os.pipe()
+    host = subprocess.Popen(
+        [sys.executable, "-c", _HOST, *SERVER], stdin=reading, stdout=subprocess.PIPE, env=world(tmp_path / "vault")
+    )
+    os.close(reading)
+    assert host.stdout is not None
+    server = int(host.stdout.readline())
+    os.write(writing, INITIALIZE)
+    assert b"protocolVersion" in host.stdout.readline()
+    host.send_signal(signal.SIGKILL)
+    host.wait(30)
+    deadline = time.monotonic() + 60
+    while _alive(server):
+        assert time.monotonic() < deadline, "the server outlives its host"
+        time.sleep(0.1)
+    os.close(writing)
+    host.stdout.close()
+
+
+_HOST = """
+import subprocess, sys, time
+server = subprocess.Popen(sys.argv[1:], stdin=sys.stdin, stderr=subprocess.DEVNULL)
+print(server.pid, flush=True)
+time.sleep(600)
+"""
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_without_the_sdk_the_way_to_it_is_said(tmp_path: Path) -> None:
+    (tmp_path / "mcp_types.py").write_text("")
+    hidden = "import sys; sys.modules['mcp'] = None; from engram.serve.cli import main; sys.exit(main(['mcp']))"
+    ran = subprocess.run([sys.executable, "-c", hidden], input=b"", capture_output=True, env=world(tmp_path / "v"), timeout=60)
+    assert ran.returncode == 1
+    assert b'pip install "engram-local[mcp]"' in ran.stderr
