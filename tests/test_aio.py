@@ -17,13 +17,14 @@ from recall.minds import KEY
 
 import engram
 from engram import aio
-from engram.aio import AsyncEngram, AsyncRun, AsyncWorking
+from engram.aio import AsyncEngram, AsyncRecording, AsyncRun, AsyncWorking
 from engram.engine import Engram, open_engram
 from engram.errors import EngramError
 from engram.models.embed import Vectors
 from engram.models.fakes import hashing_embedder
 from engram.session.working import Working
 from engram.types import Policy, Reader, Role, Scope, Turn
+from engram.verbs.recounting import Recording
 from engram.verbs.running import Run
 
 GIVEN: dict[str, object] = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
@@ -57,7 +58,9 @@ def public(kind: type) -> dict[str, Any]:
 # ── parity ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(("sync", "awaited"), [(Engram, AsyncEngram), (Working, AsyncWorking), (Run, AsyncRun)])
+@pytest.mark.parametrize(
+    ("sync", "awaited"), [(Engram, AsyncEngram), (Working, AsyncWorking), (Run, AsyncRun), (Recording, AsyncRecording)]
+)
 def test_every_verb_is_there_with_the_same_signature(sync: type, awaited: type) -> None:
     mine, theirs = public(awaited), public(sync)
     theirs.pop("open", None)  # `aio.open_as`

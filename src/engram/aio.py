@@ -20,11 +20,13 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
 
 from engram.context.window import ContextWindow
 from engram.engine import Engram, open_engram
+from engram.kinds import SkillMatch
 from engram.memory.momentum import Vector
 from engram.memory.working import Slot
 from engram.session.working import Working
 from engram.settings import LiveSettings
-from engram.types import Reader, Turn
+from engram.types import Memory, Reader, Turn
+from engram.verbs.recounting import Recording
 from engram.verbs.running import Run
 
 P = ParamSpec("P")
@@ -164,6 +166,52 @@ def _beginning(begin: Callable[Concatenate[Engram, P], Run]) -> Callable[Concate
     return begun
 
 
+class AsyncRecording:
+    """An episode that is going on; as `Recording`, with `await` before its lists too."""
+
+    def __init__(self, recording: Recording, threads: Threads) -> None:
+        self._recording = recording
+        self._threads = threads
+
+    def _sync(self) -> Recording:
+        return self._recording
+
+    @property
+    def id(self) -> str:
+        return self._recording.id
+
+    @property
+    def goal(self) -> str:
+        return self._recording.goal
+
+    @property
+    def warnings(self) -> Later[Sequence[Memory]]:
+        return self._threads.run(lambda: self._recording.warnings)
+
+    @property
+    def skills(self) -> Later[Sequence[SkillMatch]]:
+        return self._threads.run(lambda: self._recording.skills)
+
+    event = Verb(Recording.event)
+    outcome = Verb(Recording.outcome)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._threads.run(lambda: self._recording.__exit__(kind, error, trace))
+
+
+def _recording(
+    episode: Callable[Concatenate[Engram, P], Recording],
+) -> Callable[Concatenate[AsyncEngram, P], Later[AsyncRecording]]:
+    @functools.wraps(episode)
+    async def begun(self: AsyncEngram, /, *args: P.args, **named: P.kwargs) -> AsyncRecording:
+        return AsyncRecording(await self._threads.run(lambda: episode(self._mem, *args, **named)), self._threads)
+
+    return begun
+
+
 class AsyncEngram:
     """One open vault as one reader sees it; as `Engram`. Use it as an async context manager, or await `close`."""
 
@@ -213,6 +261,13 @@ class AsyncEngram:
     audit = Verb(Engram.audit)
 
     begin = _beginning(Engram.begin)
+
+    episode = _recording(Engram.episode)
+    episodes = Verb(Engram.episodes)
+    skills = Verb(Engram.skills)
+    learn_skills = Verb(Engram.learn_skills)
+    practise = Verb(Engram.practise)
+    warnings = Verb(Engram.warnings)
 
     @property
     def working(self) -> AsyncWorking:

@@ -29,12 +29,13 @@ from engram.vault import OpenVault, credentials_from
 from engram.verbs.carrying import Carrying
 from engram.verbs.granting import Granting
 from engram.verbs.looking import Looking
+from engram.verbs.recounting import Recounting
 from engram.verbs.running import Running
 
 log = logging.getLogger("engram")
 
 
-class Engram(Running, Looking, Carrying, Granting):
+class Engram(Running, Recounting, Looking, Carrying, Granting):
     """One open vault as one reader sees it. Use it as a context manager, or call `close`."""
 
     # ── opening and closing ────────────────────────────────────────────────────────────────────────────────────────

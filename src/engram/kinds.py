@@ -26,7 +26,7 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class Happening:
     """One thing that happened in an episode. `type` is a word of the caller's; `ok`: did it go well (None: not said)?"""
 
     at: datetime
@@ -54,7 +54,7 @@ class Episode:
     valence: float
     started_at: datetime
     ended_at: datetime | None
-    events: tuple[Event, ...] = ()
+    events: tuple[Happening, ...] = ()
     participants: tuple[Participant, ...] = ()
 
     @property
@@ -111,7 +111,7 @@ class Cue:
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class Precondition:
     """What the context must say for a skill to apply."""
 
     name: str
@@ -126,7 +126,7 @@ class Skill:
     name: str
     cues: tuple[Cue, ...]
     threshold: float
-    preconditions: tuple[Condition, ...]
+    preconditions: tuple[Precondition, ...]
     steps: tuple[Step, ...]
     practice: Practice
     failure_modes: tuple[FailureMode, ...] = ()

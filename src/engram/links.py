@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from engram.settings import Settings
 from engram.types import Edge
 
-ACYCLIC = frozenset({"derived_from", "caused_by", "instance_of", "inferred_from", "part_of", "follows"})
+ACYCLIC = frozenset({"derived_from", "learned_from", "caused_by", "instance_of", "inferred_from", "part_of", "follows"})
 """Kinds that lead from what came of something to what it came from. A circle of them would say that something came of itself."""
 
 LASTING = ACYCLIC | {"supersedes", "contradicts"}

@@ -18,6 +18,7 @@ from types import FrameType
 
 from engram import settings as settings_room
 from engram.capture.backfill import SPACE, fill, space_of
+from engram.capture.chronicle import Chronicle
 from engram.capture.extractor import extractor_by
 from engram.capture.observe import Observer
 from engram.capture.tools import Tools
@@ -145,6 +146,12 @@ class OpenVault:
                 self._observer = Observer(Tools(self.store, *tools, self.live, self.env), self._extractor)
             self._observer.equip(*tools)
             return self._observer
+
+    @property
+    def chronicle(self) -> Chronicle:
+        """What records what is done, and learns from it."""
+        observer = self.observer
+        return Chronicle(observer.tools, observer)
 
     @property
     def searcher(self) -> Searcher:

@@ -26,10 +26,20 @@ def mem(tmp_path: Path) -> Iterator[Engram]:
         yield opened.as_reader(Reader(Scope(agent="rex"), role=Role.OWNER))
 
 
+def skilled(mem: Engram) -> str:
+    """The id of a skill."""
+    for _ in range(3):
+        with mem.episode("bake bread") as ep:
+            ep.event("did", "knead the dough")
+            ep.event("did", "heat the oven")
+    return mem.skills("bake bread")[0].skill.id
+
+
 def arguments_of(mem: Engram) -> Mapping[str, Mapping[str, Any]]:
     """A call of every operation that succeeds."""
     one, two = mem.remember("The API runs on Fly.io"), mem.remember("Ada leads the platform team")
     mem.update(one.id, text="The API runs on Fly.io now")
+    going = mem.episode("deploy the web page")
     gone = mem.remember("Nobody needs this any more")
     return {
         "remember": {"text": "Rex likes tea", "importance": 0.7, "attributes": {"colour": "green"}},
@@ -57,6 +67,15 @@ def arguments_of(mem: Engram) -> Mapping[str, Mapping[str, Any]]:
         "words": {"id": one.id},
         "edges": {"ids": [one.id, two.id]},
         "traverse": {"id": one.id, "depth": 3, "kinds": ["owned_by"]},
+        "begin_episode": {"goal": "deploy the API", "participants": ["ada"], "context": {"region": "fra"}},
+        "record": {"id": going.id, "type": "tried", "text": "terraform apply", "ok": True},
+        "end_episode": {"id": going.id, "outcome": "partial", "result": "one region is up"},
+        "episode": {"id": going.id},
+        "episodes": {"similar": "deploy the API", "limit": 5},
+        "skills": {"situation": "deploy the API"},
+        "learn_skills": {},
+        "practise": {"id": skilled(mem), "outcome": "failure", "result": "the oven was cold"},
+        "warnings": {"about": "bake bread"},
         "events": {"after": 0, "limit": 3},
         "attend": {"text": "ship the release"},
         "working": {"form": "xml", "budget": 100},

@@ -186,7 +186,7 @@ class Observer:
         """
         check_memory(memory, self._live.now)
         attributes = {name: self._clean(value).text for name, value in memory.attributes.items()}
-        memory = replace(memory, text=self._worth_keeping(memory.text), attributes=attributes)
+        memory = replace(memory, text=self.worth_keeping(memory.text), attributes=attributes)
         here = replace(reader, scope=memory.scope)
         twin = self._store.digests(here, [identity_of(memory)]) if memory.scope == reader.scope else {}
         if twin:
@@ -213,7 +213,7 @@ class Observer:
             raise NotFound("there is no memory of that id that this reader may see.")
         old = found[0]
         new = Memory(
-            text=self._worth_keeping(text),
+            text=self.worth_keeping(text),
             kind=old.kind,
             category=old.category,
             scope=old.scope,
@@ -225,6 +225,16 @@ class Observer:
         draft = self._drafted(new, self._vector(new))
         return self._store.correct(reader, memory_id, draft, space=space_of(self._tools.embedder))
 
+    @property
+    def tools(self) -> Tools:
+        return self._tools
+
+    def draft(self, memory: Memory) -> Draft:
+        """A memory as it would be kept: without what must not be, with its tiers, tokens and vector."""
+        attributes = {name: self._clean(value).text for name, value in memory.attributes.items()}
+        clean = replace(memory, text=self.worth_keeping(memory.text), attributes=attributes)
+        return self._drafted(clean, self._vector(clean))
+
     def _drafted(self, memory: Memory, vector: Vectors | None) -> Draft:
         made = None if vector is None else encode(vector)[0]
         return Draft(memory=replace(memory, **weighed(memory.text, self._live.now)), vector=made)
@@ -233,7 +243,7 @@ class Observer:
         """Change a memory. New words are cleaned like all that is kept, and get their own tiers and vector."""
         if "text" in changes:
             check_memory(Memory(text=changes["text"]), self._live.now)
-            text = self._worth_keeping(changes["text"])
+            text = self.worth_keeping(changes["text"])
             changes = {**changes, "text": text, **weighed(text, self._live.now)}
         if "attributes" in changes:
             changes = {**changes, "attributes": {name: self._clean(value).text for name, value in changes["attributes"].items()}}
@@ -248,7 +258,7 @@ class Observer:
     def _clean(self, text: str) -> marks.Cut:
         return marks.cut(text, catch_secrets=self._live.now.catch_secrets)
 
-    def _worth_keeping(self, text: str) -> str:
+    def worth_keeping(self, text: str) -> str:
         """The text without what must not be kept; an error if nothing of it is left."""
         left = self._clean(text)
         if any(text[start : start + length].strip() for _, start, length in left.origins):

@@ -13,6 +13,7 @@ from typing import Any
 
 from engram.env import from_micros, to_micros
 from engram.errors import ContentTooLarge, DimensionMismatch, InvalidContent, InvalidQuery
+from engram.kinds import Happening, Participant
 from engram.settings import Settings
 from engram.types import SCOPE_DIMENSIONS, Edge, Kind, Memory, Scope, Source, Status, Turn, scope_values
 
@@ -83,6 +84,25 @@ def check_edges(edges: Sequence[Edge]) -> None:
         _number("weight", edge.weight)
         _number("confidence", edge.confidence)
         _time("created_at", edge.created_at)
+
+
+def check_event(event: Happening, settings: Settings) -> None:
+    _text("type of an event", event.type, _NAME_BYTES)
+    if not event.type.strip():
+        raise InvalidContent("an event needs a type.", way_out="Say what it is: `tried`, `error`, `decision` …")
+    _text("text of an event", event.text, settings.content_bytes)
+    _text("actor", event.actor, _NAME_BYTES)
+    if event.ok is not None and not isinstance(event.ok, bool):
+        raise InvalidContent("the `ok` of an event must be True, False or None.")
+    _time("at", event.at)
+
+
+def check_participants(participants: Sequence[Participant]) -> None:
+    if len(participants) > _ATTRIBUTES:
+        raise ContentTooLarge(f"an episode has {len(participants)} participants; the limit is {_ATTRIBUTES}.")
+    for one in participants:
+        _text("name of a participant", one.name, _NAME_BYTES)
+        _text("role", one.role, _NAME_BYTES)
 
 
 def check_vectors(vectors: Mapping[int, bytes], dimensions: int) -> None:

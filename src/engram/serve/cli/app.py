@@ -31,6 +31,7 @@ from engram.serve.cli import (
     memories,
     model,
     recalling,
+    recounting,
     show,
     token,
     working,
@@ -44,7 +45,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _OF_THEIR_OWN = frozenset({"backups"})  # commands that do what an operation does without opening the vault
-commands.add_to(app, memories.FACES | recalling.FACES | context.FACES | working.FACES | care.FACES, without=_OF_THEIR_OWN)
+commands.add_to(
+    app, memories.FACES | recalling.FACES | context.FACES | working.FACES | recounting.FACES | care.FACES, without=_OF_THEIR_OWN
+)
 carrying.add_to(app)
 care.add_to(app)
 app.add_typer(key.app, name="key", rich_help_panel="Vault")

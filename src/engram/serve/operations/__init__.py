@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engram.serve.operations import asking, caring, keeping, looking, minding
+from engram.serve.operations import asking, caring, keeping, looking, minding, recounting
 from engram.serve.operations.operation import Arg as Arg
 from engram.serve.operations.operation import Effect as Effect
 from engram.serve.operations.operation import Operation as Operation
@@ -15,5 +15,10 @@ from engram.serve.operations.operation import table
 from engram.serve.operations.schema import read as read
 
 OPERATIONS: Mapping[str, Operation] = table(
-    keeping.OPERATIONS, asking.OPERATIONS, looking.OPERATIONS, minding.OPERATIONS, caring.OPERATIONS
+    keeping.OPERATIONS,
+    asking.OPERATIONS,
+    looking.OPERATIONS,
+    recounting.OPERATIONS,
+    minding.OPERATIONS,
+    caring.OPERATIONS,
 )

@@ -1,7 +1,7 @@
 """The store on SQLite: every verb of the protocol.
 
-The class only joins what stands in `writing`, `judging`, `reading`, `caring`, `shelving`, `suspending`, `spending` and
-`wondering` on the one `path`; `vault.open_vault` makes it.
+The class only joins what stands in `writing`, `judging`, `recounting`, `reading`, `caring`, `shelving`, `suspending`,
+`spending` and `wondering` on the one `path`; `vault.open_vault` makes it.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from engram.store.sqlite.caring import Caring
 from engram.store.sqlite.granting import Granting
 from engram.store.sqlite.judging import Judging
 from engram.store.sqlite.reading import Reading
+from engram.store.sqlite.recounting import Recounting
 from engram.store.sqlite.shelving import Shelving
 from engram.store.sqlite.spending import Spending
 from engram.store.sqlite.suspending import Suspending
 from engram.store.sqlite.wondering import Wondering
 
 
-class SqliteStore(Judging, Reading, Caring, Shelving, Suspending, Granting, Spending, Wondering):
+class SqliteStore(Judging, Recounting, Reading, Caring, Shelving, Suspending, Granting, Spending, Wondering):
     """All verbs of one open vault."""

@@ -22,7 +22,7 @@ from engram.store.admission import (
 )
 from engram.store.protocol import HeardBefore
 from engram.store.sqlite import edges as links
-from engram.store.sqlite import embeddings, feedback, granting, memories, questions, shelving, suspending, turns
+from engram.store.sqlite import embeddings, episodes, feedback, granting, memories, questions, shelving, suspending, turns
 from engram.store.sqlite.path import Path
 from engram.text.terms import identity_of
 from engram.types import (
@@ -270,9 +270,11 @@ class Writing(Path):
 
             def work(connection: apsw.Connection) -> list[Memory]:
                 doomed = [_unchanged(memories.one(connection, writable(reader), one), since) for one in dict.fromkeys(ids)]
+                doomed += episodes.learned_from(connection, writable(reader), doomed)
                 for memory in doomed:
                     turns.forget_sources(connection, memory.key)
                     memories.wipe_out(connection, memory)
+                entries[asked:] = [self._audit.entry(reader, "erase", subject=one.id, count=1) for one in doomed[asked:]]
                 shelving.forget_numbers(connection)
                 suspending.forget_minds(connection)
                 granting.forget_receipts(connection)
@@ -281,6 +283,7 @@ class Writing(Path):
 
             entries = [self._audit.entry(reader, "erase", subject=memory_id, count=1) for memory_id in dict.fromkeys(ids)]
             self._questions.take_waiting()  # what was asked since the last batch may tell of it
+            asked = len(entries)
             gone = self._write(reader, "erase", work, entries=entries, timeout=timeout)
             kept = "" if shelving.clear(self._opened.folder) else _SNAPSHOT_LEFT
             left = self._writer.aside(self._tides.scrub, "rewriting the pages")

@@ -1,0 +1,163 @@
+"""The statements on what an episode has beside its memory: goal, outcome, events, participants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from engram.env import from_micros, to_micros
+from engram.errors import InvalidQuery, NotFound
+from engram.guard.scopes import Visibility
+from engram.kinds import Ending, Episode, Happening, Participant
+from engram.store.sqlite import memories, rows
+from engram.store.sqlite.scopes import predicate
+from engram.types import Memory
+
+_AT_ONCE = 500
+
+
+def insert(connection: apsw.Connection, memory: Memory, goal: str, at: datetime, participants: Sequence[Participant]) -> Episode:
+    connection.execute(
+        "INSERT INTO episodes (memory, goal, outcome, result, valence, started_at) VALUES (?, ?, ?, '', 0, ?)",
+        (memory.key, goal, Ending.ONGOING, to_micros(at)),
+    )
+    connection.executemany(
+        "INSERT OR IGNORE INTO participants (memory, name, role) VALUES (?, ?, ?)",
+        ((memory.key, one.name, one.role) for one in participants),
+    )
+    return of(connection, [memory])[0]
+
+
+def append(connection: apsw.Connection, memory: Memory, event: Happening) -> None:
+    """One more event, if the episode is not over."""
+    require_ongoing(connection, memory)
+    connection.execute(
+        """
+        INSERT INTO events (memory, number, at, type, text, actor, ok)
+        SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5, ?6 FROM events WHERE memory = ?1
+        """,
+        (memory.key, to_micros(event.at), event.type, event.text, event.actor, None if event.ok is None else int(event.ok)),
+    )
+
+
+def require_ongoing(connection: apsw.Connection, memory: Memory) -> None:
+    outcome = connection.execute("SELECT outcome FROM episodes WHERE memory = ?", (memory.key,)).get
+    if outcome is None:
+        raise NotFound("this memory is no recorded episode.", way_out="See `engram episodes`.")
+    if outcome != Ending.ONGOING:
+        raise InvalidQuery("this episode is over.", way_out="Begin another one; `caused_by` links it to this one.")
+
+
+def finish(connection: apsw.Connection, key: int, outcome: Ending, result: str, valence: float, at: datetime) -> None:
+    connection.execute(
+        "UPDATE episodes SET outcome = ?, result = ?, valence = ?, ended_at = ? WHERE memory = ?",
+        (outcome, result, valence, None if outcome is Ending.ONGOING else to_micros(at), key),
+    )
+
+
+def last_ended(connection: apsw.Connection, seen: Visibility, session: str) -> str | None:
+    """The id of the last episode of a session that is over."""
+    visible, values = predicate(seen, "m.scope")
+    found = connection.execute(
+        f"""
+        SELECT m.id FROM memories AS m JOIN episodes AS e ON e.memory = m.key
+         WHERE m.session = ? AND m.status = 'active' AND e.ended_at IS NOT NULL AND {visible}
+         ORDER BY e.ended_at DESC, m.key DESC LIMIT 1
+        """,
+        (session, *values),
+    ).get
+    return None if found is None else str(found)
+
+
+def keys(
+    connection: apsw.Connection,
+    seen: Visibility,
+    *,
+    since: datetime | None,
+    until: datetime | None,
+    outcomes: Sequence[Ending],
+    limit: int,
+) -> list[int]:
+    """Episodes that were going on at some moment from `since` and began before `until`, the latest first."""
+    visible, values = predicate(seen, "m.scope")
+    parts, more = [], list[rows.Value]()
+    if since is not None:
+        parts.append("coalesce(e.ended_at, e.started_at) >= ?")
+        more.append(to_micros(since))
+    if until is not None:
+        parts.append("e.started_at < ?")
+        more.append(to_micros(until))
+    if outcomes:
+        parts.append(f"e.outcome IN ({', '.join('?' * len(outcomes))})")
+        more.extend(str(one) for one in outcomes)
+    extra = "".join(f" AND {part}" for part in parts)
+    found: list[Any] = connection.execute(
+        f"""
+        SELECT m.key FROM episodes AS e JOIN memories AS m ON m.key = e.memory
+         WHERE m.status = 'active' AND {visible}{extra} ORDER BY e.started_at DESC, m.key DESC LIMIT ?
+        """,
+        (*values, *more, limit),
+    ).fetchall()
+    return [row[0] for row in found]
+
+
+def of(connection: apsw.Connection, found: Sequence[Memory]) -> list[Episode]:
+    """Those of the memories that are recorded episodes, in their order."""
+    episodes: dict[int, tuple[Any, ...]] = {}
+    events: dict[int, list[Happening]] = {}
+    people: dict[int, list[Participant]] = {}
+    for start in range(0, len(found), _AT_ONCE):
+        some = [memory.key for memory in found[start : start + _AT_ONCE]]
+        marks = ", ".join("?" * len(some))
+        row: Any
+        for row in connection.execute(
+            f"SELECT memory, goal, outcome, result, valence, started_at, ended_at FROM episodes WHERE memory IN ({marks})", some
+        ):
+            episodes[row[0]] = row[1:]
+        for row in connection.execute(
+            f"SELECT memory, at, type, text, actor, ok FROM events WHERE memory IN ({marks}) ORDER BY memory, number", some
+        ):
+            events.setdefault(row[0], []).append(_event(*row[1:]))
+        for row in connection.execute(f"SELECT memory, name, role FROM participants WHERE memory IN ({marks})", some):
+            people.setdefault(row[0], []).append(Participant(*row[1:]))
+    return [_episode(memory, episodes[memory.key], events, people) for memory in found if memory.key in episodes]
+
+
+def _event(at: int, type_: str, text: str, actor: str, ok: int | None) -> Happening:
+    return Happening(from_micros(at), type_, text, actor, None if ok is None else bool(ok))
+
+
+def _episode(
+    memory: Memory, row: tuple[Any, ...], events: Mapping[int, list[Happening]], people: Mapping[int, list[Participant]]
+) -> Episode:
+    goal, outcome, result, valence, started_at, ended_at = row
+    return Episode(
+        memory=memory,
+        goal=goal,
+        outcome=Ending(outcome),
+        result=result,
+        valence=valence,
+        started_at=from_micros(started_at),
+        ended_at=None if ended_at is None else from_micros(ended_at),
+        events=tuple(events.get(memory.key, ())),
+        participants=tuple(people.get(memory.key, ())),
+    )
+
+
+def learned_from(connection: apsw.Connection, owned: Visibility, doomed: Sequence[Memory]) -> list[Memory]:
+    """What was learned from these episodes: it has their words, and so goes with them when they are erased."""
+    taught: list[str] = []
+    for memory in doomed:
+        found: list[Any] = connection.execute(
+            """
+            SELECT m.id FROM edges AS e JOIN memories AS m ON m.key = e.source
+             WHERE e.target = ? AND e.kind = 'learned_from' AND m.source = 'inferred'
+            """,
+            (memory.key,),
+        ).fetchall()
+        taught += [row[0] for row in found]
+    known = {memory.id for memory in doomed}
+    return memories.by_ids(connection, owned, [one for one in dict.fromkeys(taught) if one not in known])

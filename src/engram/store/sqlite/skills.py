@@ -1,0 +1,109 @@
+"""The statements on what a skill has beside its memory: how it has done, and its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from engram.env import from_micros
+from engram.guard.scopes import Visibility
+from engram.kinds import Cue, FailureMode, Practice, Precondition, Refinement, Skill, Step
+from engram.store.sqlite.rows import Value, micros
+from engram.store.sqlite.scopes import predicate
+from engram.types import Memory
+
+_CUE, _PRECONDITION, _STEP, _FAILURE, _REFINEMENT = "cue", "precondition", "step", "failure", "refinement"
+
+
+def put(connection: apsw.Connection, skill: Skill) -> None:
+    """Write all that it has anew; its memory is there."""
+    key, done = skill.memory.key, skill.practice
+    connection.execute("DELETE FROM skills WHERE memory = ?", (key,))
+    connection.execute(
+        """
+        INSERT INTO skills (memory, name, threshold, executions, successes, failures, partials, rate, seconds, used_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (
+            key,
+            skill.name,
+            skill.threshold,
+            done.executions,
+            done.successes,
+            done.failures,
+            done.partials,
+            done.rate,
+            done.seconds,
+            micros(done.used_at),
+        ),
+    )
+    connection.executemany(
+        "INSERT INTO skill_parts (memory, part, number, text, extra, weight, count, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        ((key, *part) for part in _parts(skill)),
+    )
+
+
+def _parts(skill: Skill) -> Iterator[tuple[Value, ...]]:
+    """Each as (part, number, text, extra, weight, count, at)."""
+    for n, cue in enumerate(skill.cues):
+        yield _CUE, n, cue.stem, "", cue.weight, 0, None
+    for n, condition in enumerate(skill.preconditions):
+        yield _PRECONDITION, n, condition.name, condition.value, 0.0, 0, None
+    for n, step in enumerate(skill.steps):
+        yield _STEP, n, step.text, step.on_failure, 0.0, 0, None
+    for n, mode in enumerate(skill.failure_modes):
+        yield _FAILURE, n, mode.text, mode.recovery, 0.0, mode.occurrences, micros(mode.last_at)
+    for n, one in enumerate(skill.refinements):
+        yield _REFINEMENT, n, one.text, one.episode, 0.0, 0, micros(one.at)
+
+
+def keys(connection: apsw.Connection, seen: Visibility, limit: int) -> list[int]:
+    """Skills in use, the newest first."""
+    visible, values = predicate(seen, "m.scope")
+    found: list[Any] = connection.execute(
+        f"""
+        SELECT m.key FROM skills AS k JOIN memories AS m ON m.key = k.memory
+         WHERE m.status = 'active' AND {visible} ORDER BY m.key DESC LIMIT ?
+        """,
+        (*values, limit),
+    ).fetchall()
+    return [row[0] for row in found]
+
+
+def of(connection: apsw.Connection, found: Sequence[Memory]) -> list[Skill]:
+    """Those of the memories that are skills with steps, in their order."""
+    return [skill for memory in found if (skill := _skill(connection, memory)) is not None]
+
+
+def _skill(connection: apsw.Connection, memory: Memory) -> Skill | None:
+    sql = "SELECT name, threshold, executions, successes, failures, partials, rate, seconds, used_at FROM skills WHERE memory = ?"
+    rows: list[Any] = connection.execute(sql, (memory.key,)).fetchall()
+    if not rows:
+        return None
+    name, threshold, executions, successes, failures, partials, rate, seconds, used_at = rows[0]
+    parts: dict[str, list[tuple[Any, ...]]] = {}
+    row: Any
+    for row in connection.execute(
+        "SELECT part, text, extra, weight, count, at FROM skill_parts WHERE memory = ? ORDER BY part, number", (memory.key,)
+    ):
+        parts.setdefault(row[0], []).append(row[1:])
+    return Skill(
+        memory=memory,
+        name=name,
+        cues=tuple(Cue(text, weight) for text, _, weight, _, _ in parts.get(_CUE, ())),
+        threshold=threshold,
+        preconditions=tuple(Precondition(text, extra) for text, extra, *_ in parts.get(_PRECONDITION, ())),
+        steps=tuple(Step(text, extra) for text, extra, *_ in parts.get(_STEP, ())),
+        practice=Practice(
+            executions, successes, failures, partials, rate, seconds, None if used_at is None else from_micros(used_at)
+        ),
+        failure_modes=tuple(FailureMode(text, extra, n, _at(at)) for text, extra, _, n, at in parts.get(_FAILURE, ())),
+        refinements=tuple(Refinement(text, extra, _at(at)) for text, extra, _, _, at in parts.get(_REFINEMENT, ())),
+    )
+
+
+def _at(moment: int | None) -> datetime:
+    return from_micros(moment or 0)

@@ -1,0 +1,208 @@
+"""The verbs of what was done: episodes as they go, what they taught, what they warn of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from types import TracebackType
+from typing import Self
+
+from engram.errors import InvalidQuery, NotFound
+from engram.kinds import EPISODE, WARNING, Ending, Episode, Happening, Participant, Skill, SkillMatch
+from engram.memory.edges import walk
+from engram.memory.likeness import alike
+from engram.memory.skills import fits, match, ranked
+from engram.memory.warnings import warns
+from engram.store.protocol import Filter
+from engram.store.sqlite.recounting import CAUSED_BY, FOLLOWS
+from engram.types import Hit, Kind, Memory
+from engram.verbs.asking import Asking
+
+_AROUND = timedelta(hours=12)
+_LATEST = 500
+
+
+class Recording:
+    """An episode that is going on. Each event is kept when `event` returns; it ends with `outcome`, or with the `with` block.
+
+    A block that is left in peace is a success, one that is left by an exception a failure (abandoned, if the program was
+    told to stop). A process that is killed leaves it `ongoing`: `mem.episodes(outcome="ongoing")` finds it and
+    `mem.episode(resume=id)` goes on with it.
+    """
+
+    def __init__(self, mem: Recounting, episode: Episode) -> None:
+        self.id = episode.id
+        self.goal = episode.goal
+        self._mem = mem
+        self._over = False
+
+    def event(self, type: str, text: str = "", *, actor: str = "", ok: bool | None = None) -> Happening:
+        """Something that happened: `tried`, `ran`, `tool_call` … are steps; `error`, `result`, `decision`, `note` … are not.
+
+        ok: whether it went well. What goes wrong and is then put right is what a skill learns to handle.
+        """
+        return self._mem._record(self.id, type, text, actor, ok)
+
+    def outcome(self, outcome: Ending | str, result: str = "", *, valence: float | None = None) -> Episode:
+        """How it came out: success, failure, partial or abandoned. Ends the episode."""
+        ended = self._mem._end(self.id, outcome, result, valence)
+        self._over = True
+        return ended
+
+    @property
+    def warnings(self) -> Sequence[Memory]:
+        """What was tried for such a goal and failed, and what must not be done."""
+        return self._mem.warnings(self.goal)
+
+    @property
+    def skills(self) -> Sequence[SkillMatch]:
+        """How it is done, if that has been learned."""
+        return self._mem.skills(self.goal)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._over:
+            return
+        if error is None:
+            self.outcome(Ending.SUCCESS)
+        elif isinstance(error, Exception):
+            self.outcome(Ending.FAILURE, f"{type(error).__name__}: {error}".strip(": "))
+        else:  # KeyboardInterrupt and the like: somebody stopped it
+            self.outcome(Ending.ABANDONED, type(error).__name__)
+
+
+class Recounting(Asking):
+    """Mixed into `Engram`."""
+
+    def episode(
+        self,
+        goal: str = "",
+        *,
+        participants: Sequence[Participant | str] = (),
+        context: Mapping[str, str] | None = None,
+        caused_by: Sequence[str] = (),
+        skill: str | None = None,
+        resume: str | None = None,
+    ) -> Recording:
+        """Begin to record something that is done: `with mem.episode("deploy the API") as ep: ep.event("tried", …)`.
+
+        context: names and values of the situation; what all successes share becomes a precondition. caused_by: episodes that led
+        to this one. skill: the id of the skill that is followed, which learns from how it goes. resume: go on with this episode.
+        """
+        if resume is not None:
+            going = self._vault.chronicle.episode(self._reader, resume)
+            if going.outcome is not Ending.ONGOING:
+                raise InvalidQuery("this episode is over.", way_out="Begin another one; `caused_by` links it to this one.")
+            return Recording(self, going)
+        people = [one if isinstance(one, Participant) else Participant(one) for one in participants]
+        said = {**(context or {}), **({"skill": skill} if skill else {})}
+        begun = self._vault.chronicle.begin(
+            self._reader, goal, self._vault.session, participants=people, context=said, caused_by=caused_by
+        )
+        return Recording(self, begun)
+
+    def _record(self, episode_id: str, type_: str, text: str, actor: str, ok: bool | None) -> Happening:
+        return self._vault.chronicle.event(self._reader, episode_id, type_, text, actor, ok)
+
+    def _end(self, episode_id: str, outcome: Ending | str, result: str, valence: float | None) -> Episode:
+        return self._vault.chronicle.end(self._reader, episode_id, _ending(outcome), result, valence)
+
+    def episodes(
+        self,
+        *,
+        ids: Sequence[str] | None = None,
+        similar: str | None = None,
+        at: datetime | None = None,
+        before: datetime | None = None,
+        sequence: str | None = None,
+        outcome: Ending | str | None = None,
+        limit: int = 20,
+    ) -> Sequence[Episode]:
+        """Recorded episodes, the latest first; one way of asking at a time.
+
+        similar: like this goal or situation, the likest first. at: going on within half a day of this time, the most significant
+        first. before: begun before it. sequence: those that led to this episode and came of it, in order. ids: these.
+        """
+        if sum(way is not None for way in (ids, similar, at, before, sequence)) > 1:
+            raise InvalidQuery(
+                "episodes are asked for in one way at a time.", way_out="Give `similar`, `at`, `before` or `sequence`."
+            )
+        store, reader = self._vault.store, self._reader
+        ended = () if outcome is None else (_ending(outcome),)
+        if similar is not None:
+            where = Filter(kinds=(Kind.EPISODE,), categories=(EPISODE,))
+            found = [hit.memory.id for hit in self._hits(similar, where, limit)]
+            # What was done twice in the same words is one answer to recall, and two episodes here.
+            ids = [*found, *(one.id for one in store.episodes(reader, limit=_LATEST) if alike(one.goal, similar))]
+        if sequence is not None:
+            ids = self._chain(sequence)
+        if ids is not None:
+            told = [one for one in store.episodes(reader, ids=ids, limit=_LATEST) if not ended or one.outcome in ended]
+            return tuple((sorted(told, key=lambda one: one.started_at) if sequence is not None else told)[:limit])
+        if at is not None:
+            around = store.episodes(reader, since=at - _AROUND, until=at + _AROUND, outcomes=ended, limit=limit)
+            return tuple(sorted(around, key=lambda one: -one.memory.importance))
+        return tuple(store.episodes(reader, until=before, outcomes=ended, limit=limit))
+
+    def _chain(self, episode_id: str) -> list[str]:
+        self._vault.chronicle.episode(self._reader, episode_id)  # NotFound, if there is none
+        edges_of = partial(self._vault.store.edges, self._reader)
+        now, settings = self._vault.env.now(), self._vault.live.now
+        return [episode_id, *walk([episode_id], edges_of, now, settings, depth=20, kinds=(FOLLOWS, CAUSED_BY))]
+
+    def skills(
+        self, situation: str | None = None, *, context: Mapping[str, str] | None = None, limit: int = 10
+    ) -> Sequence[SkillMatch]:
+        """Skills that fit a situation, the best first: by the words that call for them and by meaning; or all that are known.
+
+        context: what is given. A skill that asks for something else is left out, unless it nearly always works.
+        """
+        known = self._vault.store.skills(self._reader)
+        if situation is None:
+            return tuple(SkillMatch(skill, 1.0) for skill in known[:limit])
+        given = context or {}
+        found = {skill.id: one for skill in known if (one := match(skill, situation, given)) is not None}
+        by_id = {skill.id: skill for skill in known}
+        for hit in self._hits(situation, Filter(kinds=(Kind.SKILL,)), limit) if known else ():
+            skill = by_id.get(hit.memory.id)
+            if skill is not None and skill.id not in found and (one := fits(skill, hit.score, given)) is not None:
+                found[skill.id] = one
+        return tuple(ranked(found.values())[:limit])
+
+    def learn_skills(self) -> Sequence[Skill]:
+        """Learn from the episodes recorded here what is not known yet. It also happens whenever an episode ends well."""
+        return tuple(self._vault.chronicle.learn(self._reader))
+
+    def practise(self, skill_id: str, outcome: Ending | str, result: str = "", *, seconds: float | None = None) -> Skill:
+        """Say how a skill did when it was used: its rate of success moves, and a failure is remembered as one of its ways to
+        fail. `mem.episode(skill=id)` does it by itself."""
+        found = self._vault.store.skills(self._reader, ids=[skill_id])
+        if not found:
+            raise NotFound("there is no skill of that id that this reader may see.", way_out="See `engram skills`.")
+        return self._vault.chronicle.practise(self._reader, found[0], _ending(outcome), result, seconds)
+
+    def warnings(self, about: str | None = None, *, limit: int = 10) -> Sequence[Memory]:
+        """What was tried and failed, and what must not be done: about this, the nearest first; or all, the newest first.
+
+        A failed episode leaves a warning by itself; `remember(…, category="warning")` makes one; rules that forbid count.
+        """
+        if about is None:
+            return tuple(self._vault.store.page(self._reader, limit=limit, where=Filter(categories=(WARNING,))))
+        hits = [*self._hits(about, Filter(categories=(WARNING,)), limit), *self._hits(about, Filter(), 5 * limit)]
+        best = {hit.memory.id: hit for hit in sorted(hits, key=lambda hit: hit.score) if warns(hit.memory)}
+        return tuple(hit.memory for hit in sorted(best.values(), key=lambda hit: -hit.score)[:limit])
+
+    def _hits(self, text: str, where: Filter, limit: int) -> Sequence[Hit]:
+        asked = self._asked(text, limit, None, None, None, None, where)
+        return self._vault.searcher.recall(self._reader, asked).hits
+
+
+def _ending(outcome: Ending | str) -> Ending:
+    try:
+        return Ending(outcome)
+    except ValueError:
+        problem = InvalidQuery(f"there is no such outcome; there are {', '.join(one.value for one in Ending)}.")
+    raise problem
