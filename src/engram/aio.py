@@ -254,6 +254,7 @@ class AsyncEngram:
     language = Verb(Engram.language)
     export = Verb(Engram.export)
     import_ = Verb(Engram.import_)
+    purge = Verb(Engram.purge)
     backup = Verb(Engram.backup)
     backups = Verb(Engram.backups)
     health = Verb(Engram.health)

@@ -89,6 +89,7 @@ def arguments_of(mem: Engram) -> Mapping[str, Mapping[str, Any]]:
         "check": {},
         "backup": {},
         "backups": {},
+        "purge": {"dimension": "user", "name": "nobody", "dry_run": True},
     }
 
 

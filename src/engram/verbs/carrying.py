@@ -53,6 +53,30 @@ class Carrying(View):
             raise InvalidQuery("an archive needs a passphrase.", way_out="Give one of several words that nobody would guess.")
         return Report(operation="export", counts={"records": count, "bytes": target.stat().st_size})
 
+    def purge(
+        self,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        channel: str | None = None,
+        squad: str | None = None,
+        project: str | None = None,
+        dry_run: bool = False,
+    ) -> Report:
+        """Remove everything of one user, agent, channel, squad or project from every table, for good.
+
+        For the owner of the vault. The report counts what went, table by table; with `dry_run` nothing goes.
+        """
+        places = {"user": user, "agent": agent, "channel": channel, "squad": squad, "project": project}
+        given = [(dimension, name) for dimension, name in places.items() if name is not None]
+        if len(given) != 1:
+            raise InvalidQuery("a purge names one place.", way_out='Say whose: `purge(user="ann")`.')
+        dimension, name = given[0]
+        report = self._vault.store.purge(self._reader, dimension, name, dry_run=dry_run)
+        if not dry_run:
+            self._vault.desks.forget(self._reader)
+        return report
+
     def _pages(self) -> Iterator[Page]:
         after = 0
         while True:

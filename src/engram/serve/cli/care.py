@@ -12,7 +12,7 @@ from engram.errors import ConfigInvalid
 from engram.serve.cli import caller, show
 from engram.serve.cli.caller import Caller, Json, Yes
 from engram.serve.cli.commands import Done, Face
-from engram.serve.operations.caring import Backups, Checked
+from engram.serve.operations.caring import Backups, Checked, Purge
 from engram.store.folder import Header, VaultFolder, read_header
 from engram.store.sqlite import maintenance
 from engram.store.sqlite.care import Backup
@@ -247,12 +247,24 @@ def _checked(done: Done) -> None:
         done.asked.say("Every page is whole.")
 
 
+def _purges(given: Purge) -> str:
+    return "" if given.dry_run else f"Remove everything of {given.dimension} {given.name!r}, for good?"
+
+
+def _purged(done: Done) -> None:
+    counts = done.value.counts
+    show.pairs([(table, f"{count:,}") for table, count in counts.items()] or [("nothing", "of that name is here")])
+    for note in done.value.notes:
+        done.asked.remark(f"note: {note}")
+
+
 FACES = {
     "status": Face(panel=_PANEL, show=_status, wide=True, more="All of it, or what an identity given as an option can see."),
     "audit": Face(
         panel=_PANEL, show=_audit, wide=True, narrow=Role.AGENT, more="With an identity as an option, only what it did."
     ),
     "check": Face(panel=_PANEL, show=_checked, wide=True, everywhere=False),
+    "purge": Face(panel=_PANEL, show=_purged, wide=True, everywhere=False, asks=_purges),
     # Not one more, because it happens to be due.
     "backup": Face(panel=_PANEL, show=_made, wide=True, everywhere=False, settings={"backup_hours": 0}),
 }

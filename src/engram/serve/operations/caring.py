@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from engram.serve.operations.minding import Nothing
 from engram.serve.operations.operation import Arg, Effect, Operation
 from engram.store.sqlite.care import Backup
-from engram.types import AuditEntry, Encoder, Health, Language, Role
+from engram.types import AuditEntry, Encoder, Health, Language, Report, Role
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -42,6 +42,17 @@ class Trail:
 
 def audit(mem: Engram, given: Audit) -> Trail:
     return Trail(tuple(mem.audit(limit=given.limit)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purge:
+    dimension: Annotated[Literal["user", "agent", "channel", "squad", "project"], Arg("What sort of place.", main=True)]
+    name: Annotated[str, Arg("Its name.", main=True)]
+    dry_run: Annotated[bool, Arg("Only count what would go.")] = False
+
+
+def purge(mem: Engram, given: Purge) -> Report:
+    return mem.purge(dry_run=given.dry_run, **{given.dimension: given.name})
 
 
 def backup(mem: Engram, given: Nothing) -> Backup:
@@ -93,6 +104,15 @@ OPERATIONS = (
         input=Nothing,
         output=Checked,
         run=check,
+        role=Role.OWNER,
+    ),
+    Operation(
+        name="purge",
+        help="Remove everything of one user, agent, channel, squad or project from every table, for good.",
+        input=Purge,
+        output=Report,
+        run=purge,
+        effect=Effect.DESTRUCTIVE,
         role=Role.OWNER,
     ),
     Operation(

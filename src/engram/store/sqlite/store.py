@@ -1,7 +1,7 @@
 """The store on SQLite: every verb of the protocol.
 
-The class only joins what stands in `writing`, `judging`, `recounting`, `reading`, `caring`, `shelving`, `suspending`,
-`spending` and `wondering` on the one `path`; `vault.open_vault` makes it.
+The class only joins what stands in `writing`, `judging`, `recounting`, `purging`, `reading`, `caring`, `shelving`, `suspending`,
+`granting`, `spending` and `wondering` on the one `path`; `vault.open_vault` makes it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from engram.store.sqlite.caring import Caring
 from engram.store.sqlite.granting import Granting
 from engram.store.sqlite.judging import Judging
+from engram.store.sqlite.purging import Purging
 from engram.store.sqlite.reading import Reading
 from engram.store.sqlite.recounting import Recounting
 from engram.store.sqlite.shelving import Shelving
@@ -17,5 +18,5 @@ from engram.store.sqlite.suspending import Suspending
 from engram.store.sqlite.wondering import Wondering
 
 
-class SqliteStore(Judging, Recounting, Reading, Caring, Shelving, Suspending, Granting, Spending, Wondering):
+class SqliteStore(Judging, Recounting, Purging, Reading, Caring, Shelving, Suspending, Granting, Spending, Wondering):
     """All verbs of one open vault."""

@@ -23,7 +23,7 @@ from engram.store.admission import (
 from engram.store.protocol import HeardBefore
 from engram.store.sqlite import edges as links
 from engram.store.sqlite import embeddings, episodes, feedback, granting, memories, questions, shelving, suspending, turns
-from engram.store.sqlite.path import Path
+from engram.store.sqlite.scrubbing import Scrubbing
 from engram.text.terms import identity_of
 from engram.types import (
     Draft,
@@ -41,14 +41,11 @@ from engram.types import (
 _FIXED = {"id", "key", "scope", "version", "learned_at", "updated_at", "status"}
 """What `update` may not touch: identity and place never change, the rest has verbs of its own."""
 
-_SNAPSHOT_LEFT = "a file in index/ could not be removed and may hold vectors of what was erased (encrypted): delete it."
-
-
 _EXPIRED = 500
 """Turns let go of in one transaction."""
 
 
-class Writing(Path):
+class Writing(Scrubbing):
     """Mixed into the store."""
 
     def add(self, reader: Reader, drafts: Sequence[Memory], *, timeout: float | None = None) -> list[Memory]:
@@ -285,14 +282,8 @@ class Writing(Path):
             self._questions.take_waiting()  # what was asked since the last batch may tell of it
             asked = len(entries)
             gone = self._write(reader, "erase", work, entries=entries, timeout=timeout)
-            kept = "" if shelving.clear(self._opened.folder) else _SNAPSHOT_LEFT
-            left = self._writer.aside(self._tides.scrub, "rewriting the pages")
-            notes = [note for note in (kept, left) if note]
-            older = sum(1 for _ in self._opened.folder.backups.glob("*.db"))
-            if older:
-                notes.append(f"{older} backups made before this still hold what was erased; delete them if they must not.")
             return Report(
-                operation="erase", ids=tuple(memory.id for memory in gone), counts={"memories": len(gone)}, notes=tuple(notes)
+                operation="erase", ids=tuple(memory.id for memory in gone), counts={"memories": len(gone)}, notes=self._scrubbed()
             )
 
     def expire_turns(self, reader: Reader) -> int:
