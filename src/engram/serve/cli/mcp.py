@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from engram import settings as settings_room
 from engram.errors import ConfigInvalid
+from engram.serve import hosts
 from engram.serve.cli import caller, show
-from engram.serve.cli.caller import BadCall, Caller
-from engram.serve.mcp import greeting
+from engram.serve.cli.caller import BadCall, Caller, Yes
+from engram.serve.mcp import clients, greeting
+from engram.serve.mcp.clients import CLIENTS
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -32,11 +36,15 @@ def mcp(
     """Serve this vault to a model over MCP. Hosts start it themselves: see `engram mcp install`."""
     if ctx.invoked_subcommand is not None:
         return
-    if profile not in _PROFILES:
-        raise BadCall(f"There is no such profile; there are {', '.join(_PROFILES)}.")
+    _require_profile(profile)
     asked = caller.of(ctx)
     _require_sdk()
     _serve_stdio(asked, profile)
+
+
+def _require_profile(profile: str) -> None:
+    if profile not in _PROFILES:
+        raise BadCall(f"There is no such profile; there are {', '.join(_PROFILES)}.")
 
 
 def _require_sdk() -> None:
@@ -61,3 +69,44 @@ def opened(asked: Caller) -> Engram:
     if vault.notice:
         asked.remark(f"A new vault was made at {asked.path}.\n{vault.notice}")
     return vault
+
+
+@app.command("install")
+def install(
+    ctx: typer.Context,
+    client: Annotated[str, typer.Option(metavar="|".join(CLIENTS), help="The host to tell.", show_default=False)],
+    project: Annotated[bool, typer.Option("--project", help="For the project in this folder only.")] = False,
+    uninstall: Annotated[bool, typer.Option("--uninstall", help="Take it out again.")] = False,
+    only_print: Annotated[bool, typer.Option("--print", help="Only show what would stand there.")] = False,
+    profile: Profile = "core",
+    yes: Yes = False,
+) -> None:
+    """Write this server into the settings of a host: shows the difference, asks, keeps a backup.
+
+    Who it reads and writes as, and which vault, are the options before the command (`engram --agent rex mcp install …`).
+    """
+    if client not in CLIENTS:
+        raise BadCall(f"There is no such client; there are {', '.join(CLIENTS)}.")
+    asked, host = caller.of(ctx), CLIENTS[client]
+    _require_profile(profile)
+    wanted = clients.entry(host, () if profile == "core" else ("--profile", profile), _environment(asked))
+    if only_print:
+        show.line(clients.shown(host, wanted).rstrip("\n"))
+        return
+    here = Path.cwd() if project else None
+    edit = clients.uninstalled(host, here) if uninstall else clients.installed(host, here, wanted)
+    if not edit.changes:
+        asked.say(f"Nothing to do: {edit.path} {'does not have' if uninstall else 'already has'} it.")
+        return
+    show.remark(edit.diff().rstrip("\n"))
+    asked.confirm(f"Write {edit.path}?", yes)
+    backup = hosts.write(edit, asked.env.now())
+    asked.say(f"{host.title} {'no longer starts' if uninstall else 'will start'} Engram ({edit.path}). {host.after}".rstrip())
+    if backup is not None:
+        asked.remark(f"What was there is in {backup}.")
+
+
+def _environment(asked: Caller) -> dict[str, str]:
+    """What the host must hand on, so that the server is who it would be here."""
+    named = {f"ENGRAM_{name.upper()}": str(value) for name, value in asked.identity.items()}
+    return named if asked.path == settings_room.home({}) else {"ENGRAM_HOME": str(asked.path), **named}

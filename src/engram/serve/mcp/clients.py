@@ -1,0 +1,90 @@
+"""The hosts that can start the server, and where each keeps the list of those it starts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from engram.errors import ConfigInvalid
+from engram.serve import hosts
+from engram.serve.hosts import Edit
+
+NAME = "engram"
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A host: the file that it reads for a person, the one for a project, and where in it servers stand.
+
+    more: what its entries say besides how to start the server.
+    """
+
+    title: str
+    file: Callable[[], Path]
+    place: tuple[str, ...]
+    project: str = ""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    after: str = ""
+
+
+def _home(*parts: str) -> Callable[[], Path]:
+    return lambda: Path.home().joinpath(*parts)
+
+
+def _config(folder: str, *parts: str) -> Callable[[], Path]:
+    """`~/.config`, `~/Library/Application Support` or `%APPDATA%`."""
+    return lambda: platformdirs.user_config_path(folder, appauthor=False, roaming=True).joinpath(*parts)
+
+
+_STDIO = {"type": "stdio"}
+CLIENTS: Mapping[str, Client] = {
+    "claude-code": Client("Claude Code", _home(".claude.json"), ("mcpServers",), ".mcp.json", _STDIO, "Check it with /mcp."),
+    "claude-desktop": Client(
+        "Claude Desktop", _config("Claude", "claude_desktop_config.json"), ("mcpServers",), after="Restart Claude Desktop."
+    ),
+    "cursor": Client("Cursor", _home(".cursor", "mcp.json"), ("mcpServers",), ".cursor/mcp.json"),
+    "vscode": Client("VS Code", _config("Code", "User", "mcp.json"), ("servers",), ".vscode/mcp.json", _STDIO),
+    # It gives up after 10 s, which a laptop that just woke may need for the first start.
+    "codex": Client("Codex", _home(".codex", "config.toml"), ("mcp_servers",), ".codex/config.toml", {"startup_timeout_sec": 30}),
+    "openclaw": Client("OpenClaw", _home(".openclaw", "openclaw.json"), ("mcp", "servers")),
+}
+
+
+def entry(client: Client, arguments: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any]:
+    """How to start this very installation, wherever the host looks for programs."""
+    script = Path(sys.executable).with_name("engram.exe" if sys.platform == "win32" else "engram")
+    command = [str(script)] if script.exists() else [sys.executable, "-m", "engram.serve.cli"]
+    start = {"command": command[0], "args": [*command[1:], "mcp", *arguments]}
+    return {**client.more, **start, **({"env": dict(environment)} if environment else {})}
+
+
+def path_of(client: Client, project: Path | None) -> Path:
+    if project is None:
+        return client.file()
+    if not client.project:
+        raise ConfigInvalid(f"{client.title} has no settings of a project.", way_out="Leave `--project` out.")
+    return project / client.project
+
+
+def installed(client: Client, project: Path | None, wanted: Mapping[str, Any]) -> Edit:
+    path, place = path_of(client, project), (*client.place, NAME)
+    put = hosts.put_toml if path.suffix == ".toml" else hosts.put_json
+    return put(path, hosts.read(path), place, wanted)
+
+
+def uninstalled(client: Client, project: Path | None) -> Edit:
+    path, place = path_of(client, project), (*client.place, NAME)
+    take = hosts.take_toml if path.suffix == ".toml" else hosts.take_json
+    return take(path, hosts.read(path), place)
+
+
+def shown(client: Client, wanted: Mapping[str, Any]) -> str:
+    """The entry alone, for who adds it by hand."""
+    path, place = client.file(), (*client.place, NAME)
+    put = hosts.put_toml if path.suffix == ".toml" else hosts.put_json
+    return put(path, None, place, wanted).after or ""

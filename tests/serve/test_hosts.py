@@ -1,0 +1,150 @@
+"""Entries in other programs' settings files, and the server in the settings of the hosts that start it."""
+
+from __future__ import annotations
+
+import json
+import stat
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from serve.console import Engram
+
+from engram.errors import ConfigInvalid
+from engram.serve import hosts
+from engram.serve.mcp.clients import CLIENTS
+
+PLACE = ("mcpServers", "engram")
+ENTRY = {"command": "engram", "args": ["mcp"], "env": {"ENGRAM_AGENT": "rex"}}
+FILE = Path("settings.json")
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | NAMES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=8,
+)
+SETTINGS = st.fixed_dictionaries({}, optional={"mcpServers": st.dictionaries(NAMES, VALUES, max_size=3), "other": VALUES})
+
+
+@given(SETTINGS, st.sampled_from([None, 2, 4, "\t"]))
+def test_what_is_put_in_is_there_and_the_rest_is_as_it_was(settings: dict[str, object], indent: int | str | None) -> None:
+    text = json.dumps(settings, indent=indent)
+    put = hosts.put_json(FILE, text, PLACE, ENTRY)
+    assert put.after is not None
+    expected = json.loads(text)
+    expected.setdefault("mcpServers", {})["engram"] = ENTRY
+    assert json.loads(put.after) == expected
+    assert hosts.put_json(FILE, put.after, PLACE, ENTRY).changes is False
+
+
+@given(SETTINGS, st.sampled_from([2, 4, "\t"]))
+def test_what_was_put_in_is_taken_out_to_the_letter(settings: dict[str, object], indent: int | str) -> None:
+    servers = settings.get("mcpServers")
+    if servers == {} or "engram" in (servers or {}):
+        return
+    text = json.dumps(settings, indent=indent, ensure_ascii=False)
+    put = hosts.put_json(FILE, text, PLACE, ENTRY).after
+    assert hosts.take_json(FILE, put, PLACE).after == (text if settings else None)
+
+
+def test_nothing_around_an_entry_is_laid_out_anew() -> None:
+    text = '{"a": [1,2],\n    "mcpServers": {"x": {"args": ["a","b"]}}, "z": 1e5}'
+    put = hosts.put_json(FILE, text, PLACE, ENTRY).after
+    assert put is not None
+    assert put.startswith('{"a": [1,2],\n    "mcpServers": {"x": {"args": ["a","b"]},\n')
+    assert put.endswith('}, "z": 1e5}')
+
+
+@pytest.mark.parametrize("text", ['{"a": 1,}', "// a comment\n{}", "[1]", '{"mcpServers": 7}', "not json", "\ufeff{}"])
+def test_what_is_not_as_it_should_be_is_refused(text: str) -> None:
+    with pytest.raises(ConfigInvalid):
+        hosts.put_json(FILE, text, PLACE, ENTRY)
+
+
+def test_toml_keeps_what_others_wrote() -> None:
+    text = 'model = "x"  # mine\n\n[mcp_servers.other]\ncommand = "a"\n\n[mcp_servers.engram]\ncommand = "old"\n\n[tui]\nb = 1\n'
+    place = ("mcp_servers", "engram")
+    put = hosts.put_toml(FILE, text, place, ENTRY).after
+    assert put is not None
+    read = tomllib.loads(put)
+    assert read["mcp_servers"] == {"other": {"command": "a"}, "engram": ENTRY}
+    assert read["tui"] == {"b": 1}
+    assert put.startswith('model = "x"  # mine\n')
+    assert hosts.put_toml(FILE, put, place, ENTRY).changes is False
+    taken = hosts.take_toml(FILE, put, place).after
+    assert taken is not None
+    assert tomllib.loads(taken) == {"model": "x", "mcp_servers": {"other": {"command": "a"}}, "tui": {"b": 1}}
+    with pytest.raises(ConfigInvalid):
+        hosts.put_toml(FILE, 'mcp_servers.engram.command = "inline"\n', place, ENTRY)
+    with pytest.raises(ConfigInvalid):
+        hosts.put_toml(FILE, "no toml", place, ENTRY)
+
+
+# ── engram mcp install ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    home = tmp_path / "home"
+    home.mkdir()
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+    monkeypatch.chdir(home)
+    return home
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_host_is_told_once_and_untold(at_home: Path, engram: Engram, client: str) -> None:
+    told = engram("--agent", "rex", "mcp", "install", "--client", client, "--yes")
+    assert told.code == 0, told.err
+    path = CLIENTS[client].file()
+    assert path.is_relative_to(at_home)
+    read = tomllib.loads(path.read_text()) if path.suffix == ".toml" else json.loads(path.read_text())
+    for name in (*CLIENTS[client].place, "engram"):
+        read = read[name]
+    assert "mcp" in read["args"]
+    assert read["env"]["ENGRAM_AGENT"] == "rex"
+    assert "+" in told.err
+    assert "Nothing to do" in engram("--agent", "rex", "mcp", "install", "--client", client, "--yes").out
+    assert engram("mcp", "install", "--client", client, "--uninstall", "--yes").code == 0
+    assert not path.exists()
+    assert "Nothing to do" in engram("mcp", "install", "--client", client, "--uninstall", "--yes").out
+
+
+def test_a_backup_is_kept_a_link_is_followed_and_modes_stay(at_home: Path, engram: Engram) -> None:
+    kept = at_home / "dotfiles.json"
+    kept.write_text('{"mcpServers": {"other": {"env": {"KEY": "k"}}}}')
+    kept.chmod(0o640)
+    (at_home / ".claude.json").symlink_to(kept)
+    assert engram("mcp", "install", "--client", "claude-code", "--yes").code == 0
+    assert (at_home / ".claude.json").is_symlink()
+    assert set(json.loads(kept.read_text())["mcpServers"]) == {"other", "engram"}
+    (backup,) = at_home.glob("*.engram-backup")
+    assert backup.read_text() == '{"mcpServers": {"other": {"env": {"KEY": "k"}}}}'
+    if sys.platform != "win32":
+        assert {stat.S_IMODE(one.stat().st_mode) for one in (kept, backup)} == {0o640}
+
+
+def test_nothing_is_written_without_a_yes_nor_into_what_is_no_json(at_home: Path, engram: Engram) -> None:
+    path = at_home / ".cursor" / "mcp.json"
+    assert engram("mcp", "install", "--client", "cursor").code == 2
+    assert engram("mcp", "install", "--client", "cursor", "--print").json["mcpServers"]["engram"]["args"][-1] == "mcp"
+    assert not path.exists()
+    path.parent.mkdir()
+    path.write_text("{ // mine\n}")
+    refused = engram("mcp", "install", "--client", "cursor", "--yes")
+    assert refused.code == 1
+    assert "E5003" in refused.err
+    assert path.read_text() == "{ // mine\n}"
+    assert engram("mcp", "install", "--client", "emacs").code == 2
+
+
+def test_a_project_has_its_own(at_home: Path, engram: Engram) -> None:
+    assert engram("mcp", "install", "--client", "claude-code", "--project", "--profile", "full", "--yes").code == 0
+    told = json.loads((at_home / ".mcp.json").read_text())["mcpServers"]["engram"]
+    assert told["args"][-2:] == ["--profile", "full"]
+    assert engram("mcp", "install", "--client", "openclaw", "--project", "--yes").code == 1
