@@ -129,6 +129,7 @@ class AsyncWorking:
     export = Verb(Working.export)
     blend = Verb(Working.blend)
     suspend = Verb(Working.suspend)
+    wind_up = Verb(Working.wind_up)
     checkpoint = Verb(Working.checkpoint)
     resume = Verb(Working.resume)
     clear = Verb(Working.clear)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -226,3 +227,32 @@ def test_it_is_known_after_the_vault_was_closed(tmp_path: Path) -> None:
 )
 def test_other_words_are_the_same_only_if_nothing_in_them_is_new(words: str, same: bool) -> None:
     assert says_again(words, OLD, Settings()) is same
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "again", "same"),
+    [
+        ("My sister Carla lives in Porto", "My sister Carla lives in Faro", "Carla, my sister, lives in Porto", True),
+        (
+            "My sister Carla lives in Porto",
+            "My sister Carla lives in Faro",
+            "My sister Carla is living in Porto these days",
+            True,
+        ),
+        ("The API calls the ledger", "The API calls the archive", "The ledger calls the API", False),
+        ("Tea tastes better than coffee", "Coffee tastes better than tea", "Coffee tastes better than tea", False),
+        ("My sister Carla lives in Porto", "My sister Carla lives in Faro", "My sister Carla works in Porto", False),
+    ],
+)
+def test_what_the_correction_left_alone_may_change_places(old: str, new: str, again: str, same: bool) -> None:
+    assert says_again(again, old, Settings(), instead=new) is same
+
+
+def test_it_does_not_come_back_by_importing_the_same_talk_again(mem: Engram) -> None:
+    talk = [Turn(OLD, session="s1", ref="r1"), Turn("The garage door is green", session="s1", ref="r2")]
+    mem.ingest(talk)
+    old = next(memory for memory in mem.list() if "Porto" in memory.text)
+    mem.feedback(old.id, correction=NEW)
+    for again in (talk, [replace(turn, session="s2", ref=f"again {turn.ref}") for turn in talk]):
+        mem.ingest(again)
+        assert not [memory.text for memory in mem.list() if "Porto" in memory.text]

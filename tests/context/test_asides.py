@@ -15,6 +15,7 @@ from engram.engine import Engram
 from engram.env import Env
 from engram.errors import InvalidQuery
 from engram.memory.gaps import question_in
+from engram.store.protocol import Filter
 from engram.text.tokens import count
 from engram.types import Reader, Role, Scope, Turn
 
@@ -99,8 +100,9 @@ def test_a_question_is_kept_if_it_says_itself_what_it_asks(message: str, questio
 
 def test_a_question_without_an_answer_is_a_gap_until_it_has_one(mem: Engram) -> None:
     mem.recall("Where does my sister Carla live?")
-    for _ in range(3):
-        mem.recall(UNKNOWN)
+    mem.recall("Which lighthouse stands on the island of Skagen?", filters=Filter(categories=("decision",)))
+    for number in range(3):
+        mem.recall(UNKNOWN, filters=Filter() if number else None)
     (gap,) = mem.gaps()
     assert (gap.text, gap.times, gap.scope) == (UNKNOWN, 3, REX.scope)
     mem.remember("The ferry Aurora leaves from the harbour of Bergen")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 import numpy as np
 
@@ -55,35 +57,46 @@ def heirs_of(
     cosines = np.nan_to_num(np.stack([one.vector for one in reworded.values()]) @ rows.T)  # type: ignore[misc]
     for (number, one), likes in zip(reworded.items(), cosines, strict=True):
         close = [keys[place] for place in np.flatnonzero(likes >= _NEAR).tolist()]
-        same_again = (old for old in store.fetch(here, close) if _means(one, old, settings)) if close else iter(())
-        old = next(same_again, None)
-        if old is not None:
-            found[number] = store.heir(here, old.key)
+        for old in store.fetch(here, close) if close else ():
+            heir = store.heir(here, old.key)
+            if _means(one, old, heir, settings):
+                found[number] = heir
+                break
     return found
 
 
-def _means(one: Said, old: Memory, settings: Settings) -> bool:
+def _means(one: Said, old: Memory, heir: Memory, settings: Settings) -> bool:
     whose = one.speaker == named(old.speaker)
     told = [wording for wording in one.wordings if whose or not set(terms(wording)) & _PERSONAL]
-    return any(says_again(wording, old.text, settings) for wording in told)
+    return any(says_again(wording, old.text, settings, instead=heir.text) for wording in told)
 
 
-def says_again(said: str, corrected: str, settings: Settings) -> bool:
+def says_again(said: str, corrected: str, settings: Settings, *, instead: str = "") -> bool:
     """Do these words, whose vectors are near, say what was corrected, at the same time of its history?
 
     Its telling words, whatever their ending, in their order, and none that is new; what denies it, or puts it into the past,
     says something else. The encoder alone cannot tell: "lived in Porto" and "does not live in Porto" are as near to "lives in
-    Porto" (.97) as "is living in Porto" is (.99).
+    Porto" (.97) as "is living in Porto" is (.99). Words that the correction (`instead`) left as they were may change places
+    among themselves ("my sister Carla", "Carla, my sister") but not with those that it took away.
     """
     if set(terms(said)) & _TURNS != set(terms(corrected)) & _TURNS:
         return False
     new, old = _telling(said), _telling(corrected)
+    kept = set(old) & set(_telling(instead))
+    if kept != set(old):  # else only the order was corrected, and all of it tells
+        new, old = _runs_sorted(new, kept), _runs_sorted(old, kept)
     rest = iter(old)
     return len(new) >= settings.duplicate_overlap * len(old) and all(word in rest for word in new)
 
 
+def _runs_sorted(words: list[str], kept: set[str]) -> list[str]:
+    """Each run of words that were kept in one order, whatever theirs is."""
+    runs = groupby(words, key=kept.__contains__)
+    return [word for loose, run in runs for word in (sorted(run) if loose else run)]
+
+
 def _telling(text: str) -> list[str]:
-    return [_stem(word) for word in terms(text) if word not in STOP_WORDS and word not in _EMPHASIS]
+    return [_stem(word) for word in terms(_NOWADAYS.sub(" ", text)) if word not in STOP_WORDS and word not in _EMPHASIS]
 
 
 def _stem(word: str) -> str:
@@ -98,6 +111,7 @@ def _stem(word: str) -> str:
 _NEAR = 0.85
 """Cosine from which words are looked at: they decide, and "The user:" before them costs .04 by itself."""
 
+_NOWADAYS = re.compile(r"\b(?:these days|nowadays|right now|at the moment|at present|as of now)\b", re.IGNORECASE)
 _USER = "the user"
 _PERSONAL = word_set("i me my mine myself we us our ours ourselves")
 _EMPHASIS = word_set("really truly quite actually totally currently still")

@@ -204,6 +204,16 @@ class Working:
         require_writable(self._reader, self._reader.scope)
         return self._desks.put_away(self._reader, self._desk)
 
+    def wind_up(self) -> bool:
+        """`suspend`, for when the process ends: what was just said comes to mind at once, since it is not at hand any more."""
+        self._wind_up()
+        return self.suspend()
+
+    @_changes
+    def _wind_up(self) -> None:
+        self._desk.mind, gone = rules.settle(self._desk.mind, self._now, replace(self._habits, ring_s=-1.0))
+        self._desk.let_go(gone)
+
     def checkpoint(self, goal: str, *, decided: Sequence[str] = (), open: Sequence[str] = ()) -> Checkpoint:
         """Say what is being done, what was decided and what is left open, for whoever goes on here; puts the mind away too."""
         if isinstance(decided, str) or isinstance(open, str):
@@ -269,6 +279,6 @@ def put_all_away(desks: Desks) -> None:
     """When the vault closes: what changed is kept; a vault that cannot be written closes without it."""
     for reader in desks.in_use:
         try:
-            Working(desks, reader).suspend()
+            Working(desks, reader).wind_up()
         except EngramError as error:
             log.warning("working memory was not put away: %s", error.code)

@@ -42,7 +42,7 @@ class Asking(View):
         """
         asked = self._asked(query, limit, budget, now, as_of, mode, filters)
         found = self._vault.searcher.recall(self._reader, asked, account=explain)
-        if as_of is None and mode is None and filters is None:  # else it was not asked of all that is known
+        if as_of is None and mode is None and filters in (None, Filter()):  # else it was not asked of all that is known
             wonder(self._vault.desks, self._reader, query, found)
         return found
 
