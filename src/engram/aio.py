@@ -131,6 +131,7 @@ class AsyncWorking:
     suspend = Verb(Working.suspend)
     wind_up = Verb(Working.wind_up)
     checkpoint = Verb(Working.checkpoint)
+    hand_over = Verb(Working.hand_over)
     resume = Verb(Working.resume)
     clear = Verb(Working.clear)
 
@@ -261,6 +262,13 @@ class AsyncEngram:
     health = Verb(Engram.health)
     check = Verb(Engram.check)
     audit = Verb(Engram.audit)
+
+    events = Verb(Engram.events)
+    grant = Verb(Engram.grant)
+    holder = Verb(Engram.holder)
+    once = Verb(Engram.once)
+    revoke = Verb(Engram.revoke)
+    tokens = Verb(Engram.tokens)
 
     begin = _beginning(Engram.begin)
 

@@ -19,8 +19,6 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from engram.guard import secrets
-
 PRIVATE = "private"
 RECALLED = "recalled"
 
@@ -100,6 +98,8 @@ def cut(text: str, *, catch_secrets: bool = False) -> Cut:
 
 def _with_secrets(text: str, removed: list[Removed]) -> list[Removed]:
     """With the secrets outside of what is removed anyway."""
+    from engram.guard import secrets  # here for start-up time: its patterns take as long as half of a hook's store
+
     found = []
     for secret in secrets.find(text):
         at = bisect_right(removed, secret.start, key=lambda piece: piece.start)

@@ -24,12 +24,32 @@ STOP_WORDS = word_set(
 )
 
 
+_COURTESIES = word_set(
+    """
+    hi hello hey hiya howdy greetings morning afternoon evening night bye goodbye thanks thank thx cheers welcome please sorry ok
+    okay okey yes yeah yep sure great cool nice good perfect awesome right alright fine lot lots lol haha
+    """
+)
+_DEEDS = word_set("do does did doing done get got have having go again")
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """The terms to look up; and in how many memories each telling word of the question stands, counted to the budget."""
 
     terms: tuple[str, ...]
     frequencies: tuple[int, ...]
+
+
+def asks_nothing(text: str) -> bool:
+    """Is this only a courtesy, so that there is nothing to look up? "Ok, do it" is none: it wants what the talk is about."""
+    words = terms(text)
+    return (
+        "?" not in text
+        and not any(word in _DEEDS for word in words)
+        and any(word in _COURTESIES for word in words)
+        and all(word in _COURTESIES or word in STOP_WORDS for word in words)
+    )
 
 
 class TermPlanner:

@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from engram.memory import momentum, sensory, working
+from engram.memory.handoff import Checkpoint as Checkpoint
 from engram.memory.momentum import Momentum, Reading, Topic, Vector
 from engram.memory.sensory import Heard, Ring
 from engram.memory.shortening import statement
@@ -53,16 +54,6 @@ class Vectors:
     asked: Vector | None = None
     said: Vector | None = None
     background: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checkpoint:
-    """What was being done, what was decided, what is left open: in the words of whoever hands over."""
-
-    goal: str
-    decided: tuple[str, ...] = ()
-    open: tuple[str, ...] = ()
-    at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

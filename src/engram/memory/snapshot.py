@@ -1,4 +1,4 @@
-"""A mind, and a checkpoint, as bytes and back: what the vault keeps of them, encrypted, between two runs.
+"""A mind as bytes and back: what the vault keeps of it, encrypted, between two runs.
 
 Vectors are half as long as in use (16-bit floats): the cosine of one with itself is .9999998. What another release wrote in a
 way that this one does not know is nothing, not an error: it is one conversation's thread, and it starts anew.
@@ -6,26 +6,23 @@ way that this one does not know is nothing, not an error: it is one conversation
 
 from __future__ import annotations
 
-import json
 from base64 import b64decode, b64encode
-from datetime import datetime
 from typing import Any
 
 import numpy as np
 
 from engram.env import from_micros, to_micros
-from engram.memory.mind import Checkpoint, Mind
+from engram.memory.handoff import packed, unpacked
+from engram.memory.mind import Mind
 from engram.memory.momentum import Momentum, Vector
 from engram.memory.sensory import Ring
 from engram.memory.working import Slot, SlotSource, WorkingMemory
-
-_FORMAT = 1
 
 
 def of_mind(mind: Mind, model: str) -> bytes:
     """`model`: the fingerprint of the encoder whose vectors these are."""
     way, ticked = mind.momentum, mind.working.ticked_at
-    return _packed(
+    return packed(
         {
             "slots": [_slot(slot) for slot in mind.working.slots],
             "ticked": None if ticked is None else to_micros(ticked),
@@ -39,7 +36,7 @@ def of_mind(mind: Mind, model: str) -> bytes:
 def to_mind(body: bytes, model: str) -> Mind | None:
     """None if it cannot be read. Another encoder's vectors are left behind."""
     try:
-        found = _unpacked(body)
+        found = unpacked(body)
         ticked = None if found["ticked"] is None else from_micros(found["ticked"])
         vectors = [_numbers(one) if found["model"] == model else None for one in found["vectors"]]
         centroid, velocity, last, course, *_ = (*vectors, None)  # the course is not in older ones
@@ -49,29 +46,6 @@ def to_mind(body: bytes, model: str) -> Mind | None:
         return Mind(Ring(), WorkingMemory(tuple(_slot_of(slot) for slot in found["slots"]), ticked), way)
     except (ValueError, KeyError, TypeError):
         return None
-
-
-def of_checkpoint(checkpoint: Checkpoint) -> bytes:
-    return _packed({"goal": checkpoint.goal, "decided": checkpoint.decided, "open": checkpoint.open})
-
-
-def to_checkpoint(body: bytes, at: datetime) -> Checkpoint | None:
-    try:
-        found = _unpacked(body)
-        return Checkpoint(goal=found["goal"], decided=tuple(found["decided"]), open=tuple(found["open"]), at=at)
-    except (ValueError, KeyError, TypeError):
-        return None
-
-
-def _packed(value: dict[str, Any]) -> bytes:
-    return json.dumps({"format": _FORMAT, **value}, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-
-
-def _unpacked(body: bytes) -> dict[str, Any]:
-    found = json.loads(body)
-    if not isinstance(found, dict) or found.get("format") != _FORMAT:
-        raise ValueError("written by another release")
-    return found
 
 
 def _slot(slot: Slot) -> list[Any]:

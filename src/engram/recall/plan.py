@@ -10,14 +10,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from engram.errors import InvalidQuery
-from engram.index.lexical import STOP_WORDS
+from engram.index.lexical import asks_nothing as asks_nothing
 from engram.models.embed import Vectors
 from engram.recall.intent import Sought, sought
 from engram.settings import Settings
 from engram.store.admission import check_period
 from engram.store.protocol import Filter
-from engram.text.terms import terms
-from engram.text.wordlist import word_set
 from engram.types import Kind, Mode
 
 QUERY_CHARACTERS = 16_384
@@ -25,14 +23,6 @@ _PLAIN = Sought()
 _ANY = Filter()
 _RULES = ("principle", "decision", "skill")
 _STORIES = ("moment",)
-_COURTESIES = word_set(
-    """
-    hi hello hey hiya howdy greetings morning afternoon evening night bye goodbye thanks thank thx cheers welcome please sorry ok
-    okay okey yes yeah yep sure great cool nice good perfect awesome right alright fine lot lots lol haha
-    """
-)
-
-_DEEDS = word_set("do does did doing done get got have having go again")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,17 +83,6 @@ def narrowed(where: Filter, mode: Mode | None) -> Filter:
     left_out = _STORIES if rules else (*_RULES, *_STORIES)
     # No kind is both asked for and in the mode: a word that is no kind matches nothing.
     return replace(where, kinds=wanted or ("none",), without=(*where.without, *left_out))
-
-
-def asks_nothing(text: str) -> bool:
-    """Is this only a courtesy, so that there is nothing to look up? "Ok, do it" is none: it wants what the talk is about."""
-    words = terms(text)
-    return (
-        "?" not in text
-        and not any(word in _DEEDS for word in words)
-        and any(word in _COURTESIES for word in words)
-        and all(word in _COURTESIES or word in STOP_WORDS for word in words)
-    )
 
 
 def checked(asked: Asked) -> Asked:

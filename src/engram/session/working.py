@@ -11,8 +11,8 @@ from typing import Concatenate, ParamSpec, TypeVar
 from engram.capture import marks
 from engram.errors import EngramError, InvalidContent, InvalidQuery
 from engram.guard.scopes import require_writable
+from engram.memory import handoff, momentum, working
 from engram.memory import mind as rules
-from engram.memory import momentum, snapshot, working
 from engram.memory.export import Exported, Form, export
 from engram.memory.mind import Age, Checkpoint, Habits, Mind, Resumed
 from engram.memory.momentum import Reading, Topic, Vector
@@ -20,7 +20,7 @@ from engram.memory.working import Evicted, Slot, SlotSource
 from engram.session.desks import Desks, habits_of
 from engram.settings import Settings
 from engram.store.admission import check_turn, check_words
-from engram.store.sqlite.suspending import CHECKPOINT
+from engram.store.sqlite.suspending import CHECKPOINT, HANDOFF
 from engram.types import Memory, Reader, Turn
 
 log = logging.getLogger("engram")
@@ -223,18 +223,27 @@ class Working:
         made = Checkpoint(goal=said[0], decided=tuple(said[1:split]), open=tuple(said[split:]), at=self._now)
         if not any(text.strip() for text in said):
             raise InvalidContent("a checkpoint says what is being done, decided or open.", way_out="Pass some text.")
-        self._desks.store.put_away(self._reader, CHECKPOINT, snapshot.of_checkpoint(made), self._desks.session)
+        self._desks.store.put_away(self._reader, CHECKPOINT, handoff.of_checkpoint(made), self._desks.session)
         if made.goal:
             self.attend(made.goal, source=SlotSource.GOAL, activation=1.0)
         self.suspend()
         return made
+
+    def hand_over(self, goal: str, *, decided: Sequence[str] = (), open: Sequence[str] = ()) -> bool:
+        """A checkpoint that a program took from what was said; it stands beside one that somebody wrote. It may copy memories, so
+        it goes when anything is erased: False if something was, since this process looked."""
+        require_writable(self._reader, self._reader.scope)
+        cleaned = [tuple(self._clean(text) for text in texts) for texts in ((goal,), decided, open)]
+        made = Checkpoint(goal=cleaned[0][0], decided=cleaned[1], open=cleaned[2], at=self._now)
+        body, since = handoff.of_checkpoint(made), self._desk.since
+        return self._desks.store.put_away(self._reader, HANDOFF, body, self._desks.session, since=since) is not None
 
     def resume(self) -> Resumed:
         """What was being done here, by this process or another before it."""
         with self._desk.lock:
             self._desks.take_up(self._reader, self._desk)
         noted = self._desks.store.put_away_last(self._reader, CHECKPOINT)
-        made = None if noted is None else snapshot.to_checkpoint(noted[1], noted[0])
+        made = None if noted is None else handoff.to_checkpoint(noted[1], noted[0])
         found = Resumed(slots=self.slots, saved_at=self._desk.saved_at, age=self._desk.age)
         return found if made is None else replace(found, goal=made.goal, decided=made.decided, open=made.open, noted_at=made.at)
 

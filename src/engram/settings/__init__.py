@@ -138,6 +138,12 @@ def model_folder(environ: Mapping[str, str] | None = None) -> Path:
     return Path(named).expanduser() if named else Path(platformdirs.user_cache_dir("engram", appauthor=False)) / "models"
 
 
+def host_folder(variable: str, usual: str) -> Path:
+    """Where another program keeps its own settings: what its variable names, else a folder in the user's home."""
+    named = os.environ.get(variable, "").strip()
+    return Path(named).expanduser() if named else Path.home() / usual
+
+
 def passphrase() -> str | None:
     """The passphrase from the environment, if one is there."""
     return os.environ.get("ENGRAM_PASSPHRASE")
@@ -273,7 +279,7 @@ def save(name: str, value: object) -> tuple[Path, Value, str]:
         raise ConfigInvalid(f"{path} cannot be edited ({error}), so it was left alone.", way_out="Mend it by hand.") from error
     try:
         if edited != text:
-            _replace_file(path, edited.encode("utf-8"))
+            replace_file(path, edited.encode("utf-8"))
     except OSError as error:
         raise ConfigInvalid(f"{path} cannot be written ({error.strerror}).", way_out="Make its folder writable.") from error
     return path, kept, warning
@@ -321,7 +327,7 @@ def _remark(line: str) -> str:
     return "\r" if line.endswith("\r") else ""
 
 
-def _replace_file(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes) -> None:
     """Put a file in place whole or not at all, for its owner only. A link keeps pointing to what it points to."""
     import tempfile  # here for start-up time: only `engram config set` comes this way
 

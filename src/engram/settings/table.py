@@ -493,6 +493,18 @@ class Settings:
     )
     box_size: int = tunable(50, "Memories that a box holds at most.", unit="memories", low=2, high=10000, ref="M14")
 
+    # hooks of coding agents
+    hook_scope: str = tunable(
+        "shared",
+        "Where hooks read and write: `shared` is the identity of these settings; `project` also names the folder of the"
+        " repository an agent works in as the project.",
+        choices=("shared", "project"),
+        ref="S15",
+    )
+    hook_tokens: int = tunable(
+        800, "Tokens that a hook may add to what an agent reads.", unit="tokens", low=50, high=100000, ref="S15"
+    )
+
     # care: checks and backups
     check_inline_mib: int = tunable(
         16,

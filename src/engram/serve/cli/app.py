@@ -26,6 +26,7 @@ from engram.serve.cli import (
     commands,
     config,
     context,
+    hooks,
     key,
     mcp,
     memories,
@@ -55,6 +56,7 @@ app.add_typer(token.app, name="token", rich_help_panel="Vault")
 app.add_typer(config.app, name="config", rich_help_panel="This program")
 app.add_typer(model.app, name="model", rich_help_panel="This program")
 app.add_typer(mcp.app, name="mcp", rich_help_panel="This program")
+app.add_typer(hooks.app, name="hook", rich_help_panel="This program")
 app.add_typer(bench.app, name="bench", rich_help_panel="This program")
 app.command("demo", rich_help_panel="This program")(bench.demo)
 

@@ -1,7 +1,8 @@
 """What an agent puts away when it stops, and takes up again: one row for each scope and name, and nobody else's.
 
 Only who stands in exactly that scope reads it, whatever their policy: it is a train of thought, not knowledge. What was in mind
-(`MIND`) may be copied from any memory, so it goes for every scope when anything is erased; a checkpoint is its author's own text.
+(`MIND`) and what a program handed over (`HANDOFF`) may be copied from any memory, so they go for every scope when anything is
+erased; a checkpoint is its author's own text.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from engram.store.sqlite.path import Path
 from engram.store.sqlite.scopes import intern
 from engram.types import Reader, scope_values
 
-MIND, CHECKPOINT = "mind", "checkpoint"
+MIND, CHECKPOINT, HANDOFF = "mind", "checkpoint", "handoff"
 
 
 class Suspending(Path):
@@ -81,4 +82,4 @@ def _erased_since(connection: apsw.Connection, change: int) -> bool:
 
 def forget_minds(connection: apsw.Connection) -> None:
     """Part of erasing: any mind may hold words of what was erased."""
-    connection.execute("DELETE FROM working_snapshots WHERE name = ?", (MIND,))
+    connection.execute("DELETE FROM working_snapshots WHERE name IN (?, ?)", (MIND, HANDOFF))

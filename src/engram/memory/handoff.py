@@ -1,0 +1,44 @@
+"""A checkpoint, and its bytes in the vault: what whoever goes on is told. Needs no numpy, so that a hook reads it at once."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """What was being done, what was decided, what is left open: in the words of whoever hands over."""
+
+    goal: str
+    decided: tuple[str, ...] = ()
+    open: tuple[str, ...] = ()
+    at: datetime
+
+
+def of_checkpoint(checkpoint: Checkpoint) -> bytes:
+    return packed({"goal": checkpoint.goal, "decided": checkpoint.decided, "open": checkpoint.open})
+
+
+def to_checkpoint(body: bytes, at: datetime) -> Checkpoint | None:
+    """None if another release wrote it."""
+    try:
+        found = unpacked(body)
+        return Checkpoint(goal=found["goal"], decided=tuple(found["decided"]), open=tuple(found["open"]), at=at)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def packed(value: dict[str, Any]) -> bytes:
+    return json.dumps({"format": _FORMAT, **value}, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def unpacked(body: bytes) -> dict[str, Any]:
+    found = json.loads(body)
+    if not isinstance(found, dict) or found.get("format") != _FORMAT:
+        raise ValueError("written by another release")
+    return found

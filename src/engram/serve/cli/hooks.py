@@ -1,0 +1,99 @@
+"""Commands on hooks: have a coding agent call Engram while it works, and stop that. Events themselves seldom come this way."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from engram import settings as settings_room
+from engram.errors import ConfigInvalid
+from engram.serve import hook
+from engram.serve.cli import caller, show
+from engram.serve.hook.hosts import EVENTS
+from engram.serve.hook.install import FILES, with_hooks, without_hooks
+
+app = typer.Typer(help="Hooks of coding agents: what they read before they answer, and what is kept of it.", add_completion=False)
+
+
+@app.command("install")
+def install(
+    ctx: typer.Context,
+    client: Annotated[str, typer.Option(help=f"The agent: {' or '.join(FILES)}.")],
+    uninstall: Annotated[bool, typer.Option("--uninstall", help="Take out what was put in, and nothing else.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
+) -> None:
+    """Put hooks into an agent's settings, or take them out. Shows the change and keeps the file as it was beside it."""
+    asked = caller.of(ctx)
+    if client not in FILES:
+        raise caller.BadCall(f"There is no such client; there are {', '.join(FILES)}.")
+    path = settings_room.host_folder(*FILES[client][:2]) / FILES[client][2]
+    backup = path.with_name(path.name + ".engram-backup")
+    old = _text(path)
+    try:
+        new = without_hooks(old, client, _text(backup) or None) if uninstall else with_hooks(old, client, _program())
+    except ValueError:
+        raise ConfigInvalid(
+            f"{path} is no settings file of {client}, so it was left alone.", way_out="Mend it by hand."
+        ) from None
+    if new == old:
+        asked.say(f"Nothing to do: {path} {'has no hooks of ours' if uninstall else 'has them already'}.")
+        return
+    for line in difflib.unified_diff(old.splitlines(), new.splitlines(), str(path), str(path), lineterm=""):
+        show.line(line)
+    if dry_run:
+        return
+    _write(path, backup, old, new, uninstall)
+    asked.say(f"{'Taken out of' if uninstall else 'Put into'} {path}.")
+    if client == "codex" and not uninstall:
+        asked.say("Codex asks once whether these hooks are trusted.")
+
+
+def _program() -> str:
+    """How this very program is called, from wherever an agent works; never with modules from there (`-P`)."""
+    found = shutil.which("engram")
+    return shlex.quote(found) if found else f"{shlex.quote(sys.executable)} -P -m engram.serve.cli"
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigInvalid(f"{path} cannot be read ({type(error).__name__}).", way_out="Mend it by hand.") from None
+
+
+def _write(path: Path, backup: Path, old: str, new: str, uninstall: bool) -> None:
+    try:
+        if not uninstall and old:
+            settings_room.replace_file(backup, old.encode())
+        if new:
+            settings_room.replace_file(path, new.encode())
+        else:
+            path.unlink(missing_ok=True)
+        if uninstall:
+            backup.unlink(missing_ok=True)
+    except OSError as error:
+        raise ConfigInvalid(f"{path} cannot be written ({error.strerror}).", way_out="Make its folder writable.") from None
+
+
+def _event(name: str) -> None:
+    def attend(
+        ctx: typer.Context,
+        client: Annotated[str, typer.Option(help="Who calls.")] = "claude-code",
+        wait: Annotated[bool, typer.Option("--wait", help="Take in what was said before returning.")] = False,
+    ) -> None:
+        hook.run([name, "--client", client, *(["--wait"] if wait else [])], caller.of(ctx).vault)
+
+    attend.__doc__ = f"For agents: the event {EVENTS[name]}, with its JSON on standard input."
+    app.command(name)(attend)
+
+
+for _name in EVENTS:
+    _event(_name)

@@ -1,0 +1,55 @@
+"""What was said in a host's session, taken in: the transcript by its refs, and a word for whoever goes on.
+
+One at a time for a vault: an agent that stops twice in a second must not have a turn heard twice.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engram import settings as settings_room
+from engram.engine import Engram
+from engram.env import Env
+from engram.serve.hook.glance import scoped
+from engram.serve.hook.hosts import Event
+from engram.serve.hook.transcripts import turns
+from engram.settings import LiveSettings
+from engram.store.folder import VaultFolder, neutralise
+from engram.store.sqlite.locks import VaultLock
+from engram.text.person import is_assistant
+from engram.types import Report, Turn
+
+_PATIENCE_S = 120.0
+_GOAL = 400  # characters
+_MOST = 5  # decisions, and commitments, that are handed over
+
+
+def capture(event: Event, vault: str | None = None) -> Report | None:
+    """Keep what is new in the transcript. Where there is no vault nothing is kept, and none is made."""
+    env = Env()
+    where = settings_room.home() if vault is None else Path(vault).expanduser().absolute()
+    if not event.transcript or not VaultFolder(where).exists():
+        return None
+    said = list(turns(Path(event.transcript).expanduser(), event.client, event.session))
+    if not said:
+        return None
+    project = scoped(LiveSettings(monotonic=env.monotonic).now, event)
+    lock = VaultLock(where / "capture.lock", env)
+    lock.alone(_PATIENCE_S)
+    try:
+        with Engram.open(where, settings=project, env=env, session=event.session or None) as mem:
+            report = mem.ingest(said)
+            if report.counts.get("turns"):
+                _hand_over(mem, said, event.session)
+            return report
+    finally:
+        lock.release()
+        neutralise(where / "capture.lock")
+
+
+def _hand_over(mem: Engram, said: list[Turn], session: str) -> None:
+    """What was asked last, and what was decided and promised on the way."""
+    asked = next((turn.text for turn in reversed(said) if not is_assistant(turn.speaker)), "")
+    own = [one for one in mem.list(limit=200) if one.session == session and not is_assistant(one.speaker)]
+    decided, open_ = ([one.text for one in own if one.category == sort][:_MOST] for sort in ("decision", "commitment"))
+    mem.working.hand_over(asked[:_GOAL], decided=decided, open=open_)

@@ -1,0 +1,64 @@
+"""The hosts: what Claude Code and Codex say on standard input, what they expect to read, and nothing of what it is for.
+
+Both send one JSON object with `hook_event_name`, `session_id`, `transcript_path`, `cwd` and, with a prompt, `prompt`; both take
+`hookSpecificOutput.additionalContext` as something for the model to read. Only the standard library, and little of it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+CLAUDE, CODEX = "claude-code", "codex"
+EVENTS = {
+    "session-start": "SessionStart",
+    "user-prompt": "UserPromptSubmit",
+    "pre-compact": "PreCompact",
+    "stop": "Stop",
+    "session-end": "SessionEnd",
+}
+_NAMES = {theirs: ours for ours, theirs in EVENTS.items()}
+_LEAST = 8  # characters of a prompt that can ask for something: "go on" and "ok do it" ask for nothing that is kept
+
+
+class Event(NamedTuple):
+    """One thing that happened in a host."""
+
+    name: str
+    client: str
+    session: str = ""
+    prompt: str = ""
+    transcript: str = ""
+    folder: str = ""
+
+
+def read(content: bytes, client: str, named: str = "") -> Event:
+    """The event on standard input; which one is said by the command, else by the host. ValueError if it is none."""
+    given: Any = json.loads(content) if content.strip() else {}
+    if not isinstance(given, dict):
+        raise ValueError("not an event")
+    name = named or _NAMES.get(str(given.get("hook_event_name")), "")
+    if name not in EVENTS:
+        raise ValueError("not an event")
+    fields = ("session_id", "prompt", "transcript_path", "cwd")
+    session, prompt, transcript, folder = (given[key] if isinstance(given.get(key), str) else "" for key in fields)
+    return Event(name, client, session, prompt, transcript, folder)
+
+
+def written(event: Event) -> bytes:
+    """An event for a process of our own: where the transcript is, and none of its words."""
+    told = {"session_id": event.session, "transcript_path": event.transcript, "cwd": event.folder}
+    return json.dumps(told).encode()
+
+
+def answer(event: Event, text: str) -> str:
+    """What the host reads: context for the model, or nothing at all."""
+    if not text:
+        return ""
+    return json.dumps({"hookSpecificOutput": {"hookEventName": EVENTS[event.name], "additionalContext": text}})
+
+
+def asks_something(prompt: str) -> bool:
+    """Is this more than a nod or a command of the host?"""
+    said = prompt.strip()
+    return len(said) >= _LEAST and not (said.startswith("/") and " " not in said)

@@ -1,0 +1,353 @@
+"""Hooks as the hosts call them: real processes, real JSON on standard input, real transcripts; and nothing that stops a host."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from serve.console import Engram, Ran, in_process_of_its_own
+
+from engram.engine import open_engram
+from engram.serve.hook.glance import _bearing
+from engram.serve.hook.install import with_hooks, without_hooks
+from engram.serve.hook.transcripts import turns
+
+WORDS = {"ENGRAM_MODEL": "none", "ENGRAM_BACKUP_HOURS": "0"}
+
+
+@pytest.fixture(autouse=True)
+def _words_alone(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in WORDS.items():
+        monkeypatch.setenv(name, value)
+
+
+def call(event: str, given: object, *options: str) -> Ran:
+    content = given if isinstance(given, bytes) else json.dumps(given).encode()
+    return in_process_of_its_own("hook", event, *options, given=content)
+
+
+def here(engram: Engram, event: str, given: object, *options: str) -> Ran:
+    """The same in this process, where only what comes of it matters."""
+    return engram("hook", event, *options, given=json.dumps(given).encode())
+
+
+def told(ran: Ran) -> str:
+    assert (ran.code, ran.err) == (0, "")
+    if not ran.out:
+        return ""
+    answer = json.loads(ran.out)
+    assert list(answer) == ["hookSpecificOutput"]
+    text: str = answer["hookSpecificOutput"]["additionalContext"]
+    assert text.startswith("⟦engram:recalled⟧")
+    assert text.endswith("⟦/engram:recalled⟧")
+    return text
+
+
+def keep(*texts: str, **named: Any) -> list[str]:
+    with open_engram(session="elsewhere") as mem:
+        return [mem.remember(text, **named).id for text in texts]
+
+
+def kept() -> list[str]:
+    with open_engram() as mem:
+        return sorted(one.text for one in mem.list(limit=200))
+
+
+def of_claude(path: Path, *rows: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def said(who: str, content: object, number: int, **more: Any) -> dict[str, Any]:
+    stamp = f"2026-03-04T05:{number:02}:00.000Z"
+    message = {"role": who, "content": content}
+    return {"type": who, "uuid": f"u{number}", "sessionId": "s1", "timestamp": stamp, "message": message, **more}
+
+
+def event(name: str, **more: Any) -> dict[str, Any]:
+    return {"session_id": "s1", "hook_event_name": name, "cwd": os.getcwd(), "transcript_path": "", **more}
+
+
+# ── a prompt ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_prompt_gets_what_bears_on_it_and_nothing_else(made: Engram) -> None:
+    keep("The API runs on Fly.io in Frankfurt", "Deploys on Fridays are forbidden", "Carla plays chess")
+    text = told(call("user-prompt", event("UserPromptSubmit", prompt="How do I deploy the API to Fly.io?")))
+    assert "Fly.io in Frankfurt" in text
+    assert "chess" not in text
+    assert told(call("user-prompt", event("UserPromptSubmit", prompt="Please write a haiku about the sea"))) == ""
+
+
+@pytest.mark.parametrize("prompt", ["ok", "/compact", "yes please", "", "thank you very much"])
+def test_a_nod_or_a_command_asks_for_nothing(made: Engram, prompt: str) -> None:
+    keep("You said yes and please to a compact car", "Thank you notes are very welcome")
+    assert told(here(made, "user-prompt", event("UserPromptSubmit", prompt=prompt))) == ""
+
+
+def test_what_was_said_in_the_same_session_is_not_said_again(made: Engram) -> None:
+    with open_engram(session="s1") as mem:
+        mem.observe(user="The staging database lives in Oslo.")
+    prompt = event("UserPromptSubmit", prompt="Where does the staging database live?")
+    assert told(here(made, "user-prompt", prompt)) == ""
+    assert "Oslo" in told(here(made, "user-prompt", {**prompt, "session_id": "s2"}))
+
+
+def test_private_words_are_not_looked_up(made: Engram) -> None:
+    keep("Project Bluebird ships in May")
+    ask = event("UserPromptSubmit", prompt="<private>Project Bluebird ships</private> when exactly was that again")
+    assert told(here(made, "user-prompt", ask)) == ""
+
+
+def test_what_is_shown_keeps_to_its_tokens(made: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(*(f"Server rack {n} of the Bergen data centre holds spare disks number {n}" for n in range(30)))
+    monkeypatch.setenv("ENGRAM_HOOK_TOKENS", "100")
+    text = told(here(made, "user-prompt", event("UserPromptSubmit", prompt="Which Bergen data centre rack has spare disks?")))
+    assert text
+    assert len(text) < 100 * 5
+
+
+def test_two_words_or_a_name_are_needed() -> None:
+    weights = {"deploy": 0.5, "bergen": 0.5, "api": 0.5}
+    assert _bearing("Deploys of the API are slow", weights, set()) == 1.0
+    assert _bearing("Deploys are slow", weights, set()) == 0.0
+    assert _bearing("Bergen is rainy", weights, {"bergen"}) == 0.5
+
+
+# ── a session ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_session_begins_with_what_was_handed_over_and_what_matters(made: Engram) -> None:
+    keep("I prefer tabs over spaces", importance=0.9)
+    with open_engram() as mem:
+        mem.working.checkpoint("ship release 2", decided=["on Thursday"], open=["who writes the notes"])
+    text = told(call("session-start", event("SessionStart", source="startup")))
+    for words in ("ship release 2", "Decided: on Thursday", "Open: who writes the notes", "tabs over spaces"):
+        assert words in text
+
+
+def test_an_empty_vault_and_none_at_all_say_nothing(engram: Engram, vault: Path) -> None:
+    assert told(here(engram, "session-start", event("SessionStart"))) == ""
+    assert not vault.exists()
+    engram("init")
+    assert told(here(engram, "session-start", event("SessionStart"))) == ""
+
+
+def test_a_project_of_its_own_if_that_is_wanted(made: Engram, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENGRAM_HOOK_SCOPE", "project")
+    repository = tmp_path / "rocket"
+    (repository / ".git").mkdir(parents=True)
+    (repository / "src").mkdir()
+    transcript = of_claude(tmp_path / "t.jsonl", said("user", "We decided to paint the rocket red.", 1))
+    given = event("Stop", transcript_path=str(transcript), cwd=str(repository / "src"))
+    here(made, "stop", given, "--wait")
+    assert kept() == []
+    assert "red" in told(here(made, "session-start", {**given, "session_id": "s2", "cwd": str(repository)}))
+    assert told(here(made, "session-start", {**given, "session_id": "s2", "cwd": str(tmp_path)})) == ""
+
+
+# ── what was said ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def conversation(path: Path) -> Path:
+    fenced = (
+        "⟦engram:recalled⟧\nThe moon is made of cheese.\n⟦/engram:recalled⟧\nI decided to use PostgreSQL for the billing service."
+    )
+    return of_claude(
+        path,
+        {"type": "summary", "summary": "nothing of ours"},
+        said("user", fenced, 1),
+        said("assistant", [{"type": "thinking", "thinking": "zqxj"}, {"type": "text", "text": "Good choice."}], 2),
+        said("assistant", [{"type": "tool_use", "name": "Bash", "input": {"command": "zqxj"}}], 3),
+        said("user", [{"type": "tool_result", "content": "zqxj zqxj"}], 4),
+        said("user", "My colleague Dora owns the billing service. <private>Her salary is zqxj.</private>", 5),
+        said("user", "<command-name>/clear</command-name> zqxj", 6),
+        said("user", "Zqxj is a meta message.", 7, isMeta=True),
+        said("user", "Zqxj is what a helper was told.", 8, isSidechain=True),
+        said("user", [{"type": "text", "text": "<system-reminder>zqxj</system-reminder>I will write the docs on Friday."}], 9),
+    )
+
+
+def test_a_transcript_is_taken_in_once_however_often_it_is_read(made: Engram, tmp_path: Path) -> None:
+    given = event("Stop", transcript_path=str(conversation(tmp_path / "t.jsonl")))
+    assert told(call("stop", given, "--wait")) == ""
+    first = kept()
+    assert any("PostgreSQL" in text for text in first)
+    assert any("Dora" in text for text in first)
+    assert not any("zqxj" in text.lower() or "cheese" in text for text in first)
+    for name in ("pre-compact", "stop", "session-end"):
+        here(made, name, given, "--wait")
+    assert kept() == first
+    with open_engram() as mem:
+        assert {one.corroborations for one in mem.list()} == {0}
+        assert {one.session for one in mem.list()} == {"s1"}
+
+
+def test_what_was_asked_last_and_decided_is_handed_over(made: Engram, tmp_path: Path) -> None:
+    given = event("PreCompact", trigger="auto", transcript_path=str(conversation(tmp_path / "t.jsonl")))
+    here(made, "pre-compact", given, "--wait")
+    text = told(here(made, "session-start", {**event("SessionStart", source="compact"), "session_id": "s1"}))
+    assert "Asked last" in text
+    assert "write the docs on Friday" in text
+    assert "Decided: " in text
+    with open_engram() as mem:
+        mem.forget(mem.remember("something else").id, erase=True)
+    assert "Asked last" not in told(here(made, "session-start", {**event("SessionStart"), "session_id": "s1"}))
+
+
+def test_the_agent_does_not_wait_for_it(made: Engram, tmp_path: Path) -> None:
+    given = event("Stop", transcript_path=str(conversation(tmp_path / "t.jsonl")))
+    assert call("stop", given) == Ran(0, "", "")
+    deadline = time.monotonic() + 60
+    while not kept():
+        assert time.monotonic() < deadline, "nothing was taken in"
+        time.sleep(0.1)
+
+
+def test_codex_is_read_too(made: Engram, tmp_path: Path) -> None:
+    def line(role: str, text: str) -> dict[str, Any]:
+        kind = "output_text" if role == "assistant" else "input_text"
+        payload = {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+        return {"timestamp": "2026-03-04T05:06:07.000Z", "type": "response_item", "payload": payload}
+
+    path = of_claude(
+        tmp_path / "rollout.jsonl",
+        {"type": "session_meta", "payload": {"id": "s1"}},
+        line("developer", "zqxj instructions"),
+        line("user", "<environment_context>zqxj</environment_context>"),
+        line("user", "We moved the API to Hetzner last week."),
+        {"type": "event_msg", "payload": {"type": "user_message", "message": "We moved the API to Hetzner last week."}},
+        {"type": "response_item", "payload": {"type": "function_call_output", "output": "zqxj"}},
+    )
+    found = list(turns(path, "codex", "s1"))
+    assert [(one.speaker, one.text, one.ref) for one in found] == [
+        ("user", "We moved the API to Hetzner last week.", "codex:s1:3")
+    ]
+    here(made, "stop", event("Stop", transcript_path=str(path)), "--client", "codex", "--wait")
+    assert any("Hetzner" in text for text in kept())
+
+
+# ── a host is never stopped ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("given", [b"", b"not json", b"[]", b'{"prompt": 7}', b"\xff\xfe", b"{" * 5000])
+@pytest.mark.parametrize("name", ["user-prompt", "stop", "session-start"])
+def test_whatever_stands_on_standard_input(made: Engram, given: bytes, name: str) -> None:
+    ran = made("hook", name, given=given)
+    assert (ran.code, ran.out) == (0, "")
+
+
+def test_a_vault_that_cannot_be_opened_is_a_remark(made: Engram, vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (vault / "vault.toml").write_text("no header")
+    ran = call("user-prompt", event("UserPromptSubmit", prompt="Where does the API run these days?"))
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err.startswith("engram hook: E1")
+    missing = event("Stop", transcript_path="/no/such/file")
+    assert here(made, "stop", missing, "--wait").code == 0
+
+
+def test_a_module_in_the_folder_of_an_agent_is_not_run(made: Engram, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "work" / "engram").mkdir(parents=True)
+    trap = tmp_path / "sprung"
+    for name in ("engram/__init__.py", "json.py", "typing.py"):
+        (tmp_path / "work" / name).write_text(f"open({str(trap)!r}, 'w')")
+    given = event("Stop", transcript_path=str(conversation(tmp_path / "t.jsonl")))
+    monkeypatch.chdir(tmp_path / "work")
+    subprocess.run(
+        [sys.executable, "-P", "-m", "engram.serve.cli", "hook", "stop"], input=json.dumps(given).encode(), check=True, timeout=60
+    )
+    deadline = time.monotonic() + 60
+    while not kept():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert not trap.exists()
+
+
+def test_a_prompt_loads_neither_the_command_line_nor_the_engine(made: Engram) -> None:
+    keep("The API runs on Fly.io in Frankfurt")
+    program = (
+        "import sys; from engram.serve.cli import main; code = main(['hook', 'user-prompt']); "
+        "heavy = [one for one in ('typer', 'numpy', 'onnxruntime', 'rich', 'engram.engine') if one in sys.modules]; "
+        "print(code, heavy, file=sys.stderr)"
+    )
+    given = event("UserPromptSubmit", prompt="How do I deploy the API to Fly.io?")
+    done = subprocess.run([sys.executable, "-c", program], input=json.dumps(given).encode(), capture_output=True, timeout=60)
+    assert done.stderr.decode().strip() == "0 []"
+    assert b"Frankfurt" in done.stdout
+
+
+# ── settings of the hosts ──────────────────────────────────────────────────────────────────────────────────────────────
+
+OTHERS = """{
+    "model": "opus",
+    "hooks": { "Stop": [ {"hooks": [ {"type": "command", "command": "say done"} ]} ], "Notification": [] }
+}
+"""
+
+
+@pytest.mark.parametrize(("client", "file"), [("claude-code", ".claude/settings.json"), ("codex", ".codex/hooks.json")])
+def test_hooks_are_put_in_once_and_taken_out_to_the_byte(engram: Engram, client: str, file: str) -> None:
+    path = Path.home() / file
+    path.parent.mkdir()
+    path.write_text(OTHERS)
+    first = engram("hook", "install", "--client", client)
+    assert first.code == 0
+    assert "+" in first.out
+    now = json.loads(path.read_text())
+    assert now["model"] == "opus"
+    assert now["hooks"]["Stop"][0] == {"hooks": [{"type": "command", "command": "say done"}]}
+    assert now["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"].endswith(f"hook user-prompt --client {client}")
+    assert path.with_name(path.name + ".engram-backup").read_text() == OTHERS
+    again = engram("hook", "install", "--client", client)
+    assert "Nothing to do" in again.out
+    assert json.loads(path.read_text()) == now
+    assert engram("hook", "install", "--client", client, "--uninstall").code == 0
+    assert path.read_text() == OTHERS
+    assert sorted(one.name for one in path.parent.iterdir()) == [path.name]
+    assert "Nothing to do" in engram("hook", "install", "--client", client, "--uninstall").out
+
+
+def test_what_changed_since_stays_changed() -> None:
+    put = with_hooks(OTHERS, "claude-code", "/opt/engram")
+    changed = {**json.loads(put), "theme": "dark"}
+    left = json.loads(without_hooks(json.dumps(changed), "claude-code", OTHERS))
+    assert left == {**json.loads(OTHERS), "theme": "dark"}
+    moved = with_hooks(put, "claude-code", "/usr/bin/engram")
+    assert "/opt/engram" not in moved
+    assert moved.count("hook stop --client claude-code") == 1
+
+
+def test_a_file_that_was_not_there_is_gone_again(engram: Engram) -> None:
+    path = Path.home() / ".claude" / "settings.json"
+    assert engram("hook", "install", "--client", "claude-code", "--dry-run").code == 0
+    assert not path.exists()
+    engram("hook", "install", "--client", "claude-code")
+    assert path.exists()
+    engram("hook", "install", "--client", "claude-code", "--uninstall")
+    assert not path.exists()
+
+
+def test_a_file_that_is_none_is_left_alone(engram: Engram) -> None:
+    path = Path.home() / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text("{ not json")
+    ran = engram("hook", "install", "--client", "claude-code")
+    assert (ran.code, path.read_text()) == (1, "{ not json")
+    assert engram("hook", "install", "--client", "emacs").code == 2
+
+
+def test_the_command_that_is_installed_is_one_that_runs(made: Engram) -> None:
+    engram_home = os.environ["ENGRAM_HOME"]
+    keep("The API runs on Fly.io in Frankfurt")
+    assert made("hook", "install", "--client", "claude-code").code == 0
+    hooks = json.loads((Path.home() / ".claude" / "settings.json").read_text())["hooks"]
+    command = hooks["UserPromptSubmit"][0]["hooks"][0]["command"]
+    given = json.dumps(event("UserPromptSubmit", prompt="How do I deploy the API to Fly.io?"))
+    done = subprocess.run(command, shell=True, input=given.encode(), capture_output=True, timeout=60)
+    assert b"Frankfurt" in done.stdout, engram_home
