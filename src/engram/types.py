@@ -180,6 +180,8 @@ class Memory:
     helpful: int = 0
     unhelpful: int = 0
     tokens: tuple[int, int, int, int] = (0, 0, 0, 0)  # of text, summary, key fact and tag; 0 if not counted
+    flagged: bool = False  # reads as an attack on the model: kept, and left out of every answer
+    screened: int = 0  # by which rules that was decided; 0 if by none
     refs: tuple[str, ...] = ()
     attributes: Mapping[str, str] = field(default_factory=lambda: NO_ATTRIBUTES)
 
@@ -359,6 +361,7 @@ class Stage(StrEnum):
     DUPLICATE = "duplicate"  # something that says the same stands in its place
     SUPPRESSED = "suppressed"  # a reader said that it did not help with such a question
     SUPERSEDED = "superseded"  # what took its place stands in the answer
+    FLAGGED = "flagged"  # it reads as an attack on the model
     THRESHOLD = "threshold"  # too far from the question, or from the best hit
     LIMIT = "limit"  # further down than hits were asked for
     BUDGET = "budget"  # no tokens left for it

@@ -14,7 +14,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from engram.capture import marks
+from engram.capture import marks, screen
 from engram.capture.backfill import space_of
 from engram.capture.categories import CATEGORIES, IMPORTANCE, is_event
 from engram.capture.drafts import cut, drafts
@@ -23,6 +23,7 @@ from engram.capture.sift import Candidate, Sifted, adds_nothing, sift
 from engram.capture.tools import Tools, give_vectors
 from engram.env import to_micros
 from engram.errors import EngramError
+from engram.guard.injection import Verdict
 from engram.index.lexical import STOP_WORDS
 from engram.models.extract import Extracted, Extractor
 from engram.settings import Settings
@@ -166,7 +167,9 @@ def believed(
             refused[why] += 1
             continue
         text = marks.cut(checked.text.strip(), catch_secrets=settings.catch_secrets).text
-        if text:
+        if screen.judged(text, settings).verdict is not Verdict.CLEAN:
+            refused["reads as an attack on the model"] += 1
+        elif text:
             taken.append(_candidate(checked, cut(text, settings.content_bytes), turns, said))
     return taken, refused
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from engram.capture import screen
 from engram.capture.sift import Candidate
 from engram.capture.tiers import tiers
 from engram.index.vectors.encoding import encode
@@ -59,6 +60,8 @@ def _draft(said: Sequence[Turn], candidate: Candidate, vector: bytes | None, set
         speaker=turn.speaker,
         surprise=candidate.surprise,
         corroborations=again,
+        flagged=candidate.flagged,
+        screened=screen.version(settings),
         **weighed(text, settings),
     )
     return Draft(memory=memory, turns=sources, vector=vector)

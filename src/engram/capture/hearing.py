@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass, replace
 
-from engram.capture import categories, filler, marks, signals
+from engram.capture import categories, filler, marks, screen, signals
 from engram.capture.propositions import Statement, propositions
 from engram.capture.sift import Candidate
-from engram.guard import secrets
+from engram.guard import injection, secrets
 from engram.settings import Settings
 from engram.text.terms import digest_of, terms
 from engram.types import Fate, Proposition, Turn, Verdict
@@ -44,11 +44,20 @@ def hear(said: Sequence[Turn], previous: Previous, settings: Settings, *, scan: 
         left = marks.cut(turn.text, catch_secrets=settings.catch_secrets)
         clean = turn if left.text == turn.text else replace(turn, text=left.text)
         session = turn.session or ""
+        seen = screen.judged(left.text, settings)
+        if seen.verdict is injection.Verdict.REJECTED:
+            heard.turns.append(replace(turn, text=screen.REFUSED))
+            heard.verdicts.append(Verdict(Fate.DROPPED, screen.why(seen), number, 0, len(turn.text)))
+            notes["what reads as an attack on the model was refused."] = None
+            continue
         found, dropped = propositions(turn, previous=previous.get(session), number=number, left=left)
         previous[session] = clean if session else None
         heard.turns.append(clean)
         heard.verdicts += dropped
-        heard.candidates += [Candidate(one, number) for one in found]
+        flagged = screen.marks(seen, [one.proposition.text for one in found], settings)
+        heard.candidates += [Candidate(one, number, flagged=mark) for one, mark in zip(found, flagged, strict=True)]
+        if any(flagged):
+            notes["what may be an attack on the model was kept, and is left out of answers."] = None
         notes |= dict.fromkeys(left_out(left))
         if scan and signals.scan(clean.text, clean.speaker).level is signals.Level.HIGH:
             urgent[session] = None
@@ -63,6 +72,9 @@ def muse(thoughts: Sequence[Turn], settings: Settings) -> Heard:
         text = marks.cut(turn.text, catch_secrets=settings.catch_secrets).text.strip()
         heard.turns.append(turn)
         reason = filler.reason(text) if len(terms(text)) >= _THOUGHT_WORDS else "says too little"
+        seen = screen.judged(text, settings)
+        if seen.verdict is not injection.Verdict.CLEAN:
+            reason = screen.why(seen)
         if reason is not None:
             heard.verdicts.append(Verdict(Fate.DROPPED, reason, number, 0, len(turn.text)))
             continue

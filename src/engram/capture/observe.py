@@ -21,6 +21,7 @@ from engram.capture.distil import Distiller, Reading
 from engram.capture.drafts import drafts, weighed
 from engram.capture.hearing import Heard, Previous, hear, muse
 from engram.capture.reporting import Batch, Sum, reported
+from engram.capture.screen import screened, version
 from engram.capture.sift import sift
 from engram.capture.tools import Tools, give_vectors
 from engram.errors import EmbeddingError, InvalidContent, NotFound
@@ -237,14 +238,18 @@ class Observer:
 
     def _drafted(self, memory: Memory, vector: Vectors | None) -> Draft:
         made = None if vector is None else encode(vector)[0]
-        return Draft(memory=replace(memory, **weighed(memory.text, self._live.now)), vector=made)
+        settings = self._live.now
+        mark: dict[str, Any] = screened(memory.text, settings)
+        return Draft(memory=replace(memory, **weighed(memory.text, settings), **mark), vector=made)
 
     def update(self, reader: Reader, memory_id: str, changes: dict[str, Any], *, since: datetime | None = None) -> Memory:
         """Change a memory. New words are cleaned like all that is kept, and get their own tiers and vector."""
         if "text" in changes:
             check_memory(Memory(text=changes["text"]), self._live.now)
             text = self.worth_keeping(changes["text"])
-            changes = {**changes, "text": text, **weighed(text, self._live.now)}
+            changes = {**changes, "text": text, **weighed(text, self._live.now), **screened(text, self._live.now)}
+        if "flagged" in changes:
+            changes["screened"] = version(self._live.now)  # whoever says so has looked at it
         if "attributes" in changes:
             changes = {**changes, "attributes": {name: self._clean(value).text for name, value in changes["attributes"].items()}}
         new = self._store.update(reader, memory_id, changes, since=since)

@@ -37,6 +37,7 @@ class Candidate:
     quoted: bytes = b""  # of the bare words, where they may be quoted from what was recalled; such an echo is no witness
     vector: Vectors | None = None
     surprise: float = 0.0
+    flagged: bool = False  # reads as an attack on the model
     echoes: list[Candidate] = field(default_factory=list)  # the same, said again in the same batch
 
     def __post_init__(self) -> None:

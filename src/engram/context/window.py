@@ -103,19 +103,21 @@ def build(
     count: Count,
     cost: Cost = int,
     working: Callable[[int], str] = lambda room: "",
+    safe: Callable[[str], bool] = lambda line: True,
     history: Sequence[Turn] = (),
     asides: Mapping[str, str] = _NO_ASIDES,
 ) -> ContextWindow:
-    """The window for a message. `working` writes what is being worked on within so many tokens; `cost` makes the model's
-    tokens of those that a memory was kept with. `asides`: lines of further sections, of which those stand there that fit."""
+    """The window for a message. `working` writes what is being worked on within so many tokens, of which the lines that are
+    `safe` stand there; `cost` makes the model's tokens of those that a memory was kept with. `asides`: lines of further
+    sections, of which those stand there that fit."""
     count = by_lines(count)
     names = [name for name in _TITLES if name in asides or name not in (MORNING, UNKNOWN)]
     frame = count(_block(dict.fromkeys(names, "x")))
     room = max(budget - frame, 0)
     claims = (*profile.claims, *(claim for claim in ASIDES if asides.get(claim.name)))
     given = grants(_present(claims, recall, history), room)
-    texts = {name: _within(lines, given.get(name, 0), count) for name, lines in asides.items()}
-    texts[WORKING] = working(given.get(WORKING, 0))
+    texts = {name: _within(_only(lines, safe), given.get(name, 0), count) for name, lines in asides.items()}
+    texts[WORKING] = _only(working(given.get(WORKING, 0)), safe)
     said = compress(history, given.get(HISTORY, 0), count)
     texts[HISTORY] = _told(said)
     left = room - sum(count(text) for text in texts.values() if text)
@@ -131,6 +133,10 @@ def build(
             break
         made = again
     return made
+
+
+def _only(lines: str, safe: Callable[[str], bool]) -> str:
+    return "\n".join(line for line in lines.splitlines() if safe(line))
 
 
 def _within(lines: str, room: int, count: Count) -> str:

@@ -18,7 +18,7 @@ import re
 import zlib
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,8 @@ _STEP = 32
 _WORDING = 2.0
 _CALM = 1.6  # logits below which wording is noise: 99 % of ordinary talk stays under it
 _ZERO = (0.0,)
+VERSION = 1
+"""Of rules and weights together: what was judged by others is judged again before it goes into a prompt."""
 FLAGGED = 0.5
 REJECTED = 0.99
 _TOKEN = re.compile(r"[^\W\d_]{1,24}(?:['’][^\W\d_]{1,3})?|\d+|[^\w\s]")
@@ -63,6 +65,12 @@ def assess(text: str) -> Assessment:
     reasons = tuple(dict.fromkeys([*(reason.name for reason in found), *(["wording"] if wording > _WORDING else [])]))
     verdict = Verdict.REJECTED if score >= REJECTED else Verdict.FLAGGED if score >= FLAGGED else Verdict.CLEAN
     return Assessment(verdict, score, reasons if verdict is not Verdict.CLEAN else ())
+
+
+@lru_cache(maxsize=2048)
+def judged(text: str) -> Assessment:
+    """The same, remembered for texts that come again: a turn goes to the vault and to the mind, a memory into many answers."""
+    return assess(text)
 
 
 def hashed(words: list[str]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -126,4 +134,4 @@ def _weights() -> tuple[NDArray[Any], float]:
     return np.frombuffer(raw, np.int8, offset=8).astype(np.float32) * scale, float(bias)
 
 
-__all__ = ["BUCKETS", "Assessment", "Reason", "Verdict", "assess", "hashed", "windows", "words_of"]
+__all__ = ["BUCKETS", "Assessment", "Reason", "Verdict", "assess", "hashed", "judged", "windows", "words_of"]

@@ -6,7 +6,7 @@ whether nothing is known or nothing was good enough.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -18,6 +18,7 @@ import numpy as np
 
 from engram.env import Env
 from engram.errors import EmbeddingError, StorageError
+from engram.guard.injection import VERSION, Verdict, judged
 from engram.index.vectors.encoding import encode
 from engram.index.vectors.live import LiveIndex
 from engram.models.embed import Embedder, Vectors
@@ -115,12 +116,18 @@ class _Got:
     memories: Mapping[int, Memory]
     digests: Mapping[int, bytes]
     suppressed: Mapping[int, datetime]
+    flagged: frozenset[int]
     unseen: int
     needed: float | None
 
     @property
     def shown(self) -> Mapping[int, Memory]:
-        return {key: one for key, one in self.memories.items() if key not in self.suppressed}
+        return {key: one for key, one in self.memories.items() if key not in self.suppressed and key not in self.flagged}
+
+
+def is_flagged(memory: Memory) -> bool:
+    """As it was decided when it was kept; what was kept before there were these rules, or past them, is judged now."""
+    return memory.flagged or (memory.screened != VERSION and judged(memory.text).verdict is not Verdict.CLEAN)
 
 
 class Searcher:
@@ -279,7 +286,7 @@ class Searcher:
         with watch.stage("select"):
             kinds = (SUPERSEDES, DERIVED, CONTRADICTS)
             links = self._store.links(reader, list(got.memories), kinds) if got.memories else []
-            picks = choose(fused, got.memories, got.digests, links, got.suppressed, asked, planned, got.needed)
+            picks = choose(fused, got.memories, got.digests, links, got.suppressed, got.flagged, asked, planned, got.needed)
         return Walk(
             asked=asked,
             plan=planned,
@@ -288,7 +295,7 @@ class Searcher:
             weights=weights,
             fused=fused,
             support=self._support(asked, fused, got.shown),
-            best=best_of(fused, got.suppressed),
+            best=best_of(fused, got.suppressed.keys() | got.flagged),
             rerank=how,
             picks=picks,
             links=links,
@@ -325,14 +332,15 @@ class Searcher:
         self, reader: Reader, asked: Asked, query: Vectors | None, fused: Fused, planned: Plan, settings: Settings
     ) -> _Got:
         """The candidates worth looking at. Where one that is suppressed set the bar, it is set anew without it."""
-        hushed: dict[int, datetime] = {}
+        hushed: Set[int] = frozenset()
         while True:
             needed = enough(fused, hushed, asked, settings)
             memories, digests, unseen = self._fetch(reader, fused, planned, needed)
             now = with_twins(self._suppressed(reader, asked, query, memories, settings), digests)
-            if now.keys() <= hushed.keys():
-                return _Got(memories, digests, now, unseen, needed)
-            hushed = now
+            flagged = frozenset(key for key, one in memories.items() if settings.guard_injection and is_flagged(one))
+            if now.keys() | flagged <= hushed:
+                return _Got(memories, digests, now, flagged, unseen, needed)
+            hushed = now.keys() | flagged
 
     def _suppressed(
         self, reader: Reader, asked: Asked, query: Vectors | None, memories: Mapping[int, Memory], settings: Settings

@@ -71,12 +71,16 @@ def enough(fused: Fused, suppressed: Collection[int], asked: Asked, settings: Se
     return max(least(fused, settings), best_of(fused, suppressed) * settings.recall_floor)
 
 
+_FLAGGED = "it reads as an attack on the model; `list` and `get` show it, `update(flagged=False)` clears it"
+
+
 def choose(
     fused: Fused,
     memories: Mapping[int, Memory],
     digests: Mapping[int, bytes],
     links: Links,
     suppressed: Mapping[int, datetime],
+    flagged: Collection[int],
     asked: Asked,
     plan: Plan,
     needed: float | None,
@@ -93,6 +97,9 @@ def choose(
     for at, key in enumerate(fused.keys.tolist()):
         memory = memories.get(key)
         if memory is None:
+            continue
+        if key in flagged:
+            picks.append(Pick(at, memory, float(fused.scores[at]), Stage.FLAGGED, _FLAGGED))
             continue
         if key in suppressed:
             reason = f"a reader said that it did not help with such a question; left out until {suppressed[key]:%Y-%m-%d}"

@@ -18,7 +18,7 @@ from engram.types import Memory
 
 Plain = None | bool | int | float | str | list["Plain"] | dict[str, "Plain"]
 
-_KEPT_INSIDE: Mapping[type, frozenset[str]] = {Memory: frozenset({"key"})}
+_KEPT_INSIDE: Mapping[type, frozenset[str]] = {Memory: frozenset({"key", "screened"})}
 """Fields that mean nothing outside the store: a memory's `key` is for indexes, its `id` for everyone else."""
 
 

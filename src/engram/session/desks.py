@@ -10,6 +10,7 @@ from datetime import datetime
 
 from engram.env import Env, to_micros
 from engram.errors import EngramError
+from engram.guard.injection import Verdict, judged
 from engram.memory import mind as rules
 from engram.memory import snapshot
 from engram.memory.mind import Age, Habits, Mind, Vectors
@@ -85,6 +86,8 @@ class Desks:
         now = self.env.now()
         just_now = to_micros(now) - _JUST_NOW_US
         recent = [turn for turn in turns if turn.text.strip() and (turn.at is None or to_micros(turn.at) >= just_now)]
+        if self.live.now.guard_injection:  # what stands in mind stands in the next prompt
+            recent = [turn for turn in recent if judged(turn.text).verdict is Verdict.CLEAN]
         if recent:
             desk = self.of(reader)
             with desk.lock:

@@ -174,6 +174,9 @@ class Settings:
         60.0, "An extractor that has not answered by then is done without.", unit="s", low=0.01, high=3600.0, ref="C2"
     )
     catch_secrets: bool = tunable(True, "Keys, tokens and passwords are left out of all that is kept.", ref="C16")
+    guard_injection: bool = tunable(
+        True, "What reads as an attack on the model is refused, or kept and left out of every answer.", ref="C9"
+    )
 
     # recall
     vector_weight: float = tunable(0.75, "What meaning counts against words.", low=0.0, high=1.0, ref="R2")

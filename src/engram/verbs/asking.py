@@ -9,6 +9,7 @@ from datetime import datetime
 from engram.context.plan import planned
 from engram.context.window import ContextWindow, build
 from engram.errors import NotFound
+from engram.guard.injection import Verdict, judged
 from engram.memory.export import Form
 from engram.recall.evidence import reason
 from engram.recall.plan import QUERY_CHARACTERS
@@ -96,6 +97,7 @@ class Asking(View):
             count=plan.count,
             cost=plan.cost,
             working=lambda room: mind.export(Form.PLAIN, room).text if room > 0 else "",
+            safe=lambda line: not settings.guard_injection or judged(line).verdict is Verdict.CLEAN,
             history=history,
             asides=asides(desks, self._vault.searcher, self._reader, message, found, plan.mode),
         )

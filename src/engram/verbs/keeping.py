@@ -83,14 +83,17 @@ class Keeping(View):
         text: str | None = None,
         importance: float | None = None,
         attributes: Mapping[str, str] | None = None,
+        flagged: bool | None = None,
         unchanged_since: datetime | None = None,
     ) -> Memory:
         """Change a memory; its earlier wording stays reachable through `versions`. attributes: all that it is to have.
 
+        flagged: whether it is held to be an attack on the model, and so left out of answers.
         unchanged_since: the `updated_at` it was read with; if it has another now, it is left as it is (`Conflict`).
         """
         weight = None if importance is None else _between_0_and_1(importance)
         wanted = {"text": text, "importance": weight, "attributes": None if attributes is None else dict(attributes)}
+        wanted["flagged"] = flagged
         changes = {name: value for name, value in wanted.items() if value is not None}
         return self._vault.observer.update(self._reader, memory_id, changes, since=unchanged_since)
 

@@ -21,7 +21,8 @@ SELECT = """
            m.strength, m.accesses, m.accessed_at, m.happened_at, m.happened_until, m.valid_from, m.valid_until,
            m.learned_at, m.updated_at, c.text, c.summary, c.key_fact, c.tag,
            s.project, s.squad, s.agent, s.channel, s.user, m.session, m.speaker, m.surprise, m.corroborations,
-           c.text_tokens, c.summary_tokens, c.key_fact_tokens, c.tag_tokens, m.helpful, m.unhelpful
+           c.text_tokens, c.summary_tokens, c.key_fact_tokens, c.tag_tokens, m.helpful, m.unhelpful,
+           m.flagged, m.screened
       FROM memories AS m
      CROSS JOIN scopes AS s ON s.key = m.scope
      CROSS JOIN contents AS c ON c.memory = m.key
@@ -106,6 +107,8 @@ def _memory(row: tuple[Any, ...], attributes: Mapping[str, str] | None, refs: tu
         tokens=row[32:36],
         helpful=row[36],
         unhelpful=row[37],
+        flagged=bool(row[38]),
+        screened=row[39],
         refs=refs,
         attributes=MappingProxyType(attributes) if attributes else NO_ATTRIBUTES,
     )
