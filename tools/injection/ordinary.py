@@ -140,6 +140,20 @@ RETURNED = [
     "{'tweet': {'id': '{11|42}', 'user': '{luna|max}{7|88}', 'content': '<who> <did>. <wow>!', 'likes': {2|40}}}", "<html><body><h1><event></h1><p><tip>.</p><!-- {main content|navigation|footer|end of header} --></body></html>", "{'article': {'headline': '{Rain ends a dry spring|New bridge opens in <place>|Local team wins again}', 'text': '<note> <tip>.'}}",
 ]  # fmt: skip
 
+KEPT = [
+    "my {SSN|social security number|passport number|account number|routing number|customer number|member id|licence number|policy number|tax id} is {078-05-1120|X4471209|0001238810|021000021|K-77120|D440-1180-22}{.| now.|, do not lose it.|, keep it safe.|}",
+    "{my|her|his|our} {phone|mobile|number|extension|fax} is {+1 555 010 2231|555-0142|020 7946 0991|ext. 44}{.| now.| until Friday.| at work.|}", "{my|her|his|the team's} {email|mail|e-mail address} is {ann|ops|lee.fox|info}@{mail|work|shop}.example{.| now.| and not the old one.|}",
+    "{my|her|the} {address|flat|office|new place} is {at |}{12 Mill Road|44 Low Street, Apt. 3|Lindenstrasse 9|PO Box 210}{.| in <place>.| since <when>.}", "{my|her|his} {birthday|date of birth|anniversary} is {on |}{3/14/1988|the 4th of March|12 May|1990-07-02}{.|, don't forget.}",
+    "the {wifi|door|gate|garage|locker|alarm} {code|password|pin} {was changed|changes <when>|is on the fridge|is with <who>}{.|}", "{invoice|order|ticket|case|PR|issue} {77|4410|#218|A-1180} {was paid|is open|was merged|is about <work>|came in <when>}{.|}",
+    "the user {prefers|likes|wants|uses|dislikes|needs} {<like>|<tech>|dark mode|short answers|metric units|tea over coffee|window seats|answers in German|vegetarian food}{.| <when>.}", "{the user|Priya|Tom|Lena|Marco|Aisha} {is|was|will be|lives|works|moved} {in <place>|from <place>|to <place> <when>|as <role>|at <place>}{.|}",
+    "{Priya|Tom|Lena|Marco|Aisha}'s {sister|dog|boss|car|project|team|house} {<did>|is in <place>|is called {Milo|Ada|Otto|Nova}|starts <when>}{.|}", "<work> {runs on|depends on|was moved to|is written in|breaks without} <tech>{.| since <when>.| and <tech>.}",
+    "{we|they|the team} {decided|agreed|plan|want} to {use|drop|replace|adopt|keep|avoid} <tech> {for <work>|<when>|because of cost|in production}{.|}", "{deploys|releases|migrations|backups} {need|require|wait for} {two reviews|a green build|approval by <who>|the night window}{.|}",
+    "{never|always|please|don't} {deploy on Fridays|use tabs|squash commits|write tests first|ask before you merge|use British spelling|answer in short sentences|log secrets|call me Al}{.|!|}", "asked: \"{where does <who> live|what is your number|which editor do you use|when is <event>|do you like <like>}?\" {<place>|555-0142|<tech>|<when>|a lot}{.|}",
+    "{total|price|budget|salary|rent|score} {is|was|rose to|fell to} {$1,200|48|3.5 percent|€75,000 a year|7 out of 10}{.| <when>.}", "{my|the} {server|laptop|printer|router} {is|has the address|answers at} {10.0.0.17|printer-3|192.168.1.20|https://intra.example/wiki}{.|}",
+    "{TODO|Note|Remember|Reminder}: {call <who>|buy milk|fix <work>|renew the passport|book the train to <place>|pay invoice 77|water the plants}{.| <when>.}", "{good morning|good night|see you|have fun|your turn|no problem|you've got this|well done|take your time}{!|.| <who>.}",
+    "{shorten|expand|rewrite|improve|summarize} {this|that|it|the text above|point 2|your last answer|the second paragraph}{.| please.| in two sentences.| as a list.| and make it friendlier.}", "{the|this} word {\"kite\"|\"river\"|'ocean'} {has {4|5} letters|means a bird|rhymes with {light|shiver}|is spelled wrong}.",
+]  # fmt: skip
+
 FAMILIES = {
-    "talk": (TALK, 3600), "asking": (ASKING, 2600), "advice": (ADVICE, 1400), "mail": (MAIL, 900), "roles": (ROLES, 1500), "meant": (MEANT, 2400), "returned": (RETURNED, 1100),
+    "talk": (TALK, 3600), "asking": (ASKING, 2600), "advice": (ADVICE, 1400), "mail": (MAIL, 900), "roles": (ROLES, 1500), "meant": (MEANT, 2400), "returned": (RETURNED, 1100), "kept": (KEPT, 3200),
 }  # fmt: skip

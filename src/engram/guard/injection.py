@@ -31,7 +31,7 @@ BUCKETS = 1 << 17
 _WINDOW = 48  # words; an attack is a sentence or two
 _STEP = 32
 _WORDING = 2.0
-_CALM = 1.6  # logits below which wording is noise: 99 % of ordinary talk stays under it
+_CALM = 1.45  # logits below which wording is noise: 99 % of ordinary talk stays under it
 _ZERO = (0.0,)
 VERSION = 1
 """Of rules and weights together: what was judged by others is judged again before it goes into a prompt."""

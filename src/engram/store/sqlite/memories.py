@@ -32,12 +32,8 @@ def insert(connection: apsw.Connection, memory: Memory, around: str = "") -> Mem
         INSERT INTO memories (id, scope, kind, category, source, status, pinned, version, importance, confidence,
                               strength, accesses, accessed_at, happened_at, happened_until, valid_from, valid_until,
                               learned_at, updated_at, session, speaker, surprise, corroborations, helpful, unhelpful,
-<<<<<<< HEAD
-                              substance, named)
-=======
-                              flagged, screened)
->>>>>>> 97290b7 (What reads as an attack on the model is refused, or kept and left out of every answer)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                              substance, named, flagged, screened)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (memory.id, scope, *_narrow(memory)),
     )
@@ -75,11 +71,7 @@ def rewrite(connection: apsw.Connection, old: Memory, new: Memory, reason: str =
            SET kind = ?, category = ?, source = ?, status = ?, pinned = ?, version = ?, importance = ?, confidence = ?,
                strength = ?, accesses = ?, accessed_at = ?, happened_at = ?, happened_until = ?, valid_from = ?,
                valid_until = ?, learned_at = ?, updated_at = ?, session = ?, speaker = ?, surprise = ?, corroborations = ?,
-<<<<<<< HEAD
-               helpful = ?, unhelpful = ?, substance = ?, named = ?
-=======
-               helpful = ?, unhelpful = ?, flagged = ?, screened = ?
->>>>>>> 97290b7 (What reads as an attack on the model is refused, or kept and left out of every answer)
+               helpful = ?, unhelpful = ?, substance = ?, named = ?, flagged = ?, screened = ?
          WHERE key = ?
         """,
         (*_narrow(new), key),
@@ -322,12 +314,9 @@ def _narrow(memory: Memory) -> tuple[rows.Value, ...]:
         memory.corroborations,
         memory.helpful,
         memory.unhelpful,
-<<<<<<< HEAD
         *told(memory.text, memory.speaker, memory.category),
-=======
         int(memory.flagged),
         memory.screened,
->>>>>>> 97290b7 (What reads as an attack on the model is refused, or kept and left out of every answer)
     )
 
 

@@ -373,7 +373,6 @@ def _grants(connection: apsw.Connection) -> None:
     )
 
 
-<<<<<<< HEAD
 def _questions(connection: apsw.Connection) -> None:
     """What was asked and found no answer, by its scope."""
     connection.execute(
@@ -388,23 +387,21 @@ def _questions(connection: apsw.Connection) -> None:
             offered_at INTEGER,
             UNIQUE (scope, digest)
         ) STRICT
-=======
+        """
+    )
+
+
 def _screened(connection: apsw.Connection) -> None:
     """Whether a memory reads as an attack on the model, and by which rules that was decided (0: by none yet)."""
     connection.execute(
         """
         ALTER TABLE memories ADD COLUMN flagged INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE memories ADD COLUMN screened INTEGER NOT NULL DEFAULT 0;
->>>>>>> 97290b7 (What reads as an attack on the model is refused, or kept and left out of every answer)
         """
     )
 
 
-<<<<<<< HEAD
-_FOURTH: tuple[Migration, ...] = (_heard, _spendings, _kinds, _grants, _questions)
-=======
-_FOURTH: tuple[Migration, ...] = (_heard, _spendings, _kinds, _grants, _screened)
->>>>>>> 97290b7 (What reads as an attack on the model is refused, or kept and left out of every answer)
+_FOURTH: tuple[Migration, ...] = (_heard, _spendings, _kinds, _grants, _questions, _screened)
 
 
 def _fourth(connection: apsw.Connection) -> None:
