@@ -179,7 +179,7 @@ def test_resources_are_what_is_kept(mem: Engram) -> None:
 
     read_ = talk(server_of(mem), work)
     assert "The API runs on Fly.io" in read_["memory://recent"]
-    assert "Open: who writes the notes" in read_["memory://working"]
+    assert "Open: who writes the notes" in read_["memory://morning"]
     assert "The API runs on Fly.io" in read_[f"memory://memory/{one.id}"]
     assert "memories" in read_["memory://status"]
 
@@ -193,7 +193,7 @@ def test_a_session_begins_with_where_it_was_left_and_what_is_known(mem: Engram) 
         return [one.messages[0].content.text for one in found]
 
     for text in talk(server_of(mem), work):
-        assert "Being done: move the API" in text
+        assert "Doing: move the API" in text
         assert "The API runs on Fly.io" in text
 
 
@@ -233,7 +233,7 @@ def test_another_agents_memories_are_reached_by_no_argument_id_cursor_or_address
 
     async def addresses(client: Client) -> str:
         said = ""
-        for uri in (f"memory://memory/{secret.id}", "memory://recent", f"memory://memory/../{secret.id}", "memory://working"):
+        for uri in (f"memory://memory/{secret.id}", "memory://recent", f"memory://memory/../{secret.id}", "memory://morning"):
             try:
                 said += (await client.read_resource(uri)).model_dump_json()
             except MCPError as refused:

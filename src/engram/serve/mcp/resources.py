@@ -55,7 +55,7 @@ def _called(mem: Engram, name: str, **arguments: object) -> str:
 
 _RESOURCES: Mapping[str, tuple[str, str, Callable[[Engram], str]]] = {
     "recent": ("Recent memories", "The latest memories, newest first.", lambda mem: _called(mem, "list", limit=_RECENT)),
-    "working": ("Work in progress", "What was being done, decided and left open.", lambda mem: handover(mem)),
+    "morning": ("Where work was left", "What was done, decided and left open, and what is new since.", lambda mem: _morning(mem)),
     "status": ("Status of the vault", "Counts, sizes, the encoder in use, warnings.", lambda mem: _called(mem, "status")),
 }
 
@@ -70,19 +70,16 @@ def prompts() -> list[dict[str, Any]]:
 
 
 def start(mem: Engram, task: str) -> str:
-    """Where work was left; then what is remembered about the task, or the latest there is."""
+    """What to know on coming back; then what is remembered about the task, or the latest there is."""
     budget = mem.settings.now.mcp_answer_tokens
     known = _called(mem, "context", message=task, budget=budget) if task.strip() else read_text(mem, _SCHEME + "recent")
     rules = (
         "This is what your memory holds for this session. Search it (memory_search) before you answer anything that may hang on "
         "earlier sessions, and keep what later ones will need (memory_observe, memory_store)."
     )
-    return "\n\n".join([rules, handover(mem), known])
+    return "\n\n".join([rules, _morning(mem), known])
 
 
-def handover(mem: Engram) -> str:
-    left = mem.resume()
-    lines = [f"Being done: {left.goal}"] if left.goal else []
-    lines += [f"Decided: {text}" for text in left.decided] + [f"Open: {text}" for text in left.open]
-    lines += [f"In mind: {slot.text}" for slot in left.slots]
-    return fence("\n".join(lines)) if lines else "No work was left unfinished here."
+def _morning(mem: Engram) -> str:
+    text = mem.morning().text
+    return fence(text) if text else "No work was left unfinished here."
