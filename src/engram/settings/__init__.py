@@ -279,7 +279,7 @@ def save(name: str, value: object) -> tuple[Path, Value, str]:
         raise ConfigInvalid(f"{path} cannot be edited ({error}), so it was left alone.", way_out="Mend it by hand.") from error
     try:
         if edited != text:
-            replace_file(path, edited.encode("utf-8"))
+            _replace_file(path, edited.encode("utf-8"))
     except OSError as error:
         raise ConfigInvalid(f"{path} cannot be written ({error.strerror}).", way_out="Make its folder writable.") from error
     return path, kept, warning
@@ -327,7 +327,7 @@ def _remark(line: str) -> str:
     return "\r" if line.endswith("\r") else ""
 
 
-def replace_file(path: Path, content: bytes) -> None:
+def _replace_file(path: Path, content: bytes) -> None:
     """Put a file in place whole or not at all, for its owner only. A link keeps pointing to what it points to."""
     import tempfile  # here for start-up time: only `engram config set` comes this way
 

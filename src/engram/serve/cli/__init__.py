@@ -10,8 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from engram.serve.hook import run as attend
-from engram.serve.hook.hosts import EVENTS
+from engram.serve import hook
 from engram.serve.mcp import greeting
 
 
@@ -19,8 +18,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        if given[:1] == ["hook"] and given[1:2] and given[1] in EVENTS and not {"-h", "--help"} & {*given}:
-            return attend(given[1:])  # an agent waits for it: without the time that all other commands take to load
+        if hook.is_event(given):
+            return hook.run(given[1:])  # an agent waits for it: without the time that all other commands take to load
         if greeting.begins(given):
             greeting.begin()  # a host does not wait for the rest to load
         from engram.serve.cli.app import run  # here, so that an interrupt while the program loads ends as quietly

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import shlex
 import shutil
 import sys
@@ -14,6 +13,7 @@ import typer
 from engram import settings as settings_room
 from engram.errors import ConfigInvalid
 from engram.serve import hook
+from engram.serve import hosts as files
 from engram.serve.cli import caller, show
 from engram.serve.hook.hosts import EVENTS
 from engram.serve.hook.install import FILES, with_hooks, without_hooks
@@ -33,54 +33,35 @@ def install(
     if client not in FILES:
         raise caller.BadCall(f"There is no such client; there are {', '.join(FILES)}.")
     path = settings_room.host_folder(*FILES[client][:2]) / FILES[client][2]
-    backup = path.with_name(path.name + ".engram-backup")
-    old = _text(path)
+    old = files.read(path)
     try:
-        new = without_hooks(old, client, _text(backup) or None) if uninstall else with_hooks(old, client, _program())
+        new = without_hooks(old or "", client, _backups(path)) if uninstall else with_hooks(old or "", client, _program())
     except ValueError:
         raise ConfigInvalid(
             f"{path} is no settings file of {client}, so it was left alone.", way_out="Mend it by hand."
         ) from None
-    if new == old:
+    edit = files.Edit(path, old, new or None)
+    if not edit.changes:
         asked.say(f"Nothing to do: {path} {'has no hooks of ours' if uninstall else 'has them already'}.")
         return
-    for line in difflib.unified_diff(old.splitlines(), new.splitlines(), str(path), str(path), lineterm=""):
-        show.line(line)
+    show.line(edit.diff().rstrip("\n"))
     if dry_run:
         return
-    _write(path, backup, old, new, uninstall)
-    asked.say(f"{'Taken out of' if uninstall else 'Put into'} {path}.")
+    backup = files.write(edit, asked.env.now())
+    asked.say(f"{'Taken out of' if uninstall else 'Put into'} {path}." + (f" As it was: {backup.name}." if backup else ""))
     if client == "codex" and not uninstall:
         asked.say("Codex asks once whether these hooks are trusted.")
+
+
+def _backups(path: Path) -> list[str]:
+    """The file as it was before each change of ours, the latest first."""
+    return [files.read(one) or "" for one in sorted(path.parent.glob(f"{path.name}.*.engram-backup"), reverse=True)]
 
 
 def _program() -> str:
     """How this very program is called, from wherever an agent works; never with modules from there (`-P`)."""
     found = shutil.which("engram")
     return shlex.quote(found) if found else f"{shlex.quote(sys.executable)} -P -m engram.serve.cli"
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8")
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigInvalid(f"{path} cannot be read ({type(error).__name__}).", way_out="Mend it by hand.") from None
-
-
-def _write(path: Path, backup: Path, old: str, new: str, uninstall: bool) -> None:
-    try:
-        if not uninstall and old:
-            settings_room.replace_file(backup, old.encode())
-        if new:
-            settings_room.replace_file(path, new.encode())
-        else:
-            path.unlink(missing_ok=True)
-        if uninstall:
-            backup.unlink(missing_ok=True)
-    except OSError as error:
-        raise ConfigInvalid(f"{path} cannot be written ({error.strerror}).", way_out="Make its folder writable.") from None
 
 
 def _event(name: str) -> None:

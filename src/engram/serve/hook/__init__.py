@@ -20,13 +20,18 @@ _INPUT_BYTES = 16 << 20
 _CAPTURES = ("pre-compact", "stop", "session-end")
 
 
+def is_event(arguments: Sequence[str]) -> bool:
+    """Is this command line an event, if one that nobody knows? A host takes 2, which a bad call ends with, for a veto."""
+    return arguments[:1] == ["hook"] and len(arguments) > 1 and not {"install", "-h", "--help"} & set(arguments)
+
+
 def run(arguments: Sequence[str], vault: str | None = None) -> int:
     """One event. `--client` names the host, `--wait` takes in what was said before it returns."""
     try:
         _attend(list(arguments), vault)
     except Exception as defect:  # noqa: BLE001  the one promise is that the host goes on
-        code = getattr(defect, "code", "") or type(defect).__name__
-        print(f"engram hook: {code}", file=sys.stderr)
+        what = str(defect) if isinstance(defect, hosts.NoEvent) else getattr(defect, "code", "") or type(defect).__name__
+        print(f"engram hook: {what}", file=sys.stderr)
     return 0
 
 

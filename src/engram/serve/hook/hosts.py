@@ -21,6 +21,10 @@ _NAMES = {theirs: ours for ours, theirs in EVENTS.items()}
 _LEAST = 8  # characters of a prompt that can ask for something: "go on" and "ok do it" ask for nothing that is kept
 
 
+class NoEvent(ValueError):
+    """Says why, in words of ours."""
+
+
 class Event(NamedTuple):
     """One thing that happened in a host."""
 
@@ -33,13 +37,13 @@ class Event(NamedTuple):
 
 
 def read(content: bytes, client: str, named: str = "") -> Event:
-    """The event on standard input; which one is said by the command, else by the host. ValueError if it is none."""
+    """The event on standard input; which one is said by the command, else by the host."""
     given: Any = json.loads(content) if content.strip() else {}
     if not isinstance(given, dict):
-        raise ValueError("not an event")
+        raise NoEvent("what stands on standard input is no event.")
     name = named or _NAMES.get(str(given.get("hook_event_name")), "")
     if name not in EVENTS:
-        raise ValueError("not an event")
+        raise NoEvent(f"there is no such event; there are {', '.join(EVENTS)}.")
     fields = ("session_id", "prompt", "transcript_path", "cwd")
     session, prompt, transcript, folder = (given[key] if isinstance(given.get(key), str) else "" for key in fields)
     return Event(name, client, session, prompt, transcript, folder)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from engram.serve.hook.hosts import CLAUDE, CODEX, EVENTS
@@ -34,15 +35,21 @@ def with_hooks(text: str, client: str, program: str) -> str:
     return text if kept == given else _written(kept)
 
 
-def without_hooks(text: str, client: str, before: str | None = None) -> str:
-    """The file without our hooks; as it was `before` they came, to the byte, if nothing else changed. Empty if that is all."""
+def without_hooks(text: str, client: str, before: Sequence[str] = ()) -> str:
+    """The file without our hooks; to the byte as it was `before` they came, if nothing else changed. Empty if that is all."""
     given = _parsed(text)
     left = _without(given, client)
     if left == given:
         return text
-    if before is not None and _parsed(before) == left:
-        return before
-    return _written(left) if left else ""
+    same = next((one for one in before if _is(one, left)), None)
+    return same if same is not None else _written(left) if left else ""
+
+
+def _is(text: str, value: dict[str, Any]) -> bool:
+    try:
+        return _parsed(text) == value
+    except ValueError:
+        return False
 
 
 def _without(given: dict[str, Any], client: str) -> dict[str, Any]:
