@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import zipfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 
 from engram.errors import ContentTooLarge, EngramError, InvalidContent
 from engram.files import sources
+from engram.guard.wiping import wipe_file
 from engram.settings import Settings
 from engram.types import Memory, Turn
 
@@ -138,6 +141,43 @@ def test_what_the_memory_server_held(tmp_path: Path) -> None:
     found, refused = taken(path)
     assert [one.text for one in found] == ["Ada (person): likes tea", "Ada (person): lives in Porto", "Ada works at Acme"]
     assert refused == [(3, "neither an entity nor a relation")]
+
+
+def legacy(path: Path) -> Path:
+    with closing(sqlite3.connect(path)) as old:
+        old.execute(
+            "CREATE TABLE memories (id TEXT, content TEXT, created_at TEXT, agent_id TEXT, importance REAL, embedding BLOB)"
+        )
+        old.execute("INSERT INTO memories VALUES ('m1', 'Ada likes tea', '2024-05-01 10:00:00', 'rex', 8, x'00')")
+        old.execute("INSERT INTO memories VALUES ('m2', NULL, NULL, NULL, NULL, NULL)")
+        old.commit()
+    return path
+
+
+def test_a_flat_table_of_memories_is_read_and_never_written(tmp_path: Path) -> None:
+    path = legacy(tmp_path / "engine.db")
+    before = path.read_bytes()
+    assert sources.format_of(path) == "sqlite"
+    found, refused = taken(path)
+    assert [(one.text, one.importance, dict(one.attributes)) for one in found] == [
+        ("Ada likes tea", 0.8, {"legacy_id": "m1", "legacy_agent_id": "rex"})
+    ]
+    assert found[0].happened_at.isoformat() == "2024-05-01T10:00:00+00:00"
+    assert refused == [(2, "a row without words")]
+    assert path.read_bytes() == before
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["engine.db"]
+    path.write_bytes(b"SQLite format 3\x00" + b"nonsense" * 1000)
+    with pytest.raises(InvalidContent):
+        taken(path)
+
+
+def test_a_file_is_overwritten_and_gone(tmp_path: Path) -> None:
+    path = tmp_path / "plain.txt"
+    path.write_text("my life" * 1000)
+    os.link(path, tmp_path / "other name")  # shows what was written over it
+    wipe_file(path, os.urandom)
+    assert [one.name for one in tmp_path.iterdir()] == ["other name"]
+    assert b"my life" not in (tmp_path / "other name").read_bytes()
 
 
 def test_a_zip_that_would_fill_the_memory_is_refused(tmp_path: Path) -> None:

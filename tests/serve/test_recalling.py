@@ -183,6 +183,14 @@ def test_a_text_is_one_document(made: Engram, tmp_path: Path) -> None:
     assert "line 2: not UTF-8" in bad.err
 
 
+def test_a_file_that_was_taken_in_whole_is_wiped_on_request(made: Engram, turns: Path) -> None:
+    assert made("import", str(turns), "--wipe").code == 2  # nobody to ask
+    assert turns.exists()
+    ran = made("import", str(turns), "--wipe", "--yes")
+    assert "was overwritten and removed" in ran.err
+    assert not turns.exists()
+
+
 def test_a_dry_run_keeps_nothing_and_needs_no_vault(engram: Engram, vault: Path, turns: Path) -> None:
     assert engram("import", str(turns), "--dry-run").out.startswith("2 turns would be heard: 2 statements")
     assert not vault.exists()

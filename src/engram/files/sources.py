@@ -10,11 +10,12 @@ Who said it stays in the file; where it belongs is decided by who imports it.
 from __future__ import annotations
 
 import json
+import math
 import os
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -24,6 +25,7 @@ from engram.errors import ContentTooLarge, InvalidContent, NotFound
 from engram.files import archive, turns
 from engram.files.turns import NotATurn
 from engram.settings import Settings
+from engram.store.sqlite import legacy
 from engram.types import Memory, Source, Turn
 
 
@@ -62,7 +64,7 @@ Refused = Callable[[str, int, str], None]
 """Told of the file, the number of the line or piece in it, and the reason."""
 
 Found = Turn | Memory
-FORMATS = ("text", "jsonl", "markdown", "chatgpt", "claude", "mem0", "mcp-memory", "archive")
+FORMATS = ("text", "jsonl", "markdown", "chatgpt", "claude", "mem0", "mcp-memory", "sqlite", "archive")
 
 _NOTES = (".md", ".markdown")
 _LINES = (".jsonl", ".jsonl.gz", ".ndjson")
@@ -82,8 +84,11 @@ def format_of(path: Path) -> str:
             raise InvalidContent("that is all of the disk, not a folder of notes.", way_out="Name the folder.")
         return _json_format(path) if any(path.glob(f"**/{_CONVERSATIONS}*.json")) else "markdown"
     with path.open("rb") as file:
-        if archive.is_archive(file.read(len(archive.MAGIC))):
-            return "archive"
+        head = file.read(16)
+    if archive.is_archive(head):
+        return "archive"
+    if head == legacy.MAGIC:
+        return "sqlite"
     name = path.name.lower()
     if name.endswith(_LINES):
         return "mcp-memory" if _is_graph(path) else "jsonl"
@@ -234,6 +239,25 @@ def _mem0(path: Path, settings: Settings, refused: Refused) -> Iterator[Found]:
         yield _statement(text, _when(one.get("created_at")), attributes)
 
 
+def _sqlite(path: Path, settings: Settings, refused: Refused) -> Iterator[Found]:
+    """A flat table of memories. What it says of its agents or sessions is no scope of ours."""
+    for number, row in enumerate(legacy.rows(path), 1):
+        text = row["text"]
+        if not isinstance(text, str) or not text.strip():
+            refused(str(path), number, "a row without words")
+            continue
+        attributes = {f"legacy_{name}": str(row[name]) for name in ("id", "category", "agent_id") if row.get(name) is not None}
+        weight = row.get("importance")
+        made = _statement(text, _when(row.get("created_at") or row.get("timestamp")), attributes)
+        yield replace(made, importance=_share(weight)) if isinstance(weight, int | float) else made
+
+
+def _share(weight: float) -> float:
+    """From 0 to 1; others count to 10 or 100."""
+    scale = 1.0 if weight <= 1 else 10.0 if weight <= 10 else 100.0
+    return min(max(weight / scale, 0.0), 1.0) if math.isfinite(weight) else 0.5
+
+
 def _mcp_memory(path: Path, settings: Settings, refused: Refused) -> Iterator[Found]:
     """The reference memory server's file: entities with observations, and relations, one a line."""
     with turns.opened(path) as file:
@@ -276,6 +300,7 @@ _READERS: Mapping[str, Callable[[Path, Settings, Refused], Iterator[Found]]] = {
     "claude": _claude,
     "mem0": _mem0,
     "mcp-memory": _mcp_memory,
+    "sqlite": _sqlite,
 }
 
 

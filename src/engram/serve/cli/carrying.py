@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from engram.serve.cli import caller, show
-from engram.serve.cli.caller import All, Caller, Json
+from engram.serve.cli.caller import All, Caller, Json, Yes
 from engram.serve.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("export", rich_help_panel="Memories")(export)
 
 
-Form = Literal["text", "jsonl", "markdown", "chatgpt", "claude", "mem0", "mcp-memory", "archive"]
+Form = Literal["text", "jsonl", "markdown", "chatgpt", "claude", "mem0", "mcp-memory", "sqlite", "archive"]
 Files = Annotated[
     list[Path],
     typer.Argument(metavar="FILE…", exists=True, readable=True, show_default=False, help="Files, folders of notes, or zips."),
@@ -52,15 +52,19 @@ def import_(
         bool, typer.Option("--trusted", help="An archive of your own: confidences, dates and scopes as they were.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and check everything, keep nothing.")] = False,
+    wipe: Annotated[bool, typer.Option("--wipe", help="Overwrite and remove each file that was taken in whole.")] = False,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Take in files: texts, notes (Markdown), JSONL of turns, exports of ChatGPT and Claude (zip, folder or JSON), of mem0,
-    the memory server's file, and archives of Engram's.
+    the memory server's file, SQLite files with a plain table `memories`, and archives of Engram's.
 
     What was imported before is passed over, so it can be run again. What cannot be taken is reported and skipped. A file is
     believed less than what is said here (`import_confidence`).
     """
     asked = caller.of(ctx, as_json)
+    if wipe and not dry_run:
+        asked.confirm(f"Remove {show.many(len(paths), 'file')} for good once taken in?", yes)
     done = Imported(len(paths), dry_run, dict.fromkeys(_COUNTS, 0))
     with _vault(asked, dry_run) as vault, progress(asked) as tell:
         for path in paths:
@@ -77,6 +81,8 @@ def import_(
             for name, number in found.counts.items():
                 done.counts[name] = done.counts.get(name, 0) + number
             done.refused += found.refused
+            if wipe and not dry_run:
+                done.notes += (_wiped(path, asked) if path.is_file() and not found.refused else f"{path} was left as it is.",)
             done.notes = tuple(dict.fromkeys((*done.notes, *found.notes)))
     if asked.json:
         show.data(done)
@@ -84,6 +90,13 @@ def import_(
         _imported(asked, done)
     if done.refused:
         raise typer.Exit(1)
+
+
+def _wiped(path: Path, asked: Caller) -> str:
+    from engram.guard.wiping import wipe_file
+
+    wipe_file(path, asked.env.random)
+    return f"{path} was overwritten and removed; on flash storage old blocks may outlive that."
 
 
 @dataclass(slots=True)
