@@ -15,7 +15,7 @@ from engram.engine import Engram
 from engram.errors import AccessDenied, EngramError, InvalidQuery, NotFound
 from engram.serve.operations import OPERATIONS, Effect, Operation, read
 from engram.serve.operations.schema import input_schema, output_schema
-from engram.types import Reader, Role, Scope
+from engram.types import Kind, Reader, Role, Scope
 
 CANARY = "xylophone"
 
@@ -39,6 +39,7 @@ def arguments_of(mem: Engram) -> Mapping[str, Mapping[str, Any]]:
     """A call of every operation that succeeds."""
     one, two = mem.remember("The API runs on Fly.io"), mem.remember("Ada leads the platform team")
     mem.update(one.id, text="The API runs on Fly.io now")
+    happened = mem.remember("The release went out", kind=Kind.EPISODE, category="moment")
     going = mem.episode("deploy the web page")
     gone = mem.remember("Nobody needs this any more")
     return {
@@ -49,6 +50,9 @@ def arguments_of(mem: Engram) -> Mapping[str, Mapping[str, Any]]:
         "forget": {"ids": [gone.id]},
         "restore": {"id": gone.id},
         "pin": {"id": one.id},
+        "promote": {"id": happened.id},
+        "demote": {"id": one.id},
+        "standing": {"id": one.id},
         "relate": {"source": one.id, "target": two.id, "kind": "owned_by"},
         "feedback": {"id": one.id, "helpful": True, "query": "where does the API run?"},
         "recall": {

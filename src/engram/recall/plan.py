@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from engram.errors import InvalidQuery
 from engram.index.lexical import asks_nothing as asks_nothing
+from engram.memory.layers import RULES, STORIES
 from engram.models.embed import Vectors
 from engram.recall.intent import Sought, sought
 from engram.settings import Settings
@@ -21,8 +22,6 @@ from engram.types import Kind, Mode
 QUERY_CHARACTERS = 16_384
 _PLAIN = Sought()
 _ANY = Filter()
-_RULES = ("principle", "decision", "skill")
-_STORIES = ("moment",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +79,7 @@ def narrowed(where: Filter, mode: Mode | None) -> Filter:
     rules = mode is Mode.FACTS_PLUS_RULES
     kinds = (Kind.FACT, Kind.PROPOSITION, *((Kind.SKILL,) if rules else ()))
     wanted = tuple(kind for kind in kinds if not where.kinds or kind in where.kinds)
-    left_out = _STORIES if rules else (*_RULES, *_STORIES)
+    left_out = sorted(STORIES) if rules else sorted(RULES | STORIES)
     # No kind is both asked for and in the mode: a word that is no kind matches nothing.
     return replace(where, kinds=wanted or ("none",), without=(*where.without, *left_out))
 

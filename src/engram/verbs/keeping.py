@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
 from engram.capture.parts import in_parts
-from engram.errors import InvalidContent
+from engram.errors import InvalidContent, InvalidQuery, NotFound
+from engram.memory.layers import LAYER, Layer, above, below, layer_of
 from engram.types import (
     Edge,
     Kind,
@@ -100,6 +101,24 @@ class Keeping(View):
     def pin(self, memory_id: str, pinned: bool = True) -> Memory:
         """Protect a memory from being forgotten with time."""
         return self._vault.store.update(self._reader, memory_id, {"pinned": pinned})
+
+    def promote(self, memory_id: str) -> Memory:
+        """Raise a memory by a layer: from working to episodic, from episodic to semantic. Rules do it too, by use."""
+        return self._move(memory_id, above)
+
+    def demote(self, memory_id: str) -> Memory:
+        """Lower a memory by a layer."""
+        return self._move(memory_id, below)
+
+    def _move(self, memory_id: str, step: Callable[[Layer], Layer | None]) -> Memory:
+        found = self._vault.store.get(self._reader, [memory_id])
+        if not found:
+            raise NotFound("there is no memory of that id that this reader may see.")
+        layer = layer_of(found[0])
+        there = step(layer)
+        if there is None:
+            raise InvalidQuery(f"a memory of the layer {layer.value!r} does not move that way.")
+        return self._vault.store.update(self._reader, memory_id, {"attributes": {**found[0].attributes, LAYER: there.value}})
 
     def forget(
         self,

@@ -10,6 +10,7 @@ from engram.capture.backfill import SPACE
 from engram.errors import NotFound
 from engram.kinds import Reached
 from engram.memory.edges import walk
+from engram.memory.lifecycle import Standing, standing
 from engram.store.protocol import Filter
 from engram.store.sqlite.care import Backup
 from engram.types import (
@@ -85,6 +86,13 @@ class Looking(View):
         found = {memory.id: memory for memory in store.get(self._reader, list(ways))}
         order = sorted((one for one in ways if one in found), key=lambda one: (-ways[one].strength, ways[one].distance, one))
         return tuple(Reached(found[one], ways[one].distance, ways[one].strength, ways[one].by) for one in order)
+
+    def standing(self, memory_id: str) -> Standing:
+        """Where a memory stands now: layer, lifecycle, verification, how long it is kept, how warm it is and how far faded."""
+        found = self._vault.store.get(self._reader, [memory_id])
+        if not found:
+            raise NotFound("there is no memory of that id that this reader may see.")
+        return standing(found[0], self._vault.env.now(), self._vault.live.now)
 
     def versions(self, memory_id: str) -> Sequence[Version]:
         return self._vault.store.versions(self._reader, memory_id)

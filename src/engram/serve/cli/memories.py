@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from engram.memory.layers import layer_of
+from engram.memory.lifecycle import Standing
 from engram.serve.cli import show
 from engram.serve.cli.commands import Done, Face
 from engram.serve.operations.keeping import Forget, Remember
@@ -136,6 +138,33 @@ def _judged(done: Done) -> None:
         done.asked.say(f"{done.value.helpful:,} found it helpful, {done.value.unhelpful:,} did not.")
 
 
+def _moved(done: Done) -> None:
+    done.asked.say(f"{done.value.id} is {layer_of(done.value).value} now.")
+
+
+def _standing(done: Done) -> None:
+    found: Standing = done.value
+    show.pairs(
+        [
+            ("layer", found.layer.value),
+            ("sort", found.sort.value),
+            ("lifecycle", found.lifecycle.value),
+            ("verified", found.verification.value.replace("_", " ")),
+            ("kept", found.policy.value),
+            ("figures", f"heat {found.heat:.2f}, decay {found.decay:.2f}, strength {found.strength:.2f}"),
+            ("importance", f"{found.importance:.2f}"),
+        ]
+    )
+
+
+def _reached(done: Done) -> None:
+    rows = [[one.memory.id, f"{one.strength:.2f}", " → ".join(one.by), one.memory.text] for one in done.value.reached]
+    if rows:
+        show.table(["id", "strength", "by", "text"], rows)
+    else:
+        done.asked.remark("No link that is sure enough leads anywhere.")
+
+
 FACES = {
     "remember": Face(
         show=_remember, notes=_notes, more="Prints its id. A vault that is missing is made.", makes=True, everywhere=False
@@ -147,6 +176,10 @@ FACES = {
     "forget": Face(show=_forgotten, asks=_erases),
     "restore": Face(show=_restored),
     "pin": Face(show=_pinned),
+    "promote": Face(show=_moved),
+    "demote": Face(show=_moved),
+    "standing": Face(show=_standing),
+    "traverse": Face(show=_reached),
     "relate": Face(show=_related),
     "feedback": Face(show=_judged),
 }

@@ -126,6 +126,19 @@ def pin(mem: Engram, given: Pin) -> Memory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Layered:
+    id: Id
+
+
+def promote(mem: Engram, given: Layered) -> Memory:
+    return mem.promote(given.id)
+
+
+def demote(mem: Engram, given: Layered) -> Memory:
+    return mem.demote(given.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Relate:
     source: Annotated[str, Arg("The id that the link goes out from.", main=True)]
     target: Annotated[str, Arg("The id that it leads to.", main=True)]
@@ -225,6 +238,24 @@ OPERATIONS = (
         output=Memory,
         run=pin,
         effect=Effect.WRITE,
+    ),
+    Operation(
+        name="promote",
+        help="Raise a memory by a layer: from working to episodic, from episodic to semantic.",
+        input=Layered,
+        output=Memory,
+        run=promote,
+        effect=Effect.WRITE,
+        idempotent=False,
+    ),
+    Operation(
+        name="demote",
+        help="Lower a memory by a layer.",
+        input=Layered,
+        output=Memory,
+        run=demote,
+        effect=Effect.WRITE,
+        idempotent=False,
     ),
     Operation(name="relate", help="Link one memory to another.", input=Relate, output=Linked, run=relate, effect=Effect.WRITE),
     Operation(

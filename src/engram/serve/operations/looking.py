@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from engram.errors import NotFound
 from engram.kinds import Reached
+from engram.memory.lifecycle import Standing
 from engram.serve.operations.arguments import AnyStatus, Id, Ids
 from engram.serve.operations.operation import Arg, Operation
 from engram.types import Edge, Events, Kind, Memory, Page, Status, StatusChange, Turn, Version
@@ -118,6 +119,10 @@ def edges(mem: Engram, given: Of) -> Links:
     return Links(tuple(mem.edges(*given.ids)))
 
 
+def where(mem: Engram, given: Get) -> Standing:
+    return mem.standing(given.id)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traverse:
     id: Id
@@ -159,6 +164,13 @@ OPERATIONS = (
     Operation(name="versions", help="Show the earlier wordings of a memory.", input=Get, output=Wordings, run=versions),
     Operation(name="words", help="Show the words that a memory came from, verbatim.", input=Get, output=Spoken, run=words),
     Operation(name="edges", help="Show the links of memories.", input=Of, output=Links, run=edges),
+    Operation(
+        name="standing",
+        help="Show where a memory stands: its layer, how far to rely on it, how long it is kept, how far it has faded.",
+        input=Get,
+        output=Standing,
+        run=where,
+    ),
     Operation(
         name="traverse",
         help="Follow links from a memory outwards; those that are hardly sure any more are not followed.",

@@ -1,0 +1,137 @@
+"""Where a memory stands in its life (M9): how far it is to be relied on, how long it is to be kept, how warm it is. Pure.
+
+`status` is what the store keeps and changes; all of this follows from what the memory has, so nothing of it can be out of date.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from engram.kinds import WARNING
+from engram.memory.layers import BOOSTS, Layer, Sort, layer_of, sort_of
+from engram.memory.strength import fades, importance, retention, strength
+from engram.settings import Settings
+from engram.types import Memory, Source, Status
+
+_SPECULATIVE = 0.4
+_STALE = 0.25
+_DOUBTED = 0.35
+_EPHEMERAL_FOR = timedelta(days=30)
+_ARCHIVED_AFTER = timedelta(days=90)
+_LASTING = frozenset({"commitment", "preference", "decision", "principle", "correction", WARNING})
+"""Categories that are not let go of for being old."""
+
+
+class Lifecycle(StrEnum):
+    """candidate: not yet believed. validated: borne out by others. active: in use. stale: faded. archived: put away."""
+
+    CANDIDATE = "candidate"
+    VALIDATED = "validated"
+    ACTIVE = "active"
+    STALE = "stale"
+    ARCHIVED = "archived"
+
+
+class Verification(StrEnum):
+    UNVERIFIED = "unverified"
+    USER_CONFIRMED = "user_confirmed"
+    SYSTEM_INFERRED = "system_inferred"
+    DISPUTED = "disputed"
+
+
+class Keeping(StrEnum):
+    """ephemeral: goes after a month unless somebody bears it out. protected: stays until it is taken away."""
+
+    EPHEMERAL = "ephemeral"
+    DURABLE = "durable"
+    PROTECTED = "protected"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """All of it, at one moment. `heat` is how much it is in use, `decay` how far it has faded, both 0 … 1."""
+
+    id: str
+    layer: Layer
+    sort: Sort
+    lifecycle: Lifecycle
+    verification: Verification
+    policy: Keeping
+    heat: float
+    decay: float
+    strength: float
+    importance: float
+
+
+def standing(memory: Memory, now: datetime, settings: Settings) -> Standing:
+    layer = layer_of(memory)
+    return Standing(
+        id=memory.id,
+        layer=layer,
+        sort=sort_of(memory),
+        lifecycle=lifecycle(memory, now, settings),
+        verification=verification(memory),
+        policy=keeping(memory),
+        heat=heat(memory, now, settings),
+        decay=decay(memory, now, settings),
+        strength=strength(memory, now, settings),
+        importance=importance(memory, now, settings, layer_boost=BOOSTS[layer]),
+    )
+
+
+def verification(memory: Memory) -> Verification:
+    """Whose word stands behind it. What helped nobody more often than it helped is in dispute."""
+    if memory.status is Status.CHALLENGED or memory.unhelpful > memory.helpful:
+        return Verification.DISPUTED
+    if memory.helpful or (memory.source is Source.USER and memory.corroborations):
+        return Verification.USER_CONFIRMED
+    return Verification.SYSTEM_INFERRED if memory.source is Source.INFERRED else Verification.UNVERIFIED
+
+
+def keeping(memory: Memory) -> Keeping:
+    if memory.pinned or not fades(memory) or memory.category in _LASTING:
+        return Keeping.PROTECTED
+    borne_out = memory.corroborations or memory.helpful
+    return Keeping.EPHEMERAL if memory.confidence < _SPECULATIVE and not borne_out else Keeping.DURABLE
+
+
+def lifecycle(memory: Memory, now: datetime, settings: Settings) -> Lifecycle:
+    if memory.status is not Status.ACTIVE and memory.status is not Status.CHALLENGED:
+        return Lifecycle.ARCHIVED
+    if keeping(memory) is Keeping.EPHEMERAL:
+        return Lifecycle.CANDIDATE
+    if keeping(memory) is not Keeping.PROTECTED and retention(memory, now, settings) < _STALE:
+        return Lifecycle.STALE
+    return Lifecycle.VALIDATED if verification(memory) is Verification.USER_CONFIRMED else Lifecycle.ACTIVE
+
+
+def heat(memory: Memory, now: datetime, settings: Settings) -> float:
+    """How much it is in use: how lately and how often, more if it helped, less if it is in dispute."""
+    often = min(memory.accesses / 10.0, 1.0)
+    helped = min(0.05 * memory.helpful, 0.2)
+    doubted = _DOUBTED if verification(memory) is Verification.DISPUTED else 0.0
+    value = 0.5 * retention(memory, now, settings) + 0.3 * often + 0.2 * memory.importance + helped - doubted
+    return min(max(value, 0.0), 1.0)
+
+
+def decay(memory: Memory, now: datetime, settings: Settings) -> float:
+    """How far it has faded; what is protected does not."""
+    return 0.0 if keeping(memory) is Keeping.PROTECTED else 1.0 - retention(memory, now, settings)
+
+
+def expired(memory: Memory, now: datetime, settings: Settings) -> str:
+    """Why it may be put away by now, as a sentence for its history; empty if it may not.
+
+    What nobody bore out goes after 30 days. The rest goes after 90, if little is left of it (0.15), it mattered little (0.3) and
+    was hardly asked for (under 3 times), and if it is an event: knowledge and rules stay (D).
+    """
+    age = timedelta(0) if memory.learned_at is None else now - memory.learned_at
+    kept = keeping(memory)
+    if memory.status is not Status.ACTIVE or kept is Keeping.PROTECTED:
+        return ""
+    if kept is Keeping.EPHEMERAL:
+        return "was a guess that nobody bore out" if age > _EPHEMERAL_FOR else ""
+    faded = retention(memory, now, settings) < 0.15 and memory.importance < 0.3 and memory.accesses < 3
+    return "has faded" if age > _ARCHIVED_AFTER and faded and layer_of(memory) in (Layer.WORKING, Layer.EPISODIC) else ""
