@@ -64,7 +64,8 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class _Put:
-    """How an operation is put to a model: the arguments it is shown, and those that are given unless it gives them."""
+    """How an operation is put to a model: the arguments it is shown, what they are called to it where the table's words are for
+    people at a console, and those that are given unless it gives them."""
 
     operation: str
     name: str
@@ -72,12 +73,14 @@ class _Put:
     description: str
     arguments: tuple[str, ...] = ()
     given: Callable[[Engram], Mapping[str, Any]] = field(default=lambda mem: {})
+    told: Mapping[str, str] = field(default_factory=dict)
 
 
 def _budget(mem: Engram) -> Mapping[str, Any]:
     return {"budget": mem.settings.now.mcp_answer_tokens}
 
 
+_BUDGET = "Tokens that the answer may have, if not the usual 2,000 or so."
 _CORE = (
     _Put(
         "remember",
@@ -87,6 +90,11 @@ _CORE = (
         "absolute dates, one statement a call. If something already stored became untrue, use memory_feedback with `correction` "
         "instead. Never store secrets.",
         ("text", "category", "importance", "happened_at", "attributes"),
+        told={
+            "text": "One sentence that can be understood without the conversation.",
+            "category": "fact, preference, decision, commitment, principle, relationship, moment or another word.",
+            "happened_at": "When it happened, if that matters: 2026-05-08 or 2026-05-08T13:00:00Z.",
+        },
     ),
     _Put(
         "recall",
@@ -97,6 +105,7 @@ _CORE = (
         f"enough (below_threshold) or the search was impaired (degraded). {DATA}",
         ("query", "limit", "budget", "since", "until", "categories", "as_of"),
         _budget,
+        {"query": "A question or a topic, in plain words.", "budget": _BUDGET, "as_of": "Answer as memory stood at this time."},
     ),
     _Put(
         "context",
@@ -104,8 +113,9 @@ _CORE = (
         "Read up for a message",
         "Everything worth reading before you answer a message, packed into a token budget: what is being worked on and what is "
         f"remembered about it. Best once, at the start of a task; for a single fact use memory_search. {DATA}",
-        ("message", "budget", "model"),
+        ("message", "budget"),
         _budget,
+        {"message": "What you were asked, or the task.", "budget": _BUDGET},
     ),
     _Put(
         "update",
@@ -130,6 +140,7 @@ _CORE = (
         f"Memories, newest first, a page at a time; to look something up use memory_search. {DATA}",
         ("limit", "category", "kind", "status", "since", "until", "cursor"),
         lambda mem: {"limit": 20},
+        {"limit": "How many at most; 20 if not given.", "cursor": "The `cursor` of the page before."},
     ),
     _Put(
         "feedback",
@@ -174,7 +185,21 @@ def _core(put: _Put) -> Tool:
         value = operation.call(mem, read(operation, asked))
         return Said(brief.brief(value), brief.text(value))
 
-    return _tool(operation, put.name, put.title, put.description, brief.brief_schema(operation), run, put.arguments)
+    return _tool(operation, put.name, put.title, put.description, brief.brief_schema(operation), run, _asked(operation, put))
+
+
+def _asked(operation: Operation, put: _Put) -> Schema:
+    """The arguments that a model is shown. What may be left out need not be null too: not every host can say that."""
+    whole = input_schema(operation)
+    shown: dict[str, Schema] = {}
+    for name in put.arguments:
+        one = dict(whole["properties"][name])
+        one |= next((part for part in one.pop("anyOf", ()) if part != {"type": "null"}), {})
+        if name in put.told:
+            one.pop("default", None)
+            one["description"] = put.told[name]
+        shown[name] = one
+    return whole | {"properties": shown}
 
 
 def _whole(operation: Operation) -> Tool:
@@ -185,7 +210,8 @@ def _whole(operation: Operation) -> Tool:
         return Said(wire.plain(value), brief.text(value))
 
     title = operation.name.replace("_", " ").capitalize()
-    return _tool(operation, f"memory_{operation.name}", title, operation.help, brief.whole_schema(operation), run)
+    name, output = f"memory_{operation.name}", brief.whole_schema(operation)
+    return _tool(operation, name, title, operation.help, output, run, input_schema(operation))
 
 
 def _tool(
@@ -195,11 +221,8 @@ def _tool(
     description: str,
     output: Schema,
     run: Callable[[Engram, Mapping[str, Any]], Said],
-    arguments: tuple[str, ...] = (),
+    taken: Schema,
 ) -> Tool:
-    taken = input_schema(operation)
-    if arguments:
-        taken = taken | {"properties": {each: taken["properties"][each] for each in arguments}}
     return Tool(
         name=name,
         title=title,
