@@ -3,8 +3,9 @@
 Comes in: files of conversations as `bench_recall` reads them. Goes out: figures as plain values (`run`) and a page (`render`).
 
 `context@N` is the share of a question's evidence turns whose memory stands, at whatever tier, in a context of N tokens, fence and
-headers included; means over questions that name evidence. Beside it, on the same hits: whole texts from the best down until the
-next one does not fit (`top-k`); and the last N tokens of the conversation, without any memory (`history`).
+headers included; means over questions that name evidence. Beside it, on the same hits: our own statements whole, from the best
+down until the next one does not fit (`top-k`); the turns they come from, whole, likewise, which is what an engine packs that keeps
+turns or chunks (`top-k turns`); and the last N tokens of the conversation, without any memory (`history`).
 """
 
 from __future__ import annotations
@@ -171,14 +172,15 @@ def render(results: Results) -> str:
     budgets = results["budgets"]
     lines = [
         "context@N: share of the evidence turns whose memory stands, at whatever tier, in a context of N tokens, all included",
-        "top-k: whole texts from the best down until one does not fit; history: the last N tokens of what was said",
+        "top-k: whole statements from the best down until one does not fit; top-k turns: the turns they come from, likewise",
+        "history: the last N tokens of what was said",
     ]
     for found in results["files"]:
         lines += ["", f"{found['file']}: {found['stores']} stores, {found['questions']:,} questions with evidence"]
-        lines.append(f"{'':10}" + "".join(f"{f'@{n}':>9}" for n in budgets))
+        lines.append(f"{'':12}" + "".join(f"{f'@{n}':>9}" for n in budgets))
         for way, figures in found["context"].items():
-            lines.append(f"{way:10}" + "".join(f"{figures[str(n)]:9.3f}" for n in budgets))
-        lines.append(f"{'used':10}" + "".join(f"{found['used'][str(n)]:9.1%}" for n in budgets))
+            lines.append(f"{way:12}" + "".join(f"{figures[str(n)]:9.3f}" for n in budgets))
+        lines.append(f"{'used':12}" + "".join(f"{found['used'][str(n)]:9.1%}" for n in budgets))
         for n in budgets:
             lines.append(f"  @{n}: " + ", ".join(f"{name} ×{number:,}" for name, number in found["tiers"][str(n)].items()))
         spent = found["packing_ms"]
