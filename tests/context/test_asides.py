@@ -117,6 +117,15 @@ def test_asking_writes_nothing_by_itself(mem: Engram) -> None:
     assert mem._vault.store.latest_change(REX) == written
 
 
+def test_a_question_outlives_the_process_that_asked(path: Path, env: Env) -> None:
+    with opened(path, env) as mem:
+        mem.remember("Green tea tastes better than coffee")
+    with opened(path, env) as mem:
+        mem.recall(UNKNOWN)
+    with opened(path, env) as mem:
+        assert [gap.text for gap in mem.gaps()] == [UNKNOWN]
+
+
 def test_a_window_says_that_it_does_not_know(mem: Engram) -> None:
     assert section(mem, "unknown", UNKNOWN) == "What is remembered may not answer this question."
     assert section(mem, "unknown") == ""

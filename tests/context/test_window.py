@@ -146,3 +146,13 @@ def test_where_tokens_are_estimated_a_twentieth_stays_free(filled: Engram, model
         assert window.budget == 600
         assert 0.85 * 600 <= window.tokens <= 0.95 * 600
         assert mem.context(ASKED, model=MODEL, budget=600).tokens > 0.95 * 600  # counted to the token, it needs none
+
+
+def test_what_is_in_mind_does_not_stand_there_twice(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "vault") as mem:
+        kept = mem.remember("The zebra protocol is the one we agreed on")
+        mem.remember("The zebra house is closed in May")
+        mem.working.attend(kept)
+        window = mem.context("What is the zebra protocol?", model=MODEL)
+        assert window.text.count("The zebra protocol is the one we agreed on") == 1
+        assert {item.reason for item in window.items if item.memory.id == kept.id} == {"stands there as what is in mind"}

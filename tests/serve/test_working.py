@@ -37,3 +37,14 @@ def test_it_is_shown_as_it_would_stand_in_a_prompt(engram: Engram) -> None:
 
 def test_a_checkpoint_that_says_nothing_is_a_bad_call(engram: Engram) -> None:
     assert engram("checkpoint").code == 2
+
+
+def test_what_could_not_be_answered_is_listed_and_the_morning_tells_what_was_left(engram: Engram) -> None:
+    engram("remember", "The payment API runs in Frankfurt")
+    assert engram("recall", "Who painted the mural behind the bakery?", "--json").json["hits"] == []
+    assert engram("gaps").code == 0
+    engram("checkpoint", "move the API")
+    assert "Doing: move the API" in engram("morning").lines
+    window = engram("context", "where does the API run?", "--mode", "minimal", "--json").json
+    assert len(window["items"]) <= 5
+    assert engram("context", "where?", "--mode", "loud").code == 1

@@ -31,6 +31,8 @@ _LINE = 7  # tokens of "[12 .85] " and the line end, at most
 _AGAIN, _SPARE = 3, 0.02
 _DAY = 7  # tokens of a date on a line of its own, at most
 _NO_ASIDES: Mapping[str, str] = {}
+_SAID = Candidate(0.0, (None, None, None, None))
+_IN_MIND = "stands there as what is in mind"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +123,11 @@ def build(
     said = compress(history, given.get(HISTORY, 0), count)
     texts[HISTORY] = _told(said)
     left = room - sum(count(text) for text in texts.values() if text)
-    shelf = Shelf.of(recall.hits, cost)
+    shelf = Shelf.of(recall.hits, cost, frozenset(texts[WORKING].splitlines()))
     made = _fitted(message, recall, shelf.packed(left), texts, said, given, budget, count)
     for _ in range(_AGAIN):  # lines cost less than was allowed for: what is left goes to more of them
         spare = budget - made.tokens
-        if spare <= budget * _SPARE or all(item.tier is Tier.FULL for item in made.items):
+        if spare <= budget * _SPARE or all(item.tier is Tier.FULL or item.reason == _IN_MIND for item in made.items):
             break
         left += spare
         again = _fitted(message, recall, shelf.packed(left), texts, said, given, budget, count)
@@ -177,9 +179,13 @@ class Shelf:
     days: int
 
     @classmethod
-    def of(cls, hits: Sequence[Hit], cost: Cost = int) -> Shelf:
+    def of(cls, hits: Sequence[Hit], cost: Cost = int, said: frozenset[str] = frozenset()) -> Shelf:
+        """`said`: what stands in the block already, and need not stand there twice."""
         best = max((hit.score for hit in hits), default=0.0)
-        candidates = [Candidate(worth(hit.score, best, rank), _costs(hit.memory, cost)) for rank, hit in enumerate(hits)]
+        candidates = [
+            _SAID if hit.memory.text in said else Candidate(worth(hit.score, best, rank), _costs(hit.memory, cost))
+            for rank, hit in enumerate(hits)
+        ]
         return cls(hits, candidates, ranked(candidates), len({_day(hit.memory) for hit in hits}))
 
     def packed(self, room: int) -> list[Item]:
@@ -190,7 +196,8 @@ class Shelf:
         for hit, candidate, tier in zip(self.hits, self.candidates, tiers, strict=True):
             number += tier is not None
             taken = 0 if tier is None else candidate.costs[tier] or 0
-            items.append(Item(hit.memory, tier, taken, _REASONS[tier], number if tier is not None else 0))
+            reason = _IN_MIND if candidate is _SAID else _REASONS[tier]
+            items.append(Item(hit.memory, tier, taken, reason, number if tier is not None else 0))
         return items
 
 

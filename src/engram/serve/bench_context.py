@@ -4,8 +4,8 @@ Comes in: files of conversations as `bench_recall` reads them. Goes out: figures
 
 `context@N` is the share of a question's evidence turns whose memory stands, at whatever tier, in a context of N tokens, fence and
 headers included; means over questions that name evidence. Beside it, on the same hits: our own statements whole, from the best
-down until the next one does not fit (`top-k`); the turns they come from, whole, likewise, which is what an engine packs that keeps
-turns or chunks (`top-k turns`); and the last N tokens of the conversation, without any memory (`history`).
+down until the next one does not fit (`top-k`); the turns they come from, whole, which is what an engine packs that keeps turns
+(`top-k turns`); and the last N tokens of the conversation, without any memory (`history`).
 """
 
 from __future__ import annotations

@@ -23,21 +23,24 @@ _TRIES = 3  # questions that are looked at to find one that has no answer yet
 _ASK = "Ask, if it fits: "
 
 
-def morning_of(desks: Desks, reader: Reader) -> Morning:
-    """What there is to go on with where this reader stands."""
+def morning_of(desks: Desks, reader: Reader, *, besides: bool = False) -> Morning:
+    """What there is to go on with where this reader stands; `besides` what is in mind still."""
     desk = desks.of(reader)
     since = desk.here_at
     kept = desks.store.put_away_last(reader, MIND)
     mind = None if kept is None else snapshot.to_mind(kept[1], desks.model)
     latest = desks.store.page(reader, limit=min(_LATEST, desks.live.now.page_limit))
-    return morning(since, Working(desks, reader).resume(), () if mind is None else mind.working.slots, latest.memories)
+    resumed = Working(desks, reader).resume()
+    known = {slot.text for slot in resumed.slots} if besides else set()
+    slots = [slot for slot in mind.working.slots if slot.text not in known] if mind is not None else ()
+    return morning(since, resumed, slots, latest.memories)
 
 
 def asides(desks: Desks, searcher: Searcher, reader: Reader, message: str, found: Recall, mode: Injection) -> dict[str, str]:
     """Lines of the sections that this mode has, by name."""
     lines = {}
     if mode.morning and _is_back(desks, reader):
-        lines[MORNING] = morning_of(desks, reader).text
+        lines[MORNING] = morning_of(desks, reader, besides=True).text
     unknown = [reflection(found.outcome)] if mode.reflects and question_in(message) else []
     if mode.asks and (asked := _gap(desks, searcher, reader, message)):
         unknown.append(_ASK + asked)

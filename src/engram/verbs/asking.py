@@ -17,7 +17,7 @@ from engram.recall.search import Asked
 from engram.session.asides import asides, shown, wonder
 from engram.session.working import Working
 from engram.store.protocol import Filter
-from engram.types import Explanation, Memory, Mode, Reasoned, Recall, Turn, Warmth
+from engram.types import Explanation, Memory, Mode, Reasoned, Recall, Status, Turn, Warmth
 from engram.verbs.view import View
 
 
@@ -43,7 +43,7 @@ class Asking(View):
         """
         asked = self._asked(query, limit, budget, now, as_of, mode, filters)
         found = self._vault.searcher.recall(self._reader, asked, account=explain)
-        if as_of is None and mode is None and filters in (None, Filter()):  # else it was not asked of all that is known
+        if as_of is None and mode is None and not _narrows(filters):  # else it was not asked of all that is known
             wonder(self._vault.desks, self._reader, query, found)
         return found
 
@@ -163,3 +163,11 @@ class Asking(View):
         judged = self._vault.store.judge(self._reader, memory_id, bool(helpful), searcher.question(asked))
         searcher.learn(self._reader, asked, judged, bool(helpful))
         return judged
+
+
+def _narrows(filters: Filter | None) -> bool:
+    """Does a filter leave out anything that is known? Its lists may be lists."""
+    if filters is None:
+        return False
+    others = filters.kinds, filters.categories, filters.without, filters.since, filters.until, filters.attributes, filters.as_of
+    return any(others) or list(filters.statuses) != [Status.ACTIVE]

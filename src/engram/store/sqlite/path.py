@@ -106,11 +106,10 @@ class Path:
 
     def _flush_audit(self, *, wait: bool) -> None:
         """Write the entries and counts that wait. Entries that cannot be written now wait on, within the ring's length."""
-        entries = self._audit.take_waiting()
-        if not entries:
+        entries, asked = self._audit.take_waiting(), self._questions.take_waiting()
+        if not entries and not asked:
             return
         settings, now, counts = self._live.now, to_micros(self._env.now()), self._accesses.take_waiting()
-        asked = self._questions.take_waiting()
 
         def work(connection: apsw.Connection) -> None:
             write_audit(connection, entries, settings.audit_rows)
