@@ -10,6 +10,7 @@ from typing import Any
 
 import platformdirs
 
+from engram import settings as settings_room
 from engram.errors import ConfigInvalid
 from engram.serve import hosts
 from engram.serve.hosts import Edit
@@ -36,6 +37,11 @@ def _home(*parts: str) -> Callable[[], Path]:
     return lambda: Path.home().joinpath(*parts)
 
 
+def _own(variable: str, folder: str, file: str) -> Callable[[], Path]:
+    """In the host's own folder, which its variable may move."""
+    return lambda: settings_room.host_folder(variable, folder) / file
+
+
 def _config(folder: str, *parts: str) -> Callable[[], Path]:
     """`~/.config`, `~/Library/Application Support` or `%APPDATA%`."""
     return lambda: platformdirs.user_config_path(folder, appauthor=False, roaming=True).joinpath(*parts)
@@ -43,14 +49,18 @@ def _config(folder: str, *parts: str) -> Callable[[], Path]:
 
 _STDIO = {"type": "stdio"}
 CLIENTS: Mapping[str, Client] = {
-    "claude-code": Client("Claude Code", _home(".claude.json"), ("mcpServers",), ".mcp.json", _STDIO, "Check it with /mcp."),
+    "claude-code": Client(
+        "Claude Code", _own("CLAUDE_CONFIG_DIR", "", ".claude.json"), ("mcpServers",), ".mcp.json", _STDIO, "Check it with /mcp."
+    ),
     "claude-desktop": Client(
         "Claude Desktop", _config("Claude", "claude_desktop_config.json"), ("mcpServers",), after="Restart Claude Desktop."
     ),
     "cursor": Client("Cursor", _home(".cursor", "mcp.json"), ("mcpServers",), ".cursor/mcp.json"),
     "vscode": Client("VS Code", _config("Code", "User", "mcp.json"), ("servers",), ".vscode/mcp.json", _STDIO),
     # It gives up after 10 s, which a laptop that just woke may need for the first start.
-    "codex": Client("Codex", _home(".codex", "config.toml"), ("mcp_servers",), ".codex/config.toml", {"startup_timeout_sec": 30}),
+    "codex": Client(
+        "Codex", _own("CODEX_HOME", ".codex", "config.toml"), ("mcp_servers",), ".codex/config.toml", {"startup_timeout_sec": 30}
+    ),
     "openclaw": Client("OpenClaw", _home(".openclaw", "openclaw.json"), ("mcp", "servers")),
 }
 
