@@ -19,7 +19,7 @@ import engram
 from engram import aio
 from engram.aio import AsyncEngram, AsyncRecording, AsyncRun, AsyncWorking
 from engram.engine import Engram, open_engram
-from engram.errors import EngramError
+from engram.errors import EngramError, SearchTimeout
 from engram.models.embed import Vectors
 from engram.models.fakes import hashing_embedder
 from engram.session.working import Working
@@ -67,7 +67,7 @@ def test_every_verb_is_there_with_the_same_signature(sync: type, awaited: type) 
     missing = sorted(set(theirs) - set(mine))
     assert missing == [], f"add `name = Verb({sync.__name__}.name)` to {awaited.__name__} in aio.py"
     for name, verb in theirs.items():
-        if callable(verb) and name not in ("as_reader", "close"):
+        if callable(verb) and name not in ("as_reader", "keyed", "deadline", "close"):
             assert inspect.signature(mine[name]) == inspect.signature(verb), name
             assert inspect.getdoc(mine[name]) == inspect.getdoc(verb), name
 
@@ -141,7 +141,7 @@ def test_calls_go_side_by_side_and_the_loop_goes_on(tmp_path: Path) -> None:
 # ── not waiting ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_call_that_has_begun_comes_to_its_end_and_closing_waits_for_it(tmp_path: Path) -> None:
+def test_a_call_that_is_cancelled_stops_at_its_next_step_and_closing_waits_for_it(tmp_path: Path) -> None:
     gate = Gate()
 
     async def day() -> None:
@@ -157,7 +157,27 @@ def test_a_call_that_has_begun_comes_to_its_end_and_closing_waits_for_it(tmp_pat
             gate.open.set()
             await closing
         async with opening(tmp_path, embedder=gate) as mem:
-            assert [one.text for one in await mem.list()] == ["Tea is green"]
+            assert list(await mem.list()) == []
+            assert (await mem.remember("Tea is green")).corroborations == 0
+
+    asyncio.run(day())
+
+
+def test_a_deadline_is_kept_and_a_key_makes_a_write_once(tmp_path: Path) -> None:
+    gate = Gate()
+
+    async def day() -> None:
+        async with opening(tmp_path, embedder=gate) as mem:
+            with mem.deadline(60):
+                kept = asyncio.create_task(mem.keyed("k").remember("Tea is green"))
+                await asyncio.to_thread(gate.entered.wait, 30)
+            gate.open.set()
+            first = await kept
+            assert (await mem.keyed("k").remember("Tea is green")) == first
+            with mem.deadline(0.001):
+                await asyncio.sleep(0.01)
+                with pytest.raises(SearchTimeout):
+                    await mem.recall("Tea?")
 
     asyncio.run(day())
 

@@ -4,8 +4,9 @@
         await mem.remember("I prefer dark mode in every editor")
 
 Every verb has the signature of its namesake in `Engram` and runs in a thread of the vault's own: SQLite, BLAS and the encoder let
-go of the interpreter meanwhile. A call that is cancelled before its thread has begun is never made. One that has begun comes to
-its end there, so that a write is made whole or not at all; `close` waits for it. Opening that is cancelled leaves no open vault.
+go of the interpreter meanwhile. A call that is cancelled before its thread has begun is never made. One that has begun stops
+there at its next step, and a write is made whole or not at all; `close` waits for it. Opening that is cancelled leaves no open
+vault.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ import contextvars
 import functools
 from collections.abc import Callable, Coroutine, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, cast
 
 from engram.context.window import ContextWindow
+from engram.deadline import Deadline, cancellable
 from engram.engine import Engram, open_engram
 from engram.kinds import SkillMatch
 from engram.memory.momentum import Vector
@@ -43,12 +46,18 @@ class Threads:
         self._pool = ThreadPoolExecutor(count, "engram-aio")
 
     async def run(self, call: Callable[[], T]) -> T:
-        """Its result. Cancelling withdraws a call that waits for a thread (`wrap_future` does that)."""
+        """Its result. Cancelling withdraws a call that waits for a thread, and stops one that has begun at its next step."""
+        with cancellable() as until:
+            context = contextvars.copy_context()
         try:
-            begun = self._pool.submit(contextvars.copy_context().run, call)
+            begun = self._pool.submit(context.run, call)
         except RuntimeError:  # ended
             return call()  # which says that the vault is closed
-        return await asyncio.wrap_future(begun)
+        try:
+            return await asyncio.wrap_future(begun)
+        except asyncio.CancelledError:
+            until.cancel()
+            raise
 
     def end(self) -> None:
         """Wait for what was begun; whatever comes after is answered at once."""
@@ -298,6 +307,14 @@ class AsyncEngram:
     @property
     def settings(self) -> LiveSettings:
         return self._mem.settings
+
+    def keyed(self, key: str) -> AsyncEngram:
+        """The same view, whose writes are made once for this key; as `Engram.keyed`."""
+        return AsyncEngram(self._mem.keyed(key), self._threads)
+
+    def deadline(self, seconds: float | None) -> AbstractContextManager[Deadline]:
+        """What is awaited in this `with` must be done in so many seconds; as `Engram.deadline`."""
+        return self._mem.deadline(seconds)
 
     def as_reader(self, reader: Reader) -> AsyncEngram:
         """The same open vault as someone else sees it. For code that establishes identities, such as a server."""

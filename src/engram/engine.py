@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from engram.env import Env
+from engram.errors import InvalidContent
 from engram.models.embed import Embedder
 from engram.models.extract import Extractor
 from engram.models.rerank import Reranker
@@ -86,6 +87,16 @@ class Engram(Running, Recounting, Looking, Carrying, Granting):
     def as_reader(self, reader: Reader) -> Self:
         """The same open vault as someone else sees it. For code that establishes identities, such as a server."""
         return type(self)(self._vault, reader)
+
+    def keyed(self, key: str) -> Self:
+        """The same view, whose `remember`, `observe`, `ingest`, `update`, `forget` and `feedback` are made once for this key.
+
+        Asked again with it by the same reader, in any process and within `receipt_hours`, a write is not made but answered as the
+        first time. The same key for something else is E2004.
+        """
+        if not isinstance(key, str) or not 0 < len(key.encode(errors="replace")) <= 256:  # type: ignore[redundant-expr]
+            raise InvalidContent("an idempotency key is a text of 1 to 256 bytes.", way_out="Use a UUID.")
+        return type(self)(self._vault, self._reader, key)
 
     @property
     def reader(self) -> Reader:

@@ -12,7 +12,7 @@
     │   ├── NotFound             E1008  no such memory, backup or vault for this reader
     │   └── Conflict             E1009  it is not as the caller takes it to be: changed since, or under way
     ├── SearchError
-    │   ├── SearchTimeout        E2001
+    │   ├── SearchTimeout        E2001  there was no answer in time; nothing was changed
     │   ├── NoIndex              E2002
     │   ├── RateLimited          E2003
     │   └── InvalidQuery         E2004

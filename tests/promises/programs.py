@@ -354,7 +354,7 @@ def erase_under_limit(path: str, limit: int) -> None:
     code = code_of(lambda: mem.forget(doomed.id, erase=True))
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     mem.remember("there is room again")
-    synchronous = store_of(mem)._writer.aside(lambda connection: connection.execute("PRAGMA synchronous").get, "asking")
+    synchronous = store_of(mem)._writer.aside(lambda connection: connection.execute("PRAGMA synchronous").get, "asking", None)
     say(code=code, gone=mem.get(doomed.id) is None, synchronous=synchronous)
     mem.close()
 
@@ -587,3 +587,21 @@ def ingest_the_same(path: str, turns: int) -> None:
         heed()
         said = [Turn(f"I bought the boat {word(number)} in harbour {number}.", ref=f"r{number}") for number in range(turns)]
         say(**mem.ingest(said).counts)
+
+
+def remember_once(path: str, key: str, text: str, rounds: int = 1) -> None:
+    """Remember the same with the same key, as another process does."""
+    with open_vault(path, model="none") as mem:
+        say(ready=True)
+        heed()
+        kept = [mem.keyed(key).remember(text) for _ in range(rounds)]
+        say(ids=[one.id for one in kept], corroborations=[one.corroborations for one in kept])
+
+
+def die_in_a_keyed_write(path: str, key: str, text: str, step: int = 0) -> None:
+    """Hear something with a key, and die at that step of it."""
+    with open_vault(path, model="none") as mem:
+        counted = signal_at_step(step, signal.SIGKILL, "/engram/")
+        mem.keyed(key).observe(user=text)
+        sys.settrace(None)
+        say(steps=counted())

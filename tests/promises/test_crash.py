@@ -194,6 +194,28 @@ def test_killed_during_a_backup_loses_nothing_and_leaves_no_rubbish(children: Nu
     assert all(file.stat().st_size for file in path.joinpath("backups").iterdir()), "an empty file among the backups"
 
 
+def test_killed_in_a_write_with_a_key_it_is_made_once_when_it_is_tried_again(children: Nursery, path: Path) -> None:
+    """S14: at every stage; the same key brings it to its end, and no witness is counted twice."""
+    open_vault(path).close()
+    total = children.run("die_in_a_keyed_write", path=str(path), key="whole", text="My boat is called Ida.")[-1]["steps"]
+    texts = {"My boat is called Ida."}
+    for number in spread(total, 10, seed=3):
+        text = f"My boat of harbour {number} is called {word(number, 'boat')}."
+        texts.add(text)
+        child = children.start("die_in_a_keyed_write", path=str(path), key=f"k{number}", text=text, step=number)
+        child.rest()
+        child.wait()
+        with open_vault(path, model="none") as mem:
+            told = [mem.keyed(f"k{number}").observe(user=text) for _ in range(2)]
+            assert told[0] == told[1]
+            assert told[0].counts["kept"] == 1
+    with open_vault(path, model="none") as mem:
+        found = mem.list(limit=100)
+        assert len(found) == len(texts)
+        assert {memory.corroborations for memory in found} == {0}
+        assert {len(mem.words(memory.id)) for memory in found} == {1}
+
+
 def test_killed_during_a_migration_leaves_the_old_format_or_the_new_one(children: Nursery, tmp_path: Path) -> None:
     """V6: at every stage; then the migration runs again to its end."""
     made = tmp_path / "made"

@@ -257,6 +257,19 @@ def test_two_processes_that_ingest_the_same_turns_keep_each_once(children: Nurse
         assert {len(mem.words(memory.id)) for memory in found} == {1}
 
 
+def test_processes_that_write_with_one_key_make_one_write(children: Nursery, path: Path) -> None:
+    """S14: whoever comes second is answered as the first was."""
+    open_vault(path).close()
+    crowd = [children.start("remember_once", path=str(path), key="k", text="The harbour is in Oslo", rounds=3) for _ in range(4)]
+    for child in crowd:
+        child.line()
+    for child in crowd:
+        child.tell()
+    said = [child.line(60) for child in crowd]
+    assert len({one for answer in said for one in answer["ids"]}) == 1
+    assert {count for answer in said for count in answer["corroborations"]} == {0}
+
+
 def test_opening_twice_in_one_process_keeps_both_from_maintenance(children: Nursery, path: Path) -> None:
     """V8: closing one of two must not let go of the other's lock."""
     first = open_vault(path)

@@ -227,7 +227,7 @@ def test_trouble_in_what_is_done_aside_is_answered(bench: Bench) -> None:
     def work(connection: apsw.Connection) -> None:
         raise OSError(5, "input/output error")
 
-    assert isinstance(Caller(lambda: bench.writer.aside(work, "looking")).answer(), Exception)
+    assert isinstance(Caller(lambda: bench.writer.aside(work, "looking", None)).answer(), Exception)
     assert Caller(lambda: bench.put(2)).answer() == 2
 
 
@@ -257,13 +257,25 @@ def test_time_that_runs_out_at_a_full_queue_leaves_nothing(tmp_path: Path) -> No
     bench.writer.close(2.0)
 
 
-def test_time_that_runs_out_within_the_turn_brings_the_outcome(bench: Bench) -> None:
+def test_time_that_runs_out_between_two_statements_leaves_nothing(bench: Bench) -> None:
+    def slow(connection: apsw.Connection) -> None:
+        connection.execute("INSERT INTO numbers VALUES (1)")
+        time.sleep(0.2)
+        connection.execute("INSERT INTO numbers VALUES (2)")
+
+    with pytest.raises(WriteFailed, match="time ran out"):
+        bench.writer.run(slow, "being slow", timeout=0.05)
+    assert bench.put(3) == 3
+    assert bench.numbers == [3]
+
+
+def test_time_that_runs_out_after_the_last_statement_brings_the_outcome(bench: Bench) -> None:
     begun = threading.Event()
 
     def slow(connection: apsw.Connection) -> str:
         begun.set()
-        time.sleep(0.2)
         connection.execute("INSERT INTO numbers VALUES (1)")
+        time.sleep(0.2)
         return "done"
 
     assert bench.writer.run(slow, "being slow", timeout=0.05) == "done"
@@ -362,7 +374,7 @@ def test_nothing_is_taken_after_closing(bench: Bench) -> None:
     with pytest.raises(WriteFailed, match="closed"):
         bench.put(2)
     with pytest.raises(WriteFailed, match="closed"):
-        bench.writer.aside(lambda c: None, "looking")
+        bench.writer.aside(lambda c: None, "looking", None)
     assert bench.writer.later(put(3), "later") is False
     assert bench.numbers == [1]
 

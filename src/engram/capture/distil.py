@@ -21,6 +21,7 @@ from engram.capture.drafts import cut, drafts
 from engram.capture.propositions import Statement
 from engram.capture.sift import Candidate, Sifted, adds_nothing, sift
 from engram.capture.tools import Tools, give_vectors
+from engram.deadline import acquired, in_time, late, patience
 from engram.env import to_micros
 from engram.errors import EngramError
 from engram.guard.injection import Verdict
@@ -55,7 +56,7 @@ class Distiller:
     def __init__(self, tools: Tools, extractor: Extractor) -> None:
         self._tools = tools
         self._extractor = extractor
-        self._lock = threading.Lock()
+        self._lock = threading.Semaphore(1)
         self._resting_until: datetime | None = None
 
     def heed(
@@ -63,11 +64,15 @@ class Distiller:
     ) -> Reading:
         """Have those of these sessions read for which it is time."""
         reading = Reading()
-        with self._lock:
+        if not acquired(self._lock, None):
+            raise late("a model read for others")
+        try:
             for session in sessions:
                 hurry = all_of_it or session in urgent
                 while self._awake() and (waiting := self._due(reader, session, hurry)):
                     self._read(reader, session, waiting, reading)
+        finally:
+            self._lock.release()
         return reading
 
     def tend(self) -> Reading:
@@ -92,7 +97,8 @@ class Distiller:
         tools, settings = self._tools, self._tools.live.now
         turns = [one.turn for one in waiting]
         context = tools.store.turns_before(reader, session, waiting[0].key, limit=_CONTEXT)
-        answer, trouble = asked(self._extractor, turns, context, settings.extract_timeout_s)
+        answer, trouble = asked(self._extractor, turns, context, patience(settings.extract_timeout_s))
+        in_time("a model read what was said")  # before it is judged: that our time was short says nothing of the model
         if trouble:
             reading.notes.append(f"the extractor {trouble}; what the rules found is kept, and it is asked again later.")
             now = tools.env.now()

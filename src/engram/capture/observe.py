@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -20,18 +21,19 @@ from engram.capture.corrected import Said, heirs_of
 from engram.capture.distil import Distiller, Reading
 from engram.capture.drafts import drafts, weighed
 from engram.capture.hearing import Heard, Previous, hear, muse
-from engram.capture.reporting import Batch, Sum, reported
+from engram.capture.reporting import Batch, Sum, alone, reported, to_words
 from engram.capture.screen import screened, version
 from engram.capture.sift import sift
 from engram.capture.tools import Tools, give_vectors
-from engram.errors import EmbeddingError, InvalidContent, NotFound
+from engram.deadline import if_time_allows, is_over, overtime, result_of
+from engram.errors import EmbeddingError, EngramError, InvalidContent, NotFound, SearchTimeout, WriteFailed
 from engram.guard.scopes import writable
 from engram.index.vectors.encoding import encode
 from engram.index.vectors.live import LiveIndex
 from engram.models.embed import Embedder, Vectors
 from engram.models.extract import Extractor
 from engram.store.admission import check_memory, check_turn
-from engram.store.protocol import HeardBefore
+from engram.store.protocol import HeardBefore, Once
 from engram.text import tokens
 from engram.text.terms import identity_of
 from engram.types import Draft, Memory, Policy, Reader, Report, Turn
@@ -53,14 +55,21 @@ class Observer:
         """Go on with an encoder, or an index, that has come since."""
         self._tools.embedder, self._tools.index = embedder, index
 
-    def observe(self, reader: Reader, turns: Sequence[Turn], session: str) -> Report:
+    def observe(self, reader: Reader, turns: Sequence[Turn], session: str, once: Once | None = None) -> Report:
         """Keep what these turns say. Turns without a time or session get the present ones; those that are known are left."""
         batch = self._new_of(reader, turns, session, {}, frozenset())
         sum_ = Sum("observe")
-        self._keep(reader, batch, give_vectors(self._tools, batch.heard.candidates), sum_)
+        self._keep(reader, batch, give_vectors(self._tools, batch.heard.candidates), sum_, once)
+        return self._read_now(sum_, reader, batch.heard.urgent)
+
+    def _read_now(self, sum_: Sum, reader: Reader, urgent: Collection[str] = (), *, all_of_it: bool = False) -> Report:
+        """What was kept, and what a model made of it if there is one. It is durable: what there is no time for is done later."""
+        report = sum_.report()
         if self._distiller is None:
-            return sum_.report()
-        return _with(sum_.report(), self._distiller.heed(reader, list(sum_.sessions), batch.heard.urgent))
+            return report
+        with if_time_allows():
+            return _with(report, self._distiller.heed(reader, list(sum_.sessions), urgent, all_of_it=all_of_it))
+        return replace(report, notes=(*report.notes, "time ran out before a model could read these turns; it does so later."))
 
     def read_waiting(self) -> Report:
         """Have the turns read by a model that have waited for it long enough, of all sessions of the vault."""
@@ -77,6 +86,23 @@ class Observer:
         The vectors of a batch are made while the one before it is stored. However it ends, what was taken up is stored.
         """
         sum_ = Sum("ingest")
+        try:
+            self._take_all(reader, turns, session, sum_, progress, imported)
+        except (SearchTimeout, WriteFailed) as error:
+            if not is_over():
+                raise
+            raise _cut_short(error, sum_) from None
+        return self._read_now(sum_, reader, all_of_it=True)
+
+    def _take_all(
+        self,
+        reader: Reader,
+        turns: Iterator[Turn],
+        session: str,
+        sum_: Sum,
+        progress: Progress | None,
+        imported: bool,
+    ) -> None:
         previous: Previous = {}
         waiting: tuple[Batch, Future[tuple[str, ...]]] | None = None
         with ThreadPoolExecutor(1, "engram-ingest") as beside:
@@ -84,15 +110,12 @@ class Observer:
                 for some in _batches(turns, self._live.now.ingest_batch):
                     batch = self._new_of(reader, some, session, previous, waiting[0].refs if waiting else frozenset())
                     batch.heard.imported = imported
-                    coming = batch, beside.submit(give_vectors, self._tools, batch.heard.candidates)
+                    coming = batch, beside.submit(copy_context().run, give_vectors, self._tools, batch.heard.candidates)
                     done, waiting = waiting, None  # if storing it fails, nothing that comes after it is stored
                     self._finish(reader, done, sum_, progress)
                     waiting = coming
             finally:
                 self._finish(reader, waiting, sum_, progress)
-        if self._distiller is None:
-            return sum_.report()
-        return _with(sum_.report(), self._distiller.heed(reader, list(sum_.sessions), all_of_it=True))
 
     def _new_of(self, reader: Reader, turns: Sequence[Turn], session: str, previous: Previous, coming: Collection[str]) -> Batch:
         """Read those turns that are not known by their ref; `coming` are refs of turns that are about to be."""
@@ -124,15 +147,15 @@ class Observer:
         if waiting is None:
             return
         batch, vectors = waiting
-        self._keep(reader, batch, vectors.result(), sum_)
+        self._keep(reader, batch, result_of(vectors, "vectors were made"), sum_)
         if progress is not None:
             progress(batch.size)
 
-    def _keep(self, reader: Reader, batch: Batch, notes: tuple[str, ...], sum_: Sum) -> None:
+    def _keep(self, reader: Reader, batch: Batch, notes: tuple[str, ...], sum_: Sum, once: Once | None = None) -> None:
         """Store a batch. What another thread or process has heard meanwhile is left out, and the rest looked at anew."""
         while batch.heard.turns:
             try:
-                report = self._store_all(reader, batch.heard, notes)
+                report = self._store_all(reader, batch.heard, notes, once, batch)
             except HeardBefore as known:
                 batch = batch.without(known.refs)
                 continue
@@ -147,7 +170,9 @@ class Observer:
             previous[name] = self._store.last_turn(reader, name) if name else None
         return hear(said, previous, self._live.now, scan=self._distiller is not None)
 
-    def _store_all(self, reader: Reader, heard: Heard, notes: tuple[str, ...]) -> Report:
+    def _store_all(
+        self, reader: Reader, heard: Heard, notes: tuple[str, ...], once: Once | None = None, batch: Batch | None = None
+    ) -> Report:
         """Tell new from known, store all of it at once, and report."""
         settings = self._live.now
         sifted = sift(self._store, self._tools.index, reader, heard.candidates, settings)
@@ -164,7 +189,9 @@ class Observer:
                 again[twin].append(candidate.turn)
         space, wait = space_of(self._tools.embedder), self._distiller is not None
         said = heard.turns if heard.said else []
-        kept = self._store.capture(reader, reader.scope, said, made, space=space, again=again, wait=wait)
+        if once is not None and batch is not None:
+            once.answer = lambda kept: to_words(alone(batch, reported(heard, sifted, made, kept, notes)))
+        kept = self._store.capture(reader, reader.scope, said, made, space=space, again=again, wait=wait, once=once)
         return reported(heard, sifted, made, kept, notes)
 
     def admit(
@@ -179,7 +206,7 @@ class Observer:
         notes = give_vectors(self._tools, heard.candidates)
         return self._store_all(reader, heard, notes)
 
-    def remember(self, reader: Reader, memory: Memory, timeout: float | None = None) -> Memory:
+    def remember(self, reader: Reader, memory: Memory, timeout: float | None = None, once: Once | None = None) -> Memory:
         """Keep what was said to be kept, as it stands; said twice in one place, it is one memory that is surer.
 
         What was corrected there is not kept again, not even on request: what stands in its place is returned. A correction
@@ -191,20 +218,28 @@ class Observer:
         here = replace(reader, scope=memory.scope)
         twin = self._store.digests(here, [identity_of(memory)]) if memory.scope == reader.scope else {}
         if twin:
-            known = next(iter(twin.values()))
-            self._store.capture(reader, memory.scope, [], [], again={known: []}, timeout=timeout)
-            old = self._store.get(reader, [known])[0]
-            news = {"importance": max(old.importance, memory.importance), "attributes": {**old.attributes, **memory.attributes}}
-            same = news["importance"] == old.importance and news["attributes"] == dict(old.attributes)
-            return old if same else self._store.update(reader, known, news)
+            return self._remember_again(reader, memory, next(iter(twin.values())), timeout, once)
         vector = self._vector(memory)
         if writable(reader).admits(memory.scope):  # else it is refused below, and nothing of that place is told
             said = Said.of(memory.text, memory.text, memory.speaker, vector)
             heirs = heirs_of(self._store, self._tools.index, here, [said], self._live.now)
             if heirs:
                 return heirs[0]
-        draft = self._drafted(memory, vector)
-        return self._store.capture(reader, memory.scope, [], [draft], space=space_of(self._tools.embedder), timeout=timeout)[0]
+        draft, space = self._drafted(memory, vector), space_of(self._tools.embedder)
+        if once is not None:
+            once.answer = lambda kept: str(kept[0].id)
+        return self._store.capture(reader, memory.scope, [], [draft], space=space, timeout=timeout, once=once)[0]
+
+    def _remember_again(self, reader: Reader, memory: Memory, known: str, timeout: float | None, once: Once | None) -> Memory:
+        """What is known is surer, and has what was said of it now besides."""
+        if once is not None:
+            once.answer = lambda _: known
+        self._store.capture(reader, memory.scope, [], [], again={known: []}, timeout=timeout, once=once)
+        with overtime():  # it is durable
+            old = self._store.get(reader, [known])[0]
+            news = {"importance": max(old.importance, memory.importance), "attributes": {**old.attributes, **memory.attributes}}
+            same = news["importance"] == old.importance and news["attributes"] == dict(old.attributes)
+            return old if same else self._store.update(reader, known, news)
 
     def correct(self, reader: Reader, memory_id: str, text: str) -> Memory:
         """Keep what is true in the place of a memory, of the same sort and in the same place, and retire that one."""
@@ -242,7 +277,15 @@ class Observer:
         mark: dict[str, Any] = screened(memory.text, settings)
         return Draft(memory=replace(memory, **weighed(memory.text, settings), **mark), vector=made)
 
-    def update(self, reader: Reader, memory_id: str, changes: dict[str, Any], *, since: datetime | None = None) -> Memory:
+    def update(
+        self,
+        reader: Reader,
+        memory_id: str,
+        changes: dict[str, Any],
+        *,
+        since: datetime | None = None,
+        once: Once | None = None,
+    ) -> Memory:
         """Change a memory. New words are cleaned like all that is kept, and get their own tiers and vector."""
         if "text" in changes:
             check_memory(Memory(text=changes["text"]), self._live.now)
@@ -252,13 +295,19 @@ class Observer:
             changes["screened"] = version(self._live.now)  # whoever says so has looked at it
         if "attributes" in changes:
             changes = {**changes, "attributes": {name: self._clean(value).text for name, value in changes["attributes"].items()}}
-        new = self._store.update(reader, memory_id, changes, since=since)
-        vector = self._vector(new) if "text" in changes else None
-        space = space_of(self._tools.embedder)
-        if space is not None and vector is not None:
-            said, made = {new.key: new.text}, encode(vector)[0]
-            self._store.put_vectors(reader, SPACE, {new.key: made}, model=space.model, dimensions=space.dimensions, said=said)
+        if once is not None:
+            once.answer = lambda kept: str(kept.id)
+        new = self._store.update(reader, memory_id, changes, since=since, once=once)
+        if "text" in changes:
+            with if_time_allows():  # else it is made later, as all that are missing
+                self._give_vector(reader, new)
         return new
+
+    def _give_vector(self, reader: Reader, memory: Memory) -> None:
+        vector, space = self._vector(memory), space_of(self._tools.embedder)
+        if space is not None and vector is not None:
+            said, made = {memory.key: memory.text}, encode(vector)[0]
+            self._store.put_vectors(reader, SPACE, {memory.key: made}, model=space.model, dimensions=space.dimensions, said=said)
 
     def _clean(self, text: str) -> marks.Cut:
         return marks.cut(text, catch_secrets=self._live.now.catch_secrets)
@@ -301,6 +350,12 @@ def _with(report: Report, reading: Reading) -> Report:
 
 def _sessions(heard: Heard) -> list[str]:
     return list(dict.fromkeys(turn.session or "" for turn in heard.turns))
+
+
+def _cut_short(error: EngramError, sum_: Sum) -> EngramError:
+    done = sum_.counts["turns"] + sum_.counts["known"]
+    way_out = "What was stored stays. Run it again: turns whose ref is known are passed over."
+    return type(error)(f"time ran out after {done} of these turns were stored.", way_out=way_out)
 
 
 def _batches(turns: Iterator[Turn], size: int) -> Iterator[list[Turn]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -64,6 +65,41 @@ class Sum:
             notes=tuple(self.notes),
             verdicts=tuple(self.verdicts),
         )
+
+
+def alone(batch: Batch, report: Report) -> Report:
+    """The report of what came as one batch."""
+    sum_ = Sum(report.operation)
+    sum_.add(batch, report)
+    return sum_.report()
+
+
+def to_words(report: Report) -> str:
+    """A report as text that a vault keeps with a request: ids, places and numbers. Of a very long one, the first verdicts."""
+    plain = {
+        "operation": report.operation,
+        "ids": report.ids,
+        "counts": dict(report.counts),
+        "notes": report.notes,
+        "verdicts": [(one.fate, one.reason, one.turn, one.start, one.end, one.memory) for one in report.verdicts[:_VERDICTS]],
+    }
+    return json.dumps(plain, separators=(",", ":"))
+
+
+def from_words(told: str) -> Report:
+    plain = json.loads(told)
+    verdicts = (Verdict(Fate(fate), *rest) for fate, *rest in plain["verdicts"])
+    return Report(
+        operation=plain["operation"],
+        ids=tuple(plain["ids"]),
+        counts=plain["counts"],
+        notes=tuple(plain["notes"]),
+        verdicts=tuple(verdicts),
+    )
+
+
+_VERDICTS = 2_000
+"""Of a report that is told again; an import of a million turns is not kept twice."""
 
 
 def reported(heard: Heard, sifted: Sifted, made: Sequence[Draft], kept: Sequence[Memory], notes: tuple[str, ...]) -> Report:

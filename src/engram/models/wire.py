@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from engram.deadline import in_time, patience
 from engram.env import Env
 
 if TYPE_CHECKING:
@@ -99,13 +100,14 @@ class Line:
         sign = self.looked()
         if sign.trouble:
             return Answer(UNREACHED), sign
-        deadline = self._env.monotonic() + self.place.timeout_s
+        deadline = self._env.monotonic() + patience(self.place.timeout_s)
         answer = self._send("POST", path, deadline, body)
         wait = max(_BACKOFF_S, _seconds(answer.retry_after))
         again = answer.status in (UNREACHED, 429) or answer.status >= 500
         if again and self._env.monotonic() + wait < deadline:
             self._env.sleep(wait)
             answer = self._send("POST", path, deadline, body)
+        in_time(f"{self.place.name} was asked")  # before it is judged: that our time was short says nothing of the endpoint
         self._sign = self._judged(answer)
         return answer, self._sign
 
@@ -164,7 +166,8 @@ class Line:
             return self._seen(self.place.problem, "See `engram config`.")
         if not _installed():
             return self._seen("endpoints need the extra `llm`", 'Run `pip install "engram-local[llm]"`.')
-        answer = self._send("GET", self.place.probe, self._env.monotonic() + self.place.connect_s)
+        answer = self._send("GET", self.place.probe, self._env.monotonic() + patience(self.place.connect_s))
+        in_time(f"{self.place.name} was asked")
         # A server without this path is a server that answers; whether it has the model, the first request tells.
         return self._seen() if answer.status in (404, 405) else self._judged(answer)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, partial
@@ -16,6 +17,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from engram.deadline import in_time, result_of
 from engram.env import Env
 from engram.errors import EmbeddingError, StorageError
 from engram.guard.injection import VERSION, Verdict, judged
@@ -241,7 +243,9 @@ class Searcher:
         words = self._start(self._read_words, reader, planned, asked.text, watch)
         with watch.stage("embed"):
             query = asked.vector if asked.vector is not None else self._encoded(asked, notes)
-        walk = self._look(reader, asked, planned, query, words.result, notes, watch, settings)
+        in_time("the question was encoded")
+        found = partial(result_of, words, "words were looked up")
+        walk = self._look(reader, asked, planned, query, found, notes, watch, settings)
         if walk.thin:
             deep = planned.deeper(settings)
             again = partial(self._read_words, reader, deep, asked.text, watch)
@@ -250,7 +254,7 @@ class Searcher:
 
     def _start(self, read: Callable[..., T], *what: object) -> Future[T]:
         try:
-            return self._beside.submit(read, *what)
+            return self._beside.submit(copy_context().run, read, *what)
         except RuntimeError:  # closed between two lines of another thread's
             raise StorageError("the vault is closed.", way_out="Open it again.") from None
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from engram.types import (
     AuditEntry,
@@ -83,6 +83,28 @@ class Judgement:
     helpful: bool
     same_words: bool
     vector: bytes
+
+
+@dataclass(slots=True)
+class Once:
+    """A write that is made once, however often it is asked for, by the key that its caller gave it.
+
+    `about`: what is asked for, in words that are equal if it is the same. `answer`: what to tell whoever asks again, from what
+    the write returns; it holds ids and numbers, no words of a memory. `made` is set when it is durable.
+    """
+
+    key: str
+    about: str
+    answer: Callable[[Any], str] = str
+    made: bool = False
+
+
+class Told(Exception):
+    """This write was made before, and this is what was answered. Nothing was changed."""
+
+    def __init__(self, answer: str) -> None:
+        super().__init__("it was made before")
+        self.answer = answer
 
 
 class HeardBefore(Exception):

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from engram.context.plan import planned
 from engram.context.window import ContextWindow, build
+from engram.deadline import if_time_allows, patience
 from engram.errors import NotFound
 from engram.guard.injection import Verdict, judged
 from engram.memory.export import Form
@@ -16,7 +17,7 @@ from engram.recall.plan import QUERY_CHARACTERS
 from engram.recall.search import Asked
 from engram.session.asides import asides, shown, wonder
 from engram.session.working import Working
-from engram.store.protocol import Filter
+from engram.store.protocol import Filter, Once
 from engram.types import Explanation, Memory, Mode, Reasoned, Recall, Status, Turn, Warmth
 from engram.verbs.view import View
 
@@ -144,8 +145,8 @@ class Asking(View):
 
     def warm(self, timeout: float | None = None, *, progress: Callable[[Warmth], None] | None = None) -> bool:
         """Wait until the vector index has loaded; False if it has not in time, or there is no model to have one for."""
-        index = self._vault.index
-        return index is not None and index.warm(timeout, progress)
+        index, most = self._vault.index, patience(float("inf") if timeout is None else timeout)
+        return index is not None and index.warm(None if most == float("inf") else most, progress)
 
     def feedback(
         self, memory_id: str, helpful: bool = True, *, query: str | None = None, correction: str | None = None
@@ -155,13 +156,24 @@ class Asking(View):
         With the question it was recalled for, what did not help is left out of answers to such questions for
         `suppress_days`, unless it helps since; and recall learns which way of finding helps.
         """
+        return self._made_once(
+            ("feedback", memory_id, helpful, query, correction),
+            lambda once: self._judged(memory_id, bool(helpful), query, correction, once),
+            lambda memory: memory.id,
+            self._again,
+        )
+
+    def _judged(self, memory_id: str, helpful: bool, query: str | None, correction: str | None, once: Once | None) -> Memory:
         if correction is not None:
-            return self._vault.observer.correct(self._reader, memory_id, correction)
+            return self._vault.observer.correct(self._reader, memory_id, correction)  # made twice, it is made once
+        if once is not None:
+            once.answer = lambda judged: str(judged.id)
         if query is None:
-            return self._vault.store.judge(self._reader, memory_id, bool(helpful))
+            return self._vault.store.judge(self._reader, memory_id, helpful, once=once)
         searcher, asked = self._vault.searcher, self._asked(query, None, None, None, None, None, None)
-        judged = self._vault.store.judge(self._reader, memory_id, bool(helpful), searcher.question(asked))
-        searcher.learn(self._reader, asked, judged, bool(helpful))
+        judged = self._vault.store.judge(self._reader, memory_id, helpful, searcher.question(asked), once=once)
+        with if_time_allows():  # the judgement is kept
+            searcher.learn(self._reader, asked, judged, helpful)
         return judged
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from engram.capture.parts import in_parts
+from engram.capture.reporting import from_words, to_words
+from engram.deadline import overtime
 from engram.errors import InvalidContent, InvalidQuery, NotFound
 from engram.memory.layers import LAYER, Layer, above, below, layer_of
+from engram.store.protocol import Once
 from engram.types import (
     Edge,
     Kind,
@@ -49,7 +53,12 @@ class Keeping(View):
             happened_until=happened_at,
             attributes=dict(attributes or {}),
         )
-        return self._vault.observer.remember(self._reader, draft, timeout)
+        return self._made_once(
+            ("remember", draft),
+            lambda once: self._vault.observer.remember(self._reader, draft, timeout, once),
+            lambda memory: memory.id,
+            self._again,
+        )
 
     def observe(self, *turns: Turn, user: str | None = None, assistant: str | None = None) -> Report:
         """Hear turns, or one exchange, and keep what matters of it. The report says what became of every piece.
@@ -58,13 +67,19 @@ class Keeping(View):
         goes through the mind too (`working`); what was said long ago does not.
         """
         exchange = [Turn(text, who) for who, text in (("user", user), ("assistant", assistant)) if text is not None]
-        report = self._captured(*turns, *exchange)
-        self._vault.desks.overheard(self._reader, (*turns, *exchange))
-        self._vault.ahead.look(self._reader)
-        return report
+        said = (*turns, *exchange)
 
-    def _captured(self, *turns: Turn) -> Report:
-        return self._vault.observer.observe(self._reader, turns, self._vault.session)
+        def make(once: Once | None) -> Report:
+            report = self._captured(*said, once=once)
+            with overtime():  # it is durable
+                self._vault.desks.overheard(self._reader, said)
+                self._vault.ahead.look(self._reader)
+            return report
+
+        return self._made_once(("observe", said), make, to_words, from_words)
+
+    def _captured(self, *turns: Turn, once: Once | None = None) -> Report:
+        return self._vault.observer.observe(self._reader, turns, self._vault.session, once)
 
     def ingest(self, turns: Iterable[Turn] | str, *, progress: Callable[[int], None] | None = None) -> Report:
         """Hear many turns, or a long text. What was heard before is passed over, so it can be run again.
@@ -75,7 +90,13 @@ class Keeping(View):
             raise InvalidContent("what is ingested must be turns or a text.", way_out="Pass a str or `engram.Turn`s.")
         vault = self._vault
         said = in_parts(turns, vault.live.now.turn_bytes, vault.store.mark_of) if isinstance(turns, str) else turns
-        return vault.observer.ingest(self._reader, iter(said), vault.session, progress)
+        known = turns if isinstance(turns, Sequence) else ()  # what is read as it comes cannot be compared
+
+        def make(once: Once | None) -> Report:
+            each = said if once is None else _numbered(said, f"once:{vault.store.mark_of(once.key)}")
+            return vault.observer.ingest(self._reader, iter(each), vault.session, progress)
+
+        return self._made_once(("ingest", known), make, to_words, from_words)
 
     def update(
         self,
@@ -96,7 +117,12 @@ class Keeping(View):
         wanted = {"text": text, "importance": weight, "attributes": None if attributes is None else dict(attributes)}
         wanted["flagged"] = flagged
         changes = {name: value for name, value in wanted.items() if value is not None}
-        return self._vault.observer.update(self._reader, memory_id, changes, since=unchanged_since)
+        return self._made_once(
+            ("update", memory_id, changes),
+            lambda once: self._vault.observer.update(self._reader, memory_id, changes, since=unchanged_since, once=once),
+            lambda memory: memory.id,
+            self._again,
+        )
 
     def pin(self, memory_id: str, pinned: bool = True) -> Memory:
         """Protect a memory from being forgotten with time."""
@@ -128,12 +154,20 @@ class Keeping(View):
         unchanged_since: datetime | None = None,
     ) -> Report:
         """Archive memories (`restore` brings them back), or with `erase` remove every trace of them for good."""
-        if erase:
-            gone = self._vault.store.erase(self._reader, ids, since=unchanged_since)
-            self._vault.desks.forget(self._reader)
+        name, since, store = "erase" if erase else "forget", unchanged_since, self._vault.store
+
+        def make(once: Once | None) -> Report:
+            if once is not None:
+                once.answer = lambda gone: to_words(_forgotten(name, gone))
+            if not erase:
+                done = store.set_statuses(self._reader, ids, Status.ARCHIVED, reason, since=since, once=once)
+                return _forgotten(name, done)
+            gone = store.erase(self._reader, ids, since=since, once=once)
+            with overtime():  # it is done
+                self._vault.desks.forget(self._reader)
             return gone
-        done = self._vault.store.set_statuses(self._reader, ids, Status.ARCHIVED, reason, since=unchanged_since)
-        return Report(operation="forget", ids=tuple(memory.id for memory in done), counts={"memories": len(done)})
+
+        return self._made_once((name, ids, reason), make, to_words, from_words)
 
     def restore(self, memory_id: str) -> Memory:
         return self._vault.store.set_status(self._reader, memory_id, Status.ACTIVE, "restored on request")
@@ -144,6 +178,17 @@ class Keeping(View):
     def backfill(self, *, anew: bool = False) -> int:
         """Make the vectors that are missing, of what this reader may write; or, as its owner, all anew. How many were made."""
         return self._vault.fill_anew(self._reader) if anew else self._vault.observer.backfill(self._reader)
+
+
+def _forgotten(name: str, memories: Sequence[Memory]) -> Report:
+    return Report(operation=name, ids=tuple(memory.id for memory in memories), counts={"memories": len(memories)})
+
+
+def _numbered(turns: Iterable[Turn], mark: str) -> Iterator[Turn]:
+    """Turns without a ref get one, so that an ingest that was cut short and is made again hears each of them once."""
+    for number, turn in enumerate(turns):
+        bare = isinstance(turn, Turn) and not turn.ref  # type: ignore[redundant-expr]  # what is none is refused by name
+        yield replace(turn, ref=f"{mark}:{number}") if bare else turn
 
 
 def _between_0_and_1(importance: float) -> float:

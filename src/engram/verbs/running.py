@@ -13,7 +13,8 @@ from typing import Self
 
 from engram.context.budget import PROFILES
 from engram.context.window import ContextWindow
-from engram.errors import InvalidQuery
+from engram.deadline import overtime
+from engram.errors import EngramError, InvalidQuery
 from engram.types import Report, Turn
 from engram.verbs.asking import Asking
 from engram.verbs.keeping import Keeping
@@ -38,12 +39,19 @@ class Run:
         reply = Turn(answer, "assistant", session=self._message.session)
         report = Report(operation="observe", counts={"turns": 0, "kept": 0, "merged": 0, "dropped": 0})
         if self._captures:
-            report = self._mem._captured(self._message, reply)
+            try:
+                report = self._mem._captured(self._message, reply)
+            except EngramError:
+                self._over = False  # nothing was kept: it can be ended again, or is cancelled
+                raise
         self._mem._attended(self._message, reply)
         return report
 
     def cancel(self) -> None:
-        """The message was heard, but nothing came of it: it stays in mind and out of the vault. Cancelling twice is once."""
+        """The message was heard, but nothing came of it: it stays in mind and out of the vault. Cancelling twice is once.
+
+        A deadline that has passed does not keep it from that.
+        """
         if not self._over:
             self._over = True
             self._mem._attended(self._message)
@@ -78,7 +86,11 @@ class Running(Asking, Keeping, Minding):
     def _attended(self, *turns: Turn) -> None:
         """To mind, and the mind put away: if the process ends now, the next one goes on here."""
         if self._reader.writes:
-            mind = self.working
-            mind.hear(*(turn for turn in turns if turn.text.strip()), known=True)  # what is not captured is not to be
-            mind.suspend()
-            self._vault.ahead.look(self._reader)
+            with overtime():
+                self._put_to_mind(*turns)
+                self._vault.ahead.look(self._reader)
+
+    def _put_to_mind(self, *turns: Turn) -> None:
+        mind = self.working
+        mind.hear(*(turn for turn in turns if turn.text.strip()), known=True)  # what is not captured is not to be
+        mind.suspend()

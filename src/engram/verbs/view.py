@@ -2,13 +2,57 @@
 
 from __future__ import annotations
 
-from engram.types import Reader
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TypeVar
+
+from engram.deadline import Deadline, deadline, overtime
+from engram.errors import NotFound
+from engram.store.protocol import Once, Told
+from engram.types import Memory, Reader
 from engram.vault import OpenVault
+
+T = TypeVar("T")
 
 
 class View:
-    """One open vault as one reader sees it."""
+    """One open vault as one reader sees it; `key` makes its writes be made once (`keyed`)."""
 
-    def __init__(self, vault: OpenVault, reader: Reader) -> None:
+    def __init__(self, vault: OpenVault, reader: Reader, key: str | None = None) -> None:
         self._vault = vault
         self._reader = reader
+        self._key = key
+
+    def deadline(self, seconds: float | None) -> AbstractContextManager[Deadline]:
+        """What is done in this `with` must be done in so many seconds, else it is E2001 or E1005 and nothing was changed.
+
+        It gives a `Deadline` that another thread may `cancel`; with None it can only be cancelled.
+        """
+        return deadline(seconds, self._vault.env.monotonic)
+
+    def _again(self, memory_id: str) -> Memory:
+        """The memory that a write came to, as it is by now."""
+        found = self._vault.store.get(self._reader, [memory_id])
+        if not found:
+            raise NotFound("this write was made before, and the memory it came to has been erased since.")
+        return found[0]
+
+    def _made_once(
+        self, about: object, make: Callable[[Once | None], T], tell: Callable[[T], str], again: Callable[[str], T]
+    ) -> T:
+        """Make a write; with a key, only if it was not made before: then what was answered is answered again."""
+        if self._key is None:
+            return make(None)
+        store, once = self._vault.store, Once(self._key, repr(about))
+        found = store.told(self._reader, once)
+        if found is not None:
+            return again(found)
+        try:
+            made = make(once)
+            if not once.made:
+                once.answer = lambda _: tell(made)
+                with overtime():
+                    store.keep_told(self._reader, once)
+        except Told as told:  # by another thread or process, meanwhile
+            return again(told.answer)
+        return made

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engram.deadline import patience
 from engram.env import Env
 from engram.errors import DimensionMismatch, EncryptionFailed, EngramError, InvalidQuery, NoIndex
 from engram.guard.process import rss_bytes
@@ -240,7 +241,7 @@ class LiveIndex:
         if self._served is None and self.started and not self._problem:
             left = self._began + self._live.now.warm_patience_s - self._monotonic()
             if left > 0:
-                self._tasks.until(lambda: self.ready or bool(self._problem), left)
+                self._tasks.until(lambda: self.ready or bool(self._problem), patience(left))
 
     def _stored(self, reader: Reader, keys: Sequence[int]) -> Vectors | None:
         """These memories' vectors from the store, still turned; NaN as in `score`."""

@@ -60,7 +60,8 @@ class Field:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """A line of the table. `role`: the least that may call it. `idempotent`: calling it again changes nothing more."""
+    """A line of the table. `role`: the least that may call it. `idempotent`: calling it again changes nothing more; `keyed`: an
+    idempotency key makes it so."""
 
     name: str
     help: str
@@ -69,6 +70,7 @@ class Operation:
     run: Callable[[Engram, Any], Any]
     effect: Effect = Effect.READ
     idempotent: bool = True
+    keyed: bool = False
     role: Role = Role.GUEST
 
     @property
@@ -82,8 +84,8 @@ class Operation:
     def allows(self, role: Role) -> bool:
         return _RANKS.index(role) >= _RANKS.index(self.role)
 
-    def call(self, mem: Engram, given: object, *, timeout: float | None = None) -> Any:
-        """The value it answers with. Here, and nowhere else, who may not is refused and a deadline is set."""
+    def call(self, mem: Engram, given: object, *, timeout: float | None = None, idempotency_key: str | None = None) -> Any:
+        """The value it answers with. Here, and nowhere else, who may not is refused, and a deadline and a key are set."""
         reader = mem.reader
         if not self.allows(reader.role):
             raise AccessDenied(f"`{self.name}` is for the role {self.role.value!r} and above, not for {reader.role.value!r}.")
@@ -91,15 +93,18 @@ class Operation:
             raise AccessDenied(f"`{self.name}` writes, and this reader ({reader.role.value}) may only read.")
         if timeout is not None and not timeout > 0:
             raise InvalidQuery("`timeout` is a number of seconds above 0.")
-        return self.run(mem, given)
+        if idempotency_key is not None and self.keyed:
+            mem = mem.keyed(idempotency_key)
+        with mem.deadline(timeout):
+            return self.run(mem, given)
 
     def answer(self, mem: Engram, given: object, *, timeout: float | None = None, key: str | None = None) -> wire.Plain:
         """The same in its wire form, which is equal on every face.
 
         key: the caller's own name for this very request; a write that is asked for again under it is not done again.
         """
-        if key is None or self.reads:
-            return wire.plain(self.call(mem, given, timeout=timeout))
+        if key is None or self.reads or self.keyed:
+            return wire.plain(self.call(mem, given, timeout=timeout, idempotency_key=key))
         request = json.dumps([self.name, wire.plain(given)], sort_keys=True)
         body = mem.once(key, request, lambda: json.dumps(wire.plain(self.call(mem, given, timeout=timeout))).encode())
         found: wire.Plain = json.loads(body)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 from collections.abc import Iterator
 from typing import Any
@@ -17,9 +16,10 @@ from engram.errors import Conflict, InvalidQuery, NotFound
 from engram.guard.scopes import readable, require_owner, require_writer
 from engram.guard.tokens import Token, digest_of, looks_like_one
 from engram.store.admission import check_scope
+from engram.store.sqlite import receipts
 from engram.store.sqlite.path import Path
 from engram.store.sqlite.scopes import intern
-from engram.types import Policy, Reader, Role, Scope, scope_values
+from engram.types import Policy, Reader, Role, Scope
 
 _NAME_CHARACTERS = 100
 _SELECT = """
@@ -106,7 +106,7 @@ class Granting(Path):
             if known is None:
                 return None
             if not hmac.compare_digest(known[0], asked):
-                raise InvalidQuery("this idempotency key was used for something else.", way_out="Take a new key.")
+                raise receipts.used()
             if known[1] is None:
                 raise Conflict(
                     "what this idempotency key stands for is under way, or its answer is gone.",
@@ -124,18 +124,10 @@ class Granting(Path):
         )
         self._write(reader, "once", lambda connection: connection.execute(sql, (body, name)).get)
 
-    def _receipt(self, reader: Reader, key: str) -> bytes:
-        """One caller's keys mean nothing to another: who asks is part of the name."""
-        who = (*scope_values(reader.scope), reader.policy, reader.role)
-        return self._keyed("\0".join((*who, key)))
-
-    def _keyed(self, text: str) -> bytes:
-        return hmac.new(self._opened.token_key, b"receipt\0" + text.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
-
 
 def forget_receipts(connection: apsw.Connection) -> None:
     """Part of erasing: an answer may hold words of what was erased. That it was given stays known."""
-    connection.execute("UPDATE receipts SET body = NULL")
+    connection.execute("UPDATE receipts SET body = NULL WHERE NOT plain")
 
 
 def _found(rows: apsw.Cursor) -> Iterator[Token]:

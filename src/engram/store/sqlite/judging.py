@@ -11,7 +11,7 @@ import apsw
 from engram.errors import InvalidContent, InvalidQuery
 from engram.guard.scopes import readable, writable
 from engram.store.admission import check_memory
-from engram.store.protocol import Judgement, Question
+from engram.store.protocol import Judgement, Once, Question
 from engram.store.sqlite import edges, embeddings, feedback, memories, turns
 from engram.store.sqlite.writing import Writing
 from engram.text.terms import digest_of, identity_of
@@ -22,7 +22,14 @@ class Judging(Writing):
     """Mixed into the store."""
 
     def judge(
-        self, reader: Reader, memory_id: str, helpful: bool, question: Question | None = None, *, timeout: float | None = None
+        self,
+        reader: Reader,
+        memory_id: str,
+        helpful: bool,
+        question: Question | None = None,
+        *,
+        timeout: float | None = None,
+        once: Once | None = None,
     ) -> Memory:
         """Count what a reader thought of a memory and, if it is told, remember for which question."""
         with self._watched(reader, "feedback", memory_id):
@@ -35,7 +42,7 @@ class Judging(Writing):
                     self._put(connection, reader, old, helpful, question)
                 return new
 
-            return self._write(reader, "feedback", work, subject=memory_id, timeout=timeout)
+            return self._write(reader, "feedback", work, subject=memory_id, timeout=timeout, once=once)
 
     def _put(self, connection: apsw.Connection, reader: Reader, memory: Memory, helpful: bool, question: Question) -> None:
         now = self._env.now()

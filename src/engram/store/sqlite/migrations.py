@@ -367,7 +367,8 @@ def _grants(connection: apsw.Connection) -> None:
             name    BLOB PRIMARY KEY,
             request BLOB NOT NULL,
             at      INTEGER NOT NULL,
-            body    BLOB
+            body    BLOB,
+            plain   INTEGER NOT NULL DEFAULT 0  -- has no word of a memory
         ) STRICT, WITHOUT ROWID;
         """
     )

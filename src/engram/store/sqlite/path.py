@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import logging
 import os
 import threading
@@ -15,7 +17,9 @@ from engram.env import Env, to_micros
 from engram.errors import DiskFull, EngramError, StorageError
 from engram.settings import LiveSettings
 from engram.store.meter import Meter
+from engram.store.protocol import Once
 from engram.store.sqlite import open as opening
+from engram.store.sqlite import receipts
 from engram.store.sqlite.accesses import Accesses
 from engram.store.sqlite.accesses import write as write_accesses
 from engram.store.sqlite.audit import Audit
@@ -25,10 +29,7 @@ from engram.store.sqlite.questions import write as write_questions
 from engram.store.sqlite.readers import Readers
 from engram.store.sqlite.tides import Opened, Tides
 from engram.store.sqlite.writer import Work, Writer
-from engram.types import (
-    AuditEntry,
-    Reader,
-)
+from engram.types import AuditEntry, Reader, scope_values
 
 log = logging.getLogger("engram.store")
 T = TypeVar("T")
@@ -65,19 +66,41 @@ class Path:
         subject: str = "",
         count: int = 1,
         timeout: float | None = None,
+        once: Once | None = None,
     ) -> T:
-        """Run `work` and its audit entries as one commit."""
+        """Run `work` and its audit entries as one commit; `Told` if it is to be made once and was."""
         made = entries or [self._audit.entry(reader, operation, subject=subject, count=count)]
         keep = self._live.now.audit_rows
 
-        def both(connection: apsw.Connection) -> T:
+        request = None if once is None else self._request(reader, once)
+
+        def all_of_it(connection: apsw.Connection) -> T:
+            if request is not None:
+                receipts.refuse_if_told(connection, request)
             result = work(connection)
             write_audit(connection, made, keep)
+            if once is not None and request is not None:
+                receipts.keep(connection, request, once.answer(result))
             return result
 
-        result = self._writer.run(both, operation, timeout=timeout)
+        result = self._writer.run(all_of_it, operation, timeout=timeout)
         self._audit.saw(made)
+        if once is not None:
+            once.made = True
         return result
+
+    def _request(self, reader: Reader, once: Once) -> receipts.Request:
+        now = to_micros(self._env.now())
+        kept = int(self._live.now.receipt_hours * 3_600_000_000)
+        return receipts.Request(self._receipt(reader, once.key), self._keyed(once.about), now, now - kept)
+
+    def _receipt(self, reader: Reader, key: str) -> bytes:
+        """One caller's keys mean nothing to another: who asks is part of the name."""
+        who = (*scope_values(reader.scope), reader.policy, reader.role)
+        return self._keyed("\0".join((*who, key)))
+
+    def _keyed(self, text: str) -> bytes:
+        return hmac.new(self._opened.token_key, b"receipt\0" + text.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
 
     @contextmanager
     def _read(self, reader: Reader, operation: str) -> Iterator[apsw.Connection]:

@@ -11,9 +11,18 @@ from contextlib import contextmanager
 
 import apsw
 
+from engram.deadline import Deadline, acquired, in_time, is_over, late, present
 from engram.errors import InvalidQuery, SearchTimeout, StorageError
 from engram.settings import Settings
 from engram.store.sqlite.binding import explain
+
+_STEPS = 4_000
+"""Instructions of SQLite's machine between two looks at the deadline: about a tenth of a millisecond."""
+
+
+def _stop_when(connection: apsw.Connection, until: Deadline) -> None:
+    """A statement that is under way ends when the deadline passes; one that only reads leaves nothing behind."""
+    connection.set_progress_handler(lambda: until.passed, _STEPS)
 
 
 class Readers:
@@ -41,15 +50,21 @@ class Readers:
         """A connection inside one read transaction: all statements see the same state of the vault."""
         if self._closed:
             raise StorageError("the vault is closed.", way_out="Open it again.")
-        if not self._places.acquire(timeout=self._settings().read_patience_s):
+        if not acquired(self._places, self._settings().read_patience_s):
             raise SearchTimeout(f"no connection was free in time for {doing}.")
         try:
+            in_time(f"asking the vault for {doing}")
             connection = self._take()
+            until = present()
             refused = sound = False
             try:
+                if until is not None:
+                    _stop_when(connection, until)
                 connection.execute("BEGIN")
                 yield connection
                 sound = True
+            except apsw.InterruptError as error:
+                raise (late(f"asking the vault for {doing}") if is_over() else explain(error, doing)) from error
             except apsw.Error as error:
                 raise explain(error, doing) from error
             except (UnicodeEncodeError, OverflowError):
@@ -95,8 +110,10 @@ class Readers:
 
     def _give_back(self, connection: apsw.Connection, sound: bool) -> None:
         """A read that was cut short may have left a statement open, which would hold its connection in the past."""
-        if sound and connection.in_transaction:
-            connection.execute("ROLLBACK")
+        if sound:
+            connection.set_progress_handler(None)
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
         with self._lock:
             if sound and not self._closed and connection not in self._outdated:
                 self._idle.append(connection)

@@ -14,9 +14,9 @@ from engram.store.admission import (
     check_period,
     check_terms,
 )
-from engram.store.protocol import Filter, Heard
+from engram.store.protocol import Filter, Heard, Once
 from engram.store.sqlite import edges as links
-from engram.store.sqlite import embeddings, history, memories, turns, words
+from engram.store.sqlite import embeddings, history, memories, receipts, turns, words
 from engram.store.sqlite.audit import read as read_audit
 from engram.store.sqlite.path import Path
 from engram.store.sqlite.scopes import predicate
@@ -183,6 +183,11 @@ class Reading(Path):
     def known_refs(self, reader: Reader, refs: Sequence[str]) -> set[str]:
         with self._read(reader, "refs") as connection:
             return turns.known_refs(connection, readable(reader), refs)
+
+    def told(self, reader: Reader, once: Once) -> str | None:
+        """What was answered to this write when it was made, from where this reader stands; None if it was not."""
+        with self._read(reader, "request") as connection:
+            return receipts.told(connection, self._request(reader, once))
 
     def mark_of(self, words: str) -> str:
         """What these words are known again by in this vault: a keyed digest, which tells nobody else what they are."""

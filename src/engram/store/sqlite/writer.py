@@ -2,7 +2,8 @@
 
 Callers hand over a piece of work and wait; what waits together is committed together (group commit), each piece under
 its own savepoint, so that one that fails takes nothing else with it. The queue is bounded and callers block when it is
-full: nothing is dropped. A caller that gives up before its turn leaves no trace; one whose turn has come gets the outcome.
+full: nothing is dropped. A caller that gives up before its turn leaves no trace; work whose deadline passes is stopped between
+two of its statements and undone; once it is part of a commit, its caller gets the outcome.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 import apsw
 
+from engram.deadline import Deadline, acquired, done, overtime, sooner
 from engram.env import Env
 from engram.errors import DiskFull, EngramError, InvalidContent, VaultDamaged, WriteFailed
 from engram.settings import Settings
@@ -45,7 +48,28 @@ class _Job:
     work: Work[Any]
     doing: str
     aside: bool = False
+    until: Deadline | None = None
     future: Future[Any] = field(default_factory=Future)
+
+    def begins(self) -> bool:
+        """From now on its caller waits for the outcome; False if the caller has given up. It may be asked more than once."""
+        return self.future.running() or (not self.future.done() and self.future.set_running_or_notify_cancel())
+
+
+@contextmanager
+def _until(connection: apsw.Connection, until: Deadline | None) -> Iterator[None]:
+    """Stop between two statements when the deadline passes. One that is under way is not interrupted: where it writes, SQLite
+    would undo the whole transaction, which is others' too."""
+    if until is None:
+        yield
+        return
+    connection.exec_trace = lambda *_: not until.passed
+    try:
+        yield
+    except apsw.ExecTraceAbort:
+        raise WriteFailed("time ran out while this was written.") from None
+    finally:
+        connection.exec_trace = None
 
 
 class Writer:
@@ -80,23 +104,24 @@ class Writer:
 
     def run(self, work: Work[T], doing: str, *, timeout: float | None = None) -> T:
         """Do `work` in a transaction; returns its result once that is durable."""
-        outcome: T = self._wait_for(_Job(work, doing), timeout)
+        job = _Job(work, doing, until=sooner(timeout, self._env.monotonic))
+        self._accept(job)
+        outcome: T = self._wait_for(job)
         return outcome
 
-    def aside(self, work: Work[T], doing: str) -> T:
-        """Do `work` on the writer's connection between transactions."""
-        outcome: T = self._wait_for(_Job(work, doing, aside=True), None)
+    def aside(self, work: Work[T], doing: str, late: T) -> T:
+        """Do `work` on the writer's connection between transactions. When the deadline passes it goes on, and this is `late`."""
+        job = _Job(work, doing, aside=True)
+        with overtime():
+            self._accept(job)
+        outcome: T = late if not done(job.future) else self._wait_for(job)
         return outcome
 
-    def _wait_for(self, job: _Job, timeout: float | None) -> Any:
-        deadline = None if timeout is None else self._env.monotonic() + timeout
-        self._accept(job, deadline)
+    def _wait_for(self, job: _Job) -> Any:
         try:
-            return job.future.result(None if deadline is None else max(deadline - self._env.monotonic(), 0.0))
-        except TimeoutError:
-            if job.future.cancel():
-                raise WriteFailed(f"time ran out before {job.doing} had its turn.") from None
-            return job.future.result()  # its transaction is under way: a moment more, and the outcome is known
+            if not done(job.future, job.until) and job.future.cancel():
+                raise WriteFailed(f"time ran out before {job.doing} had its turn.")
+            return job.future.result()  # if its transaction is under way: a moment more, and the outcome is known
         except BaseException:
             job.future.cancel()  # an interrupt while waiting; without effect if the job has run
             raise
@@ -125,10 +150,9 @@ class Writer:
             self._abandon = True  # what has not begun is answered with an error, not silently lost
             thread.join()
 
-    def _accept(self, job: _Job, deadline: float | None) -> None:
+    def _accept(self, job: _Job) -> None:
         self._refuse_if_needed()
-        patience = None if deadline is None else max(deadline - self._env.monotonic(), 0.0)
-        if not self._places.acquire(timeout=patience):
+        if not acquired(self._places, None, job.until):
             raise WriteFailed(f"the queue was full and time ran out before {job.doing} had its turn.")
         self._put(job)
 
@@ -180,11 +204,10 @@ class Writer:
         limit = self._settings().group_limit
         while job is not None:
             self._places.release()
-            if job.future.set_running_or_notify_cancel():  # asked once: a second time it raises for a cancelled job
-                if self._abandon:
-                    job.future.set_exception(WriteFailed("the vault was closed before this write began."))
-                else:
-                    batch.append(job)
+            if self._abandon and job.begins():
+                job.future.set_exception(WriteFailed("the vault was closed before this write began."))
+            elif not self._abandon:
+                batch.append(job)
             if len(batch) >= limit:
                 return batch, False
             try:
@@ -198,12 +221,12 @@ class Writer:
         try:
             connection = connection or self._open()
             outcomes = self._commit(connection, [job for job in batch if not job.aside])
-            outcomes += [self._apart(connection, job) for job in batch if job.aside]
+            outcomes += [(job, self._apart(connection, job)) for job in batch if job.aside and job.begins()]
         except Exception as error:  # noqa: BLE001  the job runner: its thread outlives whatever a batch meets
             self._fail(connection, batch, _as_ours(error, batch[0].doing))
             return connection
         self._recovered()
-        for job, outcome in zip(sorted(batch, key=lambda job: job.aside), outcomes, strict=True):
+        for job, outcome in outcomes:
             if isinstance(outcome, BaseException):
                 job.future.set_exception(outcome)
             else:
@@ -220,12 +243,13 @@ class Writer:
             raise
         return connection
 
-    def _commit(self, connection: apsw.Connection, batch: list[_Job]) -> list[Any]:
+    def _commit(self, connection: apsw.Connection, batch: list[_Job]) -> list[tuple[_Job, Any]]:
+        """What became of each job that still has a caller."""
         if not batch:
             return []
         self._begin(connection)
-        outcomes = [self._one(connection, job) for job in batch]
-        if all(isinstance(outcome, BaseException) for outcome in outcomes):
+        outcomes = [(job, self._one(connection, job)) for job in batch if job.begins()]
+        if all(isinstance(outcome, BaseException) for _, outcome in outcomes):
             connection.execute("ROLLBACK")
             return outcomes
         self._around.before_commit(connection)
@@ -247,7 +271,8 @@ class Writer:
         """Run one job under its savepoint. An error that ended the whole transaction ends the batch."""
         connection.execute("SAVEPOINT job")
         try:
-            result = job.work(connection)
+            with _until(connection, job.until):
+                result = job.work(connection)
         except BaseException as error:
             if _ends_everything(error):
                 raise
@@ -273,7 +298,8 @@ class Writer:
             self._refuse = error
             self._refuse_until = self._env.monotonic() + self._settings().full_retry_s
         for job in batch:
-            job.future.set_exception(error)
+            if job.begins():
+                job.future.set_exception(error)
 
     def _recovered(self) -> None:
         if self._refuse is not None:

@@ -20,7 +20,7 @@ from engram.store.admission import (
     check_vectors,
     dated,
 )
-from engram.store.protocol import HeardBefore
+from engram.store.protocol import HeardBefore, Once
 from engram.store.sqlite import edges as links
 from engram.store.sqlite import embeddings, episodes, feedback, granting, memories, questions, shelving, suspending, turns
 from engram.store.sqlite.scrubbing import Scrubbing
@@ -84,6 +84,7 @@ class Writing(Scrubbing):
         again: Mapping[str, Sequence[int]] | None = None,
         wait: bool = False,
         timeout: float | None = None,
+        once: Once | None = None,
     ) -> list[Memory]:
         """Keep what was said and what was drafted from it, all or none. Each turn brings its time and session.
 
@@ -135,7 +136,7 @@ class Writing(Scrubbing):
                 )
                 for draft in ready
             ]
-            return self._write(reader, operation, work, entries=entries, count=len(said), timeout=timeout)
+            return self._write(reader, operation, work, entries=entries, count=len(said), timeout=timeout, once=once)
 
     def distil(
         self,
@@ -202,6 +203,7 @@ class Writing(Scrubbing):
         *,
         since: datetime | None = None,
         timeout: float | None = None,
+        once: Once | None = None,
     ) -> Memory:
         """Change a memory; an earlier wording stays as a version. `since`: its `updated_at`, if it must still be that."""
         with self._watched(reader, "update", memory_id):
@@ -218,7 +220,7 @@ class Writing(Scrubbing):
                 memories.rewrite(connection, old, new)
                 return new
 
-            return self._write(reader, "update", work, subject=memory_id, timeout=timeout)
+            return self._write(reader, "update", work, subject=memory_id, timeout=timeout, once=once)
 
     def set_status(self, reader: Reader, memory_id: str, status: Status, reason: str, *, timeout: float | None = None) -> Memory:
         return self.set_statuses(reader, [memory_id], status, reason, timeout=timeout)[0]
@@ -232,6 +234,7 @@ class Writing(Scrubbing):
         *,
         since: datetime | None = None,
         timeout: float | None = None,
+        once: Once | None = None,
     ) -> list[Memory]:
         """Change the status of memories, all or none; `since` as for `update`."""
         with self._watched(reader, "status"):
@@ -242,7 +245,7 @@ class Writing(Scrubbing):
                 return [self._move(connection, reader, one, status, reason, now, since) for one in dict.fromkeys(ids)]
 
             entries = [self._audit.entry(reader, f"status:{status}", subject=memory_id, count=1) for memory_id in ids]
-            return self._write(reader, "status", work, entries=entries, timeout=timeout)
+            return self._write(reader, "status", work, entries=entries, timeout=timeout, once=once)
 
     def _move(
         self,
@@ -261,7 +264,15 @@ class Writing(Scrubbing):
         memories.rewrite(connection, old, new, reason)
         return new
 
-    def erase(self, reader: Reader, ids: Sequence[str], *, since: datetime | None = None, timeout: float | None = None) -> Report:
+    def erase(
+        self,
+        reader: Reader,
+        ids: Sequence[str],
+        *,
+        since: datetime | None = None,
+        timeout: float | None = None,
+        once: Once | None = None,
+    ) -> Report:
         """Remove memories so that no word of them is left in the database, its log or any backup made later."""
         with self._watched(reader, "erase"):
 
@@ -281,7 +292,7 @@ class Writing(Scrubbing):
             entries = [self._audit.entry(reader, "erase", subject=memory_id, count=1) for memory_id in dict.fromkeys(ids)]
             self._questions.take_waiting()  # what was asked since the last batch may tell of it
             asked = len(entries)
-            gone = self._write(reader, "erase", work, entries=entries, timeout=timeout)
+            gone = self._write(reader, "erase", work, entries=entries, timeout=timeout, once=once)
             return Report(
                 operation="erase", ids=tuple(memory.id for memory in gone), counts={"memories": len(gone)}, notes=self._scrubbed()
             )
@@ -299,6 +310,12 @@ class Writing(Scrubbing):
     def _any_turn_before(self, moment: int) -> bool:
         with self._readers.use("turns") as connection:
             return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM turns WHERE at < ?)", (moment,)).get)
+
+    def keep_told(self, reader: Reader, once: Once) -> None:
+        """Remember a request that came to be answered without a write of its own."""
+        with self._watched(reader, "request"):
+            require_writer(reader)
+            self._write(reader, "request", lambda connection: None, once=once)
 
     def put_figure(self, reader: Reader, name: str, value: float) -> None:
         """Keep a number about the whole vault, such as what recall has learned."""

@@ -1,0 +1,181 @@
+"""The moment by which a call must be answered, carried to all that is done for it: one mechanism, for every verb.
+
+Whoever asks sets it (`mem.deadline(seconds)`, or `timeout=` where a verb or an operation has one); whatever takes time on the
+way looks at it: statements of SQLite, the wait for a connection or for the writer, the encoder, an endpoint. It goes along in a
+context variable, so nothing in between has to hand it on; work that another thread does for a call is run in a copy of its
+context. What has none costs one look at that variable.
+
+A deadline that passes while something is looked up is E2001, while something waits to be written E1005: either way nothing was
+changed. What is durable already is answered as such, a moment late (`overtime`). Calling it off is the same as its passing.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any, TypeVar
+
+from engram.errors import InvalidQuery, SearchTimeout, WriteFailed
+
+T = TypeVar("T")
+
+_SLICE_S = 0.05
+"""How long a wait goes on before it looks again whether it was called off, or a clock was turned."""
+
+
+class Deadline:
+    """A moment on a clock that only rises; within another deadline it is never later than that."""
+
+    __slots__ = ("_called_off", "_moment", "_monotonic", "_outer")
+
+    def __init__(self, seconds: float | None, monotonic: Callable[[], float], outer: Deadline | None = None) -> None:
+        self._monotonic = monotonic
+        self._moment = None if seconds is None else monotonic() + seconds
+        self._outer = outer
+        self._called_off = False
+
+    def cancel(self) -> None:
+        """Nobody waits for it any more: what is under way stops at its next step. From any thread, and more than once."""
+        self._called_off = True
+
+    @property
+    def left(self) -> float:
+        """Seconds, 0.0 if it has passed or was called off; infinite if it can only be called off."""
+        if self._called_off:
+            return 0.0
+        own = float("inf") if self._moment is None else max(self._moment - self._monotonic(), 0.0)
+        return own if self._outer is None else min(own, self._outer.left)
+
+    @property
+    def passed(self) -> bool:
+        return self.left <= 0.0
+
+
+_PRESENT: contextvars.ContextVar[Deadline | None] = contextvars.ContextVar("engram-deadline", default=None)
+
+
+def present() -> Deadline | None:
+    return _PRESENT.get()
+
+
+def sooner(seconds: float | None, monotonic: Callable[[], float]) -> Deadline | None:
+    """The deadline that is in force, or one that comes before it."""
+    outer = _PRESENT.get()
+    return outer if seconds is None else Deadline(max(seconds, 0.0), monotonic, outer)
+
+
+@contextmanager
+def deadline(seconds: float | None, monotonic: Callable[[], float]) -> Iterator[Deadline]:
+    """What is done inside must be done in so many seconds; None: it can only be called off."""
+    made = Deadline(None if seconds is None else _checked(seconds), monotonic, _PRESENT.get())
+    token = _PRESENT.set(made)
+    try:
+        yield made
+    finally:
+        _PRESENT.reset(token)
+
+
+def cancellable() -> AbstractContextManager[Deadline]:
+    """What is done inside ends when it is called off, or when the deadline that is in force passes."""
+    return deadline(None, lambda: 0.0)
+
+
+@contextmanager
+def overtime() -> Iterator[None]:
+    """For what must still be done after the deadline: the rest of what is durable, and putting a mind away."""
+    token = _PRESENT.set(None)
+    try:
+        yield
+    finally:
+        _PRESENT.reset(token)
+
+
+@contextmanager
+def if_time_allows() -> Iterator[None]:
+    """For what may be left undone when the deadline passes."""
+    try:
+        yield
+    except (SearchTimeout, WriteFailed):
+        if not is_over():
+            raise
+
+
+def in_time(doing: str) -> None:
+    """Go on, or raise if the deadline has passed."""
+    if is_over():
+        raise late(doing)
+
+
+def is_over() -> bool:
+    until = _PRESENT.get()
+    return until is not None and until.passed
+
+
+def late(doing: str) -> SearchTimeout:
+    return SearchTimeout(f"time ran out while {doing}; nothing was changed.")
+
+
+def patience(seconds: float) -> float:
+    """How long may be waited for something that is worth so many seconds."""
+    until = _PRESENT.get()
+    return seconds if until is None else min(seconds, until.left)
+
+
+def acquired(places: threading.Semaphore, seconds: float | None, until: Deadline | None = None) -> bool:
+    """Take a place, within so many seconds and the deadline."""
+    until = until or _PRESENT.get()
+    if until is None:
+        return places.acquire(timeout=seconds)
+    waited = 0.0
+    while (seconds is None or waited <= seconds) and not until.passed:
+        if places.acquire(timeout=_SLICE_S):
+            return True
+        waited += _SLICE_S
+    return places.acquire(blocking=False)
+
+
+def done(future: Future[Any], until: Deadline | None = None) -> bool:
+    """Wait for it; False if the deadline passes before. Without one its result is as good to wait for."""
+    until = until or _PRESENT.get()
+    while until is not None and not future.done():
+        left = until.left
+        if left <= 0.0:
+            return False
+        with suppress(TimeoutError):
+            future.exception(min(left, _SLICE_S))
+    return True
+
+
+def result_of(future: Future[T], doing: str) -> T:
+    if not done(future):
+        future.cancel()
+        raise late(doing)
+    return future.result()
+
+
+def bounded(work: Callable[[], T], doing: str) -> T:
+    """Work of somebody else's that knows no deadline: with one, in a thread that is left behind when it passes."""
+    if _PRESENT.get() is None:
+        return work()
+    in_time(doing)
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001  handed to whoever waits
+            future.set_exception(error)
+
+    threading.Thread(target=contextvars.copy_context().run, args=(run,), name="engram-bounded", daemon=True).start()
+    if not done(future):
+        raise late(doing)
+    return future.result()
+
+
+def _checked(seconds: object) -> float:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
+        raise InvalidQuery("a deadline is a number of seconds above 0.")
+    return float(seconds)

@@ -1,0 +1,56 @@
+"""The statements on writes that are made once: which keys were used by whom, for what, and what was answered.
+
+A receipt is written in the transaction of the write itself, so that it is there exactly if the write is, whoever dies when. It
+holds ids and numbers, no word of a memory.
+"""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+
+from engram.errors import InvalidQuery
+from engram.store.protocol import Told
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A caller's key and what it is for, as this vault's digests of them; when, and since when receipts are kept (µs)."""
+
+    name: bytes
+    about: bytes
+    at: int
+    since: int
+
+
+def used() -> InvalidQuery:
+    return InvalidQuery("this idempotency key was used for something else.", way_out="Take a new key.")
+
+
+def told(connection: apsw.Connection, request: Request) -> str | None:
+    """What was answered to this very request; None if it is new."""
+    sql = "SELECT request, body FROM receipts WHERE name = ? AND at >= ?"
+    found: list[Any] = connection.execute(sql, (request.name, request.since)).fetchall()
+    if not found:
+        return None
+    about, body = found[0]
+    if body is None or not hmac.compare_digest(about, request.about):
+        raise used()
+    return bytes(body).decode()
+
+
+def refuse_if_told(connection: apsw.Connection, request: Request) -> None:
+    answer = told(connection, request)
+    if answer is not None:
+        raise Told(answer)
+
+
+def keep(connection: apsw.Connection, request: Request, answer: str) -> None:
+    connection.execute("DELETE FROM receipts WHERE at < ?", (request.since,))
+    connection.execute(
+        "INSERT INTO receipts (name, request, at, body, plain) VALUES (?, ?, ?, ?, 1)",
+        (request.name, request.about, request.at, answer.encode()),
+    )

@@ -1,0 +1,302 @@
+"""Deadlines and cancelling (S12, S14): whatever takes time stops in time, says so by code, and has changed nothing."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import copy_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hand_clock import HandClock
+from models.servers import serving
+from recall.minds import KEY, store_of, words_apart
+
+from engram import deadline as rules
+from engram.engine import Engram
+from engram.env import Env
+from engram.errors import EngramError, InvalidQuery, SearchTimeout, WriteFailed
+from engram.models.embed import CallableEmbedder, Vectors
+from engram.models.extract import Extracted
+from engram.types import Policy, Reader, Role, Scope, Turn
+
+ME = Reader(Scope(agent="rex"), Policy.AGENT_GLOBAL, Role.OWNER)
+CAT = "I adopted a grey cat named Miso in Oslo."
+
+
+class Slow:
+    """An encoder that does something before it answers."""
+
+    def __init__(self) -> None:
+        self.meanwhile: Callable[[], object] = lambda: None
+        self._plain = words_apart()
+        self.model = CallableEmbedder(self._embed, name="slow", dimensions=1024)
+
+    def _embed(self, texts: Sequence[str]) -> Vectors:
+        self.meanwhile()
+        return self._plain.passages(texts)
+
+
+def opened(path: Path, env: Env, **more: Any) -> Engram:
+    settings = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
+    return Engram.open(path, reader=ME, key=KEY, env=env, settings={**settings, **more.pop("settings", {})}, **more)
+
+
+@pytest.fixture
+def slow() -> Slow:
+    return Slow()
+
+
+@pytest.fixture
+def mem(tmp_path: Path, env: Env, slow: Slow) -> Iterator[Engram]:
+    with opened(tmp_path / "vault", env, embedder=slow.model) as mem:
+        mem.remember("The API runs on Fly.io")
+        yield mem
+
+
+@pytest.fixture
+def real(tmp_path: Path, slow: Slow) -> Iterator[Engram]:
+    """The same, on the clock of this machine."""
+    with opened(tmp_path / "real", Env(), embedder=slow.model) as mem:
+        mem.remember("The API runs on Fly.io")
+        yield mem
+
+
+# ── the rule ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_inner_deadline_is_never_later_than_the_outer_one(clock: HandClock) -> None:
+    with rules.deadline(5, clock.monotonic) as outer:
+        with rules.deadline(60, clock.monotonic) as inner:
+            clock.advance(3)
+            assert (outer.left, inner.left, rules.patience(1), rules.patience(9)) == (2, 2, 1, 2)
+            clock.advance(3)
+            assert inner.passed
+            with rules.overtime():
+                rules.in_time("nothing")
+            with pytest.raises(SearchTimeout):
+                rules.in_time("something")
+        assert rules.is_over()
+    assert rules.present() is None
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), "5", True])
+def test_a_deadline_is_a_number_of_seconds(mem: Engram, seconds: Any) -> None:
+    with pytest.raises(InvalidQuery), mem.deadline(seconds):
+        pass
+
+
+# ── asking ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_question_that_takes_too_long_is_an_error_and_never_an_empty_answer(mem: Engram, slow: Slow, clock: HandClock) -> None:
+    slow.meanwhile = lambda: clock.advance(10)
+    for ask in (
+        lambda: mem.recall("Where does the API run?"),
+        lambda: mem.recall("Where does the API run?", limit=3),
+        lambda: mem.context("Where does the API run?", model="gpt-4o"),
+    ):
+        with pytest.raises(SearchTimeout), mem.deadline(5):
+            ask()
+    slow.meanwhile = lambda: None
+    with mem.deadline(5):
+        assert len(mem.recall("Where does the API run?")) == 1
+
+
+def test_every_look_up_stops_once_the_time_is_over(mem: Engram, clock: HandClock) -> None:
+    kept = mem.list()[0].id
+    looks: dict[str, Callable[[], object]] = {
+        "get": lambda: mem.get(kept), "list": mem.list, "words": lambda: mem.words(kept), "health": mem.health,
+        "versions": lambda: mem.versions(kept), "edges": lambda: mem.edges(kept), "check": mem.check,
+        "recall": lambda: mem.recall("api"), "explain": lambda: mem.explain("api", kept),
+    }  # fmt: skip
+    with mem.deadline(5):
+        clock.advance(6)
+        for name, look in looks.items():
+            with pytest.raises(SearchTimeout):
+                pytest.fail(f"{name} answered: {look()}")
+
+
+def test_a_statement_under_way_is_interrupted_and_the_connection_is_as_good_as_new(real: Engram) -> None:
+    endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
+    store = store_of(real)
+    with pytest.raises(SearchTimeout), real.deadline(0.2), store._readers.use("counting") as connection:
+        connection.execute(endless).fetchall()
+    for _ in range(20):
+        assert len(real.list()) == 1
+
+
+def test_an_encoder_that_never_answers_is_left_behind(real: Engram, slow: Slow) -> None:
+    gate = threading.Event()
+    slow.meanwhile = lambda: gate.wait(30)
+    try:
+        with pytest.raises(SearchTimeout), real.deadline(0.1):
+            real.recall("Where does the API run?")
+        with pytest.raises(SearchTimeout), real.deadline(0.1):
+            real.remember(CAT)
+        with pytest.raises(SearchTimeout), real.deadline(0.1):
+            real.ingest([Turn(CAT)])
+    finally:
+        gate.set()
+    assert len(real.list()) == 1
+
+
+def test_an_endpoint_that_is_too_slow_for_us_is_not_taken_for_one_that_is_down(tmp_path: Path) -> None:
+    gate = threading.Event()
+    with (
+        serving() as server,
+        opened(tmp_path / "v", Env(), settings={"model": "ollama:some-model", "embed_url": server.url}) as mem,
+    ):
+        mem.remember("The API runs on Fly.io")
+
+        def wait(asked: object) -> None:
+            gate.wait(30)
+
+        server.reply = wait
+        with pytest.raises(SearchTimeout), mem.deadline(0.3):
+            mem.recall("Where does the API run?")
+        gate.set()
+        server.reply = None
+        assert mem.encoder().trouble == ""
+        assert mem.recall("Where does the API run?").notes == ()
+
+
+# ── writing ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_write_that_waits_too_long_for_its_turn_changes_nothing(tmp_path: Path, real: Engram) -> None:
+    """Another process has the vault to write for long."""
+    begun, go = threading.Event(), threading.Event()
+
+    def hold(connection: Any) -> None:
+        begun.set()
+        go.wait(30)
+
+    with opened(tmp_path / "real", Env()) as other:
+        holder = threading.Thread(target=lambda: store_of(other)._writer.run(hold, "holding"))
+        holder.start()
+        begun.wait(30)
+        kept = real.list()[0]
+        writes: list[Callable[[], object]] = [
+            lambda: real.remember(CAT), lambda: real.observe(user=CAT), lambda: real.ingest([Turn(CAT)]),
+            lambda: real.update(kept.id, importance=0.9), lambda: real.forget(kept.id), lambda: real.pin(kept.id),
+            lambda: real.forget(kept.id, erase=True), lambda: real.feedback(kept.id),
+        ]  # fmt: skip
+        try:
+            for write in writes:
+                with pytest.raises(WriteFailed), real.deadline(0.1):
+                    write()
+        finally:
+            go.set()
+            holder.join(30)
+    assert list(real.list()) == [kept]
+
+
+def test_a_write_is_stopped_between_two_statements_and_takes_nobody_with_it(real: Engram) -> None:
+    def endless(connection: Any) -> None:
+        connection.execute("INSERT INTO meta (name, value) VALUES ('half', 1)")
+        while True:
+            connection.execute("SELECT 1").fetchall()
+
+    store = store_of(real)
+    with pytest.raises(WriteFailed), real.deadline(0.2):
+        store._writer.run(endless, "being endless")
+    with store._readers.use("looking") as connection:
+        assert connection.execute("SELECT count(*) FROM meta WHERE name = 'half'").get == 0
+    assert real.remember(CAT).id
+
+
+def test_what_was_kept_is_reported_though_a_model_had_no_time_to_read_it(tmp_path: Path, env: Env, clock: HandClock) -> None:
+    def extract(turns: Sequence[Turn], context: Sequence[Turn]) -> list[Extracted]:
+        clock.advance(60)
+        return []
+
+    with opened(tmp_path / "v", env, extractor=extract, settings={"buffer_turns": 1}) as mem:
+        with mem.deadline(5):
+            report = mem.observe(Turn(CAT, session="s"))
+        assert report.counts["kept"] == 1
+        assert any("time ran out" in note for note in report.notes)
+        assert len(mem.list()) == 1
+        assert mem._vault.observer.read_waiting().counts["read"] == 1  # it was not given up, and the model not blamed
+
+
+def test_new_words_are_kept_though_their_vector_has_to_wait(mem: Engram, slow: Slow, clock: HandClock) -> None:
+    kept = mem.list()[0]
+    slow.meanwhile = lambda: clock.advance(10)
+    with mem.deadline(5):
+        assert mem.update(kept.id, text="The API runs on Heroku").text == "The API runs on Heroku"
+    assert mem.lacks_vector(kept)
+    assert mem.backfill() == 1
+
+
+def test_an_ingest_that_is_cut_short_says_how_far_it_came_and_goes_on_there(mem: Engram, clock: HandClock) -> None:
+    mem.settings.set(ingest_batch=5)
+    said = [Turn(f"I bought a boat called Ida {n} in harbour {n * 7}.", ref=f"r{n}") for n in range(20)]
+    with pytest.raises(EngramError, match="after 10 of these turns") as problem, mem.deadline(5):
+        mem.ingest(said, progress=lambda n: clock.advance(3))
+    assert "Run it again" in problem.value.way_out
+    report = mem.ingest(said)
+    assert (report.counts["known"], report.counts["turns"]) == (10, 10)
+    assert {memory.corroborations for memory in mem.list()} == {0}
+
+
+# ── calling off ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_whoever_waits_for_something_that_is_called_off_is_let_go(real: Engram, slow: Slow) -> None:
+    entered, gate = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        entered.set()
+        gate.wait(30)
+
+    slow.meanwhile = wait
+    problems: list[EngramError] = []
+    with real.deadline(None) as until:
+        context = copy_context()
+
+    def ask() -> None:
+        try:
+            real.remember(CAT)
+        except EngramError as problem:
+            problems.append(problem)
+
+    asking = threading.Thread(target=context.run, args=(ask,))
+    asking.start()
+    assert entered.wait(30)
+    until.cancel()
+    asking.join(30)
+    gate.set()
+    assert [type(one) for one in problems] == [SearchTimeout]
+    assert len(real.list()) == 1
+
+
+def test_a_run_whose_time_is_over_keeps_what_was_in_mind_and_leaves_nothing_else(mem: Engram, clock: HandClock) -> None:
+    """S12: it is put away, for this process and the next, though the deadline has passed."""
+    with mem.deadline(5), mem.begin("Please deploy the API to Fly.io", model="gpt-4o") as run:
+        clock.advance(6)
+        with pytest.raises(EngramError):
+            run.end("It is deployed.")
+    assert mem.working.just_said is not None
+    assert mem.working.just_said.text == "Please deploy the API to Fly.io"
+    assert store_of(mem).put_away_last(mem.reader, "mind") is not None
+    assert len(mem.list()) == 1
+    with mem.begin("And the database?", model="gpt-4o") as run:
+        assert run.end("That too.").counts["turns"] == 2
+
+
+def test_waiting_costs_nothing_when_there_is_no_deadline(real: Engram) -> None:
+    """No thread is started for the encoder, and no statement is watched."""
+    names: list[str] = []
+
+    def look() -> None:
+        names.append(threading.current_thread().name)
+
+    real.recall("Where does the API run?")
+    assert rules.bounded(lambda: look() or 1, "looking") == 1
+    assert names == [threading.current_thread().name]
+    start = time.monotonic()
+    assert rules.acquired(threading.Semaphore(1), 5.0)
+    assert time.monotonic() - start < 1

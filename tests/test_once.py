@@ -1,0 +1,150 @@
+"""Writes with an idempotency key (S14): made once, answered alike ever after, for one scope and for so long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hand_clock import HandClock
+from recall.minds import KEY, words_apart
+
+from engram.engine import Engram
+from engram.env import Env
+from engram.errors import InvalidContent, InvalidQuery, NotFound
+from engram.serve.operations import OPERATIONS, read
+from engram.types import Policy, Reader, Report, Role, Scope, Status, Turn
+
+ME = Reader(Scope(agent="rex"), Policy.AGENT_GLOBAL, Role.OWNER)
+CAT = "I adopted a grey cat named Miso in Oslo."
+DOG = "My dog is called Rex."
+
+
+@pytest.fixture
+def mem(tmp_path: Path, env: Env) -> Iterator[Engram]:
+    settings = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
+    with Engram.open(tmp_path / "v", reader=ME, key=KEY, env=env, settings=settings, embedder=words_apart()) as mem:
+        yield mem
+
+
+def test_what_is_remembered_with_a_key_is_remembered_once(mem: Engram) -> None:
+    first = mem.keyed("k1").remember(CAT, attributes={"a": "1"})
+    again = mem.keyed("k1").remember(CAT, attributes={"a": "1"})
+    assert again == first
+    assert (again.corroborations, again.confidence) == (0, first.confidence)
+    assert mem.remember(CAT).corroborations == 1  # without a key it is said again
+    assert mem.keyed("k2").remember(CAT).corroborations == 2  # with another it is another request
+    assert mem.keyed("k2").remember(CAT).corroborations == 2
+    assert len(mem.list()) == 1
+
+
+def test_what_is_heard_with_a_key_is_heard_once_and_told_alike(mem: Engram) -> None:
+    first = mem.keyed("k").observe(user=f"Hi! {CAT}", assistant="Norwegian Forest cats are often grey.")
+    again = mem.keyed("k").observe(user=f"Hi! {CAT}", assistant="Norwegian Forest cats are often grey.")
+    assert again == first
+    assert again.verdicts
+    assert {memory.corroborations for memory in mem.list()} == {0}
+    assert len(mem.words(first.ids[0])) == 1
+
+
+def test_an_ingest_with_a_key_is_made_once_and_goes_on_if_it_was_cut_short(mem: Engram, clock: HandClock) -> None:
+    """Its turns have no refs: without the key they would be heard again."""
+    mem.settings.set(ingest_batch=5)
+    said = [Turn(f"I bought a boat called Ida {n} in harbour {n * 7}.") for n in range(20)]
+    with pytest.raises(Exception, match="after 10"), mem.deadline(5):
+        mem.keyed("k").ingest(said, progress=lambda n: clock.advance(3))
+    second = mem.keyed("k").ingest(said)
+    assert (second.counts["known"], second.counts["turns"]) == (10, 10)
+    assert mem.keyed("k").ingest(said) == second
+    assert len(mem.list(limit=100)) == 20
+    assert {memory.corroborations for memory in mem.list(limit=100)} == {0}
+    with pytest.raises(InvalidQuery):
+        mem.keyed("k").ingest(said[:5])
+
+
+def test_changes_and_forgetting_are_made_once(mem: Engram) -> None:
+    one, two = mem.remember(CAT), mem.remember(DOG)
+    changed = mem.keyed("u").update(one.id, text="I adopted a grey cat named Miso in Bergen.")
+    mem.update(one.id, text="I adopted a grey cat named Miso in Rome.")
+    assert mem.keyed("u").update(one.id, text="I adopted a grey cat named Miso in Bergen.").text.endswith("Rome.")
+    assert mem.keyed("u").update(one.id, text="I adopted a grey cat named Miso in Bergen.").version == changed.version + 1
+    gone = mem.keyed("f").forget(two.id)
+    mem.restore(two.id)
+    assert mem.keyed("f").forget(two.id) == gone
+    assert mem.get(two.id).status is Status.ACTIVE  # type: ignore[union-attr]
+    judged = [mem.keyed("j").feedback(two.id, True) for _ in range(3)]
+    assert [one.helpful for one in judged] == [1, 1, 1]
+    erased = mem.keyed("e").forget(two.id, erase=True)
+    assert mem.keyed("e").forget(two.id, erase=True).ids == erased.ids == (two.id,)
+
+
+def test_a_key_stands_for_one_write(mem: Engram) -> None:
+    kept = mem.keyed("k").remember(CAT)
+    others: list[Callable[[], object]] = [
+        lambda: mem.keyed("k").remember(DOG),
+        lambda: mem.keyed("k").remember(CAT, importance=0.9),
+        lambda: mem.keyed("k").observe(user=CAT),
+        lambda: mem.keyed("k").update(kept.id, importance=0.9),
+        lambda: mem.keyed("k").forget(kept.id),
+    ]
+    for other in others:
+        with pytest.raises(InvalidQuery) as problem:
+            other()
+        assert problem.value.code == "E2004"
+    assert [memory.text for memory in mem.list()] == [CAT]
+
+
+def test_a_key_is_its_own_in_each_scope(mem: Engram) -> None:
+    ann = mem.as_reader(Reader(Scope(agent="ann"), role=Role.OWNER))
+    first = mem.keyed("k").remember(CAT)
+    other = ann.keyed("k").remember(DOG)
+    assert first.id != other.id
+    assert ann.keyed("k").remember(DOG).id == other.id
+
+
+def test_a_key_is_forgotten_with_time(mem: Engram, clock: HandClock) -> None:
+    mem.keyed("k").remember(CAT)
+    clock.advance(23 * 3600)
+    assert mem.keyed("k").remember(CAT).corroborations == 0
+    clock.advance(2 * 3600)
+    assert mem.keyed("k").remember(CAT).corroborations == 1
+    mem.settings.set(receipt_hours=1.0)
+    clock.advance(3700)
+    assert mem.keyed("k").remember(DOG).text == DOG
+
+
+def test_what_came_to_no_write_of_its_own_is_told_again_too(mem: Engram) -> None:
+    old = mem.remember(CAT)
+    right = mem.feedback(old.id, correction="I adopted a grey cat named Miso in Rome.")
+    assert mem.keyed("k").remember(CAT).id == right.id
+    assert mem.keyed("k").remember(CAT).id == right.id
+    with pytest.raises(InvalidQuery):
+        mem.keyed("k").remember(DOG)
+    nothing = mem.keyed("n").observe()
+    assert mem.keyed("n").observe() == nothing == Report(operation="observe", counts=nothing.counts)
+
+
+def test_what_was_erased_since_is_not_told_again(mem: Engram) -> None:
+    kept = mem.keyed("k").remember(CAT)
+    mem.forget(kept.id, erase=True)
+    with pytest.raises(NotFound):
+        mem.keyed("k").remember(CAT)
+    assert list(mem.list()) == []
+
+
+@pytest.mark.parametrize("key", ["", "x" * 257, None, 7, b"k"])
+def test_a_key_is_a_short_text(mem: Engram, key: object) -> None:
+    with pytest.raises(InvalidContent):
+        mem.keyed(key)  # type: ignore[arg-type]
+
+
+def test_every_face_hands_deadline_and_key_on(mem: Engram) -> None:
+    remember = OPERATIONS["remember"]
+    given = read(remember, {"text": CAT})
+    first = remember.call(mem, given, timeout=30, idempotency_key="k")
+    assert remember.call(mem, given, idempotency_key="k").corroborations == 0
+    with pytest.raises(InvalidQuery):
+        remember.call(mem, read(remember, {"text": DOG}), idempotency_key="k")
+    assert OPERATIONS["pin"].call(mem, read(OPERATIONS["pin"], {"id": first.id}), idempotency_key="any").pinned
+    unkeyed = [one.name for one in OPERATIONS.values() if not one.reads and not one.idempotent and not one.keyed]
+    assert [name for name in unkeyed if name in ("remember", "observe", "ingest", "update", "forget", "feedback")] == []
