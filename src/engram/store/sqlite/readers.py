@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import apsw
 
-from engram.deadline import Deadline, acquired, in_time, is_over, late, present
+from engram.deadline import Deadline, acquired, is_over, late, present
 from engram.errors import InvalidQuery, SearchTimeout, StorageError
 from engram.settings import Settings
 from engram.store.sqlite.binding import explain
@@ -53,9 +53,10 @@ class Readers:
         if not acquired(self._places, self._settings().read_patience_s):
             raise SearchTimeout(f"no connection was free in time for {doing}.")
         try:
-            in_time(f"asking the vault for {doing}")
-            connection = self._take()
             until = present()
+            if until is not None and until.passed:
+                raise late(f"asking the vault for {doing}")
+            connection = self._take()
             refused = sound = False
             try:
                 if until is not None:
@@ -70,6 +71,8 @@ class Readers:
             except (UnicodeEncodeError, OverflowError):
                 refused = True  # raised below, outside the handler: an encoder's error in the context carries the words
             finally:
+                if sound and until is not None:
+                    connection.set_progress_handler(None)
                 self._give_back(connection, sound)
             if refused:
                 raise InvalidQuery(f"a value given to {doing} is half a character or too large a number.")
@@ -110,10 +113,8 @@ class Readers:
 
     def _give_back(self, connection: apsw.Connection, sound: bool) -> None:
         """A read that was cut short may have left a statement open, which would hold its connection in the past."""
-        if sound:
-            connection.set_progress_handler(None)
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+        if sound and connection.in_transaction:
+            connection.execute("ROLLBACK")
         with self._lock:
             if sound and not self._closed and connection not in self._outdated:
                 self._idle.append(connection)
