@@ -108,6 +108,11 @@ class Engram(Running, Recounting, Looking, Carrying, Granting):
         return self._vault.notice
 
     @property
+    def env(self) -> Env:
+        """The clock, ids and dice of this vault, for a face that dates things itself."""
+        return self._vault.env
+
+    @property
     def settings(self) -> LiveSettings:
         """The values in force (`.now`) and the way to change them while running (`.set`)."""
         return self._vault.live

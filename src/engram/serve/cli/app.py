@@ -33,6 +33,7 @@ from engram.serve.cli import (
     model,
     recalling,
     recounting,
+    serving,
     show,
     token,
     working,
@@ -50,6 +51,7 @@ commands.add_to(
     app, memories.FACES | recalling.FACES | context.FACES | working.FACES | recounting.FACES | care.FACES, without=_OF_THEIR_OWN
 )
 carrying.add_to(app)
+serving.add_to(app)
 care.add_to(app)
 app.add_typer(key.app, name="key", rich_help_panel="Vault")
 app.add_typer(token.app, name="token", rich_help_panel="Vault")

@@ -53,17 +53,17 @@ def _spelled(character: str) -> str:
 
 def data(value: object) -> None:
     """A value as JSON. Only ASCII, so that it survives every terminal and every encoding on the way."""
-    print(json.dumps(wire.plain(value), indent=2, allow_nan=False))
+    print(json.dumps(wire.plain(value), indent=2, allow_nan=False), flush=True)
 
 
-def line(text: str = "", style: str = "") -> None:
-    """A line of the answer; `style` is rich's, and is seen on a terminal only."""
+def line(text: str = "", style: str = "", *, flush: bool = False) -> None:
+    """A line of the answer; `style` is rich's, and is seen on a terminal only. flush: somebody waits for it now."""
     if style and sys.stdout.isatty():
         from rich.text import Text  # rich takes 0.1 s to load: only for those who see it
 
         _console().print(Text(safe(text, lines=True), style=style), soft_wrap=True)
     else:
-        print(safe(text, lines=True))
+        print(safe(text, lines=True), flush=flush)
 
 
 def remark(text: str) -> None:

@@ -147,12 +147,13 @@ _READERS: Mapping[Any, Callable[[object, str], Any]] = {
 
 def input_schema(operation: Operation) -> Schema:
     """What the arguments of an operation look like."""
-    properties = {one.name: _described(one) for one in operation.fields}
+    properties = {one.name: described(one) for one in operation.fields}
     required = [one.name for one in operation.fields if one.required]
     return _closed(properties, required)
 
 
-def _described(field: Field) -> Schema:
+def described(field: Field) -> Schema:
+    """One argument, with its bounds, its default and what is said of it."""
     made = _bounded(_input(field.type), field.type, field.arg) | {"description": field.arg.help}
     return made if field.required or field.default is None else made | {"default": wire.plain(field.default)}
 

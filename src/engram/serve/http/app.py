@@ -1,0 +1,344 @@
+"""The application: one route for each operation, and the few that are about the server itself."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+from fastapi import FastAPI, Request
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+import engram
+from engram.aio import Threads
+from engram.engine import Engram
+from engram.env import from_micros, to_micros
+from engram.errors import Conflict, ContentTooLarge, EngramError, InvalidQuery, RateLimited, SearchTimeout
+from engram.guard.tokens import Granted
+from engram.serve import wire
+from engram.serve.http import events, problems
+from engram.serve.http.document import document
+from engram.serve.http.doors import Doors, Entry, Rates
+from engram.serve.http.metrics import Metrics
+from engram.serve.http.page import page
+from engram.serve.http.problems import Refused
+from engram.serve.http.routes import Route, arguments, routes
+from engram.serve.operations import read
+from engram.types import Policy, Reader, Role
+
+log = logging.getLogger("engram.http")
+
+_KEY_CHARACTERS = 255
+_GRACE_S = 1.0
+_SAFE = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+_SAFE_RAW = [(name.lower().encode(), value.encode()) for name, value in _SAFE.items()]
+_PAGE_SAFE = {**_SAFE, "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
+_HEADERS = ["Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "Last-Event-ID"]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What requests share: the vault as its owner has it, who may come in, the threads that work, and the figures."""
+
+    mem: Engram
+    entry: Entry
+    doors: Doors
+    threads: Threads
+    metrics: Metrics
+    watch: events.Watch
+    monotonic: Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request as a thread needs it: nothing in it waits."""
+
+    route: Route
+    header: str | None
+    address: str
+    path: dict[str, str]
+    query: list[tuple[str, str]]
+    body: bytes
+    key: str | None
+    if_match: str | None
+    if_none_match: str | None
+    timeout: float
+
+
+def make_app(mem: Engram, doors: Doors, own: Granted | None = None) -> FastAPI:
+    """The application over an open vault. `own`: a token that holds while it runs, if there is none in the vault."""
+    settings = mem.settings.now
+    owner = mem.as_reader(Reader(mem.reader.scope, Policy.ALL, Role.OWNER))
+    env = mem.env
+    threads = Threads(settings.serve_threads)
+    entry = Entry(owner, Rates(env.monotonic), own)
+    served = Served(owner, entry, doors, threads, Metrics(), events.Watch(owner, threads), env.monotonic)
+
+    @asynccontextmanager
+    async def life(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        await served.watch.end()
+        await asyncio.to_thread(threads.end)
+
+    app = FastAPI(title="Engram", version=engram.__version__, openapi_url=None, docs_url=None, redoc_url=None, lifespan=life)
+    app.state.served = served
+    _add_routes(app, served)
+    app.add_exception_handler(HTTPException, _no_such_place)  # type: ignore[arg-type]
+    app.add_middleware(Guard, served=served)
+    if doors.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=sorted(doors.origins),
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+            allow_headers=_HEADERS,
+            expose_headers=["ETag", "Link"],
+        )
+    return app
+
+
+def _add_routes(app: FastAPI, served: Served) -> None:
+    table = routes()
+    for route in table:
+        app.add_api_route(route.path, _endpoint(route, served), methods=[route.method], name=route.operation.name)
+    described, shown = document(table), page(table)
+
+    async def openapi() -> Response:
+        return JSONResponse(described)
+
+    async def docs() -> Response:
+        return Response(shown, media_type="text/html", headers=_PAGE_SAFE)
+
+    async def healthz() -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def readyz() -> Response:
+        ready = not served.watch.ending and await served.threads.run(lambda: served.mem.health().writes) == "open"
+        return JSONResponse({"status": "ready" if ready else "not ready"}, 200 if ready else 503)
+
+    async def metrics(request: Request) -> Response:
+        header, address = request.headers.get("authorization"), _address(request)
+
+        def told() -> bytes:
+            served.entry.holder(header, address)
+            return served.metrics.told(served.mem.health())
+
+        return Response(await served.threads.run(told), media_type=Metrics.media_type)
+
+    async def stream(request: Request) -> Response:
+        return await _stream(served, request)
+
+    own: dict[str, Callable[..., Awaitable[Response]]] = {
+        "/openapi.json": openapi,
+        "/docs": docs,
+        "/healthz": healthz,
+        "/readyz": readyz,
+        "/metrics": metrics,
+        "/v1/events": stream,
+    }
+    for path, endpoint in own.items():
+        app.add_api_route(path, endpoint, methods=["GET"], name=path.rpartition("/")[2])
+
+
+# ── around every request ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Guard:
+    """Doors first; then whatever is raised becomes a problem, and a defect says its type and nothing else."""
+
+    def __init__(self, app: ASGIApp, served: Served) -> None:
+        self._app = app
+        self._served = served
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = self._served.monotonic(), 0
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], *_missing(message["headers"])]
+            await send(message)
+
+        with self._served.metrics.in_flight.track_inprogress():
+            try:
+                headers = Headers(scope=scope)
+                self._served.doors.check(headers.get("host"), headers.get("origin"))
+                await self._app(scope, receive, noted)
+            except EngramError as problem:
+                await problems.response(problem)(scope, receive, noted)
+            except Exception as defect:  # noqa: BLE001  the face's net: its message may hold somebody's words
+                log.error("a request failed by a defect: %s", type(defect).__name__)
+                if not status:
+                    told = EngramError(f"Unexpected {type(defect).__name__}: a defect in Engram.")
+                    await problems.response(told, status=500)(scope, receive, noted)
+        place = getattr(scope.get("route"), "name", "none")
+        self._served.metrics.answered(place, status, self._served.monotonic() - began)
+
+
+def _missing(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    there = {name.lower() for name, _ in headers}
+    return [(name, value) for name, value in _SAFE_RAW if name not in there]
+
+
+async def _no_such_place(request: Request, error: HTTPException) -> Response:
+    what = "this place does not take that method." if error.status_code == 405 else "there is nothing at this place."
+    return problems.response(Refused(error.status_code, what, way_out="See /docs."), headers=dict(error.headers or {}))
+
+
+# ── one operation ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _endpoint(route: Route, served: Served) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        call = await _call(route, request, served)
+        try:
+            async with asyncio.timeout(call.timeout + _GRACE_S):
+                return await served.threads.run(lambda: _answer(call, served))
+        except TimeoutError:
+            raise SearchTimeout(f"there was no answer in {call.timeout:g} seconds.") from None
+
+    return endpoint
+
+
+async def _call(route: Route, request: Request, served: Served) -> Call:
+    headers, settings = request.headers, served.mem.settings.now
+    query = [(name, value) for name, value in request.query_params.multi_items() if name != "timeout"]
+    body = await _body(request, settings.serve_body_kib * 1024, settings.serve_timeout_s)
+    if body and route.has_body and headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise Refused(415, "the body must be JSON.", way_out="Send `Content-Type: application/json`.")
+    if body and not route.has_body:
+        raise Refused(400, "this place takes no body.", way_out="Put the arguments into the query.")
+    return Call(
+        route=route,
+        header=headers.get("authorization"),
+        address=_address(request),
+        path=dict(request.path_params),
+        query=query,
+        body=body,
+        key=_key(headers.get("idempotency-key")),
+        if_match=headers.get("if-match"),
+        if_none_match=headers.get("if-none-match"),
+        timeout=_timeout(request.query_params.getlist("timeout"), settings.serve_timeout_s),
+    )
+
+
+async def _body(request: Request, most: int, seconds: float) -> bytes:
+    """The body, if it is not too long and comes in time: a caller that lets it trickle holds no place for ever."""
+    pieces, length = [], 0
+    try:
+        async with asyncio.timeout(seconds):
+            async for piece in request.stream():
+                length += len(piece)
+                if length > most:
+                    raise ContentTooLarge(f"a body has at most {most:,} bytes (`serve_body_kib`).")
+                pieces.append(piece)
+    except TimeoutError:
+        raise Refused(408, "the body did not come in time.") from None
+    return b"".join(pieces)
+
+
+def _answer(call: Call, served: Served) -> Response:
+    """In a thread: who asks, what is asked, and the answer."""
+    token = served.entry.holder(call.header, call.address)
+    operation = call.route.operation
+    given = arguments(call.route, call.path, call.query, _parsed(call.body))
+    try:
+        if call.if_match not in (None, "*") and any(one.name == "unchanged_since" for one in operation.fields):
+            given["unchanged_since"] = _since(call.if_match or "")
+        value = operation.answer(served.mem.as_reader(token.reader), read(operation, given), timeout=call.timeout, key=call.key)
+    except Conflict as problem:
+        return problems.response(problem, status=412 if call.if_match is not None else None)
+    return _response(call, value)
+
+
+def _response(call: Call, value: wire.Plain) -> Response:
+    headers = _marks(call, value)
+    if call.if_none_match is not None and headers.get("ETag", "-") in (tag.strip() for tag in call.if_none_match.split(",")):
+        return Response(status_code=304, headers=headers)
+    body = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return Response(body, 201 if call.route.makes else 200, headers, media_type="application/json")
+
+
+def _marks(call: Call, value: wire.Plain) -> dict[str, str]:
+    """A memory has the moment of its last change for an ETag; a page names the next one."""
+    marks: dict[str, str] = {}
+    if not isinstance(value, dict):
+        return marks
+    if call.route.operation.output.__name__ == "Memory":
+        marks["ETag"] = _etag(str(value["updated_at"]))
+        if call.route.makes:
+            marks["Location"] = f"/v1/memories/{value['id']}"
+    if isinstance(cursor := value.get("cursor"), str) and call.route.method == "GET":
+        marks["Link"] = f'<{call.route.path}?cursor={cursor}>; rel="next"'
+    return marks
+
+
+def _etag(updated_at: str) -> str:
+    return f'"{to_micros(datetime.fromisoformat(updated_at))}"'
+
+
+def _since(header: str) -> str:
+    """The moment that an ETag of ours stands for; one that is not ours matches nothing."""
+    digits = header.strip().strip('"')
+    if not digits.isascii() or not digits.isdigit() or len(digits) > 17:
+        raise Conflict("this `If-Match` is of no memory here.")
+    return wire.moment(from_micros(int(digits)))
+
+
+def _parsed(body: bytes) -> object:
+    try:
+        return json.loads(body) if body else {}
+    except (ValueError, RecursionError):
+        raise InvalidQuery("the body is not JSON.") from None  # the parser's own error carries the words
+
+
+def _key(header: str | None) -> str | None:
+    if header is None:
+        return None
+    if not 1 <= len(header) <= _KEY_CHARACTERS or not header.isascii() or not header.isprintable():
+        raise InvalidQuery(f"an `Idempotency-Key` has 1 to {_KEY_CHARACTERS} printable characters.")
+    return header
+
+
+def _timeout(given: list[str], most: float) -> float:
+    if not given:
+        return most
+    try:
+        (seconds,) = (float(one) for one in given)
+    except ValueError:
+        seconds = 0.0
+    if not 0.0 < seconds < float("inf"):
+        raise InvalidQuery("`timeout` is a number of seconds above 0.")
+    return min(seconds, most)
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+# ── events ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def _stream(served: Served, request: Request) -> Response:
+    header, address = request.headers.get("authorization"), _address(request)
+    token = await served.threads.run(lambda: served.entry.holder(header, address))
+    if served.watch.listeners >= events.STREAMS:
+        raise RateLimited(f"{events.STREAMS} callers listen already.")
+    known = set(request.query_params) - {"after"}
+    said = request.query_params.get("after") or request.headers.get("last-event-id")
+    if known or (said is not None and not (said.isascii() and said.isdigit() and len(said) < 16)):
+        raise InvalidQuery("`after` is a number that an earlier event had.")
+    mem = served.mem.as_reader(token.reader)
+    told = events.stream(served.watch, mem, None if said is None else int(said), lambda: served.entry.still_holds(header))
+    return StreamingResponse(told, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})

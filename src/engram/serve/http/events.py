@@ -1,0 +1,93 @@
+"""Server-sent events: which memories changed, by id, as the caller may see them. Words are fetched by who wants them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+
+from engram.aio import Threads
+from engram.engine import Engram
+from engram.errors import EngramError
+from engram.types import Event
+
+_BEAT_S = 15.0
+_PAGE = 500
+STREAMS = 64
+
+
+@dataclass(slots=True)
+class Watch:
+    """Looks for changes once for all who listen, and only while somebody does."""
+
+    mem: Engram
+    threads: Threads
+    latest: int = -1
+    listeners: int = 0
+    ending: bool = False
+    _moved: asyncio.Condition = field(default_factory=asyncio.Condition)
+    _task: asyncio.Task[None] | None = None
+
+    async def wait(self, seen: int, seconds: float) -> bool:
+        """Is there something after `seen`, or the end, within so many seconds?"""
+        try:
+            async with asyncio.timeout(seconds), self._moved:
+                await self._moved.wait_for(lambda: self.ending or self.latest > seen)
+        except TimeoutError:
+            return False
+        return True
+
+    def join(self) -> None:
+        self.listeners += 1
+        if self._task is None:
+            self._task = asyncio.create_task(self._look())
+
+    def leave(self) -> None:
+        self.listeners -= 1
+        if not self.listeners and self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    async def end(self) -> None:
+        self.ending = True
+        async with self._moved:
+            self._moved.notify_all()
+
+    async def _look(self) -> None:
+        while not self.ending:
+            try:
+                latest = await self.threads.run(lambda: self.mem.events().upto)
+            except EngramError:  # a vault that cannot be read now has nothing to tell now
+                latest = self.latest
+            if latest != self.latest:
+                self.latest = latest
+                async with self._moved:
+                    self._moved.notify_all()
+            await asyncio.sleep(self.mem.settings.now.serve_events_s)
+
+
+async def stream(watch: Watch, mem: Engram, after: int | None, holds: Callable[[], bool]) -> AsyncIterator[str]:
+    """Events until the caller goes, the server ends or the token does not hold any more."""
+    watch.join()
+    try:
+        seen = after if after is not None else (await watch.threads.run(mem.events)).upto
+        yield f"retry: 2000\nid: {seen}\n\n"
+        while not watch.ending:
+            found = await watch.threads.run(lambda since=seen: mem.events(after=since, limit=_PAGE))  # type: ignore[misc]
+            for event in found.events:
+                yield _told(event)
+            seen = found.upto
+            if found.events:
+                continue
+            if not await watch.wait(seen, _BEAT_S):
+                yield ": beat\n\n"
+            if not await watch.threads.run(holds):
+                return
+    finally:
+        watch.leave()
+
+
+def _told(event: Event) -> str:
+    data = json.dumps({"seq": event.seq, "id": event.id, "what": event.what})
+    return f"id: {event.seq}\nevent: {event.what}\ndata: {data}\n\n"

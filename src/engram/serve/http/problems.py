@@ -1,0 +1,106 @@
+"""Errors on the wire: problem details (RFC 9457) with our codes, sentences and ways out. Nothing of a request is quoted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from starlette.responses import Response
+
+from engram.errors import (
+    AccessDenied,
+    Conflict,
+    ContentTooLarge,
+    DiskFull,
+    EmbeddingError,
+    EncryptionFailed,
+    EngramError,
+    InjectionBlocked,
+    InvalidContent,
+    InvalidQuery,
+    NotFound,
+    RateLimited,
+    SearchTimeout,
+    VaultDamaged,
+)
+from engram.serve import wire
+
+_STATUSES: Mapping[type[EngramError], int] = {
+    NotFound: 404,
+    Conflict: 409,
+    DiskFull: 507,
+    VaultDamaged: 500,
+    SearchTimeout: 504,
+    RateLimited: 429,
+    InvalidQuery: 400,
+    EmbeddingError: 503,
+    AccessDenied: 403,
+    EncryptionFailed: 500,
+    InjectionBlocked: 422,
+    ContentTooLarge: 413,
+    InvalidContent: 422,
+}
+"""By class, the nearest above counts; whatever is not here means that the vault cannot be used now."""
+
+_UNAVAILABLE = 503
+
+
+class Unauthorized(AccessDenied):
+    """No token, or none that holds: answered alike."""
+
+    default_way_out = "Send `Authorization: Bearer TOKEN` with a token made by `engram token create`."
+
+
+class Misdirected(AccessDenied):
+    """The request was meant for somebody else: a name that is not ours, a page that may not call."""
+
+    default_way_out = "Name the host or the page in `serve_names` or `serve_origins` if it may."
+
+
+class Refused(InvalidQuery):
+    """A request that has no operation's shape, by its HTTP status."""
+
+    def __init__(self, status: int, message: str, *, way_out: str = "") -> None:
+        super().__init__(message, way_out=way_out)
+        self.status = status
+
+
+def status_of(error: EngramError) -> int:
+    if isinstance(error, Unauthorized):
+        return 401
+    if isinstance(error, Misdirected):
+        return 421
+    if isinstance(error, Refused):
+        return error.status
+    return next((status for kind in type(error).__mro__ if (status := _STATUSES.get(kind))), _UNAVAILABLE)
+
+
+def response(error: EngramError, *, status: int | None = None, headers: Mapping[str, str] | None = None) -> Response:
+    code = status_of(error) if status is None else status
+    told = wire.problem(error)
+    body = {
+        "type": f"urn:engram:error:{error.code}",
+        "title": HTTPStatus(code).phrase,
+        "status": code,
+        "detail": told["message"],
+        "code": told["code"],
+        "way_out": told["way_out"],
+    }
+    more = {"WWW-Authenticate": "Bearer"} if code == 401 else {"Retry-After": "5"} if code in (429, 503) else {}
+    return Response(json.dumps(body), code, {**more, **(headers or {})}, media_type="application/problem+json")
+
+
+SCHEMA = {
+    "type": "object",
+    "description": "A problem (RFC 9457).",
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "code": {"type": "string", "pattern": "^E[0-9]{4}$"},
+        "way_out": {"type": "string"},
+    },
+    "required": ["type", "title", "status", "detail", "code", "way_out"],
+}
