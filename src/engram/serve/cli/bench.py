@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from engram.serve.cli import caller, show
+from engram.serve.cli import caller, serving, show
 from engram.serve.cli.caller import BadCall, Json
 from engram.serve.cli.progress import progress
 
@@ -195,6 +195,26 @@ def guards(
         show.data(results)
     else:
         show.line(bench_guards.render(results))
+
+
+@app.command("serve")
+def serve(
+    ctx: typer.Context,
+    requests: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many requests.")] = 1000,
+    in_flight: Annotated[int, typer.Option(min=1, max=1000, help="How many of them at once.")] = 32,
+    as_json: Json = False,
+) -> None:
+    """Measure a server on the loopback: latency with many callers at once, and what it leaves behind. It ends by itself."""
+    asked = caller.of(ctx, as_json)
+    serving.require_extra()
+    from engram.serve import bench_serve  # as above
+
+    with progress(asked) as tell:
+        found = bench_serve.run(requests, in_flight, progress=tell)
+    if asked.json:
+        show.data(found)
+    else:
+        show.line(bench_serve.render(found))
 
 
 def demo(ctx: typer.Context, as_json: Json = False) -> None:

@@ -28,13 +28,8 @@ def serve(
 ) -> None:
     """Serve the vault over HTTP until interrupted: /docs says how to call. Callers show a token, which says who they are."""
     asked = caller.of(ctx, as_json)
-    try:
-        from engram.serve.http import running  # fastapi and uvicorn: half a second, and an extra
-    except ModuleNotFoundError as missing:
-        raise ConfigInvalid(
-            f"serving needs the extra `server` ({missing.name} is not installed).",
-            way_out='Run `pip install "engram-local[server]"`.',
-        ) from None
+    require_extra()
+    from engram.serve.http import running  # fastapi and uvicorn: half a second, and an extra
 
     def begun(address: str, own: Granted | None) -> None:
         if asked.json:
@@ -47,3 +42,17 @@ def serve(
     with asked.open(make=True) as vault:
         settings = vault.settings.now
         running.serve(vault, host or settings.serve_host, settings.serve_port if port is None else port, begun)
+
+
+def require_extra() -> None:
+    """Say how to get what serving needs, if it is not there."""
+    try:
+        import fastapi
+        import prometheus_client
+        import uvicorn
+    except ModuleNotFoundError as missing:
+        raise ConfigInvalid(
+            f"serving needs the extra `server` ({missing.name} is not installed).",
+            way_out='Run `pip install "engram-local[server]"`.',
+        ) from None
+    del fastapi, prometheus_client, uvicorn

@@ -16,9 +16,10 @@ from engram.errors import ConfigInvalid
 from engram.guard.tokens import Granted, Token, new_secret
 from engram.serve.http.app import make_app
 from engram.serve.http.doors import doors, is_local
-from engram.types import Reader, Role
+from engram.types import Policy, Role
 
 _BACKLOG = 512
+_AN_AGENTS = (Policy.OWN, Policy.AGENT, Policy.AGENT_GLOBAL)
 
 
 class Server(uvicorn.Server):
@@ -62,13 +63,13 @@ def prepare(mem: Engram, host: str) -> tuple[FastAPI, Granted | None]:
 
 def _own(mem: Engram) -> Granted:
     """A token for who started the server, as an agent that reads and writes; it is in memory only."""
-    now, reader = mem.env.now(), Reader(mem.reader.scope, mem.reader.policy, Role.AGENT)
+    now, asked = mem.env.now(), mem.reader.policy
     token = Token(
         id=mem.env.new_id(),
         name="this server's own",
-        scope=reader.scope,
-        policy=reader.policy,
-        role=reader.role,
+        scope=mem.reader.scope,
+        policy=asked if asked in _AN_AGENTS else Policy.AGENT_GLOBAL,
+        role=Role.AGENT,
         writes=True,
         created_at=now,
         expires_at=now + timedelta(days=36500),

@@ -1,0 +1,77 @@
+"""A real server on a port of its own, and a caller that uses nothing but the standard library."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from engram.engine import Engram
+from engram.serve.http.running import Server, bound, prepare
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def code(self) -> str:
+        return str(self.json["code"])
+
+
+@dataclass(frozen=True)
+class Api:
+    """Calls with one token."""
+
+    port: int
+    token: str = ""
+
+    def __call__(self, method: str, path: str, body: object = None, *, raw: bytes | None = None, **headers: str | None) -> Answer:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            sent = raw if raw is not None else None if body is None else json.dumps(body).encode()
+            more = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+            more |= {name.replace("_", "-").title(): value for name, value in headers.items() if value is not None}
+            connection.request(method, path, sent, {name: value for name, value in more.items() if value})
+            got = connection.getresponse()
+            return Answer(got.status, {name.lower(): value for name, value in got.getheaders()}, got.read())
+        finally:
+            connection.close()
+
+    def get(self, path: str, **headers: str | None) -> Answer:
+        return self("GET", path, **headers)
+
+    def post(self, path: str, body: object, **headers: str | None) -> Answer:
+        return self("POST", path, body, **headers)
+
+
+@contextmanager
+def serving(mem: Engram) -> Iterator[Api]:
+    """Serve an open vault while the block runs; the caller has the token that the server made, if it made one."""
+    app, own = prepare(mem, "127.0.0.1")
+    listening = bound("127.0.0.1", 0)
+    server = Server(app, 5.0)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    deadline = time.monotonic() + 30
+    while not server.started:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    try:
+        yield Api(listening.getsockname()[1], own.secret if own else "")
+    finally:
+        server.stop()
+        thread.join(30)
+        listening.close()
+        assert not thread.is_alive()

@@ -1,0 +1,399 @@
+"""The HTTP API: who gets in, what is answered, what is refused."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+from serve.served import Api, serving
+
+import engram
+from engram.engine import Engram
+from engram.errors import ConfigInvalid
+from engram.serve.http.doors import Rates, doors
+from engram.serve.http.running import prepare
+from engram.types import Policy, Reader, Role, Scope
+
+OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
+CANARY = "xylophone"
+
+
+@pytest.fixture
+def mem(tmp_path: Path) -> Iterator[Engram]:
+    with engram.open(tmp_path / "vault", settings={"serve_events_s": 0.05}) as opened:
+        yield opened.as_reader(OWNER)
+
+
+def token(mem: Engram, agent: str = "rex", *, writes: bool = True, role: Role = Role.AGENT) -> str:
+    return mem.grant(f"{agent}'s", scope=Scope(agent=agent), role=role, writes=writes).secret
+
+
+@pytest.fixture
+def api(mem: Engram) -> Iterator[Api]:
+    secret = token(mem)
+    with serving(mem) as server:
+        yield Api(server.port, secret)
+
+
+# ── what is answered ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_memory_is_kept_found_changed_and_forgotten(api: Api) -> None:
+    made = api.post("/v1/memories", {"text": "The platform team owns the API", "importance": 0.8})
+    assert made.status == 201
+    place = made.headers["location"]
+    assert api.get(place).json == made.json
+    found = api.post("/v1/search", {"query": "who owns the API?"}).json
+    assert [hit["memory"]["id"] for hit in found["hits"]] == [made.json["id"]]
+    assert api("PATCH", place, {"text": "The web team owns the API"}).json["version"] == 2
+    assert api("DELETE", place).json["ids"] == [made.json["id"]]
+    assert api.get("/v1/memories").json["memories"] == []
+    assert api("POST", f"{place}/restore").json["status"] == "active"
+    assert api("DELETE", f"{place}?erase=true").status == 200
+    assert (api.get(place).status, api.get(place).code) == (404, "E1008")
+
+
+def test_a_page_names_the_next_one(api: Api) -> None:
+    for number in range(3):
+        api.post("/v1/memories", {"text": f"number {number}"})
+    first = api.get("/v1/memories?limit=2")
+    assert f"cursor={first.json['cursor']}" in first.headers["link"]
+    assert len(api.get(f"/v1/memories?limit=2&cursor={first.json['cursor']}").json["memories"]) == 1
+
+
+def test_a_change_is_made_only_if_nobody_was_faster(api: Api) -> None:
+    made = api.post("/v1/memories", {"text": "The API runs on Heroku"})
+    place, old = made.headers["location"], made.headers["etag"]
+    assert api.get(place, if_none_match=old).status == 304
+    new = api("PATCH", place, {"text": "The API runs on Fly"}, if_match=old)
+    assert new.status == 200
+    for late in (
+        api("PATCH", place, {"text": "no"}, if_match=old),
+        api("DELETE", place, if_match=old),
+        api("DELETE", place, if_match="x"),
+    ):
+        assert (late.status, late.code) == (412, "E1009")
+    assert api.get(place, if_none_match=old).json["text"] == "The API runs on Fly"
+    assert api("DELETE", place, if_match=new.headers["etag"]).status == 200
+
+
+def test_what_is_sent_twice_under_one_key_is_done_once(api: Api, mem: Engram) -> None:
+    said = {"user": "I bought a red bicycle in Lisbon.", "assistant": "Great!"}
+    once, twice = (api.post("/v1/observe", said, idempotency_key="k-1") for _ in range(2))
+    assert once.json == twice.json
+    assert once.json["ids"]
+    other = api.post("/v1/observe", {"user": "I sold it."}, idempotency_key="k-1")
+    assert (other.status, other.code) == (400, "E2004")
+    hers = Api(api.port, token(mem, "ada"))
+    assert hers.post("/v1/observe", said, idempotency_key="k-1").json["ids"] != once.json["ids"]
+
+
+def test_it_says_how_it_is(api: Api) -> None:
+    stranger = Api(api.port)
+    assert stranger.get("/healthz").json == {"status": "ok"}
+    assert stranger.get("/readyz").json == {"status": "ready"}
+    assert stranger.get("/metrics").status == 401
+    api.post("/v1/memories", {"text": CANARY})
+    figures = api.get("/metrics").body.decode()
+    assert 'engram_requests_total{operation="remember",status="201"} 1.0' in figures
+    assert "engram_memories 1.0" in figures
+    assert CANARY not in figures
+
+
+def test_the_document_and_the_page_fetch_nothing(api: Api) -> None:
+    stranger = Api(api.port)
+    document = stranger.get("/openapi.json").json
+    assert document["openapi"] == "3.1.0"
+    assert document["paths"]["/v1/search"]["post"]["operationId"] == "recall"
+    shown = stranger.get("/docs")
+    assert "POST /v1/search" in shown.body.decode()
+    assert not re.search(r"<script|<link|src=|url\(|@import", shown.body.decode())
+    assert "default-src 'none'" in shown.headers["content-security-policy"]
+
+
+# ── who gets in ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_without_a_token_that_holds_nothing_is_answered(api: Api, mem: Engram) -> None:
+    short = mem.grant("short", days=1e-9).secret
+    gone = mem.grant("gone")
+    assert Api(api.port, gone.secret).get("/v1/memories").status == 200
+    mem.revoke(gone.token.id)
+    for secret in ("", "x", "engram_" + "A" * 43, short, gone.secret, api.token[:-1]):
+        refused = Api(api.port, secret).get("/v1/memories")
+        assert (refused.status, refused.code) == (401, "E4001")
+        assert refused.headers["www-authenticate"] == "Bearer"
+        assert refused.headers["content-type"] == "application/problem+json"
+
+
+def test_a_token_reads_only_unless_more_was_granted(api: Api, mem: Engram) -> None:
+    reader = Api(api.port, token(mem, writes=False))
+    kept = api.post("/v1/memories", {"text": "kept"}).headers["location"]
+    assert reader.get(kept).status == 200
+    for method, path, body in (
+        ("POST", "/v1/memories", {"text": "no"}),
+        ("PATCH", kept, {"text": "no"}),
+        ("DELETE", kept, None),
+        ("POST", "/v1/observe", {"text": "I live in Rome."}),
+        ("PUT", "/v1/checkpoint", {"goal": "no"}),
+    ):
+        assert reader(method, path, body).code == "E4001"
+    assert api.get(kept).json["text"] == "kept"
+    assert api("POST", "/v1/backups").status == 403
+
+
+def test_a_token_of_one_agent_reads_nothing_of_another_in_any_way(api: Api, mem: Engram) -> None:
+    hers = Api(api.port, token(mem, "ada"))
+    secret = hers.post("/v1/memories", {"text": f"ada keeps {CANARY} notes", "category": "secretcategory"}).json
+    hers.post("/v1/observe", {"user": f"My {CANARY} lives in Oslo."})
+    hers("PUT", "/v1/checkpoint", {"goal": f"tune the {CANARY}"})
+    page = hers.get("/v1/memories?limit=1").json
+    mine = api.post("/v1/memories", {"text": "rex was here"}).json
+    place = f"/v1/memories/{secret['id']}"
+    for method, path, body in (
+        ("GET", place, None),
+        ("GET", f"{place}/whole", None),
+        ("GET", f"{place}/words", None),
+        ("GET", f"{place}/versions", None),
+        ("PATCH", place, {"text": "mine now"}),
+        ("DELETE", place, None),
+        ("DELETE", f"{place}?erase=true", None),
+        ("POST", f"{place}/restore", None),
+        ("PUT", f"{place}/pin", {}),
+        ("POST", f"{place}/feedback", {"helpful": False}),
+        ("POST", f"{place}/feedback", {"correction": "no"}),
+        ("POST", "/v1/explain", {"query": CANARY, "id": secret["id"]}),
+        ("POST", "/v1/edges", {"source": secret["id"], "target": mine["id"]}),
+        ("POST", "/v1/edges", {"source": mine["id"], "target": secret["id"]}),
+    ):
+        answer = api(method, path, body)
+        assert answer.status == 404, (method, path, answer.body)
+        assert CANARY not in answer.body.decode()
+    for answer in (
+        api.post("/v1/search", {"query": CANARY, "statuses": ["active", "archived"]}),
+        api.post("/v1/search", {"query": CANARY, "categories": ["secretcategory"], "explain": True}),
+        api.post("/v1/context", {"message": f"tell me of the {CANARY}", "budget": 500}),
+        api.get(f"/v1/memories?cursor={page['cursor']}&status=any"),
+        api.get(f"/v1/edges?ids={secret['id']}"),
+        api.get("/v1/changes?after=0"),
+        api.get("/v1/checkpoint"),
+        api.get("/v1/working"),
+        api.get("/v1/status"),
+        api.get("/v1/audit"),
+    ):
+        assert answer.status == 200
+        text = answer.body.decode().replace(f"tell me of the {CANARY}", "")
+        assert CANARY not in text
+        assert secret["id"] not in text
+    assert api.get("/v1/status").json["counts"]["memories"] == 1
+    for name in ("agent", "scope", "user", "project", "policy", "role", "reader", "token"):
+        assert api.post("/v1/search", {"query": CANARY, name: "ada"}).status == 400
+        assert api.get(f"/v1/memories?{name}=ada").status == 400
+        assert api.get(place, **{f"X_Engram_{name}": "ada", f"X_{name}": "ada"}).status == 404
+    assert hers.get(place).json["text"] == secret["text"]
+
+
+def test_where_there_is_no_token_the_server_has_one_while_it_runs(mem: Engram) -> None:
+    with serving(mem.as_reader(Reader(Scope(agent="rex"), role=Role.OWNER))) as own:
+        assert own.post("/v1/memories", {"text": "x"}).json["scope"]["agent"] == "rex"
+        assert own("POST", "/v1/backups").status == 403
+    assert mem.tokens() == []
+    assert mem.holder(own.token) is None
+
+
+def test_other_machines_are_served_only_with_a_token(mem: Engram) -> None:
+    for host in ("0.0.0.0", "192.0.2.7", "::", "memory.example"):
+        with pytest.raises(ConfigInvalid, match="no token"):
+            prepare(mem, host)
+    mem.grant("one")
+    app, own = prepare(mem, "0.0.0.0")
+    app.state.served.threads.end()
+    assert own is None
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "allowed"),
+    [
+        ("127.0.0.1:8420", None, True),
+        ("localhost", None, True),
+        ("[::1]:8420", None, True),
+        ("LOCALHOST:1", None, True),
+        ("memory.lan", None, True),
+        ("evil.example", None, False),
+        ("evil.example:8420", None, False),
+        ("127.0.0.1.evil.example", None, False),
+        ("192.0.2.7", None, False),
+        ("[::1", None, False),
+        ("", None, False),
+        (None, None, False),
+        ("localhost:8420", "http://localhost:8420", True),
+        ("localhost:8420", "https://app.example", True),
+        ("localhost:8420", "http://localhost:3000", False),
+        ("localhost:8420", "https://evil.example", False),
+        ("localhost:8420", "null", False),
+        ("localhost:8420", "", False),
+    ],
+)
+def test_names_and_pages_that_are_not_ours_are_turned_away(host: str | None, origin: str | None, allowed: bool) -> None:
+    ours = doors("127.0.0.1", "memory.lan", "https://app.example/")
+    with nullcontext() if allowed else pytest.raises(engram.EngramError, match="E4001"):
+        ours.check(host, origin)
+    doors("0.0.0.0", "", "").check("192.0.2.7:80", None)
+
+
+def test_a_page_whose_name_points_here_gets_nothing(api: Api) -> None:
+    assert api.get("/v1/memories", host="evil.example").status == 421
+    assert api.get("/v1/memories", origin="https://evil.example").status == 421
+    assert Api(api.port).get("/healthz", host="evil.example").status == 421
+
+
+# ── limits ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_has_no_shape_is_refused_and_not_quoted(api: Api) -> None:
+    for answer, status in (
+        (api("POST", "/v1/search", raw=b"{" + CANARY.encode()), 400),
+        (api("POST", "/v1/search", raw=b"[1]"), 400),
+        (api("POST", "/v1/search", raw=b"[" * 100_000), 400),
+        (api("POST", "/v1/search", raw=b'{"query": "\\ud800"}'), 400),
+        (api("POST", "/v1/search", raw=b"\xff\xfe"), 400),
+        (api.post("/v1/search", {"query": CANARY, "limit": CANARY}), 400),
+        (api.post("/v1/search", {"query": CANARY}, content_type="text/plain"), 415),
+        (api.get(f"/v1/memories?limit={CANARY}"), 400),
+        (api.get("/v1/memories?limit=1&limit=2"), 400),
+        (api.get("/v1/memories?timeout=0"), 400),
+        (api.post("/v1/memories?text=a", {"text": "b"}), 400),
+        (api("DELETE", "/v1/memories/x", {"erase": True}), 400),
+        (api.post("/v1/memories", {"text": "x"}, idempotency_key="k" * 300), 400),
+        (api.post("/v1/memories", {"text": "  "}), 422),
+        (api.get(f"/{CANARY}"), 404),
+        (api("PUT", "/v1/search", {}), 405),
+        (api.get("/v1/events?after=x"), 400),
+    ):
+        assert answer.status == status, answer.body
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert answer.json.keys() == {"type", "title", "status", "detail", "code", "way_out"}
+        assert CANARY not in answer.body.decode()
+
+
+def test_a_body_has_its_limit_however_it_comes(api: Api, mem: Engram) -> None:
+    mem.settings.set(serve_body_kib=4)
+    assert api.post("/v1/ingest", {"text": "x" * 5000}).code == "E4004"
+    connection = http.client.HTTPConnection("127.0.0.1", api.port, timeout=10)
+    pieces = (b'{"text": "' + b"x" * 1000 for _ in range(10))
+    headers = {"Authorization": f"Bearer {api.token}", "Content-Type": "application/json"}
+    connection.request("POST", "/v1/ingest", pieces, headers, encode_chunked=True)
+    assert connection.getresponse().status == 413
+    connection.close()
+    assert api.get("/v1/memories").status == 200
+
+
+def test_each_token_has_a_rate_of_its_own(api: Api, mem: Engram) -> None:
+    mem.settings.set(serve_rate=5)
+    hers = Api(api.port, token(mem, "ada"))
+    answers = [api.get("/v1/memories").status for _ in range(8)]
+    assert answers[:5] == [200] * 5
+    assert 429 in answers
+    assert hers.get("/v1/memories").status == 200
+    limited = api.get("/v1/memories")
+    assert (limited.code, limited.headers["retry-after"]) == ("E2003", "5")
+
+
+def test_a_rate_refills_with_time() -> None:
+    now = [0.0]
+    rates = Rates(lambda: now[0])
+    for _ in range(60):
+        rates.take("rex", 60)
+    with pytest.raises(engram.EngramError):
+        rates.take("rex", 60)
+    now[0] = 1.0
+    rates.take("rex", 60)
+    with pytest.raises(engram.EngramError):
+        rates.take("rex", 60)
+
+
+def test_nothing_of_a_request_is_logged(
+    api: Api, mem: Engram, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError(CANARY)
+
+    with caplog.at_level("DEBUG"):
+        api.post("/v1/memories", {"text": f"a {CANARY}"})
+        api.post("/v1/search", {"query": CANARY, "limit": 0})
+        monkeypatch.setattr(Engram, "recall", fail)
+        failed = api.post("/v1/search", {"query": CANARY})
+    assert failed.status == 500
+    assert "RuntimeError" in failed.json["detail"]
+    assert CANARY not in failed.body.decode() + caplog.text
+    assert api.token not in caplog.text
+
+
+# ── events ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Listener:
+    """Reads a stream of events line by line."""
+
+    def __init__(self, api: Api, **headers: str) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", api.port, timeout=20)
+        self._connection.request("GET", "/v1/events", headers={"Authorization": f"Bearer {api.token}", **headers})
+        self.answer = self._connection.getresponse()
+        assert self.answer.readline().startswith(b"retry:")
+
+    def next(self) -> dict[str, object] | None:
+        """The next event; None at the end of the stream."""
+        while line := self.answer.readline():
+            if line.startswith(b"data: "):
+                found: dict[str, object] = json.loads(line[6:])
+                return found
+        return None
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def test_changes_are_told_as_they_happen_to_who_may_see_them(api: Api, mem: Engram) -> None:
+    hers = Api(api.port, token(mem, "ada"))
+    listener = Listener(api)
+    hers.post("/v1/memories", {"text": f"ada's {CANARY}"})
+    mine = api.post("/v1/memories", {"text": f"rex's {CANARY}"}).json
+    told = listener.next()
+    assert told is not None
+    assert (told["id"], told["what"]) == (mine["id"], "add")
+    assert told.keys() == {"seq", "id", "what"}
+    listener.close()
+    later = api.post("/v1/memories", {"text": "one more"}).json
+    again = Listener(api, **{"Last-Event-ID": str(told["seq"])})
+    missed = again.next()
+    assert missed is not None
+    assert missed["id"] == later["id"]
+    again.close()
+
+
+def test_a_stream_ends_with_its_token(api: Api, mem: Engram) -> None:
+    granted = mem.grant("short", scope=Scope(agent="rex"))
+    listener = Listener(Api(api.port, granted.secret))
+    mem.revoke(granted.token.id)
+    api.post("/v1/memories", {"text": "not for you"})
+    assert listener.next() is None
+    listener.close()
+
+
+def test_a_server_that_ends_leaves_no_thread_and_keeps_nobody_waiting(mem: Engram) -> None:
+    mem.grant("one")
+    before = threading.active_count()
+    secret = token(mem)
+    with serving(mem) as server:
+        api = Api(server.port, secret)
+        api.get("/v1/memories")
+        listener = Listener(api)
+    assert listener.next() is None
+    listener.close()
+    assert threading.active_count() <= before
