@@ -23,6 +23,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
 from engram.context.window import ContextWindow
 from engram.deadline import Deadline, cancellable
 from engram.engine import Engram, open_engram
+from engram.env import Env
 from engram.kinds import SkillMatch
 from engram.memory.momentum import Vector
 from engram.memory.working import Slot
@@ -303,6 +304,10 @@ class AsyncEngram:
     @property
     def notice(self) -> str:
         return self._mem.notice
+
+    @property
+    def env(self) -> Env:
+        return self._mem.env
 
     @property
     def settings(self) -> LiveSettings:

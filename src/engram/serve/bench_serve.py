@@ -31,7 +31,8 @@ _FILES = Path("/proc/self/fd")
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Milliseconds of calls, how many failed, and threads and descriptors before, while and after serving."""
+    """Milliseconds of calls, how many failed, and threads and descriptors: before the vault was open, while it is served, and
+    when it is closed again."""
 
     requests: int
     in_flight: int
@@ -50,41 +51,38 @@ Progress = Callable[[str, float | None], None]
 def run(requests: int, in_flight: int, *, progress: Progress) -> Served:
     env = Env()
     with tempfile.TemporaryDirectory(prefix="engram-bench-") as folder:
-        settings = {"key_source": "file", "key_file": f"{folder}/key", "serve_rate": 1_000_000, "serve_port": 0}
+        settings = {"key_source": "file", "key_file": f"{folder}/key", "serve_rate": 1_000_000}
+        before = _held()
         with Engram.open(f"{folder}/vault", settings=settings, env=env) as opened:
             mem = opened.as_reader(Reader(Scope(agent="bench"), role=Role.OWNER))
             for number in range(_MEMORIES):
                 mem.remember(f"Team {number} owns service number {number} and ships it every {number % 28 + 1} days")
             direct = _timed(env, 50, lambda number: _direct(mem, number))
-            before = _held()
-            app, own = prepare(mem, "127.0.0.1")
-            listening = bound("127.0.0.1", 0)
-            server = Server(app, _PATIENCE_S)
-            thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, name="engram-bench-server")
-            thread.start()
-            try:
-                _wait(env, lambda: server.started)
-                call = _caller(listening.getsockname()[1], own.secret if own else "")
-                _spread(call, in_flight, in_flight, env, progress)  # connections, threads and caches are made once
-                warm = _held()
-                times, failed, took = _spread(call, requests, in_flight, env, progress)
-            finally:
-                server.stop()
-                thread.join(_PATIENCE_S)
-                listening.close()
-            after = _held()
+            times, failed, took, during = _through(mem, requests, in_flight, env, progress)
+        after = _held()
     cuts = statistics.quantiles(times, n=100, method="inclusive")
-    return Served(
-        requests,
-        in_flight,
-        failed,
-        requests / took,
-        cuts[49],
-        cuts[98],
-        statistics.median(direct),
-        (before[0], warm[0], after[0]),
-        (before[1], warm[1], after[1]),
-    )
+    held = list(zip(before, during, after, strict=True))
+    return Served(requests, in_flight, failed, requests / took, cuts[49], cuts[98], statistics.median(direct), held[0], held[1])
+
+
+def _through(
+    mem: Engram, requests: int, in_flight: int, env: Env, progress: Progress
+) -> tuple[list[float], int, float, tuple[int, int]]:
+    """The same through a server in a thread of its own."""
+    app, own = prepare(mem, "127.0.0.1")
+    listening = bound("127.0.0.1", 0)
+    server = Server(app, _PATIENCE_S)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, name="engram-bench-server")
+    thread.start()
+    try:
+        _wait(env, lambda: server.started)
+        call = _caller(listening.getsockname()[1], own.secret if own else "")
+        _spread(call, in_flight, in_flight, env, progress)  # connections, threads and caches are made once
+        return (*_spread(call, requests, in_flight, env, progress), _held())
+    finally:
+        server.stop()
+        thread.join(_PATIENCE_S)
+        listening.close()
 
 
 def render(found: Served) -> str:
