@@ -22,6 +22,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from engram.guard.edition import VERSION as VERSION
 from engram.guard.suspicion import Reason, as_read, suspicions
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ _STEP = 32
 _WORDING = 2.0
 _CALM = 1.45  # logits below which wording is noise: 99 % of ordinary talk stays under it
 _ZERO = (0.0,)
-VERSION = 1
-"""Of rules and weights together: what was judged by others is judged again before it goes into a prompt."""
 FLAGGED = 0.5
 REJECTED = 0.99
 _TOKEN = re.compile(r"[^\W\d_]{1,24}(?:['’][^\W\d_]{1,3})?|\d+|[^\w\s]")
