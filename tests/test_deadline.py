@@ -300,3 +300,13 @@ def test_waiting_costs_nothing_when_there_is_no_deadline(real: Engram) -> None:
     start = time.monotonic()
     assert rules.acquired(threading.Semaphore(1), 5.0)
     assert time.monotonic() - start < 1
+
+
+def test_a_backup_made_in_time_is_whole_and_one_that_is_called_off_leaves_nothing(real: Engram, tmp_path: Path) -> None:
+    with real.deadline(60):
+        assert real.backup().intact
+    with real.deadline(60) as until:
+        until.cancel()
+        with pytest.raises(SearchTimeout):
+            real.backup()
+    assert sorted(file.name for file in (tmp_path / "real" / "backups").iterdir()) == ["000001.db", "000001.toml"]

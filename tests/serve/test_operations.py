@@ -192,6 +192,24 @@ def test_a_timeout_is_seconds_above_nothing(mem: Engram) -> None:
         OPERATIONS["list"].call(mem, read(OPERATIONS["list"], {}), timeout=0)
 
 
+def test_every_operation_keeps_its_deadline_and_changes_nothing_after_it(mem: Engram) -> None:
+    """S14: an answer that comes too late is an error by its code, never an empty one."""
+    calls = arguments_of(mem)
+    before = mem._vault.store.latest_change(mem.reader)
+    late = {}
+    for name, arguments in calls.items():
+        operation = OPERATIONS[name]
+        with mem.deadline(60) as until:
+            until.cancel()  # as if it had passed
+            try:
+                operation.call(mem, read(operation, arguments), timeout=30)
+            except EngramError as problem:
+                late[name] = problem.code
+    assert {name: code for name, code in late.items() if code not in ("E2001", "E1005")} == {}
+    assert sorted(set(calls) - set(late)) == []
+    assert mem._vault.store.latest_change(mem.reader) == before
+
+
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
 def test_every_line_of_the_table_says_what_it_is(operation: Operation) -> None:
     assert operation.help.endswith(".")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import apsw
 
+from engram.deadline import in_time, present
 from engram.env import Env, from_micros, to_micros
 from engram.errors import NotFound, VaultDamaged
 from engram.settings import Settings
@@ -210,8 +211,14 @@ def _last_kept(folder: VaultFolder) -> int:
 
 
 def copy_pages(source: apsw.Connection, target: apsw.Connection) -> None:
+    """At one go; with a deadline a little at a time, from the state that the source's transaction sees."""
+    pages = -1 if present() is None else _PAGES_AT_ONCE
     with target.backup("main", source, "main") as backup:
-        backup.step(-1)
+        while not backup.step(pages):
+            in_time("pages were copied")
+
+
+_PAGES_AT_ONCE = 1_024
 
 
 _TABLES: tuple[tuple[str, str], ...] = (

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 
 import apsw
 
+from engram.deadline import in_time
 from engram.env import from_micros, to_micros
 from engram.errors import DiskFull, StorageError, VaultBusy, VaultDamaged
 from engram.guard.keys import wipe
@@ -121,6 +122,7 @@ class Caring(Path):
         require_owner(reader, "looking into backups")
         if self._closed:
             raise StorageError("the vault is closed.", way_out="Open it again.")
+        in_time("backups were looked at")
         return care.backups(self._opened.folder, self._opened.key)
 
     def health(self, reader: Reader) -> Health:

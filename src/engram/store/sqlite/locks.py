@@ -10,6 +10,7 @@ from pathlib import Path
 
 import apsw
 
+from engram.deadline import patience
 from engram.env import Env
 from engram.errors import DiskFull, VaultBusy
 from engram.store.folder import touch_private
@@ -64,7 +65,7 @@ class VaultLock:
             connection = apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)
         except apsw.Error as error:
             raise explain(error, "taking the vault's lock") from error
-        deadline = self._env.monotonic() + patience_s
+        deadline = self._env.monotonic() + patience(patience_s)
         while True:
             try:
                 connection.execute(begin)
