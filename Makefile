@@ -32,6 +32,8 @@ docs: .venv/installed
 	@mkdir -p docs
 	@$(BIN)/engram config --markdown > docs/settings.md.new
 	@mv docs/settings.md.new docs/settings.md
+	@$(BIN)/python -m engram.serve.reference > docs/reference.md.new
+	@mv docs/reference.md.new docs/reference.md
 
 bench: .venv/installed
 	@$(BIN)/engram bench

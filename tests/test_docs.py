@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from engram.serve.reference import documentation
+
 ROOT = Path(__file__).parent.parent
 FEATURES = (ROOT / "docs" / "features.md").read_text("utf-8")
 
@@ -36,6 +38,10 @@ def test_the_page_of_settings_is_the_table() -> None:
         encoding="utf-8",
     )
     assert made.stdout == (ROOT / "docs" / "settings.md").read_text("utf-8"), "run `make docs`"
+
+
+def test_the_page_of_operations_is_the_table() -> None:
+    assert documentation() == (ROOT / "docs" / "reference.md").read_text("utf-8"), "run `make docs`"
 
 
 def test_no_link_of_a_document_is_dead() -> None:
