@@ -29,6 +29,7 @@ from engram.types import (
 from engram.vault import OpenVault, credentials_from
 from engram.verbs.carrying import Carrying
 from engram.verbs.granting import Granting
+from engram.verbs.knowing import Knowing
 from engram.verbs.looking import Looking
 from engram.verbs.recounting import Recounting
 from engram.verbs.running import Running
@@ -36,7 +37,7 @@ from engram.verbs.running import Running
 log = logging.getLogger("engram")
 
 
-class Engram(Running, Recounting, Looking, Carrying, Granting):
+class Engram(Running, Knowing, Recounting, Looking, Carrying, Granting):
     """One open vault as one reader sees it. Use it as a context manager, or call `close`."""
 
     # ── opening and closing ────────────────────────────────────────────────────────────────────────────────────────

@@ -271,6 +271,7 @@ class OpenVault:
                     self.relieve()
                 if rounds:
                     self.store.expire_turns(_OWNER)
+                    self._read_old()
                 if rounds and self._extractor is not None:
                     self.observer.read_waiting()
                 if rounds > 1:  # a short session is not held up by an encoder that it did not ask for
@@ -282,6 +283,14 @@ class OpenVault:
             if self._ending.wait(now.care_pause_s if rounds else min(now.warm_after_s, now.care_pause_s)):
                 return
             rounds += 1
+
+    def _read_old(self) -> None:
+        """Learn names and facts from what was kept before there were any, a page at a time, as long at rest as at work."""
+        while not self._ending.is_set():
+            since = self.env.monotonic()
+            if not self.store.read_old(_OWNER, limit=_PAGE):
+                return
+            self._ending.wait(self.env.monotonic() - since)
 
     def _fill(self) -> None:
         """Make vectors that are missing, if the encoder answers; as long at rest as at work, and not while closing."""

@@ -28,6 +28,7 @@ from engram.serve.cli import (
     context,
     hooks,
     key,
+    knowing,
     mcp,
     memories,
     model,
@@ -48,7 +49,9 @@ app = typer.Typer(
 )
 _OF_THEIR_OWN = frozenset({"backups"})  # commands that do what an operation does without opening the vault
 commands.add_to(
-    app, memories.FACES | recalling.FACES | context.FACES | working.FACES | recounting.FACES | care.FACES, without=_OF_THEIR_OWN
+    app,
+    memories.FACES | knowing.FACES | recalling.FACES | context.FACES | working.FACES | recounting.FACES | care.FACES,
+    without=_OF_THEIR_OWN,
 )
 carrying.add_to(app)
 serving.add_to(app)

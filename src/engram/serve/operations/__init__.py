@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engram.serve.operations import asking, caring, keeping, looking, minding, recounting
+from engram.serve.operations import asking, caring, keeping, knowing, looking, minding, recounting
 from engram.serve.operations.operation import Arg as Arg
 from engram.serve.operations.operation import Effect as Effect
 from engram.serve.operations.operation import Operation as Operation
@@ -18,6 +18,7 @@ OPERATIONS: Mapping[str, Operation] = table(
     keeping.OPERATIONS,
     asking.OPERATIONS,
     looking.OPERATIONS,
+    knowing.OPERATIONS,
     recounting.OPERATIONS,
     minding.OPERATIONS,
     caring.OPERATIONS,

@@ -16,7 +16,7 @@ from engram.env import from_micros, to_micros
 from engram.errors import NotFound
 from engram.guard.scopes import Visibility
 from engram.store.protocol import Filter, Heard
-from engram.store.sqlite import rows
+from engram.store.sqlite import claims, rows
 from engram.store.sqlite.rows import micros
 from engram.store.sqlite.scopes import intern, predicate
 from engram.text.substance import told
@@ -115,6 +115,7 @@ def wipe_out(connection: apsw.Connection, memory: Memory) -> None:
     connection.execute("UPDATE feedback SET vector = zeroblob(length(vector)), digest = '' WHERE memory = ?", (key,))
     for statement in _WIPES:
         connection.execute(statement, (key,))
+    claims.forget(connection, key)
     connection.execute("DELETE FROM memories WHERE key = ?", (key,))  # side tables follow by their references
     log_change(connection, key, "erase")
 

@@ -402,7 +402,53 @@ def _screened(connection: apsw.Connection) -> None:
     )
 
 
-_FOURTH: tuple[Migration, ...] = (_heard, _spendings, _kinds, _grants, _questions, _screened)
+def _world(connection: apsw.Connection) -> None:
+    """Who and what memories name, by every name it goes by in a scope; and what they say of it, since when and until when."""
+    connection.execute(
+        """
+        CREATE TABLE entities (
+            key   INTEGER PRIMARY KEY,
+            scope INTEGER NOT NULL REFERENCES scopes (key),
+            name  TEXT NOT NULL,
+            kind  TEXT NOT NULL
+        ) STRICT;
+
+        CREATE TABLE aliases (
+            scope  INTEGER NOT NULL REFERENCES scopes (key),
+            name   TEXT NOT NULL,
+            entity INTEGER NOT NULL REFERENCES entities (key) ON DELETE CASCADE,
+            PRIMARY KEY (name, scope)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX aliases_by_entity ON aliases (entity);
+
+        CREATE TABLE mentions (
+            entity INTEGER NOT NULL REFERENCES entities (key) ON DELETE CASCADE,
+            memory INTEGER NOT NULL REFERENCES memories (key) ON DELETE CASCADE,
+            PRIMARY KEY (entity, memory)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX mentions_by_memory ON mentions (memory);
+
+        CREATE TABLE facts (
+            memory    INTEGER NOT NULL REFERENCES memories (key) ON DELETE CASCADE,
+            number    INTEGER NOT NULL,
+            subject   TEXT NOT NULL,
+            predicate TEXT NOT NULL,
+            object    TEXT NOT NULL,
+            single    INTEGER NOT NULL,
+            holds     INTEGER NOT NULL,
+            since     INTEGER,
+            until     INTEGER,
+            PRIMARY KEY (memory, number)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX facts_by_subject ON facts (subject, predicate);
+        """
+    )
+    read_to = connection.execute("SELECT coalesce(max(key), 0) FROM memories").get
+    if read_to:  # what an older vault holds is read when there is time for it
+        connection.execute("INSERT INTO meta (name, value) VALUES ('unread_to', ?)", (read_to,))
+
+
+_FOURTH: tuple[Migration, ...] = (_heard, _spendings, _kinds, _grants, _questions, _screened, _world)
 
 
 def _fourth(connection: apsw.Connection) -> None:

@@ -1,7 +1,7 @@
 """The store on SQLite: every verb of the protocol.
 
-The class only joins what stands in `writing`, `judging`, `recounting`, `purging`, `reading`, `caring`, `shelving`, `suspending`,
-`granting`, `spending` and `wondering` on the one `path`; `vault.open_vault` makes it.
+The class only joins what stands in `writing`, `judging`, `world`, `recounting`, `purging`, `reading`, `caring`, `shelving`,
+`suspending`, `granting`, `spending` and `wondering` on the one `path`; `vault.open_vault` makes it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from engram.store.sqlite.shelving import Shelving
 from engram.store.sqlite.spending import Spending
 from engram.store.sqlite.suspending import Suspending
 from engram.store.sqlite.wondering import Wondering
+from engram.store.sqlite.world import World
 
 
-class SqliteStore(Judging, Recounting, Purging, Reading, Caring, Shelving, Suspending, Granting, Spending, Wondering):
+class SqliteStore(Judging, World, Recounting, Purging, Reading, Caring, Shelving, Suspending, Granting, Spending, Wondering):
     """All verbs of one open vault."""

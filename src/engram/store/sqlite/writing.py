@@ -21,8 +21,21 @@ from engram.store.admission import (
     dated,
 )
 from engram.store.protocol import HeardBefore, Once
+from engram.store.sqlite import (
+    claims,
+    embeddings,
+    episodes,
+    feedback,
+    granting,
+    memories,
+    naming,
+    questions,
+    shelving,
+    suspending,
+    turns,
+)
 from engram.store.sqlite import edges as links
-from engram.store.sqlite import embeddings, episodes, feedback, granting, memories, questions, shelving, suspending, turns
+from engram.store.sqlite.scopes import intern
 from engram.store.sqlite.scrubbing import Scrubbing
 from engram.text.terms import identity_of
 from engram.types import (
@@ -65,7 +78,9 @@ class Writing(Scrubbing):
             return self._write(
                 reader,
                 "add",
-                lambda connection: [memories.insert(connection, memory) for memory in ready],
+                lambda connection: self._understand(
+                    connection, reader, [memories.insert(connection, memory) for memory in ready], now
+                ),
                 entries=[
                     self._audit.entry(reader, "add", subject=memory.id, count=1, digest=self._audit.digest(memory.text))
                     for memory in ready
@@ -117,6 +132,7 @@ class Writing(Scrubbing):
                 here_before = known.keys() | corrected.keys()
                 new = [draft for draft in ready if digests[draft.memory.id] not in here_before]
                 keys, made = turns.capture(connection, scope, said, new, key, to_micros(now) if wait else 0)
+                self._understand(connection, reader, made, now)
                 by_id = {memory.id: memory for memory in made}
                 for draft in ready:
                     if digests[draft.memory.id] in corrected:
@@ -170,6 +186,7 @@ class Writing(Scrubbing):
                 corrected = feedback.corrected(connection, here, digests)
                 fresh = [d for d, digest in zip(ready, digests, strict=True) if digest not in known and digest not in corrected]
                 kept = turns.keep(connection, keys, fresh, key)
+                self._understand(connection, reader, kept, now)
                 for memory_id, numbers in (again or {}).items():
                     old = memories.one(connection, writable(reader), memory_id)
                     others = [keys[n] for n in dict.fromkeys(numbers) if keys[n] not in turns.sources_of(connection, old.key)]
@@ -180,6 +197,21 @@ class Writing(Scrubbing):
                 return kept
 
             return self._write(reader, "distil", work, count=len(keys))
+
+    def _understand(self, connection: apsw.Connection, reader: Reader, made: list[Memory], now: datetime) -> list[Memory]:
+        """Keep who and what new memories name and what they say of it; what they outdate steps back in the same transaction."""
+        for memory in made:
+            scope = intern(connection, memory.scope)
+            naming.note(connection, scope, memory.key, memory.text, memory.speaker)
+            self._outdate(connection, reader, claims.note(connection, scope, memory), now)
+        return made
+
+    def _outdate(self, connection: apsw.Connection, reader: Reader, outcomes: Sequence[claims.Outcome], now: datetime) -> None:
+        for outcome in outcomes:
+            kind = "supersedes" if outcome.over else "contradicts"
+            links.put(connection, writable(reader), [Edge(outcome.newer, outcome.older, kind)], now, self._live.now)
+            if outcome.over:
+                self._move(connection, reader, outcome.older, Status.SUPERSEDED, "a newer statement says otherwise", now)
 
     def _said_again(
         self, connection: apsw.Connection, reader: Reader, memory_id: str, sources: Sequence[int], now: datetime
@@ -218,6 +250,9 @@ class Writing(Scrubbing):
                 check_memory(new, self._live.now)
                 new = dated(new)
                 memories.rewrite(connection, old, new)
+                if new.text != old.text:
+                    claims.forget(connection, new.key)
+                    self._understand(connection, reader, [new], self._env.now())
                 return new
 
             return self._write(reader, "update", work, subject=memory_id, timeout=timeout, once=once)

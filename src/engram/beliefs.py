@@ -1,0 +1,69 @@
+"""What is held to be so when facts disagree (M6, K2). Pure.
+
+A fact is outdated by a newer one of the same subject and predicate with another object, if a subject has one such object at a
+time; or by being said to be so no more. The newer wins, unless it is less sure than the older by more than `MARGIN`: then both
+stand, contested. What tells of an earlier time than what is known outdates nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from engram.text.facts import Fact, same
+
+MARGIN = 0.3
+SOON_DAYS = 14  # an appointment of another month is another appointment
+
+
+class Epistemic(StrEnum):
+    HELD = "held"
+    CONTESTED = "contested"
+    RETRACTED = "retracted"
+
+
+class Ruling(StrEnum):
+    """What becomes of an older fact by a newer one."""
+
+    STANDS = "stands"
+    OUTDATED = "outdated"
+    CONTESTED = "contested"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A fact with how sure it is, and since when it is so."""
+
+    fact: Fact
+    confidence: float
+    since: datetime | None = None
+
+
+def disagree(new: Fact, old: Fact) -> bool:
+    """Can these two not both be so now?"""
+    if (new.subject, new.predicate) != (old.subject, old.predicate) or not old.holds:
+        return False
+    if not new.holds:
+        return same(new.object, old.object)
+    return new.single and old.single and not same(new.object, old.object)
+
+
+def ruling(new: Claim, old: Claim) -> Ruling:
+    if not disagree(new.fact, old.fact):
+        return Ruling.STANDS
+    if new.since is not None and old.since is not None:
+        if new.since < old.since:
+            return Ruling.STANDS
+        if new.fact.predicate == "scheduled" and (new.since - old.since).days > SOON_DAYS:
+            return Ruling.STANDS
+    return Ruling.OUTDATED if new.confidence >= old.confidence - MARGIN else Ruling.CONTESTED
+
+
+def status(confidence: float, against: Sequence[float]) -> Epistemic:
+    """How a fact is held: contested, while something that is about as sure disagrees with it."""
+    strongest = max(against, default=0.0)
+    if strongest >= confidence + MARGIN:
+        return Epistemic.RETRACTED
+    return Epistemic.CONTESTED if against and strongest > confidence - MARGIN else Epistemic.HELD

@@ -1,0 +1,72 @@
+"""How what is known of the world looks on a terminal: profiles, names, timelines, facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engram.known import Belief, Profile
+from engram.serve.cli import show
+from engram.serve.cli.commands import Done, Face
+from engram.types import Memory
+
+
+def _entity(done: Done) -> None:
+    profile: Profile = done.value
+    entity = profile.entity
+    show.line(entity.name, style="bold")
+    show.line()
+    show.pairs(
+        [
+            ("kind", entity.kind),
+            ("names", ", ".join(entity.names)),
+            ("named in", f"{entity.mentions} memories, {show.when(entity.first)} to {show.when(entity.last)}"),
+            ("with", ", ".join(f"{name} ({count})" for name, count in profile.relations)),
+        ]
+    )
+    _facts(profile.facts)
+    _memories(profile.timeline)
+
+
+def _entities(done: Done) -> None:
+    found = done.value.entities
+    if found:
+        rows = [[one.name, one.kind, str(one.mentions), show.when(one.last)] for one in found]
+        show.table(["name", "kind", "memories", "last"], rows)
+    else:
+        done.asked.remark("Nothing is named here yet.")
+
+
+def _timeline(done: Done) -> None:
+    _memories(done.value.memories)
+
+
+def _learned(done: Done) -> None:
+    show.line(done.value.id)
+
+
+def _beliefs(done: Done) -> None:
+    _facts(done.value.beliefs)
+    if not done.value.beliefs:
+        done.asked.remark("No fact of that is known here.")
+
+
+def _facts(facts: Sequence[Belief]) -> None:
+    if facts:
+        rows = [[one.subject, one.predicate, one.object, one.status, show.when(one.since), show.when(one.until)] for one in facts]
+        show.table(["of", "what", "is", "held", "since", "until"], rows)
+
+
+def _memories(found: Sequence[Memory]) -> None:
+    if found:
+        show.table(
+            ["id", "happened", "text"], [[one.id, show.when(one.happened_at or one.learned_at), one.text] for one in found]
+        )
+
+
+FACES = {
+    "entity": Face(show=_entity),
+    "entities": Face(show=_entities),
+    "timeline": Face(show=_timeline),
+    "learn": Face(show=_learned, more="Prints the id of the memory that holds it."),
+    "beliefs": Face(show=_beliefs),
+}

@@ -1,0 +1,130 @@
+"""Operations on what memories tell of the world."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+from engram.errors import NotFound
+from engram.known import Belief, Profile
+from engram.known import Entity as Known
+from engram.serve.operations.operation import Arg, Effect, Operation
+from engram.types import Memory, Role
+
+if TYPE_CHECKING:
+    from engram.engine import Engram
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity:
+    name: Annotated[str, Arg("A name it goes by: Ada, @ada, my manager.", main=True, words=True)]
+    limit: Annotated[int, Arg("How many memories of it at most.", low=1, high=1000, flags=("--limit", "-n"))] = 20
+
+
+def entity(mem: Engram, given: Entity) -> Profile:
+    found = mem.entity(given.name, limit=given.limit)
+    if found is None:
+        raise NotFound("nothing of that name is known here.", way_out="`engram entities` lists what is.")
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entities:
+    kind: Annotated[str | None, Arg("Of this sort only: person, place, organisation, project, technology, file, thing.")] = None
+    limit: Annotated[int, Arg("How many at most.", low=1, high=1000, flags=("--limit", "-n"))] = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Who and what the memories name, the most named first."""
+
+    entities: tuple[Known, ...]
+
+
+def entities(mem: Engram, given: Entities) -> Named:
+    return Named(tuple(mem.entities(kind=given.kind, limit=given.limit)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    about: Annotated[str, Arg("Somebody, something, or a topic.", main=True, words=True)]
+    since: Annotated[datetime | None, Arg("What happened at this time or later only.")] = None
+    until: Annotated[datetime | None, Arg("What happened before this time only.")] = None
+    limit: Annotated[int, Arg("How many at most, the latest.", low=1, high=1000, flags=("--limit", "-n"))] = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Memories in the order in which it happened."""
+
+    memories: tuple[Memory, ...]
+
+
+def timeline(mem: Engram, given: Timeline) -> Told:
+    return Told(tuple(mem.timeline(given.about, since=given.since, until=given.until, limit=given.limit)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learn:
+    subject: Annotated[str, Arg("Of whom, or of what.")]
+    predicate: Annotated[str, Arg("What is said of it: works at, port, owner.")]
+    object: Annotated[str, Arg("What it is.")]
+    many: Annotated[bool, Arg("There may be many of these at a time: nothing is outdated by it.")] = False
+
+
+def learn(mem: Engram, given: Learn) -> Memory:
+    return mem.learn(given.subject, given.predicate, given.object, many=given.many)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beliefs:
+    subject: Annotated[str, Arg("Of whom, or of what.", main=True, words=True)]
+    past: Annotated[bool, Arg("With what held once.")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Facts of a subject, the newest first, each with how it is held."""
+
+    beliefs: tuple[Belief, ...]
+
+
+def beliefs(mem: Engram, given: Beliefs) -> Held:
+    return Held(tuple(mem.beliefs(given.subject, past=given.past)))
+
+
+OPERATIONS = (
+    Operation(
+        name="entity",
+        help="Show all about somebody or something: names, what holds of it now, and what was told of it.",
+        input=Entity,
+        output=Profile,
+        run=entity,
+    ),
+    Operation(name="entities", help="List who and what the memories name.", input=Entities, output=Named, run=entities),
+    Operation(
+        name="timeline",
+        help="Show what was told of somebody, something or a topic, in the order in which it happened.",
+        input=Timeline,
+        output=Told,
+        run=timeline,
+    ),
+    Operation(
+        name="learn",
+        help="Keep a fact as subject, predicate and object; what it contradicts is outdated.",
+        input=Learn,
+        output=Memory,
+        run=learn,
+        effect=Effect.WRITE,
+        idempotent=False,
+        role=Role.AGENT,
+    ),
+    Operation(
+        name="beliefs",
+        help="List the facts of a subject, and how each is held: held, contested or retracted.",
+        input=Beliefs,
+        output=Held,
+        run=beliefs,
+    ),
+)

@@ -1,0 +1,100 @@
+"""The statements on facts: what memories say of somebody or something, and since and until when it holds.
+
+A newer fact ends an older one of the same scope in the transaction that brings it. A memory whose every fact has ended, and that
+says little besides, is superseded; one that says more stays, without the fact.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+
+from engram.beliefs import Claim, Ruling, ruling
+from engram.env import from_micros
+from engram.store.sqlite import naming
+from engram.store.sqlite.rows import micros
+from engram.text.facts import Fact, facts
+from engram.types import Memory, Source
+
+_SHORT = 160
+_MORE = re.compile(r"\b(?:and|but|because|while|although|which)\b|;")
+"""Up to so many characters, and without a second clause, a memory is its fact; another one tells more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of an older memory by a newer one: it is superseded if `over`, else the two contradict each other."""
+
+    newer: str
+    older: str
+    over: bool
+
+
+def note(connection: apsw.Connection, scope: int, memory: Memory, told: Sequence[Fact] | None = None) -> list[Outcome]:
+    """Keep what a memory says; what became of older ones by it. `told`: the facts, where they are known without reading."""
+    if told is None:
+        told = () if memory.source is Source.ASSISTANT else facts(memory.text, memory.speaker)
+    outcomes: dict[str, Outcome] = {}
+    since = micros(memory.happened_at or memory.learned_at)
+    for number, fact in enumerate(told):
+        fact = Fact(naming.canonical(connection, scope, fact.subject), fact.predicate, fact.object, fact.single, fact.holds)
+        for outcome in _settle(connection, scope, memory, fact, since):
+            outcomes[outcome.older] = outcome
+        connection.execute(
+            """
+            INSERT OR REPLACE INTO facts (memory, number, subject, predicate, object, single, holds, since, until)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            (memory.key, number, fact.subject, fact.predicate, fact.object, fact.single, fact.holds, since, _ended(fact, since)),
+        )
+    return list(outcomes.values())
+
+
+def _ended(fact: Fact, since: int | None) -> int | None:
+    """What is said to be so no more holds from no moment on."""
+    return None if fact.holds else since
+
+
+def _settle(connection: apsw.Connection, scope: int, memory: Memory, fact: Fact, since: int | None) -> Iterator[Outcome]:
+    new = Claim(fact, memory.confidence, None if since is None else from_micros(since))
+    found: list[Any] = connection.execute(
+        """
+        SELECT f.memory, f.number, f.object, f.single, f.since, m.id, m.confidence, m.pinned, c.text
+          FROM facts AS f JOIN memories AS m ON m.key = f.memory JOIN contents AS c ON c.memory = m.key
+         WHERE f.subject = ? AND f.predicate = ? AND f.until IS NULL AND f.holds AND f.memory <> ? AND m.scope = ?
+           AND m.status = 'active'
+        """,
+        (fact.subject, fact.predicate, memory.key, scope),
+    ).fetchall()
+    for key, number, thing, single, at, memory_id, confidence, pinned, text in found:
+        old = Claim(Fact(fact.subject, fact.predicate, thing, bool(single)), confidence, None if at is None else from_micros(at))
+        ruled = ruling(new, old)
+        if ruled is Ruling.STANDS:
+            continue
+        if ruled is Ruling.CONTESTED or pinned:
+            yield Outcome(memory.id, memory_id, over=False)
+            continue
+        connection.execute("UPDATE facts SET until = ? WHERE memory = ? AND number = ?", (since, key, number))
+        left = connection.execute("SELECT count(*) FROM facts WHERE memory = ? AND until IS NULL", (key,)).get
+        if not left and len(text) <= _SHORT and not _MORE.search(text):
+            yield Outcome(memory.id, memory_id, over=True)
+
+
+def forget(connection: apsw.Connection, memory: int) -> None:
+    """Let go of what a memory named and said. Facts of others may bear a name that only it told: they get their own back."""
+    connection.execute("UPDATE facts SET subject = '', predicate = '', object = '' WHERE memory = ?", (memory,))
+    connection.execute("DELETE FROM facts WHERE memory = ?", (memory,))
+    sql = "SELECT m.scope, c.text, m.speaker FROM memories AS m JOIN contents AS c ON c.memory = m.key WHERE m.key = ?"
+    for key in naming.forget(connection, memory):
+        told: list[Any] = connection.execute(sql, (key,)).fetchall()
+        for scope, text, speaker in told:
+            for number, fact in enumerate(facts(text, speaker)):
+                subject = naming.canonical(connection, scope, fact.subject)
+                connection.execute(
+                    "UPDATE facts SET subject = ? WHERE memory = ? AND number = ? AND predicate = ?",
+                    (subject, key, number, fact.predicate),
+                )

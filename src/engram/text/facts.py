@@ -1,0 +1,356 @@
+"""What a statement says of somebody or something, as subject, predicate, object (M5). Pure.
+
+By patterns of English for what changes in a life or a project: where somebody lives and works, what a thing's owner, port or
+deadline is, what is liked, used, no longer so. `single` says that a subject has one such object at a time, so that another one
+is an update; whatever is only hoped, asked, past or guessed is no fact. What no pattern fits has none, and nothing is retired
+for it: a fact that is missed costs less than a memory that is lost.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from engram.text.entities import folded
+from engram.text.numerals import digits
+from engram.text.wordlist import word_set
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """`holds` is false for what is said to be so no more."""
+
+    subject: str
+    predicate: str
+    object: str
+    single: bool = True
+    holds: bool = True
+
+
+_ATTRIBUTES = (
+    r"(?:(?:favou?rite|preferred|current|new|main|default|home|work|office|email|mobile|phone|street|time|due|launch"
+    r"|release|start|end"
+    r"|staging|production|prod|test|database|admin|public|maximum|minimum|monthly|weekly|annual|on-call|team|blood|shoe"
+    r"|job) ){0,2}"
+    r"(?:name|number|e-?mail|address|birthday|age|job|title|salary|rent|manager|boss|doctor|dentist|therapist|landlord"
+    r"|coach|teacher"
+    r"|wife|husband|partner|girlfriend|boyfriend|roommate|deadline|date|budget|port|version|url|host|hostname|region"
+    r"|branch|owner|lead"
+    r"|status|timezone|zone|schedule|shift|diet|major|size|colou?r|weight|height|car|bike|laptop|phone|bank|plan|gym|team|role"
+    r"|username|handle|language|editor|browser|ide|os|database|provider|framework|license|price|cost|rate|limit|timeout"
+    r"|capacity"
+    r"|headcount|food|dish|drink|book|author|movie|film|song|band|singer|artist|game|sport|season|restaurant|cafe|show"
+    r"|series|place"
+    r"|city|country|animal|subject|hobby|flavou?r|fruit|brand|password policy|record|goal|target|score|time|pronouns|nickname"
+    r"|allergy|insurance|employer|company|school|university|stack|model|theme|font|channel|server|cluster|queue|cadence"
+    r"|interval"
+    r"|contact|reviewer|maintainer|retention|quota|currency|locale|type|mood)"
+)
+_WHO = (
+    r"(?P<s>I|[Ww]e|[Tt]he user|(?:[Mm]y|[Oo]ur|[Tt]he user['’]s|[A-Z][\w-]+['’]s?) [a-z]+(?: [A-Z][\w-]+)?"
+    r"|[A-Z][\w-]+(?: [A-Z][\w-]+){0,2}|[Tt]he [\w-]+(?: [\w-]+){0,2}?)"
+)
+_ADVERB = (
+    r"(?:(?:now|currently|recently|just|finally|also|actually|already|still|officially|have|has|had|'ve|am|are|is|'m|'s|'re) )*"
+)
+_END = (
+    r"(?=$|[.,;:!?()]| (?:and|but|because|since|so|with|after|before|when|while|as|instead|again|now|anymore|for|until"
+    r"|which|who|where|last|this|next|from|on|in|at|by|these|yesterday|today)\b)"
+)
+_OBJECT = r"(?P<o>(?:(?:Dr|Mr|Mrs|Ms|St)\. )?[^\s.,;:!?()][^.,;:!?()]{0,60}?)"
+_PROPER = r"(?P<o>[A-Z][\w&.'’-]*(?:,? [A-Z][\w&.'’-]*){0,3})"
+_THING = r"(?P<o>(?:[\w.+#/&'’-]+)(?: [\w.+#/&'’-]+){0,4}?)"
+_NUMBER = r"(?P<o>\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+_COUNTED = (
+    r"(?P<what>kids?|children|sons?|daughters?|dogs?|cats?|pets?|siblings?|brothers?|sisters?|cars?|bikes?|employees"
+    r"|people|engineers"
+    r"|members|grandchildren|plants|horses|chickens|followers|subscribers|customers|users|replicas|nodes|workers|servers)"
+)
+_EVENT = (
+    r"(?P<s>(?:[Mm]y|[Oo]ur|[Tt]he|[Tt]he user['’]s|[A-Z][\w-]+['’]s?) (?:[\w-]+ ){0,3}?(?:meeting|standup|stand-up"
+    r"|deadline|appointment"
+    r"|release|launch|interview|flight|exam|wedding|party|demo|review|retro|workshop|class|lesson|game|match|concert|call"
+    r"|sync|trip"
+    r"|surgery|move|presentation|due date|go-live|cutover|maintenance window))"
+)
+_STATE = (
+    r"(?P<o>done|finished|complete|completed|blocked|in progress|open|closed|live|down|up|fixed|broken|merged|deprecated"
+    r"|paused|cancelled"
+    r"|canceled|approved|rejected|on hold|unblocked|archived|resolved|offline|online|enabled|disabled|vegetarian|vegan|pregnant"
+    r"|single|married|divorced|engaged|retired|unemployed)"
+)
+_PET = r"(?P<what>dog|cat|puppy|kitten|parrot|horse|rabbit|hamster|baby|son|daughter)"
+
+_UNSURE = re.compile(
+    r"\b(?:if|would|might|(?-i:may)|could|should|wish(?:es)?|hop(?:e|es|ing)|want(?:s|ed)? to|plan(?:s|ning|ned)?(?: to"
+    r"| on)?|think(?:s|ing)?"
+    r"|consider(?:s|ing)|maybe|perhaps|probably|possibly|dream(?:s|ing)|suppose|imagine|used to|almost|nearly|never"
+    r"|going to|gonna"
+    r"|will|'ll|about to|used? to be|pretend\w*|joke\w*|kidding|unless|whether|rumou?r\w*|supposedly|interview\w* (?:at"
+    r"|with|for)"
+    r"|visit\w*|wonder\w*|ask(?:s|ed|ing)?|looking (?:for|to|at)|apply\w*|applied|offered?)\b",
+    re.IGNORECASE,
+)
+_PAST = re.compile(
+    r"\b(?:was|were|lived|worked|back (?:in|then)|in (?:19|20)\d\d|years? ago|as a (?:kid|child)|when i was)\b", re.IGNORECASE
+)
+_LABEL = re.compile(r"^(?P<who>[^:\n]{1,60}?)(?: to [^:\n]{1,40}?)?(?:, asked \"[^\"]*\")?: ")
+_ASIDE = re.compile(r"\(asked: \"[^\"]*\"\)|\[[^\]]*\]")
+_TRAIL = re.compile(
+    r"(?:,? (?:now|today|anymore|instead|these days|at the moment|lately|currently|again|already|too|as well|right now|for now)"
+    r"|,? (?:last|this|next) (?:week|month|year|summer|winter|spring|fall|\w+day)|,? (?:two|three|a few|\d+) \w+ ago"
+    r"|,? since .*|,? yesterday)+$",
+    re.IGNORECASE,
+)
+_ARTICLE = re.compile(r"^(?:a|an|the|my|our|his|her|their|some|called|named|about|around|only|just|now) ", re.IGNORECASE)
+_LONGEST = 400
+
+_Make = Callable[[re.Match[str], str], Iterator[Fact]]
+
+
+def facts(text: str, speaker: str = "") -> tuple[Fact, ...]:
+    """The facts of a statement; none, if it is unsure, past or a question."""
+    body = _ASIDE.sub("", text).strip()
+    if len(body) > _LONGEST or body.endswith("?"):
+        return ()
+    head = _LABEL.match(body)
+    whose = "the user" if not speaker or speaker.lower() == "user" else speaker
+    if head is not None and head["who"].lower() in (whose.lower(), speaker.lower()):
+        body = body[head.end() :]
+    found: dict[tuple[str, str, str, bool], Fact] = {}
+    for sentence in re.split(r"(?<=[.!])(?<!Dr\.)(?<!Mr\.)(?<!Mrs\.)(?<!Ms\.)\s+(?=[A-Z])|;\s+|,? and (?=the user\b|I\b)", body):
+        if _UNSURE.search(sentence):
+            continue
+        for pattern, make, past in _RULES:
+            match = pattern.search(sentence)
+            if match is None or (not past and _PAST.search(sentence)):
+                continue
+            for fact in make(match, whose):
+                if fact.object and fact.subject:
+                    found.setdefault((fact.subject, fact.predicate, fact.object, fact.holds), fact)
+    return tuple(found.values())
+
+
+def same(one: str, other: str) -> bool:
+    """Do two objects say the same? One of them may say more of it: "Berlin" and "Berlin, Germany"."""
+    first, second = set(re.findall(r"[\w+#.]+", digits(one))), set(re.findall(r"[\w+#.]+", digits(other)))
+    return one == other or first <= second or second <= first
+
+
+def _subject(raw: str, whose: str) -> str:
+    word = raw.strip()
+    if word in ("I", "we", "We"):
+        return folded(whose)
+    low = word.lower()
+    if low.startswith(("my ", "our ")):
+        return folded(f"{whose}'s {word.partition(' ')[2]}")
+    return folded(word)
+
+
+def _object(raw: str) -> str:
+    said = _TRAIL.sub("", raw.strip())
+    while (shorter := _ARTICLE.sub("", said)) != said:
+        said = shorter
+    return folded(digits(said.lower()))
+
+
+def _plain(predicate: str, *, single: bool = True, holds: bool = True) -> _Make:
+    def make(match: re.Match[str], whose: str) -> Iterator[Fact]:
+        subject = _subject(match["s"], whose)
+        if subject not in _NOBODY:
+            yield Fact(subject, predicate, _object(match["o"]), single, holds)
+
+    return make
+
+
+_NOBODY = frozenset({"it", "this", "that", "there", "what", "who", "he", "she", "they", "these", "those", "one", "here", "which"})
+
+
+def _attribute(match: re.Match[str], whose: str) -> Iterator[Fact]:
+    subject, attribute, thing = match["s"], match["attr"].lower(), match["o"]
+    if _object(thing).split(" ")[0] in _VAGUE or re.match(r"(?:on|in|at|off|out|away|up|under) (?![\dA-Z])", thing):
+        return
+    owner = folded(whose) if subject.lower() in ("my", "our", "the user's", "the user’s") else _subject(subject, whose)
+    attribute = (
+        re.sub(
+            r"^(?:current|new"
+            r"|preferred) ",
+            "",
+            attribute,
+        )
+        .replace("colour", "color")
+        .replace("favourite", "favorite")
+    )
+    if owner:
+        yield Fact(owner, attribute, _object(thing))
+
+
+_VAGUE = word_set("""
+    not so very really too quite great good bad nice important hard easy difficult always never also still getting being going
+    that what where when why how because like amazing awesome fun beautiful special wrong right broken fine ok okay perfect
+    terrible one something anything nothing everything just doing having making been coming
+    """)
+
+
+def _switched(match: re.Match[str], whose: str) -> Iterator[Fact]:
+    subject = _subject(match["s"], whose)
+    if subject in _NOBODY:
+        return
+    yield Fact(subject, "uses", _object(match["o"]), single=False)
+    if match["p"]:
+        yield Fact(subject, "uses", _object(match["p"]), single=False, holds=False)
+
+
+def _feels(match: re.Match[str], whose: str) -> Iterator[Fact]:
+    verb, denied = match["verb"].lower(), bool(match["no"])
+    bad = verb.startswith(("hate", "dislike", "detest", "can't stand"))
+    subject = _subject(match["s"], whose)
+    if subject not in _NOBODY:
+        yield Fact(subject, f"feels about {_object(match['o'])}", "dislike" if bad != denied else "like")
+
+
+def _counts(match: re.Match[str], whose: str) -> Iterator[Fact]:
+    what = {"kid": "children", "kids": "children", "child": "children"}.get(match["what"], match["what"])
+    yield Fact(
+        _subject(match["s"], whose),
+        f"number of {what if what.endswith('s') or what == 'children' else what + 's'}",
+        _object(match["o"]),
+    )
+
+
+def _owned(match: re.Match[str], whose: str) -> Iterator[Fact]:
+    thing = _object(match["o"])
+    if thing.split(" ")[0] not in _VAGUE:
+        yield Fact(thing, "owner", _subject(match["s"], whose))
+
+
+def _by(match: re.Match[str], whose: str) -> Iterator[Fact]:
+    yield Fact(_subject(match["s"], whose), "owner", _object(match["o"]))
+
+
+def _port(match: re.Match[str], whose: str) -> Iterator[Fact]:
+    yield Fact(_subject(match["s"], whose), "port", match["o"])
+
+
+def _moved_thing(match: re.Match[str], whose: str) -> Iterator[Fact]:
+    yield Fact(_subject(f"the {match['what']}", whose), "runs on", _object(match["o"]))
+
+
+def _pet(match: re.Match[str], whose: str) -> Iterator[Fact]:
+    mine = match["s"].lower() in ("my", "our", "the user's", "the user’s")
+    yield Fact(folded(whose) if mine else _subject(match["s"], whose), f"{match['what']}'s name", _object(match["o"]))
+
+
+_NOT = r"(?: (?:don['’]t|doesn['’]t|do not|does not|no longer|not)(?: really| even)?)"
+_RULES: tuple[tuple[re.Pattern[str], _Make, bool], ...] = tuple(
+    (re.compile(pattern), make, past)
+    for pattern, make, past in (
+        (
+            rf"^{_WHO} {_ADVERB}(?:live[sd]?|living|reside[sd]?|based|relocated|moved(?: back)?|moving) (?:in"
+            rf"|to) {_PROPER}{_END}",
+            _plain("lives in"),
+            False,
+        ),
+        (rf"^{_WHO}{_NOT} live(?:s)? in {_PROPER}{_END}", _plain("lives in", holds=False), False),
+        (
+            rf"^{_WHO} {_ADVERB}(?:works? (?:at|for)|working (?:at|for)|employed (?:at|by)|joined|(?:started|start"
+            rf"|starts)(?: a (?:new )?job| working)? at|(?:got|took) a (?:new )?job (?:at|with)) {_PROPER}{_END}",
+            _plain("works at"),
+            False,
+        ),
+        (
+            rf"^{_WHO} {_ADVERB}(?:left|quit|resigned from|was fired from|got laid off (?:from"
+            rf"|by)) (?P<o>[A-Z][\w&.-]*(?: [A-Z][\w&-]+)*){_END}",
+            _plain("works at", holds=False),
+            True,
+        ),
+        (
+            rf"^{_WHO} {_ADVERB}(?:works? as|promoted to|became|got promoted to|was promoted to) (?:an? "
+            rf"|the )?(?P<o>[\w -]{{3,40}}?){_END}",
+            _plain("job"),
+            True,
+        ),
+        (
+            rf"^(?P<s>[Mm]y|[Oo]ur|[Tt]he user['’]s|[A-Z][\w-]+['’]s?"
+            rf"|[Tt]he [\w-]+(?: [\w-]+)?(?:['’]s)?) (?P<attr>{_ATTRIBUTES}) (?:is|are|has (?:been )?changed to"
+            rf"|changed to|moved to|became|is set to|is called|was changed to|went up to|went down to|dropped to"
+            rf"|rose to) (?:now |currently |at |actually )*{_OBJECT}{_END}",
+            _attribute,
+            True,
+        ),
+        (
+            rf"^[Tt]he (?P<attr>{_ATTRIBUTES}) of (?P<s>(?:the |my |our )?[\w-]+(?: [\w-]+)?) (?:is|has changed to"
+            rf"|was changed to|changed to) (?:now )?{_OBJECT}{_END}",
+            _attribute,
+            True,
+        ),
+        (
+            rf"^{_WHO} {_ADVERB}(?:switched|migrated|changed|moved over"
+            rf"|converted) (?:from (?P<p>{_THING.removeprefix('(?P<o>').removesuffix(')')}) )?to {_OBJECT}{_END}",
+            _switched,
+            True,
+        ),
+        (rf"^{_WHO} {_ADVERB}(?:use[sd]?|using) {_THING} instead of (?P<p>[\w.+#-]+(?: [\w.+#-]+)?)", _switched, True),
+        (rf"^{_WHO} {_ADVERB}replaced (?P<p>[\w.+#-]+(?: [\w.+#-]+)?) (?:with|by) {_THING}{_END}", _switched, True),
+        (
+            rf"^{_WHO}(?:{_NOT} use| {_ADVERB}(?:stopped|quit|gave up) using) {_THING}{_END}",
+            _plain("uses", single=False, holds=False),
+            True,
+        ),
+        (rf"^{_WHO} {_ADVERB}uses? {_THING}{_END}", _plain("uses", single=False), False),
+        (
+            rf"^{_WHO}(?P<no>{_NOT})? {_ADVERB}(?P<verb>likes?|loves?|enjoys?|hates?|dislikes?|detests?) {_OBJECT}{_END}",
+            _feels,
+            False,
+        ),
+        (
+            rf"^{_WHO} {_ADVERB}(?:married to|dating|engaged to|seeing|got married to"
+            rf"|married) (?P<o>[A-Z][\w-]+(?: [A-Z][\w-]+)?){_END}",
+            _plain("partner"),
+            True,
+        ),
+        (rf"^{_WHO} {_ADVERB}(?:has|have|got|had) (?:got )?{_NUMBER} {_COUNTED}", _counts, False),
+        (rf"^{_WHO} (?:is|am|'m|turned|just turned) {_NUMBER}(?: years old)?{_END}", _plain("age"), True),
+        (rf"^{_WHO} {_ADVERB}drives? (?:an? )?{_THING}{_END}", _plain("car"), False),
+        (
+            rf"^{_WHO} {_ADVERB}(?:owns?|maintains?|took over|takes over|responsible for|in charge of|leads?"
+            rf"|runs?) (?P<o>the [\w -]{{2,30}}?){_END}",
+            _owned,
+            True,
+        ),
+        (rf"^(?P<s>[Tt]he [\w -]{{2,30}}?) (?:is|is now) (?:owned|maintained|run|led) by {_OBJECT}{_END}", _by, True),
+        (
+            rf"^(?P<s>[Tt]he [\w-]+(?: [\w-]+)?) {_ADVERB}(?:runs|listens|listening|running"
+            rf"|listen) on port {_NUMBER}",
+            _port,
+            True,
+        ),
+        (
+            rf"^(?P<s>[Tt]he (?!user\b)[\w-]+(?: [\w-]+)?) {_ADVERB}(?:runs|running|hosted|deployed|lives|stored"
+            rf"|moved) (?:on|in|to) (?!port )(?P<o>[A-Z][\w.-]*(?: [A-Z][\w.-]*)?|[a-z]+[\d.-][\w.-]*){_END}",
+            _plain("runs on"),
+            True,
+        ),
+        (
+            rf"^(?:I|[Ww]e|The user"
+            rf"|[A-Z]\w+) {_ADVERB}moved the (?P<what>[\w-]+(?: [\w-]+)?) (?:from [\w. -]+ )?"
+            rf"to (?P<o>[A-Z][\w.-]*(?: [A-Z][\w.-]*)?){_END}",
+            _moved_thing,
+            True,
+        ),
+        (
+            rf"^{_EVENT} (?:is|was|has been|got|is now) (?:now )?(?:scheduled|moved|rescheduled|pushed|postponed|set|due"
+            rf"|on|at)(?: to| for| on| at| by| back to)? (?P<o>[\w: ]{{1,40}}?)(?=$|[.,;!?]| (?:because|so|instead|with))",
+            _plain("scheduled"),
+            True,
+        ),
+        (rf"^{_WHO} (?:is|'s|am|'m|are|has been|got) (?:now |finally |currently )*{_STATE}{_END}", _plain("state"), False),
+        (
+            rf"^(?P<s>[Mm]y|[Oo]ur|[Tt]he user['’]s|[A-Z][\w-]+['’]s?) {_PET}(?:['’]s name is| is (?:called"
+            rf"|named)) (?P<o>[A-Z]\w+)",
+            _pet,
+            False,
+        ),
+    )
+)

@@ -1,0 +1,89 @@
+"""The verbs on what memories tell of the world: who and what there is, what holds of it, and what was when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from engram.errors import InvalidContent
+from engram.known import Belief, Entity, Profile
+from engram.text.entities import folded
+from engram.text.facts import Fact
+from engram.types import Kind, Memory
+from engram.verbs.asking import Asking
+from engram.verbs.keeping import Keeping
+
+_NEAR = 0.8  # cosine of two names that mean the same
+_NAMES = 200
+_TOLD = 20
+
+
+class Knowing(Asking, Keeping):
+    """Mixed into `Engram`."""
+
+    def entity(self, name: str, *, limit: int = _TOLD) -> Profile | None:
+        """All about somebody or something: its names, what holds of it now, what was told of it, newest first; None if unknown.
+
+        Found by its name, by another one it goes by ("@ada", "my manager"), or, with a model, by one that means the same.
+        """
+        found = self._vault.store.entity(self._reader, name)
+        if found is None and (meant := self._meant(name)) is not None:
+            found = self._vault.store.entity(self._reader, meant)
+        if found is None:
+            return None
+        entity, keys = found
+        return Profile(
+            entity,
+            tuple(self._vault.store.beliefs(self._reader, entity.name)),
+            tuple(self._vault.store.named_with(self._reader, entity.name)),
+            tuple(self._vault.store.fetch(self._reader, keys[:limit])),
+        )
+
+    def entities(self, *, kind: str | None = None, limit: int = 50) -> Sequence[Entity]:
+        """Who and what the memories name, the most named first."""
+        return self._vault.store.entities(self._reader, kind=kind, limit=limit)
+
+    def timeline(
+        self, about: str, *, since: datetime | None = None, until: datetime | None = None, limit: int = 50
+    ) -> Sequence[Memory]:
+        """What was told of somebody, something or a topic, in the order in which it happened."""
+        found = self._vault.store.entity(self._reader, about)
+        if found is not None:
+            told = self._vault.store.fetch(self._reader, found[1][: 10 * limit])
+        else:
+            told = [hit.memory for hit in self.recall(about, limit=limit)]
+        when = [(memory.happened_at or memory.learned_at, memory) for memory in told]
+        dated = [(at, memory) for at, memory in when if at is not None]
+        kept = [
+            (at, memory)
+            for at, memory in dated
+            if (since is None or at >= _aware(since, at)) and (until is None or at < _aware(until, at))
+        ]
+        return [memory for _, memory in sorted(kept, key=lambda one: (one[0], one[1].key))][-limit:]
+
+    def learn(self, subject: str, predicate: str, thing: str, *, many: bool = False) -> Memory:
+        """Keep a fact: "Ada", "works at", "Acme". It outdates what it contradicts, unless a subject may have `many` of these."""
+        if not all(part.strip() for part in (subject, predicate, thing)):
+            raise InvalidContent("a fact is a subject, a predicate and an object, each with a word.")
+        memory = self.remember(f"{subject.strip()} {predicate.strip()} {thing.strip()}.", kind=Kind.FACT)
+        fact = Fact(folded(subject), " ".join(predicate.casefold().split()), folded(thing), single=not many)
+        self._vault.store.claim(self._reader, memory.id, fact)
+        return memory
+
+    def beliefs(self, subject: str, *, past: bool = False) -> Sequence[Belief]:
+        """The facts of a subject as they are held now, newest first; `past`: with those that held once."""
+        return self._vault.store.beliefs(self._reader, subject, past=past)
+
+    def _meant(self, name: str) -> str | None:
+        """The known name that means nearly the same as this one."""
+        embedder = self._vault.embedder
+        names = [one.name for one in self._vault.store.entities(self._reader, limit=_NAMES)] if embedder is not None else []
+        if embedder is None or not names or not name.strip():
+            return None
+        cosines = embedder.passages(names) @ embedder.passages([name])[0]
+        best = int(cosines.argmax())
+        return names[best] if float(cosines[best]) >= _NEAR else None
+
+
+def _aware(moment: datetime, like: datetime) -> datetime:
+    return moment.replace(tzinfo=like.tzinfo) if moment.tzinfo is None else moment

@@ -1,0 +1,166 @@
+"""Entities, facts and what they outdate, in a real vault."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+import engram
+from engram.engine import Engram
+from engram.text.entities import folded
+from engram.types import Memory, Reader, Scope, Status, Turn
+
+TALKS = [
+    json.loads(line)["talk"] for line in (Path(__file__).parent.parent / "labelled" / "entities.jsonl").read_text().splitlines()
+]
+DAY = datetime(2024, 5, 1, tzinfo=UTC)
+
+
+def opened(path: Path, **identity: str) -> Engram:
+    return engram.open(path, key=bytes(32), settings={"model": "none", "harden_process": False}, clock=lambda: DAY, **identity)
+
+
+@pytest.fixture
+def mem(tmp_path: Path) -> Iterator[Engram]:
+    with opened(tmp_path / "vault") as made:
+        yield made
+
+
+def say(mem: Engram, text: str, days: int = 0, speaker: str = "user") -> None:
+    mem.observe(Turn(text, speaker, DAY + timedelta(days=days)))
+
+
+def test_labelled_mentions_are_resolved(mem: Engram) -> None:
+    right = extra = missing = 0
+    for number, talk in enumerate(TALKS):
+        own = mem.as_reader(Reader(Scope(agent=f"talk{number}")))
+        store = own._vault.store
+        drafts = [
+            Memory(text=text if who == "user" else f"{who}: {text}", speaker=who, scope=own.reader.scope) for who, text, _ in talk
+        ]
+        for memory, (_, _, expected) in zip(store.add(own.reader, drafts), talk, strict=True):
+            found = {folded(name) for name in store.named_in(own.reader, memory.id)}
+            wanted = {folded(name) for name in expected}
+            right, extra, missing = right + len(found & wanted), extra + len(found - wanted), missing + len(wanted - found)
+    assert right + missing >= 200
+    assert 2 * right / (2 * right + extra + missing) >= 0.9
+
+
+def test_one_person_by_name_handle_and_role(mem: Engram) -> None:
+    say(mem, "My manager approved the plan.")
+    say(mem, "My manager is Maria.")
+    say(mem, "Maria Lopez (@mlo) flew to Oslo with Jonas.")
+    profiles = [mem.entity(name) for name in ("Maria", "@mlo", "my manager", "maria lopez")]
+    assert {profile.entity.name if profile else None for profile in profiles} == {"Maria Lopez"}
+    assert profiles[0] is not None
+    assert profiles[0].entity.mentions == 3
+    assert {"Jonas", "Oslo"} <= {name for name, _ in profiles[0].relations}
+    assert mem.entity("Nobody Known") is None
+
+
+def test_an_update_supersedes_and_the_past_still_answers(tmp_path: Path) -> None:
+    now = [DAY]
+    with engram.open(
+        tmp_path / "v", key=bytes(32), settings={"model": "none", "harden_process": False}, clock=lambda: now[0]
+    ) as mem:
+        old = mem.remember("I live in Hamburg")
+        now[0] = DAY + timedelta(days=30)
+        new = mem.remember("I live in Leipzig now")
+        assert [hit.memory.id for hit in mem.recall("live in Hamburg or Leipzig")] == [new.id]
+        assert [hit.memory.id for hit in mem.recall("live in Hamburg", as_of=DAY + timedelta(days=3))] == [old.id]
+        edges = mem.edges(old.id)
+        assert [(edge.source, edge.target, edge.kind) for edge in edges] == [(new.id, old.id, "supersedes")]
+        assert [one.object for one in mem.beliefs("the user")] == ["leipzig"]
+        assert [(one.object, one.status) for one in mem.beliefs("the user", past=True)] == [
+            ("leipzig", "held"),
+            ("hamburg", "retracted"),
+        ]
+
+
+def test_what_says_more_is_not_retired_with_its_fact(mem: Engram) -> None:
+    say(mem, "I live in Hamburg and I love the harbour there.")
+    say(mem, "I moved to Leipzig.", days=30)
+    texts = [memory.text for memory in mem.list()]
+    assert any("Hamburg" in text for text in texts)
+
+
+def test_what_is_much_less_sure_contests_and_does_not_replace(mem: Engram) -> None:
+    store, reader = mem._vault.store, mem.reader
+    sure, doubtful = store.add(
+        reader,
+        [Memory(text="The user lives in Rome.", confidence=0.9), Memory(text="The user lives in Oslo.", confidence=0.3)],
+    )
+    assert store.get(reader, [sure.id])[0].status is Status.ACTIVE
+    assert [(edge.source, edge.kind) for edge in mem.edges(sure.id)] == [(doubtful.id, "contradicts")]
+    assert {one.object: one.status for one in mem.beliefs("the user")} == {"rome": "held", "oslo": "retracted"}
+
+
+def test_a_fact_that_is_told_as_such(mem: Engram) -> None:
+    first = mem.learn("Falcon", "owner", "Maria")
+    mem.learn("Falcon", "owner", "Jonas")
+    mem.learn("Falcon", "tag", "red", many=True)
+    mem.learn("Falcon", "tag", "blue", many=True)
+    assert {(one.predicate, one.object) for one in mem.beliefs("falcon")} == {("owner", "jonas"), ("tag", "red"), ("tag", "blue")}
+    assert (found := mem.get(first.id)) is not None
+    assert found.status is Status.SUPERSEDED
+
+
+def test_a_timeline_is_in_the_order_it_happened(mem: Engram) -> None:
+    say(mem, "I met Priya in Oslo.", days=3)
+    say(mem, "Priya moved to Bergen.", days=9)
+    say(mem, "I had lunch with Priya.", days=1)
+    told = mem.timeline("Priya")
+    assert [memory.happened_at for memory in told] == sorted(memory.happened_at for memory in told if memory.happened_at)
+    assert len(told) == 3
+    assert len(mem.timeline("Priya", since=DAY + timedelta(days=2), until=DAY + timedelta(days=5))) == 1
+
+
+def test_entities_of_others_are_not_seen(mem: Engram) -> None:
+    rex, ada = (mem.as_reader(Reader(Scope(agent=name))) for name in ("rex", "ada"))
+    rex.remember("Priya lives in Oslo", scope=Scope(agent="rex"))
+    assert rex.entity("Priya") is not None
+    assert ada.entity("Priya") is None
+    assert ada.beliefs("Priya") == []
+    assert [one.name for one in ada.entities()] == []
+
+
+def test_erasing_lets_go_of_names_and_facts(mem: Engram) -> None:
+    kept = mem.remember("Priya likes tea")
+    gone = mem.remember("Priya Raman lives in Oslo")
+    assert mem.entity("@praman") is not None
+    mem.forget(gone.id, erase=True)
+    assert mem.entity("Oslo") is None
+    assert mem.entity("@praman") is None
+    profile = mem.entity("Priya")
+    assert profile is not None
+    assert [memory.id for memory in profile.timeline] == [kept.id]
+    assert mem.beliefs("priya raman", past=True) == []
+
+
+def test_another_wording_is_read_anew(mem: Engram) -> None:
+    memory = mem.remember("Priya lives in Oslo")
+    mem.update(memory.id, text="Priya lives in Bergen")
+    assert mem.entity("Oslo") is None
+    assert [one.object for one in mem.beliefs("priya")] == ["bergen"]
+
+
+def test_what_was_kept_before_is_read_in_time(mem: Engram, tmp_path: Path) -> None:
+    memory = mem.remember("Priya lives in Oslo")
+    store = mem._vault.store
+
+    def unlearn(connection: object) -> None:
+        connection.execute("DELETE FROM entities")  # type: ignore[attr-defined]
+        connection.execute("DELETE FROM facts")  # type: ignore[attr-defined]
+        connection.execute("INSERT INTO meta (name, value) VALUES ('unread_to', ?)", (memory.key,))  # type: ignore[attr-defined]
+
+    owner = replace(mem.reader, role=engram.types.Role.OWNER, policy=engram.types.Policy.ALL)
+    store._write(owner, "test", unlearn)
+    assert mem.entity("Priya") is None
+    assert store.read_old(owner, limit=10) == 1
+    assert store.read_old(owner, limit=10) == 0
+    assert mem.entity("Priya") is not None
