@@ -164,3 +164,14 @@ def test_what_was_kept_before_is_read_in_time(mem: Engram, tmp_path: Path) -> No
     assert store.read_old(owner, limit=10) == 1
     assert store.read_old(owner, limit=10) == 0
     assert mem.entity("Priya") is not None
+
+
+def test_what_was_outdated_can_be_so_again(tmp_path: Path) -> None:
+    now = [DAY]
+    settings = {"model": "none", "harden_process": False}
+    with engram.open(tmp_path / "v", key=bytes(32), settings=settings, clock=lambda: now[0]) as mem:
+        for days, city in enumerate(("Hamburg", "Leipzig", "Hamburg")):
+            now[0] = DAY + timedelta(days=days)
+            mem.remember(f"I live in {city}")
+        assert [memory.text for memory in mem.list()] == ["I live in Hamburg"]
+        assert [one.object for one in mem.beliefs("the user")] == ["hamburg"]
