@@ -20,8 +20,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if hook.is_event(given):
             return hook.run(given[1:])  # an agent waits for it: without the time that all other commands take to load
-        if greeting.begins(given):
-            greeting.begin()  # a host does not wait for the rest to load
+        if (profile := greeting.meant(given)) is not None:
+            wire = greeting.begin()  # the handshake is answered while the rest loads
+            from engram.serve.mcp.stdio import run as serve
+
+            return serve(wire, profile)
         from engram.serve.cli.app import run  # here, so that an interrupt while the program loads ends as quietly
 
         return run(given)

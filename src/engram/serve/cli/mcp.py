@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -15,14 +15,11 @@ from engram.serve.cli import caller, show
 from engram.serve.cli.caller import BadCall, Caller, Yes
 from engram.serve.mcp import clients, greeting
 from engram.serve.mcp.clients import CLIENTS
-
-if TYPE_CHECKING:
-    from engram.engine import Engram
+from engram.serve.mcp.greeting import PROFILES
 
 app = typer.Typer(no_args_is_help=False, invoke_without_command=True)
-_PROFILES = ("core", "full", "memory-server", "chatgpt")
 
-Profile = Annotated[str, typer.Option(metavar="|".join(_PROFILES), help="Which tools it offers.")]
+Profile = Annotated[str, typer.Option(metavar="|".join(PROFILES), help="Which tools it offers.")]
 
 
 @app.callback()
@@ -31,7 +28,7 @@ def mcp(
     profile: Profile = "core",
     over_http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP instead of standard input.")] = False,
     host: Annotated[str, typer.Option(help="With --http: the address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="With --http: the port; 0 takes a free one.")] = 8321,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="With --http: the port; 0 takes a free one.")] = 8421,
 ) -> None:
     """Serve this vault to a model over MCP. Hosts start it themselves: see `engram mcp install`."""
     if ctx.invoked_subcommand is not None:
@@ -43,8 +40,8 @@ def mcp(
 
 
 def _require_profile(profile: str) -> None:
-    if profile not in _PROFILES:
-        raise BadCall(f"There is no such profile; there are {', '.join(_PROFILES)}.")
+    if profile not in PROFILES:
+        raise BadCall(f"There is no such profile; there are {', '.join(PROFILES)}.")
 
 
 def _require_sdk() -> None:
@@ -56,19 +53,10 @@ def _serve_stdio(asked: Caller, profile: str) -> None:
     if os.isatty(0):
         show.remark("This speaks MCP on standard input, to a host that starts it: `engram mcp install --client NAME` tells one.")
     wire = greeting.begin()
-    from engram.serve.mcp.stdio import House, serve  # the SDK takes a second to load
+    from engram.serve.mcp.stdio import run  # the SDK takes a second to load
 
-    serve(wire, House(lambda: opened(asked)), profile)
-
-
-def opened(asked: Caller) -> Engram:
-    """The vault, made if it is missing, for the agent that the settings name. Nobody can be asked for a passphrase here."""
-    from engram.engine import Engram  # help loads no engine
-
-    vault = Engram.open(asked.path, settings=asked.identity, env=asked.env)
-    if vault.notice:
-        asked.remark(f"A new vault was made at {asked.path}.\n{vault.notice}")
-    return vault
+    if run(wire, profile, asked.path, asked.identity):
+        raise typer.Exit(1)
 
 
 @app.command("install")

@@ -18,6 +18,7 @@ from typing import Any
 
 NAME = "engram"
 TITLE = "Engram memory"
+PROFILES = ("core", "full", "memory-server", "chatgpt")
 INSTRUCTIONS = (
     "Long-term memory of this user and their work, kept encrypted on their machine. Search it before you answer anything that "
     "may hang on earlier sessions; read up on a task when it begins; keep what later sessions will need, as soon as it is said. "
@@ -37,11 +38,11 @@ def version() -> str:
     return __version__
 
 
-def begins(arguments: Sequence[str]) -> bool:
-    """Is this call the server on standard input, and can it be served? Then nobody must wait for the command line to load."""
-    if arguments[:1] != ["mcp"] or {"install", "--http", "-h", "--help"} & set(arguments):
-        return False
-    return installed() and not os.isatty(0)
+def meant(arguments: Sequence[str]) -> str | None:
+    """The profile, if this call is the server on standard input as a host writes it, and it can be served: then nobody must wait
+    for the command line to load, which takes half as long again as the SDK."""
+    named = arguments[2] if len(arguments) == 3 and arguments[1] == "--profile" else "core" if len(arguments) == 1 else ""
+    return named if arguments[:1] == ["mcp"] and named in PROFILES and not os.isatty(0) and installed() else None
 
 
 def installed() -> bool:

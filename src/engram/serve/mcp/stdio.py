@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
 from mcp.server.stdio import stdio_server
 
+from engram.errors import EngramError
 from engram.serve.mcp.greeting import Wire
 from engram.serve.mcp.server import build
 from engram.types import Reader
@@ -58,6 +61,26 @@ class _Lines:
 
     async def flush(self) -> None:
         """Nothing is held back."""
+
+
+def run(wire: Wire, profile: str, path: Path | None = None, identity: Mapping[str, object] | None = None) -> int:
+    """The whole command: the vault and who asks are those of the settings, or these. Returns its exit code."""
+    try:
+        serve(wire, House(partial(_opened, path, identity)), profile)
+    except EngramError as problem:
+        print(problem, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _opened(path: Path | None, identity: Mapping[str, object] | None) -> Engram:
+    """The vault, made if it is missing. Nobody can be asked for a passphrase here."""
+    from engram.engine import Engram  # half a second that the list of tools does not need
+
+    vault = Engram.open(path, settings=identity)
+    if vault.notice:
+        print(f"A new vault was made.\n{vault.notice}", file=sys.stderr)
+    return vault
 
 
 def serve(wire: Wire, house: House, profile: str) -> None:
