@@ -98,12 +98,11 @@ def test_answers_fit_their_schemas_and_are_a_part_of_what_every_face_says(mem: E
         "memory_relate": {"source": one.id, "target": two.id},
         "memory_update": {"id": one.id, "importance": 0.9},
     }
-    names = {"memory_search": "recall", "memory_delete": "forget"}
     for tool in tools.core():
         if tool.name in given:
             said = tool.run(mem, given[tool.name]).data
             jsonschema_rs.validate(tool.output, said)
-            operation = OPERATIONS[names.get(tool.name, tool.name.removeprefix("memory_"))]
+            operation = OPERATIONS[tool.operation]
             assert_part(said, operation.answer(mem, read(operation, given[tool.name])))
 
 

@@ -1,4 +1,4 @@
-"""Every operation answers alike through the library, the command line and HTTP. A face that comes later joins the table."""
+"""Every operation answers alike through the library, the command line, HTTP and MCP."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from urllib.parse import quote, urlencode
 import pytest
 from serve.console import Engram as Console
 from serve.served import Api, serving
+from serve.talking import call
 from serve.test_operations import arguments_of
 
 import engram
 from engram.serve.http.routes import routes
+from engram.serve.mcp import tools
 from engram.serve.operations import OPERATIONS, Operation, read
 from engram.types import Reader, Role, Scope, Turn
 
@@ -89,8 +91,28 @@ def http(path: Path, console: Console) -> Iterator[Call]:
             yield lambda operation, given: request(Api(server.port, secret), operation, given)
 
 
+def mcp(path: Path, console: Console) -> Iterator[Call]:
+    """The tools that are operations as they are; the ten of the core say less, and are compared elsewhere."""
+    with engram.open(path, agent="rex") as opened:
+        mem = opened.as_reader(REX)
+        core = {tool.name: tool.operation for tool in tools.core()}
+
+        def call_tool(operation: Operation, given: Mapping[str, Any]) -> Any:
+            if operation.name in core.values():
+                return operation.answer(mem, read(operation, given))
+            answer = call(mem, f"memory_{operation.name}", given, "full")
+            assert not answer.is_error, answer.content[0].text
+            return answer.structured_content
+
+        yield call_tool
+
+
 Face = Callable[[Path, Console], Iterator[Call]]
-FACES: Mapping[str, tuple[Face, Face]] = {"command line": (library_anew, command_line), "http": (library, http)}
+FACES: Mapping[str, tuple[Face, Face]] = {
+    "command line": (library_anew, command_line),
+    "http": (library, http),
+    "mcp": (library, mcp),
+}
 """Each with the library as it is used in the same way."""
 
 
@@ -146,6 +168,8 @@ def settled(value: Any, known: str) -> Any:
         return "a moment"
     if isinstance(value, str) and re.fullmatch(r"[0-9A-HJKMNP-TV-Z]{26}", value) and value not in known:
         return "a new id"
+    if isinstance(value, str):
+        return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "a minute", value)
     return round(value, 3) if isinstance(value, float) else value
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,9 @@ from engram.serve.cli.caller import BadCall, Caller, Yes
 from engram.serve.mcp import clients, greeting
 from engram.serve.mcp.clients import CLIENTS
 from engram.serve.mcp.greeting import PROFILES
+
+if TYPE_CHECKING:
+    from engram.guard.tokens import Granted
 
 app = typer.Typer(no_args_is_help=False, invoke_without_command=True)
 
@@ -36,7 +39,10 @@ def mcp(
     _require_profile(profile)
     asked = caller.of(ctx)
     _require_sdk()
-    _serve_stdio(asked, profile)
+    if over_http:
+        _serve_http(asked, profile, host, port)
+    else:
+        _serve_stdio(asked, profile)
 
 
 def _require_profile(profile: str) -> None:
@@ -57,6 +63,19 @@ def _serve_stdio(asked: Caller, profile: str) -> None:
 
     if run(wire, profile, asked.path, asked.identity):
         raise typer.Exit(1)
+
+
+def _serve_http(asked: Caller, profile: str, host: str, port: int) -> None:
+    from engram.serve.mcp.http import serve  # the SDK takes a second to load
+
+    def begun(address: str, own: Granted | None) -> None:
+        asked.remark(f"MCP at {address}. Every request needs a token (`engram token create NAME`).")
+        if own is not None:
+            asked.remark("There is none yet. Until this server ends, this one reads and writes as an agent here:")
+            show.line(own.secret, flush=True)
+
+    with asked.open(make=True) as vault:
+        serve(vault, profile, host, port, begun)
 
 
 @app.command("install")

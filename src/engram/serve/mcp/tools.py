@@ -38,6 +38,7 @@ class Tool:
     input: Schema
     output: Schema
     run: Callable[[Engram, Mapping[str, Any]], Said]
+    operation: str = ""
     effect: Effect = Effect.READ
     idempotent: bool = True
     role: Role = Role.GUEST
@@ -230,6 +231,7 @@ def _tool(
         input=taken,
         output=output,
         run=run,
+        operation=operation.name,
         effect=operation.effect,
         idempotent=operation.idempotent,
         role=operation.role,

@@ -1,0 +1,62 @@
+"""What every server on the network begins with: an address to listen at, and a token where there is none yet."""
+
+from __future__ import annotations
+
+import socket
+from datetime import timedelta
+
+from engram.engine import Engram
+from engram.errors import ConfigInvalid
+from engram.guard.tokens import Granted, Token, new_secret
+from engram.serve.http.doors import is_local
+from engram.types import Policy, Role
+
+_AN_AGENTS = (Policy.OWN, Policy.AGENT, Policy.AGENT_GLOBAL)
+
+
+def granted(mem: Engram, host: str) -> Granted | None:
+    """The token that this server makes for itself, where there is none; an address that others reach needs one of the vault's."""
+    if any(token.holds(mem.env.now()) for token in mem.tokens()):
+        return None
+    if not is_local(host):
+        raise ConfigInvalid(
+            f"{host} can be reached from other machines, and there is no token yet.",
+            way_out="Make one with `engram token create NAME`, or serve at 127.0.0.1.",
+        )
+    return _own(mem)
+
+
+def _own(mem: Engram) -> Granted:
+    """A token for who started the server, as an agent that reads and writes; it is in memory only."""
+    now, asked = mem.env.now(), mem.reader.policy
+    token = Token(
+        id=mem.env.new_id(),
+        name="this server's own",
+        scope=mem.reader.scope,
+        policy=asked if asked in _AN_AGENTS else Policy.AGENT_GLOBAL,
+        role=Role.AGENT,
+        writes=True,
+        created_at=now,
+        expires_at=now + timedelta(days=36500),
+    )
+    return Granted(token, new_secret(mem.env.random))
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that listens there; port 0 takes any that is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        raise ConfigInvalid(
+            f"{host} port {port} cannot be listened at ({error.strerror}).", way_out="Name another with --host and --port."
+        ) from None
+    return listening
+
+
+def address_of(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
