@@ -268,6 +268,8 @@ class AsyncEngram:
     beliefs = Verb(Engram.beliefs)
     traverse = Verb(Engram.traverse)
     standing = Verb(Engram.standing)
+    boxes = Verb(Engram.boxes)
+    box = Verb(Engram.box)
     versions = Verb(Engram.versions)
     status_history = Verb(Engram.status_history)
     encoder = Verb(Engram.encoder)

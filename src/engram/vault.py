@@ -18,12 +18,13 @@ from types import FrameType
 
 from engram import settings as settings_room
 from engram.capture.backfill import SPACE, fill, space_of
+from engram.capture.boxes import fill_boxes
 from engram.capture.chronicle import Chronicle
 from engram.capture.extractor import extractor_by
 from engram.capture.observe import Observer
 from engram.capture.tools import Tools
 from engram.env import Env
-from engram.errors import EmbedderUnavailable, EngramError, NotFound, VaultLocked
+from engram.errors import DiskFull, EmbedderUnavailable, EngramError, NotFound, VaultDamaged, VaultLocked
 from engram.guard import keychain
 from engram.guard.keys import MasterKey
 from engram.guard.process import give_back, harden, rss_bytes
@@ -274,6 +275,8 @@ class OpenVault:
                     self._read_old()
                 if rounds and self._extractor is not None:
                     self.observer.read_waiting()
+                if rounds:
+                    self.fill_boxes(rest=self._ending.is_set)
                 if rounds > 1:  # a short session is not held up by an encoder that it did not ask for
                     self._fill()
             except EngramError as error:
@@ -291,6 +294,13 @@ class OpenVault:
             if not self.store.read_old(_OWNER, limit=_PAGE):
                 return
             self._ending.wait(self.env.monotonic() - since)
+
+    def fill_boxes(self, rest: Callable[[], bool] = lambda: False) -> int:
+        """Put into boxes what was kept since the last time; nothing, where nothing can be written."""
+        try:
+            return fill_boxes(self.store, _OWNER, self.live, rest=rest)
+        except (DiskFull, VaultDamaged):
+            return 0
 
     def _fill(self) -> None:
         """Make vectors that are missing, if the encoder answers; as long at rest as at work, and not while closing."""

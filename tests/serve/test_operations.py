@@ -53,6 +53,8 @@ def arguments_of(mem: Engram) -> Mapping[str, Mapping[str, Any]]:
         "promote": {"id": happened.id},
         "demote": {"id": one.id},
         "standing": {"id": one.id},
+        "boxes": {"limit": 5},
+        "box": {"key": mem.boxes()[0].key},
         "relate": {"source": one.id, "target": two.id, "kind": "owned_by"},
         "feedback": {"id": one.id, "helpful": True, "query": "where does the API run?"},
         "recall": {

@@ -8,7 +8,7 @@ from functools import partial
 
 from engram.capture.backfill import SPACE
 from engram.errors import NotFound
-from engram.kinds import Reached
+from engram.kinds import Box, Reached
 from engram.memory.edges import walk
 from engram.memory.lifecycle import Standing, standing
 from engram.store.protocol import Filter
@@ -93,6 +93,15 @@ class Looking(View):
         if not found:
             raise NotFound("there is no memory of that id that this reader may see.")
         return standing(found[0], self._vault.env.now(), self._vault.live.now)
+
+    def boxes(self, *, trace: int | None = None, limit: int = 50) -> Sequence[Box]:
+        """Stretches of what was kept, each about one thing, the latest first; or those of one trace, which are about the same."""
+        self._vault.fill_boxes()
+        return tuple(self._vault.store.boxes(self._reader, trace=trace, limit=limit))
+
+    def box(self, key: int) -> Sequence[Memory]:
+        """The memories in a box, in the order they were kept."""
+        return tuple(self._vault.store.box(self._reader, key))
 
     def versions(self, memory_id: str) -> Sequence[Version]:
         return self._vault.store.versions(self._reader, memory_id)

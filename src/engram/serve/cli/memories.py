@@ -165,6 +165,22 @@ def _reached(done: Done) -> None:
         done.asked.remark("No link that is sure enough leads anywhere.")
 
 
+def _boxes(done: Done) -> None:
+    rows = [
+        [str(one.key), str(one.trace), show.when(one.opened_at), one.sealed.value or "open", str(one.size), ", ".join(one.topic)]
+        for one in done.value.boxes
+    ]
+    if rows:
+        show.table(["box", "trace", "began", "closed by", "memories", "about"], rows)
+    else:
+        done.asked.remark("There is nothing in boxes here.")
+
+
+def _box(done: Done) -> None:
+    rows = [[memory.id, show.when(memory.learned_at), memory.text] for memory in done.value.memories]
+    show.table(["id", "learned", "text"], rows)
+
+
 FACES = {
     "remember": Face(
         show=_remember, notes=_notes, more="Prints its id. A vault that is missing is made.", makes=True, everywhere=False
@@ -180,6 +196,8 @@ FACES = {
     "demote": Face(show=_moved),
     "standing": Face(show=_standing),
     "traverse": Face(show=_reached),
+    "boxes": Face(show=_boxes),
+    "box": Face(show=_box),
     "relate": Face(show=_related),
     "feedback": Face(show=_judged),
 }

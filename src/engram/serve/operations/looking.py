@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from engram.errors import NotFound
-from engram.kinds import Reached
+from engram.kinds import Box, Reached
 from engram.memory.lifecycle import Standing
 from engram.serve.operations.arguments import AnyStatus, Id, Ids
 from engram.serve.operations.operation import Arg, Operation
@@ -124,6 +124,37 @@ def where(mem: Engram, given: Get) -> Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stretches:
+    trace: Annotated[int | None, Arg("Of this trace only.", low=1)] = None
+    limit: Annotated[int, Arg("How many at most.", low=1, high=10_000, flags=("--limit", "-n"))] = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    boxes: tuple[Box, ...]
+
+
+def boxes(mem: Engram, given: Stretches) -> Boxes:
+    return Boxes(tuple(mem.boxes(trace=given.trace, limit=given.limit)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inside:
+    key: Annotated[int, Arg("The box's number.", low=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What is in a box."""
+
+    memories: tuple[Memory, ...]
+
+
+def box(mem: Engram, given: Inside) -> Held:
+    return Held(tuple(mem.box(given.key)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Traverse:
     id: Id
     depth: Annotated[int, Arg("How many links away.", low=1, high=6)] = 2
@@ -171,6 +202,14 @@ OPERATIONS = (
         output=Standing,
         run=where,
     ),
+    Operation(
+        name="boxes",
+        help="Show stretches of what was kept, each about one thing; those of one trace are about the same.",
+        input=Stretches,
+        output=Boxes,
+        run=boxes,
+    ),
+    Operation(name="box", help="Show the memories in a box, in the order they were kept.", input=Inside, output=Held, run=box),
     Operation(
         name="traverse",
         help="Follow links from a memory outwards; those that are hardly sure any more are not followed.",

@@ -1,11 +1,12 @@
 """The store on SQLite: every verb of the protocol.
 
-The class only joins what stands in `writing`, `judging`, `world`, `recounting`, `purging`, `reading`, `caring`, `shelving`,
-`suspending`, `granting`, `spending` and `wondering` on the one `path`; `vault.open_vault` makes it.
+The class only joins what stands in `writing`, `judging`, `world`, `recounting`, `boxing`, `purging`, `reading`, `caring`,
+`shelving`, `suspending`, `granting`, `spending` and `wondering` on the one `path`; `vault.open_vault` makes it.
 """
 
 from __future__ import annotations
 
+from engram.store.sqlite.boxing import Boxing
 from engram.store.sqlite.caring import Caring
 from engram.store.sqlite.granting import Granting
 from engram.store.sqlite.judging import Judging
@@ -19,5 +20,7 @@ from engram.store.sqlite.wondering import Wondering
 from engram.store.sqlite.world import World
 
 
-class SqliteStore(Judging, World, Recounting, Purging, Reading, Caring, Shelving, Suspending, Granting, Spending, Wondering):
+class SqliteStore(
+    Judging, World, Recounting, Boxing, Purging, Reading, Caring, Shelving, Suspending, Granting, Spending, Wondering
+):
     """All verbs of one open vault."""

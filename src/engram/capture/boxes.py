@@ -1,0 +1,92 @@
+"""Boxes are filled beside the use, in the order in which memories were kept, a page at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from engram.capture.backfill import SPACE
+from engram.index.vectors.encoding import decode, restore
+from engram.memory.boxes import Growing, Item, Stream, centred, fill, topic_of, trace_of, words_of
+from engram.memory.momentum import Vector
+from engram.models.embed import Vectors
+from engram.settings import LiveSettings
+from engram.store.sqlite.boxing import Filled, Row
+from engram.store.sqlite.store import SqliteStore
+from engram.types import Reader
+
+_PAGE = 500
+_SAMPLE = 500
+_FEW = 64
+_SCALE_BYTES = 4
+
+
+def fill_boxes(
+    store: SqliteStore,
+    owner: Reader,
+    live: LiveSettings,
+    *,
+    pages: int = 1_000_000,
+    rest: Callable[[], bool] = lambda: False,
+) -> int:
+    """Put what was kept since the last time into boxes; how many memories were. `rest`: between pages; True ends it."""
+    _retell(store, owner)
+    done = 0
+    for _ in range(pages):
+        start, rows = store.unboxed(owner, SPACE, _PAGE)
+        if not rows:
+            break
+        middle = _middle(store, owner, rows[-1].key)
+        streams = dict.fromkeys((row.scope, row.session) for row in rows)
+        growing = _growing(store, owner, list(streams), middle)
+        changed = fill(_items(rows, middle), growing, live.now)
+        store.put_boxes(owner, [_filled(box) for box in changed], start=start, upto=rows[-1].key, trace=trace_of)
+        done += len(rows)
+        if rest():
+            break
+    return done
+
+
+def _middle(store: SqliteStore, owner: Reader, upto: int) -> Vector | None:
+    """The mean of the latest vectors; None if there are too few for it to be the middle of anything."""
+    latest = store.latest_vectors(owner, SPACE, upto=upto, limit=_SAMPLE)
+    return None if len(latest) < _FEW else np.asarray(_decoded(latest).mean(axis=0), np.float32)
+
+
+def _growing(store: SqliteStore, owner: Reader, streams: Sequence[Stream], middle: Vector | None) -> dict[Stream, Growing]:
+    """Open boxes as they were left, made anew from what is in them."""
+    found = {}
+    for box, rows in store.growing(owner, streams, SPACE):
+        if rows:
+            stream = (rows[0].scope, rows[0].session)
+            found[stream] = Growing(stream, box.opened_at, box.last_at, key=box.key)
+            for item in _items(rows, middle):
+                found[stream].take(item)
+    return found
+
+
+def _items(rows: Sequence[Row], middle: Vector | None) -> list[Item]:
+    having = [row for row in rows if row.vector is not None] if middle is not None else []
+    seen: dict[int, Vector] = {}
+    if having and middle is not None:
+        whole = centred(_decoded([row.vector or b"" for row in having]), middle)
+        seen = {row.key: whole[number] for number, row in enumerate(having)}
+    return [Item(row.key, (row.scope, row.session), row.at, words_of(row.text, row.speaker), seen.get(row.key)) for row in rows]
+
+
+def _decoded(stored: Sequence[bytes]) -> Vectors:
+    return restore(*decode(stored, len(stored[0]) - _SCALE_BYTES))
+
+
+def _filled(box: Growing) -> Filled:
+    return Filled(box.key, *box.stream, box.opened_at, box.last_at, box.sealed, box.topic, tuple(box.fresh))
+
+
+def _retell(store: SqliteStore, owner: Reader) -> None:
+    """Topics that were emptied when something was erased are made of what is left."""
+    emptied = store.untold(owner, _PAGE)
+    if emptied:
+        words = {key: Counter(" ".join(words_of(*one) for one in left).split()) for key, left in emptied}
+        store.retell(owner, {key: topic_of(found) for key, found in words.items()})

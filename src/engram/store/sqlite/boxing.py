@@ -1,0 +1,211 @@
+"""The verbs of boxes (M14). They are derived: made from memories in the order they were kept, by whoever comes next.
+
+How far they reach is a figure in `meta`, which moves in the same transaction, so that two processes do not box a memory twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from engram.env import from_micros, to_micros
+from engram.guard.scopes import readable, require_owner
+from engram.kinds import Box, Seal
+from engram.store.admission import bounded
+from engram.store.sqlite import memories
+from engram.store.sqlite.path import Path
+from engram.store.sqlite.scopes import predicate
+from engram.types import Memory, Reader, Scope
+
+Trace = Callable[[Sequence[str], Iterable[tuple[int, Sequence[str]]]], int | None]
+
+_UPTO = "figure:boxed_to"
+_RECENT = 500
+"""Boxes of a place that a new one is compared with: the latest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A memory as boxing needs it; `at` is when it was said, whatever time it tells of."""
+
+    key: int
+    scope: int
+    session: str
+    at: datetime
+    speaker: str
+    text: str
+    vector: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A box as it is to be kept; `key` 0 is a new one."""
+
+    key: int
+    scope: int
+    session: str
+    opened_at: datetime
+    last_at: datetime
+    sealed: Seal
+    topic: tuple[str, ...]
+    members: tuple[int, ...]
+
+
+_ROW = """
+    SELECT m.key, m.scope, m.session,
+           coalesce(
+               (SELECT t.at FROM sources AS o JOIN turns AS t ON t.key = o.turn WHERE o.memory = m.key LIMIT 1), m.learned_at
+           ),
+           m.speaker, c.text, e.vector
+      FROM memories AS m
+      JOIN contents AS c ON c.memory = m.key
+      LEFT JOIN embeddings AS e ON e.memory = m.key AND e.space = (SELECT key FROM spaces WHERE name = ?)
+"""
+
+
+class Boxing(Path):
+    """Mixed into the store."""
+
+    def unboxed(self, reader: Reader, space: str, limit: int) -> tuple[int, list[Row]]:
+        """How far boxes reach, and the next memories after that."""
+        require_owner(reader, "boxing")
+        with self._read(reader, "boxes") as connection:
+            upto = _reach(connection)
+            found: list[Any] = connection.execute(
+                f"{_ROW} WHERE m.key > ? ORDER BY m.key LIMIT ?", (space, upto, limit)
+            ).fetchall()
+        return upto, [_row(*one) for one in found]
+
+    def latest_vectors(self, reader: Reader, space: str, *, upto: int, limit: int) -> list[bytes]:
+        """Vectors of the latest memories up to a key: a sample of what is here."""
+        require_owner(reader, "boxing")
+        with self._read(reader, "boxes") as connection:
+            found: list[Any] = connection.execute(
+                """
+                SELECT vector FROM embeddings
+                 WHERE memory <= ? AND space = (SELECT key FROM spaces WHERE name = ?) ORDER BY memory DESC LIMIT ?
+                """,
+                (upto, space, limit),
+            ).fetchall()
+        return [bytes(vector) for (vector,) in found]
+
+    def growing(self, reader: Reader, streams: Iterable[tuple[int, str]], space: str) -> list[tuple[Box, list[Row]]]:
+        """The boxes of these scopes and sessions that are open, with what is in them."""
+        require_owner(reader, "boxing")
+        found = []
+        with self._read(reader, "boxes") as connection:
+            for scope, session in streams:
+                sql = f"{_BOX} WHERE b.scope = ? AND b.session = ? AND b.sealed = '' ORDER BY b.key DESC LIMIT 1"
+                for box in _boxes(connection, sql, (scope, session)):
+                    inside: list[Any] = connection.execute(
+                        f"{_ROW} JOIN boxed AS x ON x.memory = m.key WHERE x.box = ? ORDER BY m.key", (space, box.key)
+                    ).fetchall()
+                    found.append((box, [_row(*one) for one in inside]))
+        return found
+
+    def put_boxes(self, reader: Reader, boxes: Sequence[Filled], *, start: int, upto: int, trace: Trace) -> bool:
+        """Keep boxes as they are now; False, and nothing is kept, if somebody else went on from `start` meanwhile."""
+        with self._watched(reader, "boxes"):
+            require_owner(reader, "boxing")
+
+            def work(connection: apsw.Connection) -> bool:
+                if _reach(connection) != start:
+                    return False
+                for box in boxes:
+                    _put(connection, box, trace)
+                connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (_UPTO, upto))
+                return True
+
+            return self._write(reader, "boxes", work, count=len(boxes))
+
+    def untold(self, reader: Reader, limit: int) -> list[tuple[int, list[tuple[str, str]]]]:
+        """Boxes whose topic was emptied, because something in them was erased, with what is left: texts and their speakers."""
+        require_owner(reader, "boxing")
+        with self._read(reader, "boxes") as connection:
+            keys: list[Any] = connection.execute("SELECT key FROM boxes WHERE topic = '' LIMIT ?", (limit,)).fetchall()
+            sql = """
+                SELECT c.text, m.speaker FROM boxed AS x
+                  JOIN memories AS m ON m.key = x.memory JOIN contents AS c ON c.memory = m.key
+                 WHERE x.box = ? ORDER BY x.memory
+            """
+            left: list[Any] = [(key, connection.execute(sql, (key,)).fetchall()) for (key,) in keys]
+        return left
+
+    def retell(self, reader: Reader, topics: dict[int, tuple[str, ...]]) -> None:
+        """Give boxes a topic; those without any are empty, and go."""
+        with self._watched(reader, "boxes"):
+            require_owner(reader, "boxing")
+
+            def work(connection: apsw.Connection) -> None:
+                for key, topic in topics.items():
+                    connection.execute("UPDATE boxes SET topic = ? WHERE key = ?", (" ".join(topic), key))
+                connection.execute("DELETE FROM boxes WHERE key NOT IN (SELECT box FROM boxed)")
+
+            self._write(reader, "boxes", work, count=len(topics))
+
+    def boxes(self, reader: Reader, *, trace: int | None = None, limit: int = 50) -> list[Box]:
+        """Boxes, the latest first; or those of one trace. A box is seen by whoever sees the place it is of."""
+        bounded(limit, self._live.now.page_limit, "a list of boxes")
+        visible, values = predicate(readable(reader), "b.scope", "s")
+        along, more = ("", ()) if trace is None else (" AND b.trace = ?", (trace,))
+        with self._read(reader, "boxes") as connection:
+            sql = f"{_BOX} WHERE {visible}{along} AND b.topic <> '' ORDER BY b.last_at DESC, b.key DESC LIMIT ?"
+            found = _boxes(connection, sql, (*values, *more, limit))
+        self._note(reader, "boxes", count=len(found))
+        return found
+
+    def box(self, reader: Reader, key: int) -> list[Memory]:
+        """What is in a box, in the order it was kept."""
+        with self._read(reader, "boxes") as connection:
+            keys: list[Any] = connection.execute("SELECT memory FROM boxed WHERE box = ? ORDER BY memory", (key,)).fetchall()
+            found = memories.by_keys(connection, readable(reader), [one for (one,) in keys])
+        self._note(reader, "boxes", count=len(found))
+        return found
+
+
+_BOX = """
+    SELECT b.key, s.project, s.squad, s.agent, s.channel, s.user, b.session, b.opened_at, b.last_at, b.sealed, b.trace,
+           (SELECT count(*) FROM boxed AS x WHERE x.box = b.key), b.topic
+      FROM boxes AS b JOIN scopes AS s ON s.key = b.scope
+"""
+
+
+def _boxes(connection: apsw.Connection, sql: str, values: Sequence[Any]) -> list[Box]:
+    found: list[Any] = connection.execute(sql, values).fetchall()
+    return [
+        Box(key, Scope(*scope), session, from_micros(opened), from_micros(last), Seal(sealed), trace, size, tuple(topic.split()))
+        for key, *scope, session, opened, last, sealed, trace, size, topic in found
+    ]
+
+
+def _reach(connection: apsw.Connection) -> int:
+    return int(connection.execute("SELECT value FROM meta WHERE name = ?", (_UPTO,)).get or 0)
+
+
+def _row(key: int, scope: int, session: str, at: int, speaker: str, text: str, vector: bytes | None) -> Row:
+    return Row(key, scope, session, from_micros(at), speaker, text, None if vector is None else bytes(vector))
+
+
+def _put(connection: apsw.Connection, box: Filled, trace: Trace) -> None:
+    key = box.key
+    figures = (to_micros(box.opened_at), to_micros(box.last_at), box.sealed, " ".join(box.topic))
+    if key:
+        connection.execute("UPDATE boxes SET opened_at = ?, last_at = ?, sealed = ?, topic = ? WHERE key = ?", (*figures, key))
+    else:
+        connection.execute(
+            "INSERT INTO boxes (opened_at, last_at, sealed, topic, scope, session, trace) VALUES (?, ?, ?, ?, ?, ?, 0)",
+            (*figures, box.scope, box.session),
+        )
+        key = connection.last_insert_rowid()
+    sql = "INSERT OR REPLACE INTO boxed (memory, box) SELECT key, ? FROM memories WHERE key = ?"  # some may be gone by now
+    connection.executemany(sql, ((key, memory) for memory in box.members))
+    recent: list[Any] = connection.execute(
+        "SELECT trace, topic FROM boxes WHERE scope = ? AND key <> ? AND trace <> 0 ORDER BY key DESC LIMIT ?",
+        (box.scope, key, _RECENT),
+    ).fetchall()
+    along = trace(box.topic, ((one, topic.split()) for one, topic in recent))
+    connection.execute("UPDATE boxes SET trace = ? WHERE key = ?", (along or key, key))
