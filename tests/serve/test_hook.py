@@ -232,6 +232,27 @@ def test_the_agent_does_not_wait_for_it(made: Engram, tmp_path: Path) -> None:
         time.sleep(0.1)
 
 
+def test_two_stops_at_once_hear_nothing_twice(made: Engram, tmp_path: Path) -> None:
+    given = json.dumps(event("Stop", transcript_path=str(conversation(tmp_path / "t.jsonl")))).encode()
+    command = [sys.executable, "-m", "engram.serve.cli", "hook", "stop", "--wait"]
+    both = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(2)]
+    for one in both:
+        assert one.stdin is not None
+        one.stdin.write(given)
+        one.stdin.close()
+    assert [one.wait(60) for one in both] == [0, 0]
+    with open_engram() as mem:
+        heard = mem.list()
+        assert len(heard) == len({one.text for one in heard}) > 0
+        assert {one.corroborations for one in heard} == {0}
+
+
+def test_the_host_says_which_event_it_is(made: Engram) -> None:
+    keep("The API runs on Fly.io in Frankfurt")
+    given = event("UserPromptSubmit", prompt="How do I deploy the API to Fly.io?")
+    assert "Frankfurt" in told(made("hook", "--client", "codex", given=json.dumps(given).encode()))
+
+
 def test_codex_is_read_too(made: Engram, tmp_path: Path) -> None:
     def line(role: str, text: str) -> dict[str, Any]:
         kind = "output_text" if role == "assistant" else "input_text"

@@ -1,6 +1,6 @@
 """What was said in a host's session, taken in: the transcript by its refs, and a word for whoever goes on.
 
-One at a time for a vault: an agent that stops twice in a second must not have a turn heard twice.
+An agent that stops twice in a second has two of these at work; the store knows a ref that was heard meanwhile.
 """
 
 from __future__ import annotations
@@ -14,12 +14,10 @@ from engram.serve.hook.glance import scoped
 from engram.serve.hook.hosts import Event
 from engram.serve.hook.transcripts import turns
 from engram.settings import LiveSettings
-from engram.store.folder import VaultFolder, neutralise
-from engram.store.sqlite.locks import VaultLock
+from engram.store.folder import VaultFolder
 from engram.text.person import is_assistant
 from engram.types import Report, Turn
 
-_PATIENCE_S = 120.0
 _GOAL = 400  # characters
 _MOST = 5  # decisions, and commitments, that are handed over
 
@@ -34,17 +32,11 @@ def capture(event: Event, vault: str | None = None) -> Report | None:
     if not said:
         return None
     project = scoped(LiveSettings(monotonic=env.monotonic).now, event)
-    lock = VaultLock(where / "capture.lock", env)
-    lock.alone(_PATIENCE_S)
-    try:
-        with Engram.open(where, settings=project, env=env, session=event.session or None) as mem:
-            report = mem.ingest(said)
-            if report.counts.get("turns"):
-                _hand_over(mem, said, event.session)
-            return report
-    finally:
-        lock.release()
-        neutralise(where / "capture.lock")
+    with Engram.open(where, settings=project, env=env, session=event.session or None) as mem:
+        report = mem.ingest(said)
+        if report.counts.get("turns"):
+            _hand_over(mem, said, event.session)
+        return report
 
 
 def _hand_over(mem: Engram, said: list[Turn], session: str) -> None:
