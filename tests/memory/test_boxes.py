@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from promises.vaults_at_hand import KEY, image, store_of
 import engram
 from engram.kinds import Seal
 from engram.memory.boxes import Growing, Item, centred, fill, trace_of
+from engram.models.embed import CallableEmbedder, Vectors
 from engram.models.fakes import hashing_embedder
 from engram.settings import Settings
 from engram.types import Reader, Scope, Turn
@@ -118,10 +120,15 @@ def test_what_was_heard_lies_in_boxes_and_recurring_topics_share_a_trace(tmp_pat
         assert mem.as_reader(Reader(Scope(agent="ada"))).box(back.key) == ()
 
 
+def one_voice(texts: Sequence[str]) -> list[Vectors]:
+    """An encoder that hears a voice in everything, and besides only tea and boats."""
+    return [np.array([9.0, "tea" in text.lower(), "boat" in text.lower()], np.float32) for text in texts]
+
+
 def test_a_vault_with_an_encoder_boxes_by_meaning(tmp_path: Path, clock: HandClock) -> None:
-    with open_story(tmp_path, clock, embedder=hashing_embedder(256)) as mem:
-        fillers = [f"I know matter {number * 7} and thing {number * 13} and point {number * 17}." for number in range(80)]
-        mem.observe(*said(*fillers, at=clock.now(), session="before"))  # enough to have a middle
+    with open_story(tmp_path, clock, embedder=CallableEmbedder(one_voice, name="voice", dimensions=3)) as mem:
+        for number in range(70):  # enough to have a middle
+            mem.remember(f"page {number} is written in ledger {number * 7}")
         mem.observe(*said(*TALK, at=clock.now()))
         assert [box.size for box in mem.boxes(limit=500) if box.session == "one"][::-1] == [2, 2]
 

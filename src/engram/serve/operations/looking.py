@@ -144,14 +144,14 @@ class Inside:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Contained:
     """What is in a box."""
 
     memories: tuple[Memory, ...]
 
 
-def box(mem: Engram, given: Inside) -> Held:
-    return Held(tuple(mem.box(given.key)))
+def box(mem: Engram, given: Inside) -> Contained:
+    return Contained(tuple(mem.box(given.key)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +209,9 @@ OPERATIONS = (
         output=Boxes,
         run=boxes,
     ),
-    Operation(name="box", help="Show the memories in a box, in the order they were kept.", input=Inside, output=Held, run=box),
+    Operation(
+        name="box", help="Show the memories in a box, in the order they were kept.", input=Inside, output=Contained, run=box
+    ),
     Operation(
         name="traverse",
         help="Follow links from a memory outwards; those that are hardly sure any more are not followed.",
