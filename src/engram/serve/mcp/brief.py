@@ -17,16 +17,15 @@ from engram.serve import wire
 from engram.serve.operations import Operation
 from engram.serve.operations.schema import Schema, output_schema
 from engram.text.fence import fence
-from engram.types import Evidence, Hit, Memory, Outcome, Page, Reasoned, Recall, Report, Trust, Why
+from engram.types import Evidence, Hit, Memory, Outcome, Page, Reasoned, Recall, Report, Trust
 
 _SHOWN: Mapping[type, tuple[str, ...]] = {
     Memory: (
         "id", "text", "category", "kind", "happened_at", "learned_at", "source", "speaker", "confidence", "importance", "status",
         "pinned", "attributes",
     ),
-    Hit: ("memory", "score", "trust", "why"),
+    Hit: ("memory", "score", "trust"),
     Trust: ("composite",),
-    Why: ("notes",),
     Recall: ("hits", "outcome", "hidden", "notes"),
     ContextWindow: ("text", "tokens", "budget", "notes"),
     Page: ("memories", "cursor"),
@@ -35,7 +34,6 @@ _SHOWN: Mapping[type, tuple[str, ...]] = {
     Reasoned: ("evidence", "gaps", "calls", "notes"),
 }  # fmt: skip
 _ALWAYS: Mapping[type, set[str]] = {Memory: {"id", "text", "category"}}
-_SELDOM: Mapping[type, set[str]] = {Hit: {"why"}}
 _SAID = {
     Outcome.ANSWERED: "",
     Outcome.NOTHING_KNOWN: "Nothing is known about this.",
@@ -91,7 +89,7 @@ def whole_schema(operation: Operation) -> Schema:
 
 def _required(kind: type) -> set[str]:
     bare = {one.name for one in fields(kind) if _default(one) is MISSING}
-    return (bare | _ALWAYS.get(kind, set())) & set(_SHOWN[kind]) - _SELDOM.get(kind, set())
+    return (bare | _ALWAYS.get(kind, set())) & set(_SHOWN[kind])
 
 
 def _rooted(name: str, named: dict[str, Schema]) -> Schema:
@@ -134,7 +132,7 @@ def line(memory: Memory, *more: str) -> str:
 
 
 def _recalled(found: Recall) -> str:
-    lines = [line(hit.memory, f"trust {hit.trust.composite:.2f}", *hit.why.notes) for hit in found]
+    lines = [line(hit.memory, f"trust {hit.trust.composite:.2f}") for hit in found]
     said = [fence("\n".join(lines))] if lines else []
     return "\n".join([*said, *filter(None, [_SAID[found.outcome]]), *found.notes])
 
