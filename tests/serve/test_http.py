@@ -6,6 +6,7 @@ import http.client
 import json
 import re
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -333,6 +334,24 @@ def test_nothing_of_a_request_is_logged(
     assert "RuntimeError" in failed.json["detail"]
     assert CANARY not in failed.body.decode() + caplog.text
     assert api.token not in caplog.text
+
+
+def test_a_deadline_that_is_missed_is_told_as_one(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(self: Engram, *_: object, **__: object) -> None:
+        time.sleep(1.5)
+
+    assert api.get("/v1/memories?timeout=30").status == 200
+    monkeypatch.setattr(Engram, "list", slow)
+    late = api.get("/v1/memories?timeout=0.01")
+    assert (late.status, late.code) == (504, "E2001")
+
+
+def test_who_stops_listening_is_let_go_of(api: Api, mem: Engram) -> None:
+    Listener(api).close()
+    deadline = time.monotonic() + 20
+    while 'engram_requests_total{operation="stream",status="200"} 1.0' not in api.get("/metrics").body.decode():
+        mem.remember("something to tell of")
+        assert time.monotonic() < deadline, "the stream goes on without a listener"
 
 
 # ── events ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

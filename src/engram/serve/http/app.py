@@ -25,7 +25,7 @@ from engram.errors import Conflict, ContentTooLarge, EngramError, InvalidQuery, 
 from engram.guard.tokens import Granted
 from engram.serve import wire
 from engram.serve.http import events, problems
-from engram.serve.http.document import document
+from engram.serve.http.document import LEAST_S, document
 from engram.serve.http.doors import Doors, Entry, Rates
 from engram.serve.http.metrics import Metrics
 from engram.serve.http.page import page
@@ -108,10 +108,10 @@ def _add_routes(app: FastAPI, served: Served) -> None:
     table = routes()
     for route in table:
         app.add_api_route(route.path, _endpoint(route, served), methods=[route.method], name=route.operation.name)
-    described, shown = document(table), page(table)
+    described, shown = json.dumps(document(table)), page(table)
 
     async def openapi() -> Response:
-        return JSONResponse(described)
+        return Response(described, media_type="application/json")
 
     async def docs() -> Response:
         return Response(shown, media_type="text/html", headers=_PAGE_SAFE)
@@ -144,7 +144,7 @@ def _add_routes(app: FastAPI, served: Served) -> None:
         "/v1/events": stream,
     }
     for path, endpoint in own.items():
-        app.add_api_route(path, endpoint, methods=["GET"], name=path.rpartition("/")[2])
+        app.add_api_route(path, endpoint, methods=["GET"], name=endpoint.__name__)
 
 
 # ── around every request ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -318,8 +318,8 @@ def _timeout(given: list[str], most: float) -> float:
         (seconds,) = (float(one) for one in given)
     except ValueError:
         seconds = 0.0
-    if not 0.0 < seconds < float("inf"):
-        raise InvalidQuery("`timeout` is a number of seconds above 0.")
+    if not LEAST_S <= seconds < float("inf"):
+        raise InvalidQuery(f"`timeout` is a number of seconds from {LEAST_S:g}.")
     return min(seconds, most)
 
 

@@ -10,11 +10,14 @@ from engram.serve.http.routes import Route
 from engram.serve.operations.schema import described, input_schema, output_schema
 
 _COMPONENTS = "#/components/schemas/"
+LEAST_S = 0.01
+"""A deadline that nothing could keep is refused, not missed."""
+
 _TIMEOUT = {
     "name": "timeout",
     "in": "query",
     "description": "Seconds that it may take.",
-    "schema": {"type": "number", "exclusiveMinimum": 0},
+    "schema": {"type": "number", "minimum": LEAST_S},
 }
 _KEY = {
     "name": "Idempotency-Key",
