@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
+import numpy as np
 import pytest
 from mcp import Client, MCPError
 from serve.talking import call, server_of, talk
 
 import engram
 from engram.engine import Engram
+from engram.models.embed import CallableEmbedder, Vectors
 from engram.serve.mcp import tools
 from engram.serve.mcp.server import PROFILES
 from engram.serve.operations import OPERATIONS, read
@@ -161,6 +164,19 @@ def test_an_answer_has_the_budget_of_the_settings_unless_another_is_asked_for(me
     few = call(mem, "memory_search", {"query": "birds on the pond"}).structured_content["hits"]
     more = call(mem, "memory_search", {"query": "birds on the pond", "budget": 500}).structured_content["hits"]
     assert 0 < len(few) < len(more)
+
+
+def test_a_call_that_takes_too_long_is_an_error_and_not_an_empty_answer(tmp_path: Path) -> None:
+    def slow(texts: Sequence[str]) -> list[Vectors]:
+        time.sleep(0.5)
+        return [np.ones(8, np.float32) for _ in texts]
+
+    with engram.open(tmp_path / "vault", embedder=CallableEmbedder(slow, name="slow", dimensions=8)) as mem:
+        mem.remember("The API runs on Fly.io")
+        mem.settings.set(serve_timeout_s=0.1)
+        late = call(mem, "memory_search", {"query": "where does the API run?"})
+    assert late.is_error
+    assert late.content[0].text.startswith("E2001")
 
 
 # ── resources and the prompt ───────────────────────────────────────────────────────────────────────────────────────────

@@ -11,10 +11,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+import anyio
 import anyio.to_thread
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
+from engram.deadline import Deadline
 from engram.errors import EngramError, InvalidQuery, SystemError_
 from engram.serve import wire
 from engram.serve.mcp import chatgpt, graph, greeting, resources, tools
@@ -62,7 +64,13 @@ def build(door: Door, profile: str = "core") -> Server[Any]:
         tool = known.get(params.name)
         if tool is None:
             raise MCPError(_INVALID, f"there is no such tool; there are {', '.join(known)}.")
-        return await _in_thread(partial(_called, door, ctx.request, tool, params.arguments or {}))
+        begun: list[Deadline] = []
+        try:
+            return await _in_thread(partial(_called, door, ctx.request, tool, params.arguments or {}, begun))
+        except anyio.get_cancelled_exc_class():  # the client called it off, or is gone
+            for one in begun:
+                one.cancel()
+            raise
 
     async def list_resources(ctx: ServerRequestContext[Any], params: PaginatedRequestParams | None) -> Answer:
         return _fresh(resources=resources.listed())
@@ -104,7 +112,6 @@ def build(door: Door, profile: str = "core") -> Server[Any]:
 
 
 async def _in_thread(work: Callable[[], T]) -> T:
-    """What is begun is brought to its end, whoever still waits for it."""
     return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
 
@@ -117,9 +124,12 @@ def _fresh(**parts: Any) -> Answer:
     return _complete(ttlMs=0, cacheScope="private", **parts)
 
 
-def _called(door: Door, request: Any, tool: Tool, arguments: Mapping[str, Any]) -> Answer:
+def _called(door: Door, request: Any, tool: Tool, arguments: Mapping[str, Any], begun: list[Deadline]) -> Answer:
     try:
-        said = tool.run(door.enter(request), arguments)
+        mem = door.enter(request)
+        with mem.deadline(mem.settings.now.serve_timeout_s) as until:
+            begun.append(until)
+            said = tool.run(mem, arguments)
     except EngramError as error:
         return _refused(error)
     except RecursionError:
