@@ -95,7 +95,7 @@ def test_what_is_sent_twice_under_one_key_is_done_once(api: Api, mem: Engram) ->
     assert hers.post("/v1/observe", said, idempotency_key="k-1").json["ids"] != once.json["ids"]
 
 
-def test_it_says_how_it_is(api: Api) -> None:
+def test_it_says_how_it_is(api: Api, mem: Engram) -> None:
     stranger = Api(api.port)
     assert stranger.get("/healthz").json == {"status": "ok"}
     assert stranger.get("/readyz").json == {"status": "ready"}
@@ -104,6 +104,8 @@ def test_it_says_how_it_is(api: Api) -> None:
     figures = api.get("/metrics").body.decode()
     assert 'engram_requests_total{operation="remember",status="201"} 1.0' in figures
     assert "engram_memories 1.0" in figures
+    assert "engram_memories 0.0" in Api(api.port, token(mem, "ada")).get("/metrics").body.decode()
+    assert Api(api.port, token(mem, role=Role.GUEST)).get("/metrics").status == 403
     assert CANARY not in figures
 
 

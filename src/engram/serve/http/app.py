@@ -31,7 +31,7 @@ from engram.serve.http.metrics import Metrics
 from engram.serve.http.page import page
 from engram.serve.http.problems import Refused
 from engram.serve.http.routes import Route, arguments, routes
-from engram.serve.operations import read
+from engram.serve.operations import OPERATIONS, read
 from engram.types import Policy, Reader, Role
 
 log = logging.getLogger("engram.http")
@@ -41,6 +41,7 @@ _GRACE_S = 1.0
 _SAFE = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 _SAFE_RAW = [(name.lower().encode(), value.encode()) for name, value in _SAFE.items()]
 _PAGE_SAFE = {**_SAFE, "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
+_STATUS = OPERATIONS["status"]  # figures are for whom it is for, and of what they may see
 _HEADERS = ["Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "Last-Event-ID"]
 
 
@@ -120,15 +121,15 @@ def _add_routes(app: FastAPI, served: Served) -> None:
         return JSONResponse({"status": "ok"})
 
     async def readyz() -> Response:
-        ready = not served.watch.ending and await served.threads.run(lambda: served.mem.health().writes) == "open"
+        ready = not served.watch.ending and await served.threads.run(lambda: _readable(served.mem))
         return JSONResponse({"status": "ready" if ready else "not ready"}, 200 if ready else 503)
 
     async def metrics(request: Request) -> Response:
         header, address = request.headers.get("authorization"), _address(request)
 
         def told() -> bytes:
-            served.entry.holder(header, address)
-            return served.metrics.told(served.mem.health())
+            token = served.entry.holder(header, address)
+            return served.metrics.told(_STATUS.call(served.mem.as_reader(token.reader), read(_STATUS, {})))
 
         return Response(await served.threads.run(told), media_type=Metrics.media_type)
 
@@ -145,6 +146,15 @@ def _add_routes(app: FastAPI, served: Served) -> None:
     }
     for path, endpoint in own.items():
         app.add_api_route(path, endpoint, methods=["GET"], name=endpoint.__name__)
+
+
+def _readable(mem: Engram) -> bool:
+    """One row, because anybody may ask."""
+    try:
+        mem.events()
+    except EngramError:
+        return False
+    return True
 
 
 # ── around every request ───────────────────────────────────────────────────────────────────────────────────────────────
