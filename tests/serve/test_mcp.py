@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import anyio
 import jsonschema_rs
 import numpy as np
 import pytest
@@ -166,12 +167,27 @@ def test_an_answer_has_the_budget_of_the_settings_unless_another_is_asked_for(me
     assert 0 < len(few) < len(more)
 
 
-def test_a_call_that_takes_too_long_is_an_error_and_not_an_empty_answer(tmp_path: Path) -> None:
-    def slow(texts: Sequence[str]) -> list[Vectors]:
-        time.sleep(0.5)
-        return [np.ones(8, np.float32) for _ in texts]
+def slow(texts: Sequence[str]) -> list[Vectors]:
+    time.sleep(0.5)
+    return [np.ones(8, np.float32) for _ in texts]
 
-    with engram.open(tmp_path / "vault", embedder=CallableEmbedder(slow, name="slow", dimensions=8)) as mem:
+
+SLOW = CallableEmbedder(slow, name="slow", dimensions=8)
+
+
+def test_a_call_that_is_called_off_ends_and_changes_nothing(tmp_path: Path) -> None:
+    async def work(client: Client) -> None:
+        with anyio.move_on_after(0.1):
+            await client.call_tool("memory_store", {"text": "The API runs on Fly.io"})
+        await anyio.sleep(1.0)
+
+    with engram.open(tmp_path / "vault", embedder=SLOW) as mem:
+        talk(server_of(mem), work)
+        assert mem.list().memories == ()
+
+
+def test_a_call_that_takes_too_long_is_an_error_and_not_an_empty_answer(tmp_path: Path) -> None:
+    with engram.open(tmp_path / "vault", embedder=SLOW) as mem:
         mem.remember("The API runs on Fly.io")
         mem.settings.set(serve_timeout_s=0.1)
         late = call(mem, "memory_search", {"query": "where does the API run?"})

@@ -7,7 +7,8 @@ its tool: what happened and the way out, by our code.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -29,8 +30,12 @@ if TYPE_CHECKING:
 
     from engram.engine import Engram
 
+    Context = ServerRequestContext[Any]
+
 T = TypeVar("T")
 Answer = dict[str, Any]
+Begun = Callable[["Engram"], AbstractContextManager["Engram"]]
+"""Has a vault for as long as a call may take."""
 
 PROFILES: Mapping[str, Callable[[], tuple[Tool, ...]]] = {
     "core": tools.core,
@@ -51,68 +56,93 @@ class Door(Protocol):
         ...
 
 
-def build(door: Door, profile: str = "core") -> Server[Any]:
-    """A server for whoever comes through the door."""
-    logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)  # what it logs of a failure quotes the answer
-    known = {tool.name: tool for tool in PROFILES[profile]()}
+class Handlers:
+    """What is answered to each method of the protocol, to whoever comes through the door."""
 
-    async def list_tools(ctx: ServerRequestContext[Any], params: PaginatedRequestParams | None) -> Answer:
-        reader = door.reader(ctx.request)
-        return _fresh(tools=[tool.listed() for tool in known.values() if tool.open_to(reader)])
+    def __init__(self, door: Door, tools: tuple[Tool, ...]) -> None:
+        self._door = door
+        self.tools = {tool.name: tool for tool in tools}
 
-    async def call_tool(ctx: ServerRequestContext[Any], params: CallToolRequestParams) -> Answer:
-        tool = known.get(params.name)
+    async def list_tools(self, ctx: Context, params: PaginatedRequestParams | None) -> Answer:
+        reader = self._door.reader(ctx.request)
+        return _fresh(tools=[tool.listed() for tool in self.tools.values() if tool.open_to(reader)])
+
+    async def call_tool(self, ctx: Context, params: CallToolRequestParams) -> Answer:
+        tool = self.tools.get(params.name)
         if tool is None:
-            raise MCPError(_INVALID, f"there is no such tool; there are {', '.join(known)}.")
+            raise MCPError(_INVALID, f"there is no such tool; there are {', '.join(self.tools)}.")
+        arguments = params.arguments or {}
+        return await self._in_thread(lambda until: _called(until, self._door, ctx.request, tool, arguments))
+
+    async def list_resources(self, ctx: Context, params: PaginatedRequestParams | None) -> Answer:
+        return _fresh(resources=resources.listed())
+
+    async def list_templates(self, ctx: Context, params: PaginatedRequestParams | None) -> Answer:
+        return _fresh(resourceTemplates=resources.templates())
+
+    async def read_resource(self, ctx: Context, params: ReadResourceRequestParams) -> Answer:
+        uri = str(params.uri)
+        text = await self._told(ctx, lambda mem: resources.read_text(mem, uri))
+        return _fresh(contents=[{"uri": uri, "mimeType": "text/plain", "text": text}])
+
+    async def list_prompts(self, ctx: Context, params: PaginatedRequestParams | None) -> Answer:
+        return _fresh(prompts=resources.prompts())
+
+    async def get_prompt(self, ctx: Context, params: GetPromptRequestParams) -> Answer:
+        if params.name != resources.START:
+            raise MCPError(_INVALID, f"there is no such prompt; there is {resources.START}.")
+        task = (params.arguments or {}).get("task", "")
+        text = await self._told(ctx, lambda mem: resources.start(mem, task))
+        return _complete(messages=[{"role": "user", "content": _text(text)}])
+
+    async def _told(self, ctx: Context, work: Callable[[Engram], str]) -> str:
+        def told(until: Begun) -> str:
+            try:
+                with until(self._door.enter(ctx.request)) as mem:
+                    return work(mem)
+            except EngramError as error:
+                raise MCPError(_INVALID, str(error), wire.problem(error)) from None
+
+        return await self._in_thread(told)
+
+    async def _in_thread(self, work: Callable[[Begun], T]) -> T:
+        """What the client calls off, or leaves behind, ends there too."""
         begun: list[Deadline] = []
         try:
-            return await _in_thread(partial(_called, door, ctx.request, tool, params.arguments or {}, begun))
-        except anyio.get_cancelled_exc_class():  # the client called it off, or is gone
+            return await anyio.to_thread.run_sync(work, partial(_timed, begun), abandon_on_cancel=True)
+        except anyio.get_cancelled_exc_class():
             for one in begun:
                 one.cancel()
             raise
 
-    async def list_resources(ctx: ServerRequestContext[Any], params: PaginatedRequestParams | None) -> Answer:
-        return _fresh(resources=resources.listed())
 
-    async def list_templates(ctx: ServerRequestContext[Any], params: PaginatedRequestParams | None) -> Answer:
-        return _fresh(resourceTemplates=resources.templates())
+@contextmanager
+def _timed(begun: list[Deadline], mem: Engram) -> Iterator[Engram]:
+    with mem.deadline(mem.settings.now.serve_timeout_s) as until:
+        begun.append(until)
+        yield mem
 
-    async def read_resource(ctx: ServerRequestContext[Any], params: ReadResourceRequestParams) -> Answer:
-        uri = str(params.uri)
-        text = await _in_thread(partial(_told, lambda: resources.read_text(door.enter(ctx.request), uri)))
-        return _fresh(contents=[{"uri": uri, "mimeType": "text/plain", "text": text}])
 
-    async def list_prompts(ctx: ServerRequestContext[Any], params: PaginatedRequestParams | None) -> Answer:
-        return _fresh(prompts=resources.prompts())
-
-    async def get_prompt(ctx: ServerRequestContext[Any], params: GetPromptRequestParams) -> Answer:
-        if params.name != resources.START:
-            raise MCPError(_INVALID, f"there is no such prompt; there is {resources.START}.")
-        task = (params.arguments or {}).get("task", "")
-        text = await _in_thread(partial(_told, lambda: resources.start(door.enter(ctx.request), task)))
-        return _complete(messages=[{"role": "user", "content": {"type": "text", "text": text}}])
-
+def build(door: Door, profile: str = "core") -> Server[Any]:
+    """A server for whoever comes through the door. What the SDK types as models of its own it takes, and checks, as mappings."""
+    logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)  # what it logs of a failure quotes the answer
+    handlers: Any = Handlers(door, PROFILES[profile]())
     server: Server[Any] = Server(
         greeting.NAME,
         version=greeting.version(),
         title=greeting.TITLE,
         instructions=greeting.INSTRUCTIONS,
-        get_tool_input_schema=lambda name: known[name].input if name in known else None,
-        on_list_tools=list_tools,  # type: ignore[arg-type]  # a mapping is as good as a model of the SDK's: it is checked there
-        on_call_tool=call_tool,  # type: ignore[arg-type]
-        on_list_resources=list_resources,  # type: ignore[arg-type]
-        on_list_resource_templates=list_templates,  # type: ignore[arg-type]
-        on_read_resource=read_resource,  # type: ignore[arg-type]
-        on_list_prompts=list_prompts,  # type: ignore[arg-type]
-        on_get_prompt=get_prompt,  # type: ignore[arg-type]
+        get_tool_input_schema=lambda name: handlers.tools[name].input if name in handlers.tools else None,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+        on_list_prompts=handlers.list_prompts,
+        on_get_prompt=handlers.get_prompt,
     )
     server.middleware.clear()  # its first is telemetry
     return server
-
-
-async def _in_thread(work: Callable[[], T]) -> T:
-    return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
 
 def _complete(**parts: Any) -> Answer:
@@ -124,11 +154,9 @@ def _fresh(**parts: Any) -> Answer:
     return _complete(ttlMs=0, cacheScope="private", **parts)
 
 
-def _called(door: Door, request: Any, tool: Tool, arguments: Mapping[str, Any], begun: list[Deadline]) -> Answer:
+def _called(until: Begun, door: Door, request: Any, tool: Tool, arguments: Mapping[str, Any]) -> Answer:
     try:
-        mem = door.enter(request)
-        with mem.deadline(mem.settings.now.serve_timeout_s) as until:
-            begun.append(until)
+        with until(door.enter(request)) as mem:
             said = tool.run(mem, arguments)
     except EngramError as error:
         return _refused(error)
@@ -146,10 +174,3 @@ def _refused(error: EngramError) -> Answer:
 
 def _text(text: str) -> Answer:
     return {"type": "text", "text": text}
-
-
-def _told(work: Callable[[], str]) -> str:
-    try:
-        return work()
-    except EngramError as error:
-        raise MCPError(_INVALID, str(error), wire.problem(error)) from None
