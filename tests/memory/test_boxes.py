@@ -15,7 +15,7 @@ from promises.vaults_at_hand import KEY, image, store_of
 
 import engram
 from engram.kinds import Seal
-from engram.memory.boxes import Growing, Item, centred, fill, trace_of
+from engram.memory.boxes import Growing, Item, centred, fill, trace_of, words_of
 from engram.models.embed import CallableEmbedder, Vectors
 from engram.models.fakes import hashing_embedder
 from engram.settings import Settings
@@ -26,7 +26,7 @@ HERE = (1, "s")
 
 
 def items(*texts: str, minutes: float = 1.0, stream: tuple[int, str] = HERE) -> list[Item]:
-    return [Item(n, stream, START + timedelta(minutes=n * minutes), text) for n, text in enumerate(texts, 1)]
+    return [Item(n, stream, START + timedelta(minutes=n * minutes), words_of(text, "")) for n, text in enumerate(texts, 1)]
 
 
 def shown(boxes: list[Growing]) -> list[tuple[list[int], Seal]]:
@@ -54,17 +54,17 @@ def test_a_box_holds_fifty() -> None:
 def test_vectors_tell_where_words_do_not() -> None:
     encode = hashing_embedder(64).passages
     said = ("tea leaves", "leaves tea", "ship sails")
-    told = [Item(n, HERE, START, text, encode([text])[0]) for n, text in enumerate(said)]
+    told = [Item(n, HERE, START, words_of(text, ""), encode([text])[0]) for n, text in enumerate(said)]
     assert shown(fill(told, {}, SETTINGS)) == [([0, 1], Seal.SHIFT), ([2], Seal.OPEN)]
-    assert len(fill([Item(one.memory, HERE, START, one.text) for one in told], {}, SETTINGS)) == 1  # two words say little
+    assert len(fill([Item(one.memory, HERE, START, one.words) for one in told], {}, SETTINGS)) == 1  # two words say little
 
 
 def test_likeness_is_seen_from_the_middle() -> None:
     """What all have in common says nothing: here a first dimension, as that of one speaker's voice."""
     voice = np.array([[9, 1, 0], [9, 0.9, 0.1], [9, 0, 1]], np.float32)
-    told = [Item(n, HERE, START, "x", vector) for n, vector in enumerate(centred(voice, voice.mean(axis=0)))]
+    told = [Item(n, HERE, START, ("x",), vector) for n, vector in enumerate(centred(voice, voice.mean(axis=0)))]
     assert shown(fill(told, {}, SETTINGS)) == [([0, 1], Seal.SHIFT), ([2], Seal.OPEN)]
-    bare = [Item(n, HERE, START, "x", vector) for n, vector in enumerate(voice)]
+    bare = [Item(n, HERE, START, ("x",), vector) for n, vector in enumerate(voice)]
     assert len(fill(bare, {}, SETTINGS)) == 1
 
 

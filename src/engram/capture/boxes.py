@@ -88,5 +88,5 @@ def _retell(store: SqliteStore, owner: Reader) -> None:
     """Topics that were emptied when something was erased are made of what is left."""
     emptied = store.untold(owner, _PAGE)
     if emptied:
-        words = {key: Counter(" ".join(words_of(*one) for one in left).split()) for key, left in emptied}
+        words = {key: Counter(word for one in left for word in words_of(*one)) for key, left in emptied}
         store.retell(owner, {key: topic_of(found) for key, found in words.items()})

@@ -10,15 +10,16 @@ Pure: comes in statements in the order they were kept, goes out which box each b
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 import numpy as np
 
 from engram.kinds import Seal
+from engram.memory.likeness import STEM
 from engram.memory.likeness import likeness as in_common
-from engram.memory.likeness import stems
 from engram.memory.momentum import Vector, likeness
 from engram.memory.shortening import telling
 from engram.models.embed import Vectors
@@ -39,12 +40,12 @@ _SAYS_LITTLE = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Item:
-    """One memory on its way into a box. `text`: its `words_of`; `vector`: as seen from the middle of all (`centred`)."""
+    """One memory on its way into a box: what it is about (`words_of`), and its vector as seen from the middle (`centred`)."""
 
     memory: int
     stream: Stream
     at: datetime
-    text: str
+    words: tuple[str, ...]
     vector: Vector | None = None
 
 
@@ -66,8 +67,8 @@ class Growing:
     def take(self, item: Item) -> None:
         self.last_at = max(self.last_at, item.at)
         self.size += 1
-        self.words.update(telling(item.text))
-        self.stems |= stems(item.text)
+        self.words.update(item.words)
+        self.stems |= _stems_of(item.words)
         if item.vector is not None and (self.total is None or self.total.shape == item.vector.shape):
             self.total = item.vector if self.total is None else self.total + item.vector
 
@@ -83,10 +84,10 @@ def centred(vectors: Vectors, middle: Vector) -> Vectors:
     return np.asarray(away / np.where(lengths > 0.0, lengths, 1.0), np.float32)
 
 
-def words_of(text: str, speaker: str) -> str:
+def words_of(text: str, speaker: str) -> tuple[str, ...]:
     """What a statement is about: its telling words, without the name of who said it, which would be the topic of every box."""
     own = set(terms(speaker))
-    return " ".join(word for word in telling(text) if word not in own)
+    return tuple(word for word in telling(text) if word not in own)
 
 
 def topic_of(words: Counter[str]) -> tuple[str, ...]:
@@ -103,7 +104,7 @@ def common(box: Growing, item: Item) -> float:
     near = likeness(item.vector, box.total, 0.0)
     if near is not None:
         return min(max(near / _ALIKE, 0.0), 1.0)
-    mine = stems(item.text)
+    mine = _stems_of(item.words)
     return len(mine & box.stems) / len(mine) if len(mine) >= _SAYS_LITTLE else 1.0
 
 
@@ -135,12 +136,13 @@ def fill(items: Iterable[Item], growing: Mapping[Stream, Growing], settings: Set
     return changed
 
 
-def trace_of(topic: Sequence[str], known: Iterable[tuple[int, Sequence[str]]]) -> int | None:
+def trace_of(topic: tuple[str, ...], known: Iterable[tuple[int, tuple[str, ...]]]) -> int | None:
     """The trace of the box whose topic is most like this one; None if it is about something new."""
     mine = _stems_of(topic)
     best = max(((in_common(mine, _stems_of(theirs)), trace) for trace, theirs in known), default=(0.0, 0))
     return best[1] if best[0] >= _SAME else None
 
 
-def _stems_of(topic: Sequence[str]) -> frozenset[str]:
-    return stems(" ".join(topic))
+@lru_cache(maxsize=4096)  # a topic is compared with hundreds of later ones
+def _stems_of(topic: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(word[:STEM] for word in topic)

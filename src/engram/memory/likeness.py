@@ -6,14 +6,14 @@ from collections.abc import Set
 
 from engram.memory.shortening import telling
 
-_STEM = 5
+STEM = 5
 LIKE = 0.6
 """From here on two goals, or two steps, are taken for the same thing: "deploy the API to staging" and "deploy API, staging"."""
 
 
 def stems(text: str) -> frozenset[str]:
     """The first letters of its telling words: "deploying" and "deployed" are one."""
-    return frozenset(word[:_STEM] for word in telling(text))
+    return frozenset(word[:STEM] for word in telling(text))
 
 
 def likeness(one: Set[str], other: Set[str]) -> float:

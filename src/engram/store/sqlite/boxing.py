@@ -21,10 +21,12 @@ from engram.store.sqlite.path import Path
 from engram.store.sqlite.scopes import predicate
 from engram.types import Memory, Reader, Scope
 
-Trace = Callable[[Sequence[str], Iterable[tuple[int, Sequence[str]]]], int | None]
+Topics = dict[int, tuple[int, tuple[str, ...]]]
+"""The trace and the topic of each box of a place, the latest."""
+Trace = Callable[[tuple[str, ...], Iterable[tuple[int, tuple[str, ...]]]], int | None]
 
 _UPTO = "figure:boxed_to"
-_RECENT = 500
+_RECENT = 300
 """Boxes of a place that a new one is compared with: the latest."""
 
 
@@ -115,8 +117,9 @@ class Boxing(Path):
             def work(connection: apsw.Connection) -> bool:
                 if _reach(connection) != start:
                     return False
+                known = {scope: _topics(connection, scope) for scope in {box.scope for box in boxes}}
                 for box in boxes:
-                    _put(connection, box, trace)
+                    _put(connection, box, known[box.scope], trace)
                 connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (_UPTO, upto))
                 return True
 
@@ -190,7 +193,13 @@ def _row(key: int, scope: int, session: str, at: int, speaker: str, text: str, v
     return Row(key, scope, session, from_micros(at), speaker, text, None if vector is None else bytes(vector))
 
 
-def _put(connection: apsw.Connection, box: Filled, trace: Trace) -> None:
+def _topics(connection: apsw.Connection, scope: int) -> Topics:
+    sql = "SELECT key, trace, topic FROM boxes WHERE scope = ? ORDER BY key DESC LIMIT ?"
+    found: list[Any] = connection.execute(sql, (scope, _RECENT)).fetchall()
+    return {key: (trace, tuple(topic.split())) for key, trace, topic in found}
+
+
+def _put(connection: apsw.Connection, box: Filled, known: Topics, trace: Trace) -> None:
     key = box.key
     figures = (to_micros(box.opened_at), to_micros(box.last_at), box.sealed, " ".join(box.topic))
     if key:
@@ -203,9 +212,9 @@ def _put(connection: apsw.Connection, box: Filled, trace: Trace) -> None:
         key = connection.last_insert_rowid()
     sql = "INSERT OR REPLACE INTO boxed (memory, box) SELECT key, ? FROM memories WHERE key = ?"  # some may be gone by now
     connection.executemany(sql, ((key, memory) for memory in box.members))
-    recent: list[Any] = connection.execute(
-        "SELECT trace, topic FROM boxes WHERE scope = ? AND key <> ? AND trace <> 0 ORDER BY key DESC LIMIT ?",
-        (box.scope, key, _RECENT),
-    ).fetchall()
-    along = trace(box.topic, ((one, topic.split()) for one, topic in recent))
-    connection.execute("UPDATE boxes SET trace = ? WHERE key = ?", (along or key, key))
+    known.pop(key, None)
+    along = trace(box.topic, known.values()) or key
+    connection.execute("UPDATE boxes SET trace = ? WHERE key = ?", (along, key))
+    known[key] = (along, box.topic)
+    if len(known) > _RECENT:
+        del known[min(known)]
