@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from enum import Enum
+from functools import cache
 from pathlib import Path
 
 from engram.errors import EngramError
@@ -22,8 +23,13 @@ _KEPT_INSIDE: Mapping[type, frozenset[str]] = {Memory: frozenset({"key", "screen
 """Fields that mean nothing outside the store: a memory's `key` is for indexes, its `id` for everyone else."""
 
 
+_AS_IT_IS = frozenset({str, int, bool, type(None)})
+
+
 def plain(value: object) -> Plain:
     """The wire form of a value, however it is nested."""
+    if type(value) in _AS_IT_IS:  # most parts of a value: asked first, for abstract classes are slow to ask
+        return value  # type: ignore[return-value]
     if is_dataclass(value) and not isinstance(value, type):
         return {name: plain(getattr(value, name)) for name in shown(type(value))}
     if isinstance(value, Mapping):
@@ -43,6 +49,7 @@ def plain(value: object) -> Plain:
     raise TypeError(f"{type(value).__name__} has no wire form")
 
 
+@cache
 def shown(kind: type) -> tuple[str, ...]:
     """The fields of a value's type that go out."""
     hidden = _KEPT_INSIDE.get(kind, frozenset())
