@@ -17,7 +17,7 @@ from engram.errors import NotFound
 from engram.kinds import Ending, Episode, Precondition, Skill
 from engram.memory.skills import clusters, common_steps, learn, match, practised, ranked, refined
 from engram.memory.warnings import warning_of, warns
-from engram.types import Memory
+from engram.types import Memory, Reader, Scope
 
 GOALS = ("deploy the API to staging", "Deploying the API on staging", "deploy API, staging")
 
@@ -216,6 +216,10 @@ def test_the_third_success_makes_a_skill_and_the_next_uses_move_it(mem: Engram) 
     with pytest.raises(NotFound):
         mem.practise(sources[0], "success")
     assert len(mem.skills()) == 1
+    other = mem.as_reader(Reader(Scope(agent="ada")))
+    assert other.skills() == other.skills(GOALS[0]) == other.warnings() == other.warnings(GOALS[0]) == ()
+    with pytest.raises(NotFound):
+        other.practise(skill.id, "success")
 
 
 def test_what_was_recorded_before_can_be_learned_later(tmp_path: Path, clock: HandClock) -> None:

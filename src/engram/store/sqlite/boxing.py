@@ -1,6 +1,7 @@
 """The verbs of boxes (M14). They are derived: made from memories in the order they were kept, by whoever comes next.
 
 How far they reach is a figure in `meta`, which moves in the same transaction, so that two processes do not box a memory twice.
+Who looks at boxes is in the audit trail; that they were filled is not, for nobody did it.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ class Boxing(Path):
                 connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (_UPTO, upto))
                 return True
 
-            return self._write(reader, "boxes", work, count=len(boxes))
+            return self._writer.run(work, "filling boxes")
 
     def untold(self, reader: Reader, limit: int) -> list[tuple[int, list[tuple[str, str]]]]:
         """Boxes whose topic was emptied, because something in them was erased, with what is left: texts and their speakers."""
@@ -148,7 +149,7 @@ class Boxing(Path):
                     connection.execute("UPDATE boxes SET topic = ? WHERE key = ?", (" ".join(topic), key))
                 connection.execute("DELETE FROM boxes WHERE key NOT IN (SELECT box FROM boxed)")
 
-            self._write(reader, "boxes", work, count=len(topics))
+            self._writer.run(work, "filling boxes")
 
     def boxes(self, reader: Reader, *, trace: int | None = None, limit: int = 50) -> list[Box]:
         """Boxes, the latest first; or those of one trace. A box is seen by whoever sees the place it is of."""
