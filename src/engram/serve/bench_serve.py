@@ -71,15 +71,18 @@ def _through(
     """The same through a server in a thread of its own."""
     app, own = prepare(mem, "127.0.0.1")
     listening = bound("127.0.0.1", 0)
+    connections: list[http.client.HTTPConnection] = []
     server = Server(app, _PATIENCE_S)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, name="engram-bench-server")
     thread.start()
     try:
         _wait(env, lambda: server.started)
-        call = _caller(listening.getsockname()[1], own.secret if own else "")
+        call = _caller(listening.getsockname()[1], own.secret if own else "", connections)
         _spread(call, in_flight, in_flight, env, progress)  # connections, threads and caches are made once
         return (*_spread(call, requests, in_flight, env, progress), _held())
     finally:
+        for connection in connections:
+            connection.close()
         server.stop()
         thread.join(_PATIENCE_S)
         listening.close()
@@ -113,7 +116,7 @@ def _worded(body: dict[str, object] | None, number: int) -> dict[str, object] | 
     return {**body, "text": f"{body['text']}, the {number}th time"} if body and "text" in body else body
 
 
-def _caller(port: int, token: str) -> Callable[[int], int]:
+def _caller(port: int, token: str, made: list[http.client.HTTPConnection]) -> Callable[[int], int]:
     """Each thread keeps its connection, as clients do."""
     kept = threading.local()
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
@@ -121,6 +124,7 @@ def _caller(port: int, token: str) -> Callable[[int], int]:
     def call(number: int) -> int:
         if not hasattr(kept, "connection"):
             kept.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE_S)
+            made.append(kept.connection)
         method, path, body, _ = _REQUESTS[number % len(_REQUESTS)]
         sent = _worded(body, number)
         kept.connection.request(method, path, None if sent is None else json.dumps(sent), headers)

@@ -1,0 +1,12 @@
+"""The measurement of a server: it serves, it counts, it leaves nothing behind."""
+
+from __future__ import annotations
+
+from serve.console import Engram
+
+
+def test_every_request_is_answered_and_no_thread_is_left(engram: Engram) -> None:
+    found = engram("bench", "serve", "--requests", "20", "--in-flight", "4", "--json").json
+    assert (found["requests"], found["failed"]) == (20, 0)
+    assert found["threads"][2] <= found["threads"][0]
+    assert 0 < found["p50_ms"] <= found["p99_ms"]
