@@ -11,13 +11,18 @@ import pytest
 from hand_clock import HandClock
 from memory.stories import did, event, open_story, story
 from promises.test_erasure import traces
-from promises.vaults_at_hand import image
+from promises.vaults_at_hand import KEY, image
 
 from engram.engine import Engram
+from engram.env import Env
 from engram.errors import AccessDenied, InvalidContent, InvalidQuery, NotFound
 from engram.kinds import Ending, Participant
 from engram.memory.episodes import narrative, novelty_of, significance_of, steps, surprise_of, trouble
+from engram.settings import LiveSettings
+from engram.store.sqlite import care
+from engram.store.sqlite.vault import alone
 from engram.types import Kind, Reader, Role, Scope
+from engram.vault import credentials_from
 from engram.verbs.recounting import Recording
 
 
@@ -226,3 +231,17 @@ def test_erased_with_all_that_was_learned_from_it(tmp_path: Path, clock: HandClo
         assert len(report.ids) == 6  # the skill and the warning too
         assert mem.skills() == mem.warnings() == mem.episodes() == ()
         assert traces(image(tmp_path / "vault"), words) == []
+
+
+def test_mending_a_vault_saves_episodes_skills_and_boxes(tmp_path: Path, clock: HandClock, env: Env) -> None:
+    with open_story(tmp_path, clock) as mem:
+        for _ in range(3):
+            with mem.episode("water the garden", participants=["ada"]) as ep:
+                ep.event("did", "open the tap")
+                ep.event("did", "walk along the beds")
+        before = mem.episodes(), mem.skills(), mem.boxes()
+    live = LiveSettings({}, monotonic=env.monotonic)
+    with alone(tmp_path / "vault", live, env, credentials_from(KEY, None)) as (folder, key):
+        care.salvage(folder, key, live.now, env)
+    with open_story(tmp_path, clock) as mem:
+        assert (mem.episodes(), mem.skills(), mem.boxes()) == before
