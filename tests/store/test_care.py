@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 
+import apsw
 import pytest
 from hand_clock import HandClock
 from store.vaults import CREDENTIALS, OWNER, database_key
@@ -13,7 +14,7 @@ from engram.env import Env
 from engram.errors import AccessDenied, EngramError, NotFound
 from engram.settings import LiveSettings, Settings
 from engram.store.folder import VaultFolder
-from engram.store.sqlite import care
+from engram.store.sqlite import care, schema
 from engram.store.sqlite.store import SqliteStore
 from engram.store.sqlite.vault import alone
 from engram.types import Memory, Reader, Scope
@@ -243,3 +244,12 @@ def test_care_uses_the_key_it_was_given(open_store: OpenStore, env: Env, folder:
     wrong.wipe()
     assert [b.intact for b in care.backups(folder, wrong)] == [False]
     assert Settings().backups_kept == 3
+
+
+def test_every_table_is_among_those_that_mending_saves() -> None:
+    """A table that is added later must not be lost when a damaged vault is mended."""
+    fresh = apsw.Connection(":memory:")
+    schema.migrate(fresh, Env().now())
+    made = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'lexicon%' AND name NOT LIKE 'sqlite_%'"
+    tables = {str(row[0]) for row in fresh.execute(made)}
+    assert tables - {name for name, _ in care._TABLES} == {"schema_version", "padding"}

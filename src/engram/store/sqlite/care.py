@@ -246,11 +246,19 @@ _TABLES: tuple[tuple[str, str], ...] = (
     ("boxes", "key"),
     ("boxed", "memory"),
     ("questions", "key"),
+    ("entities", "key"),
+    ("aliases", "entity"),
+    ("mentions", "entity"),
+    ("facts", "memory"),
+    ("tokens", ""),
+    ("receipts", ""),
+    ("spendings", "minute"),
 )
 """What is saved from a damaged file, in the order of references, and the whole number each table is walked by."""
 
 _OF_MEMORIES = (
     "contents", "attributes", "versions", "status_history", "embeddings", "sources", "feedback", "episodes", "skills", "boxed",
+    "mentions", "facts",
 )  # fmt: skip
 _OF_KINDS = (("events", "episodes"), ("participants", "episodes"), ("skill_parts", "skills"))
 
@@ -307,6 +315,8 @@ def _drop_orphans(target: apsw.Connection) -> int:
         target.execute(f"DELETE FROM {table} WHERE memory NOT IN (SELECT memory FROM {whole})")
     target.execute("DELETE FROM questions WHERE scope NOT IN (SELECT key FROM scopes)")
     target.execute("DELETE FROM boxed WHERE box NOT IN (SELECT key FROM boxes)")
+    for table in ("aliases", "mentions"):
+        target.execute(f"DELETE FROM {table} WHERE entity NOT IN (SELECT key FROM entities)")
     target.execute("DELETE FROM sources WHERE turn NOT IN (SELECT key FROM turns)")
     target.execute("DELETE FROM embeddings WHERE space NOT IN (SELECT key FROM spaces)")
     target.execute("DELETE FROM feedback WHERE scope NOT IN (SELECT key FROM scopes) OR space NOT IN (SELECT key FROM spaces)")
