@@ -46,3 +46,6 @@ def test_what_is_asked_for() -> None:
     assert sought("Which book was it?", NOW).asks_name
     assert sought("Which books has she read?", NOW).gathers
     assert not sought("What is the port?", NOW).gathers
+    assert sought("Where do I keep my shoes?", NOW).asks_now
+    assert not sought("Where did I first keep my shoes?", NOW).asks_now
+    assert not sought("Where was I in May 2023?", NOW).asks_now

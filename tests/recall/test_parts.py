@@ -10,6 +10,7 @@ import pytest
 from engram.env import to_micros
 from engram.recall.intent import Intent, Sought
 from engram.recall.parts import gather_part, substance_part, time_part
+from engram.recall.rerank import newest
 from engram.store.protocol import Heard
 from engram.text.substance import told
 
@@ -60,3 +61,13 @@ def test_candidates_are_told_apart_by_what_they_do_not_share() -> None:
     made = gather_part(query, vectors, 1.0)
     assert int(made.argmax()) == 1
     assert gather_part(query, np.full((4, 3), np.nan, np.float32), 1.0).tolist() == [0.0] * 4
+
+
+def test_of_those_that_say_nearly_the_same_the_newest_stands_first() -> None:
+    vectors = np.array([[1.0, 0.0], [0.0, 1.0], [0.99, 0.1]], np.float32)
+    scores = np.array([3.0, 2.9, 2.8], np.float32)
+    assert newest(scores, vectors, [10, 20, 30], ["user"] * 3, 0.9) == [2, 0, 1]
+    assert newest(scores, vectors, [30, 20, 10], ["user"] * 3, 0.9) == [0, 1, 2]  # it is the newest already
+    assert newest(scores, vectors, [10, 20, 30], ["user", "user", "assistant"], 0.9) == [0, 1, 2]
+    assert newest(np.array([3.0, 2.9, 1.0], np.float32), vectors, [10, 20, 30], ["user"] * 3, 0.9) == [0, 1, 2]
+    assert newest(scores, vectors, [10, 20, None], ["user"] * 3, 0.9) == [0, 1, 2]

@@ -158,8 +158,8 @@ def test_a_thin_answer_is_looked_for_again_further_down(full: Engram) -> None:
 
 
 def test_what_was_superseded_never_stands_beside_its_successor(mem: Engram) -> None:
-    old = mem.remember("The API runs on Heroku")
-    new = mem.remember("The API runs on Fly")
+    old = mem.remember("The API is with Heroku")
+    new = mem.remember("The API is with Fly")
     assert len(mem.recall("Where does the API run?", limit=5)) == 2
     mem.relate(new.id, old.id, SUPERSEDES)
     found = mem.recall("Where does the API run?", limit=5, explain=True)
@@ -176,10 +176,10 @@ def test_a_story_does_not_stand_beside_the_fact_made_from_it(mem: Engram) -> Non
 
 
 def test_contradiction_and_feedback_move_accuracy(mem: Engram) -> None:
-    one, other = mem.remember("The API runs on Heroku"), mem.remember("The API runs on Fly")
+    one, other = mem.remember("The API is with Heroku"), mem.remember("The API is with Fly")
 
     def accuracy() -> float:
-        found = mem.recall("The API runs on Heroku", limit=5)
+        found = mem.recall("The API is with Heroku", limit=5)
         return next(hit.trust.accuracy for hit in found if hit.memory.id == one.id)
 
     plain = accuracy()

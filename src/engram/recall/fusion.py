@@ -108,3 +108,16 @@ def _fuse(arms: Sequence[ArmResult], parts: Mapping[str, Scores]) -> Fused:
         total += part
     order = np.lexsort((-keys, -total))  # of equals the newer one first
     return Fused(keys, total, ranks, raw, shares).reordered(order.tolist())
+
+
+def scores_of(fused: Fused, keys: Sequence[int]) -> Scores:
+    at = {key: place for place, key in enumerate(fused.keys.tolist())}
+    return fused.scores[[at[key] for key in keys]]
+
+
+def reordered(fused: Fused, keys: Sequence[int], order: Sequence[int]) -> Fused:
+    """These candidates, which stand first, in another order; the others as they were."""
+    at = {key: place for place, key in enumerate(fused.keys.tolist())}
+    head = [at[keys[place]] for place in order]
+    chosen = set(head)
+    return fused.reordered([*head, *(place for place in range(len(fused.keys)) if place not in chosen)])

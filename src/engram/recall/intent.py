@@ -27,12 +27,16 @@ class Intent(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """What a question is after: its intent, the time it names, whether it asks when, and whether for something with a name."""
+    """What a question is after: its intent, the time it names, whether it asks when, and whether for something with a name.
+
+    `asks_now`: it asks how things are, not how they were.
+    """
 
     intent: Intent = Intent.LOOKUP
     when: tuple[datetime, datetime] | None = None
     asks_when: bool = False
     asks_name: bool = False
+    asks_now: bool = True
 
     @property
     def gathers(self) -> bool:
@@ -108,6 +112,7 @@ _NAMED = _any(
     r"|tools?|librar(?:y|ies)|languages?|projects?|products?|called|named)\b",
     r"^(?:who|where)\b",
 )
+_THEN = _any(r"\b(?:initial\w*|first|originally|used to|previously|formerly|before|when|did|was|were|had|history)\b")
 _A_TIME = _any(
     r"\d|\b(?:january|february|march|april|may|june|july|august|september|october|november|december|today|tonight|yesterday"
     r"|tomorrow|last|past|this|previous|ago|weekend|spring|summer|autumn|fall|winter|week|month|(?:mon|tues|wednes|thurs|fri"
@@ -129,7 +134,9 @@ def sought(question: str, now: datetime) -> Sought:
     """What a question, asked at `now`, is after."""
     text = question[:_LONGEST].strip()
     intent = intent_of(text)
-    return Sought(intent, _time(text, now), intent is Intent.TEMPORAL, bool(_NAMED.search(text)))
+    when = _time(text, now)
+    present = when is None and intent is not Intent.TEMPORAL and not _THEN.search(text)
+    return Sought(intent, when, intent is Intent.TEMPORAL, bool(_NAMED.search(text)), present)
 
 
 def intent_of(question: str) -> Intent:

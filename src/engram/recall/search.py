@@ -27,9 +27,9 @@ from engram.models.embed import Embedder, Vectors
 from engram.models.rerank import Reranker
 from engram.recall import explain
 from engram.recall.arms import SPACE, VECTORS, WORDINGS, WORDS, Arms
-from engram.recall.fusion import ArmResult, Fused, calibrated, reciprocal
+from engram.recall.fusion import ArmResult, Fused, calibrated, reciprocal, reordered, scores_of
 from engram.recall.plan import Asked, Plan, asks_nothing, checked, plan
-from engram.recall.rerank import by_opinion, mmr
+from engram.recall.rerank import by_opinion, mmr, newest
 from engram.recall.select import CONTRADICTS, DERIVED, SUPERSEDES, Links, Pick, as_found, best_of, choose, enough, least
 from engram.recall.suppress import suppressed, telling, with_twins
 from engram.recall.trust import trust
@@ -49,6 +49,7 @@ COURTESY = "courtesy"
 """The strategy of an answer to what asks for nothing."""
 
 _SHIFT = "vector_weight_shift"
+_FIRST = 10  # candidates among which the newest of those that say nearly the same stands first
 _IDLE = Quality(
     strategy=COURTESY,
     weights={},
@@ -321,7 +322,24 @@ class Searcher:
         if query is not None and planned.sought.gathers and settings.gather_weight:
             vectors = self._arms.vectors_of(reader, keys)
             meaning = None if vectors is None else (query, vectors)
-        return settled(fused, [heard.get(key, Heard()) for key in keys], asked.text, planned.sought, settings, meaning)
+        fused = settled(fused, [heard.get(key, Heard()) for key in keys], asked.text, planned.sought, settings, meaning)
+        return self._newest_first(reader, asked, planned, fused, heard, settings)
+
+    def _newest_first(
+        self, reader: Reader, asked: Asked, planned: Plan, fused: Fused, heard: Mapping[int, Heard], settings: Settings
+    ) -> Fused:
+        """Of the first candidates that say nearly the same of something, the newest first, if it is asked how things are now."""
+        keys = fused.keys[:_FIRST].tolist()
+        if not planned.sought.asks_now or asked.as_of is not None or len(keys) < 2:
+            return fused
+        vectors = self._arms.vectors_of(reader, keys)
+        if vectors is None:
+            return fused
+        known = [heard.get(key, Heard()) for key in keys]
+        background = self._arms.background
+        like = background + (1.0 - background) * settings.newest_likeness
+        order = newest(fused.scores[: len(keys)], vectors, [one.happened for one in known], [one.speaker for one in known], like)
+        return reordered(fused, keys, order)
 
     def _support(self, asked: Asked, fused: Fused, memories: Mapping[int, Memory]) -> float | None:
         """How well the first hits stand for an answer: near, and about whom the question names."""
@@ -392,12 +410,12 @@ class Searcher:
             except EmbeddingError as error:
                 notes.append(f"{error.code}: the reranking model did not answer: the order is the one before it.")
             else:
-                fused = _reordered(fused, top, by_opinion(_scores(fused, top), opinions, settings.rerank_weight))
+                fused = reordered(fused, top, by_opinion(scores_of(fused, top), opinions, settings.rerank_weight))
                 how += f"+{self._reranker.name}"
         if settings.diversity and head:
             vectors = self._arms.vectors_of(reader, head)
             if vectors is not None:
-                fused = _reordered(fused, head, mmr(_scores(fused, head), vectors, settings.diversity))
+                fused = reordered(fused, head, mmr(scores_of(fused, head), vectors, settings.diversity))
                 how += "+mmr"
         return fused, how
 
@@ -434,19 +452,6 @@ def _weights(arms: Sequence[ArmResult], planned: Plan) -> dict[str, float]:
 
 def _fuse(arms: Sequence[ArmResult], weights: Mapping[str, float], settings: Settings) -> Fused:
     return calibrated(arms, weights) if settings.fusion == "calibrated" else reciprocal(arms, weights)
-
-
-def _scores(fused: Fused, keys: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
-    at = {key: place for place, key in enumerate(fused.keys.tolist())}
-    return fused.scores[[at[key] for key in keys]]
-
-
-def _reordered(fused: Fused, keys: Sequence[int], order: Sequence[int]) -> Fused:
-    """These candidates, which stand first, in another order; the others as they were."""
-    at = {key: place for place, key in enumerate(fused.keys.tolist())}
-    head = [at[keys[place]] for place in order]
-    chosen = set(head)
-    return fused.reordered([*head, *(place for place in range(len(fused.keys)) if place not in chosen)])
 
 
 def _outcome(walk: Walk, hidden: int, supported: float) -> Outcome:

@@ -203,6 +203,13 @@ class Settings:
         high=10.0,
         ref="R3",
     )
+    newest_likeness: float = tunable(
+        0.87,
+        "Likeness, over that of unrelated things, from which two statements are of the same matter: the newer one stands first.",
+        low=0.0,
+        high=1.0,
+        ref="K2",
+    )
     support_least: float = tunable(
         0.5,
         "Support (likeness, and being about whom the question names) under which a question counts as not answered.",
