@@ -282,6 +282,8 @@ class AsyncEngram:
     health = Verb(Engram.health)
     check = Verb(Engram.check)
     audit = Verb(Engram.audit)
+    ration = Verb(Engram.ration)
+    coarse = Verb(Engram.coarse)
 
     events = Verb(Engram.events)
     grant = Verb(Engram.grant)

@@ -180,6 +180,7 @@ class Memory:
     helpful: int = 0
     unhelpful: int = 0
     tokens: tuple[int, int, int, int] = (0, 0, 0, 0)  # of text, summary, key fact and tag; 0 if not counted
+    tier: Tier = Tier.CLEARTEXT
     flagged: bool = False  # reads as an attack on the model: kept, and left out of every answer
     screened: int = 0  # by which rules that was decided; 0 if by none
     refs: tuple[str, ...] = ()
@@ -195,6 +196,7 @@ class Turn:
     at: datetime | None = None
     session: str | None = None
     ref: str | None = None
+    tier: Tier = Tier.CLEARTEXT  # how closely its words are kept; capture says
 
 
 @dataclass(frozen=True, slots=True)

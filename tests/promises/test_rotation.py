@@ -20,6 +20,7 @@ from engram.store.folder import VaultFolder, read_header
 from engram.store.sqlite import maintenance
 from engram.store.sqlite import open as opening
 from engram.store.sqlite.vault import Credentials
+from engram.types import Tier
 
 KILLS = 14
 Settings = dict[str, object]
@@ -68,6 +69,17 @@ def test_everything_is_there_under_another_key(path: Path, settings: Settings) -
     with pytest.raises(apsw.Error):
         opening.reading(path / "vault.db", opening.key_for(stale, "aegis"), cache_kib=64)
     assert list(path.glob("**/*.rekey*")) == []
+
+
+def test_what_is_kept_closely_opens_under_a_third_key(path: Path, settings: Settings) -> None:
+    with opened(path, settings) as mem:
+        kept = mem.remember("The piano was paid with 4111 1111 1111 1111")
+        assert kept.tier is Tier.CONFIDENTIAL
+    for _ in range(2):
+        rotate(path, settings)
+        with opened(path, settings) as mem:
+            assert mem.get(kept.id).text == kept.text
+            mem.update(kept.id, importance=0.7)
 
 
 def test_a_passphrase_may_change_with_it(path: Path) -> None:

@@ -17,9 +17,10 @@ from serve.talking import call, server_of, talk
 import engram
 from engram.engine import Engram
 from engram.models.embed import CallableEmbedder, Vectors
+from engram.serve import wire
 from engram.serve.mcp import tools
 from engram.serve.mcp.server import PROFILES
-from engram.serve.operations import OPERATIONS, read
+from engram.serve.operations import OPERATIONS, rationing, read
 from engram.types import Reader, Role, Scope
 
 TEN = {
@@ -107,7 +108,7 @@ def test_answers_fit_their_schemas_and_are_a_part_of_what_every_face_says(mem: E
             said = tool.run(mem, given[tool.name]).data
             jsonschema_rs.validate(tool.output, said)
             operation = OPERATIONS[tool.operation]
-            assert_part(said, operation.answer(mem, read(operation, given[tool.name])))
+            assert_part(said, wire.plain(rationing.call(operation, mem, read(operation, given[tool.name]))))
 
 
 def assert_part(said: Any, whole: Any, at: str = "") -> None:

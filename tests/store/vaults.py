@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 
 from engram.env import Env
-from engram.guard.keys import MasterKey, Purpose
+from engram.guard.keys import MasterKey
 from engram.settings import LiveSettings
 from engram.store.protocol import Store
 from engram.store.sqlite import open as opening
@@ -34,7 +34,7 @@ def quick_folder() -> Iterator[Path]:
 
 def database_key(cipher: str = "aegis") -> opening.DatabaseKey:
     with MasterKey(bytearray(KEY)) as master:
-        return opening.DatabaseKey(master.subkey(Purpose.DATABASE), cipher)
+        return opening.key_for(master, cipher)
 
 
 def sqlite_store(path: Path, env: Env | None = None, **settings: object) -> SqliteStore:

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
-from engram.capture import marks
+from engram.capture import marks, screen
 from engram.capture.backfill import encoded, passage, space_of
 from engram.capture.corrected import Said, heirs_of
 from engram.capture.drafts import weighed
 from engram.capture.tools import Tools
 from engram.errors import EmbeddingError, EngramError
+from engram.guard.pii import closer
 from engram.index.vectors.encoding import encode
 from engram.models.embed import Vectors
 from engram.settings import Settings
@@ -108,7 +110,8 @@ def admit(
     sources = sorted({turn for draft in drafts.values() for turn in draft.turns})  # of what is new: the rest is here
     place = {turn: number for number, turn in enumerate(sources)}
     new = [replace(draft, turns=tuple(place[turn] for turn in draft.turns)) for draft in drafts.values()]
-    kept = tools.store.capture(reader, scope, [said[turn] for turn in sources], new, space=space_of(tools.embedder))
+    heard = [screen.heard(said[turn], settings) for turn in sources]
+    kept = tools.store.capture(reader, scope, heard, new, space=space_of(tools.embedder))
     return Admitted(dict(zip(drafts, kept, strict=True)), known, refused, notes)
 
 
@@ -116,7 +119,8 @@ def _cleaned(memory: Memory, scope: Scope, settings: Settings) -> Memory:
     check_memory(memory, settings)
     text = marks.cut(memory.text, catch_secrets=settings.catch_secrets).text
     attributes = {name: marks.cut(value, catch_secrets=settings.catch_secrets).text for name, value in memory.attributes.items()}
-    made = replace(memory, text=text, attributes=attributes, scope=scope)
+    marked: dict[str, Any] = {**screen.screened(text, settings), "tier": closer(memory.tier, screen.tier_of(text, settings))}
+    made = replace(memory, text=text, attributes=attributes, scope=scope, **marked)
     check_memory(made, settings)
     return made
 

@@ -60,6 +60,7 @@ def _draft(said: Sequence[Turn], candidate: Candidate, vector: bytes | None, set
         speaker=turn.speaker,
         surprise=candidate.surprise,
         corroborations=again,
+        tier=screen.tier_of(text, settings),
         flagged=candidate.flagged,
         screened=screen.version(settings),
         **weighed(text, settings),

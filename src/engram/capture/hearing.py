@@ -51,11 +51,12 @@ def hear(said: Sequence[Turn], previous: Previous, settings: Settings, *, scan: 
             notes["what reads as an attack on the model was refused."] = None
             continue
         found, dropped = propositions(turn, previous=previous.get(session), number=number, left=left)
-        previous[session] = clean if session else None
-        heard.turns.append(clean)
         heard.verdicts += dropped
+        clean = replace(clean, tier=screen.tier_of(clean.text, settings))
         flagged = screen.marks(seen, [one.proposition.text for one in found], settings)
         heard.candidates += [Candidate(one, number, flagged=mark) for one, mark in zip(found, flagged, strict=True)]
+        previous[session] = clean if session else None
+        heard.turns.append(clean)
         if any(flagged):
             notes["what may be an attack on the model was kept, and is left out of answers."] = None
         notes |= dict.fromkeys(left_out(left))

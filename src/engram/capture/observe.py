@@ -22,11 +22,12 @@ from engram.capture.distil import Distiller, Reading
 from engram.capture.drafts import drafts, weighed
 from engram.capture.hearing import Heard, Previous, hear, muse
 from engram.capture.reporting import Batch, Sum, alone, reported, to_words
-from engram.capture.screen import screened, version
+from engram.capture.screen import screened, tier_of, version
 from engram.capture.sift import sift
 from engram.capture.tools import Tools, give_vectors
 from engram.deadline import if_time_allows, is_over, overtime, result_of
 from engram.errors import EmbeddingError, EngramError, InvalidContent, NotFound, SearchTimeout, WriteFailed
+from engram.guard.pii import closer
 from engram.guard.scopes import writable
 from engram.index.vectors.encoding import encode
 from engram.index.vectors.live import LiveIndex
@@ -36,7 +37,7 @@ from engram.store.admission import check_memory, check_turn
 from engram.store.protocol import HeardBefore, Once
 from engram.text import tokens
 from engram.text.terms import identity_of
-from engram.types import Draft, Memory, Policy, Reader, Report, Turn
+from engram.types import Draft, Memory, Policy, Reader, Report, Tier, Turn
 
 Progress = Callable[[int], None]
 
@@ -206,8 +207,17 @@ class Observer:
         notes = give_vectors(self._tools, heard.candidates)
         return self._store_all(reader, heard, notes)
 
-    def remember(self, reader: Reader, memory: Memory, timeout: float | None = None, once: Once | None = None) -> Memory:
-        """Keep what was said to be kept, as it stands; said twice in one place, it is one memory that is surer.
+    def remember(
+        self,
+        reader: Reader,
+        memory: Memory,
+        timeout: float | None = None,
+        once: Once | None = None,
+        *,
+        tier: Tier | None = None,
+    ) -> Memory:
+        """Keep what was said to be kept, as it stands; said twice in one place, it is one memory that is surer. `tier`: how
+        closely, if its words are not to decide that.
 
         What was corrected there is not kept again, not even on request: what stands in its place is returned. A correction
         is taken back by correcting that.
@@ -218,19 +228,21 @@ class Observer:
         here = replace(reader, scope=memory.scope)
         twin = self._store.digests(here, [identity_of(memory)]) if memory.scope == reader.scope else {}
         if twin:
-            return self._remember_again(reader, memory, next(iter(twin.values())), timeout, once)
+            return self._remember_again(reader, memory, next(iter(twin.values())), timeout, once, tier)
         vector = self._vector(memory)
         if writable(reader).admits(memory.scope):  # else it is refused below, and nothing of that place is told
             said = Said.of(memory.text, memory.text, memory.speaker, vector)
             heirs = heirs_of(self._store, self._tools.index, here, [said], self._live.now)
             if heirs:
                 return heirs[0]
-        draft, space = self._drafted(memory, vector), space_of(self._tools.embedder)
+        draft, space = self._drafted(memory, vector, tier), space_of(self._tools.embedder)
         if once is not None:
             once.answer = lambda kept: str(kept[0].id)
         return self._store.capture(reader, memory.scope, [], [draft], space=space, timeout=timeout, once=once)[0]
 
-    def _remember_again(self, reader: Reader, memory: Memory, known: str, timeout: float | None, once: Once | None) -> Memory:
+    def _remember_again(
+        self, reader: Reader, memory: Memory, known: str, timeout: float | None, once: Once | None, tier: Tier | None
+    ) -> Memory:
         """What is known is surer, and has what was said of it now besides."""
         if once is not None:
             once.answer = lambda _: known
@@ -238,7 +250,8 @@ class Observer:
         with overtime():  # it is durable
             old = self._store.get(reader, [known])[0]
             news = {"importance": max(old.importance, memory.importance), "attributes": {**old.attributes, **memory.attributes}}
-            same = news["importance"] == old.importance and news["attributes"] == dict(old.attributes)
+            news["tier"] = tier or old.tier
+            same = (*news.values(),) == (old.importance, dict(old.attributes), old.tier)
             return old if same else self._store.update(reader, known, news)
 
     def correct(self, reader: Reader, memory_id: str, text: str) -> Memory:
@@ -258,7 +271,7 @@ class Observer:
             pinned=old.pinned,
             attributes=old.attributes,
         )
-        draft = self._drafted(new, self._vector(new))
+        draft = self._drafted(new, self._vector(new), closer(old.tier, tier_of(new.text, self._live.now)))
         return self._store.correct(reader, memory_id, draft, space=space_of(self._tools.embedder))
 
     @property
@@ -271,10 +284,10 @@ class Observer:
         clean = replace(memory, text=self.worth_keeping(memory.text), attributes=attributes)
         return self._drafted(clean, self._vector(clean))
 
-    def _drafted(self, memory: Memory, vector: Vectors | None) -> Draft:
+    def _drafted(self, memory: Memory, vector: Vectors | None, tier: Tier | None = None) -> Draft:
         made = None if vector is None else encode(vector)[0]
         settings = self._live.now
-        mark: dict[str, Any] = screened(memory.text, settings)
+        mark: dict[str, Any] = {**screened(memory.text, settings), "tier": tier or tier_of(memory.text, settings)}
         return Draft(memory=replace(memory, **weighed(memory.text, settings), **mark), vector=made)
 
     def update(
@@ -290,7 +303,8 @@ class Observer:
         if "text" in changes:
             check_memory(Memory(text=changes["text"]), self._live.now)
             text = self.worth_keeping(changes["text"])
-            changes = {**changes, "text": text, **weighed(text, self._live.now), **screened(text, self._live.now)}
+            closely = {"tier": tier_of(text, self._live.now)}
+            changes = {**closely, **changes, "text": text, **weighed(text, self._live.now), **screened(text, self._live.now)}
         if "flagged" in changes:
             changes["screened"] = version(self._live.now)  # whoever says so has looked at it
         if "attributes" in changes:

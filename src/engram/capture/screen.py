@@ -1,4 +1,6 @@
-"""What reads as an attack on the model: refused where that is plain, else kept with a mark that keeps it out of every answer.
+"""What comes in is looked at twice: how closely it must be kept, and whether it reads as an attack on the model.
+
+An attack is refused where that is plain, else kept with a mark that keeps it out of every answer.
 
 A turn is judged as a whole. In one that is flagged, the statements that are suspicious by themselves bear the mark; where none
 is, the attack lies in all of them together, and all do.
@@ -7,16 +9,30 @@ is, the attack lies in all of them together, and all do.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from engram.errors import InjectionBlocked
-from engram.guard import injection
+from engram.guard import injection, pii
 from engram.guard.injection import Assessment, Verdict
 from engram.settings import Settings
+from engram.types import Tier, Turn
 
 REFUSED = "[refused: it reads as an attack on the model]"
 """What is archived in the place of such a turn, so that it is known when it comes again."""
 
 _CLEAN = Assessment(Verdict.CLEAN, 0.0)
+
+
+def tier_of(text: str, settings: Settings) -> Tier:
+    """How closely the words ask to be kept."""
+    return pii.tier_of(pii.closely(text)) if settings.guard_personal else Tier.CLEARTEXT
+
+
+def heard(turn: Turn, settings: Settings) -> Turn:
+    """A turn as it may be archived: with its tier, and without its words if they are plainly an attack."""
+    if judged(turn.text, settings).verdict is Verdict.REJECTED:
+        return replace(turn, text=REFUSED)
+    return replace(turn, tier=tier_of(turn.text, settings))
 
 
 def judged(text: str, settings: Settings) -> Assessment:

@@ -77,7 +77,7 @@ def memory_of(record: Mapping[str, Any]) -> tuple[Memory, tuple[int, ...]]:
 
 def turn_of(record: Mapping[str, Any]) -> tuple[int, Turn]:
     at = None if record.get("at") is None else _checked("at", _moment, record["at"])
-    named = {name: _text(record, name) for name in ("session", "ref") if record.get(name) is not None}
+    named: dict[str, Any] = {name: _text(record, name) for name in ("session", "ref") if record.get(name) is not None}
     return _checked("number", _whole, record.get("number")), Turn(_text(record, "text"), _text(record, "speaker"), at, **named)
 
 

@@ -174,9 +174,11 @@ class Settings:
         60.0, "An extractor that has not answered by then is done without.", unit="s", low=0.01, high=3600.0, ref="C2"
     )
     catch_secrets: bool = tunable(True, "Keys, tokens and passwords are left out of all that is kept.", ref="C16")
-    guard_injection: bool = tunable(
-        True, "What reads as an attack on the model is refused, or kept and left out of every answer.", ref="C9"
-    )
+    guard_personal: bool = tunable(True, "What holds personal data is sealed under a key of its own.", ref="C8")
+    ask_per_minute: int = tunable(20, "Questions that a tool or client may ask a minute; 0: any.", low=0, high=1000000, ref="R15")
+    ask_per_session: int = tunable(200, "The same in one session.", low=0, high=1000000, ref="R15")
+    score_noise: float = tunable(0.0, "Noise on the scores that these are told, its scale.", low=0.0, high=1.0, ref="R15")
+    guard_injection: bool = tunable(True, "What reads as an attack on the model is refused or left out of answers.", ref="C9")
 
     # recall
     vector_weight: float = tunable(0.75, "What meaning counts against words.", low=0.0, high=1.0, ref="R2")

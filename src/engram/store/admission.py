@@ -15,7 +15,7 @@ from engram.env import from_micros, to_micros
 from engram.errors import ContentTooLarge, DimensionMismatch, InvalidContent, InvalidQuery
 from engram.kinds import Happening, Participant
 from engram.settings import Settings
-from engram.types import SCOPE_DIMENSIONS, Edge, Kind, Memory, Scope, Source, Status, Turn, scope_values
+from engram.types import SCOPE_DIMENSIONS, Edge, Kind, Memory, Scope, Source, Status, Tier, Turn, scope_values
 
 _NAME_BYTES = 256
 """Longest id, category, scope or kind of link: names, not content."""
@@ -35,7 +35,7 @@ def check_memory(memory: Memory, settings: Settings) -> None:
     for name in ("id", "category"):
         _text(name, getattr(memory, name), _NAME_BYTES)
     check_scope(memory.scope)
-    for name, kind in (("kind", Kind), ("source", Source), ("status", Status), ("pinned", bool)):
+    for name, kind in (("kind", Kind), ("source", Source), ("status", Status), ("pinned", bool), ("tier", Tier)):
         if not isinstance(getattr(memory, name), kind):
             raise InvalidContent(f"the {name} of a memory must be a {kind.__name__}.", way_out=f"Pass a {kind.__name__}.")
     for name in ("importance", "confidence", "strength"):

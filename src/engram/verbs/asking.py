@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import TypeVar
 
 from engram.context.plan import planned
 from engram.context.window import ContextWindow, build
 from engram.deadline import if_time_allows, patience
 from engram.errors import NotFound
+from engram.guard import limits
 from engram.guard.injection import Verdict, judged
 from engram.memory.export import Form
 from engram.recall.evidence import reason
@@ -20,6 +22,8 @@ from engram.session.working import Working
 from engram.store.protocol import Filter, Once
 from engram.types import Explanation, Memory, Mode, Reasoned, Recall, Status, Turn, Warmth
 from engram.verbs.view import View
+
+T = TypeVar("T")
 
 
 class Asking(View):
@@ -122,6 +126,18 @@ class Asking(View):
             return self._vault.searcher.recall(self._reader, self._asked(part, None, None, None, None, None, where))
 
         return reason(question, look, depth=depth or settings.reason_depth, calls=calls or settings.reason_calls)
+
+    def ration(self, session: str | None = None) -> None:
+        """Count a question that a caller from outside asks, over all processes; `RateLimited` if it is one too many."""
+        vault, settings = self._vault, self._vault.live.now
+        rates = limits.Rates(settings.ask_per_minute, settings.ask_per_session)
+        if rates.per_minute or rates.per_session:
+            limits.check(rates, *vault.store.probed(self._reader, session or vault.session, vault.env.now()))
+
+    def coarse(self, answer: T) -> T:
+        """An answer as callers from outside get it: its scores in steps, with noise if that is set, without timings."""
+        env = self._vault.env
+        return limits.coarse(answer, self._vault.live.now.score_noise, lambda: int.from_bytes(env.random(6)) / (1 << 48))
 
     def _asked(
         self,

@@ -20,6 +20,7 @@ from engram.types import (
     Scope,
     Source,
     Status,
+    Tier,
     Turn,
 )
 from engram.verbs.view import View
@@ -39,9 +40,13 @@ class Keeping(View):
         scope: Scope | None = None,
         happened_at: datetime | None = None,
         attributes: Mapping[str, str] | None = None,
+        tier: Tier | str | None = None,
         timeout: float | None = None,
     ) -> Memory:
-        """Keep one statement; durable when this returns. Its scope is where this reader stands, or `scope`."""
+        """Keep one statement; durable when this returns. Its scope is where this reader stands, or `scope`.
+
+        tier: how closely (`cleartext`, `sensitive`, `confidential`), if its words are not to decide that.
+        """
         draft = Memory(
             text=text,
             kind=kind,
@@ -53,9 +58,10 @@ class Keeping(View):
             happened_until=happened_at,
             attributes=dict(attributes or {}),
         )
+        closely = _tier(tier)
         return self._made_once(
-            ("remember", draft),
-            lambda once: self._vault.observer.remember(self._reader, draft, timeout, once),
+            ("remember", draft, closely),
+            lambda once: self._vault.observer.remember(self._reader, draft, timeout, once, tier=closely),
             lambda memory: memory.id,
             self._again,
         )
@@ -105,17 +111,19 @@ class Keeping(View):
         text: str | None = None,
         importance: float | None = None,
         attributes: Mapping[str, str] | None = None,
+        tier: Tier | str | None = None,
         flagged: bool | None = None,
         unchanged_since: datetime | None = None,
     ) -> Memory:
         """Change a memory; its earlier wording stays reachable through `versions`. attributes: all that it is to have.
 
+        tier: how closely it is kept (`cleartext`, `sensitive`, `confidential`).
         flagged: whether it is held to be an attack on the model, and so left out of answers.
         unchanged_since: the `updated_at` it was read with; if it has another now, it is left as it is (`Conflict`).
         """
         weight = None if importance is None else _between_0_and_1(importance)
         wanted = {"text": text, "importance": weight, "attributes": None if attributes is None else dict(attributes)}
-        wanted["flagged"] = flagged
+        wanted |= {"flagged": flagged, "tier": _tier(tier)}
         changes = {name: value for name, value in wanted.items() if value is not None}
         return self._made_once(
             ("update", memory_id, changes),
@@ -189,6 +197,13 @@ def _numbered(turns: Iterable[Turn], mark: str) -> Iterator[Turn]:
     for number, turn in enumerate(turns):
         bare = isinstance(turn, Turn) and not turn.ref  # type: ignore[redundant-expr]  # what is none is refused by name
         yield replace(turn, ref=f"{mark}:{number}") if bare else turn
+
+
+def _tier(given: Tier | str | None) -> Tier | None:
+    try:
+        return None if given is None else Tier(given)
+    except ValueError:
+        raise InvalidContent("there is no such tier.", way_out=f"Say one of {', '.join(Tier)}.") from None
 
 
 def _between_0_and_1(importance: float) -> float:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.serve import wire
 from engram.serve.mcp import brief
-from engram.serve.operations import OPERATIONS, Effect, Operation, read
+from engram.serve.operations import OPERATIONS, Effect, Operation, rationing, read
 from engram.serve.operations.schema import Schema, input_schema
 from engram.types import Reader, Role
 
@@ -183,7 +183,7 @@ def _core(put: _Put) -> Tool:
 
     def run(mem: Engram, arguments: Mapping[str, Any]) -> Said:
         asked = {**put.given(mem), **{name: value for name, value in arguments.items() if value is not None}}
-        value = operation.call(mem, read(operation, asked))
+        value = rationing.call(operation, mem, read(operation, asked))
         return Said(brief.brief(value), brief.text(value))
 
     return _tool(operation, put.name, put.title, put.description, brief.brief_schema(operation), run, _asked(operation, put))
@@ -207,7 +207,7 @@ def _whole(operation: Operation) -> Tool:
     """An operation as it stands in the table: all of its arguments, and its answer in full."""
 
     def run(mem: Engram, arguments: Mapping[str, Any]) -> Said:
-        value = operation.call(mem, read(operation, arguments))
+        value = rationing.call(operation, mem, read(operation, arguments))
         return Said(wire.plain(value), brief.text(value))
 
     title = operation.name.replace("_", " ").capitalize()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from engram.errors import InvalidQuery
 from engram.serve.operations.arguments import Id, Ids, Turns, Unchanged
 from engram.serve.operations.operation import Arg, Effect, Operation
-from engram.types import Kind, Memory, Report, Source, Turn
+from engram.types import Kind, Memory, Report, Source, Tier, Turn
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -26,6 +26,7 @@ class Remember:
     kind: Annotated[Kind, Arg("What sort of memory it is.")] = Kind.PROPOSITION
     source: Annotated[Source, Arg("Whose word it is.")] = Source.USER
     happened_at: Annotated[datetime | None, Arg("When it happened; UTC if nothing else is said.")] = None
+    tier: Annotated[Tier | None, Arg("How closely it is kept; else its words decide.")] = None
     attributes: Annotated[
         Mapping[str, str], Arg("Names and values of your own to find it by.", high=64, flags=("--attribute",))
     ] = field(default_factory=dict)
@@ -40,6 +41,7 @@ def remember(mem: Engram, given: Remember) -> Memory:
         source=given.source,
         happened_at=given.happened_at,
         attributes=given.attributes,
+        tier=given.tier,
     )
 
 
@@ -83,15 +85,18 @@ class Update:
     id: Id
     text: Annotated[str | None, Arg("Its new wording.", main=True, words=True)] = None
     importance: Annotated[float | None, Arg(_IMPORTANCE, low=0.0, high=1.0)] = None
+    tier: Annotated[Tier | None, Arg("How closely it is kept.")] = None
+    flagged: Annotated[bool | None, Arg("Whether it is held to be an attack on the model, and left out of answers.")] = None
     unchanged_since: Unchanged = None
 
     def __post_init__(self) -> None:
-        if self.text is None and self.importance is None:
-            raise InvalidQuery("there is nothing to change.", way_out="Give `text` or `importance`.")
+        if all(given is None for given in (self.text, self.importance, self.tier, self.flagged)):
+            raise InvalidQuery("there is nothing to change.", way_out="Give `text`, `importance`, `tier` or `flagged`.")
 
 
 def update(mem: Engram, given: Update) -> Memory:
-    return mem.update(given.id, text=given.text, importance=given.importance, unchanged_since=given.unchanged_since)
+    wanted = {"text": given.text, "importance": given.importance, "tier": given.tier, "flagged": given.flagged}
+    return mem.update(given.id, **wanted, unchanged_since=given.unchanged_since)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

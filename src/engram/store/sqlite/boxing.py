@@ -17,7 +17,7 @@ from engram.env import from_micros, to_micros
 from engram.guard.scopes import readable, require_owner
 from engram.kinds import Box, Seal
 from engram.store.admission import bounded
-from engram.store.sqlite import memories
+from engram.store.sqlite import memories, sealed
 from engram.store.sqlite.path import Path
 from engram.store.sqlite.scopes import predicate
 from engram.types import Memory, Reader, Scope
@@ -58,12 +58,12 @@ class Filled:
     members: tuple[int, ...]
 
 
-_ROW = """
+_ROW = f"""
     SELECT m.key, m.scope, m.session,
            coalesce(
                (SELECT t.at FROM sources AS o JOIN turns AS t ON t.key = o.turn WHERE o.memory = m.key LIMIT 1), m.learned_at
            ),
-           m.speaker, c.text, e.vector
+           m.speaker, {sealed.INDEXED}, {sealed.VECTOR}
       FROM memories AS m
       JOIN contents AS c ON c.memory = m.key
       LEFT JOIN embeddings AS e ON e.memory = m.key AND e.space = (SELECT key FROM spaces WHERE name = ?)
@@ -131,8 +131,8 @@ class Boxing(Path):
         require_owner(reader, "boxing")
         with self._read(reader, "boxes") as connection:
             keys: list[Any] = connection.execute("SELECT key FROM boxes WHERE topic = '' LIMIT ?", (limit,)).fetchall()
-            sql = """
-                SELECT c.text, m.speaker FROM boxed AS x
+            sql = f"""
+                SELECT {sealed.INDEXED}, m.speaker FROM boxed AS x
                   JOIN memories AS m ON m.key = x.memory JOIN contents AS c ON c.memory = m.key
                  WHERE x.box = ? ORDER BY x.memory
             """

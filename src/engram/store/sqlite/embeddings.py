@@ -10,16 +10,25 @@ import apsw
 from engram.errors import DimensionMismatch
 from engram.guard.scopes import Visibility
 from engram.store.protocol import Filter
-from engram.store.sqlite import rows
+from engram.store.sqlite import rows, sealed
 from engram.store.sqlite.scopes import predicate
 from engram.types import Space
+
+_KEPT = "CASE tier WHEN 'confidential' THEN project(?) ELSE ? END"
+"""A vector as its memory's tier has it stored."""
+
+
+def put(connection: apsw.Connection, memory: int, space: int, vector: bytes) -> None:
+    """Store the vector of a memory that has none."""
+    sql = f"INSERT INTO embeddings (memory, space, vector) SELECT key, ?, {_KEPT} FROM memories WHERE key = ?"
+    connection.execute(sql, (space, vector, vector, memory))
 
 
 def vectors(connection: apsw.Connection, seen: Visibility, where: Filter, space: str) -> Iterable[tuple[int, bytes]]:
     visible, values = predicate(seen, "m.scope")
     extra, more = rows.conditions(where)
     sql = f"""
-        SELECT e.memory, e.vector
+        SELECT e.memory, {sealed.VECTOR}
           FROM embeddings AS e JOIN memories AS m ON m.key = e.memory
          WHERE e.space = (SELECT key FROM spaces WHERE name = ?) AND {visible}{extra}
          ORDER BY e.memory
@@ -63,9 +72,11 @@ def put_vectors(
     if said is not None:
         vectors = {memory: vector for memory, vector in vectors.items() if _says(connection, memory, said[memory])}
     visible, values = predicate(owned, "scope")
-    sql = f"INSERT OR REPLACE INTO embeddings (memory, space, vector) SELECT key, ?, ? FROM memories WHERE key = ? AND {visible}"
+    sql = f"""
+        INSERT OR REPLACE INTO embeddings (memory, space, vector) SELECT key, ?, {_KEPT} FROM memories WHERE key = ? AND {visible}
+    """
     before = connection.total_changes()
-    connection.executemany(sql, ((key, vector, memory, *values) for memory, vector in vectors.items()))
+    connection.executemany(sql, ((key, vector, vector, memory, *values) for memory, vector in vectors.items()))
     put = connection.total_changes() - before
     connection.executemany(
         f"INSERT INTO changes (memory, what) SELECT key, 'vector' FROM memories WHERE key = ? AND {visible}",
@@ -75,13 +86,14 @@ def put_vectors(
 
 
 def _says(connection: apsw.Connection, key: int, text: str) -> bool:
-    return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM contents WHERE memory = ? AND text = ?)", (key, text)).get)
+    sql = f"SELECT {sealed.opened('text')} FROM contents AS c JOIN memories AS m ON m.key = c.memory WHERE m.key = ?"
+    return bool(connection.execute(sql, (key,)).get == text)
 
 
 def space_rows(connection: apsw.Connection, space: str, condition: str, values: Sequence[int]) -> list[Any]:
     """What a vector index is made of; `condition` is one of this room's own."""
     sql = f"""
-        SELECT m.key, m.scope, m.kind, m.status, m.category, coalesce(m.happened_at, m.learned_at), e.vector
+        SELECT m.key, m.scope, m.kind, m.status, m.category, coalesce(m.happened_at, m.learned_at), {sealed.VECTOR}
           FROM memories AS m JOIN embeddings AS e ON e.memory = m.key
          WHERE e.space = (SELECT key FROM spaces WHERE name = ?) AND {condition}
     """
@@ -94,7 +106,7 @@ def without_vector(
     """Active memories that have no vector in a space yet: (key, speaker, text)."""
     visible, values = predicate(seen, "m.scope")
     sql = f"""
-        SELECT m.key, m.speaker, c.text FROM memories AS m JOIN contents AS c ON c.memory = m.key
+        SELECT m.key, m.speaker, {sealed.opened("text")} FROM memories AS m JOIN contents AS c ON c.memory = m.key
          WHERE m.key > ? AND m.status = 'active' AND {visible} AND NOT EXISTS
                (SELECT 1 FROM embeddings WHERE memory = m.key AND space = (SELECT key FROM spaces WHERE name = ?))
          ORDER BY m.key LIMIT ?

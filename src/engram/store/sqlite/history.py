@@ -12,9 +12,11 @@ import apsw
 from engram.env import to_micros
 from engram.guard.scopes import Visibility
 from engram.store.protocol import Filter
-from engram.store.sqlite import rows
+from engram.store.sqlite import rows, sealed
 from engram.store.sqlite.scopes import predicate
 from engram.types import Memory, Status, TextHit
+
+_WORDING = sealed.opened("text", table="v", place="'version/' || v.number")
 
 
 def as_then(connection: apsw.Connection, found: Sequence[Memory], moment: datetime) -> list[Memory]:
@@ -23,7 +25,11 @@ def as_then(connection: apsw.Connection, found: Sequence[Memory], moment: dateti
     marks, then = ", ".join("?" * len(keys)), to_micros(moment)
     # Of several rows of one memory the last one counts: the earliest wording replaced since, the latest status by then.
     words: list[Any] = connection.execute(
-        f"SELECT memory, text FROM versions WHERE memory IN ({marks}) AND replaced_at > ? ORDER BY number DESC", (*keys, then)
+        f"""
+        SELECT v.memory, {_WORDING} FROM versions AS v JOIN memories AS m ON m.key = v.memory
+         WHERE v.memory IN ({marks}) AND v.replaced_at > ? ORDER BY v.number DESC
+        """,
+        (*keys, then),
     ).fetchall()
     first: list[Any] = connection.execute(
         f"SELECT memory, old FROM status_history WHERE memory IN ({marks}) ORDER BY number DESC", keys
@@ -49,7 +55,7 @@ def search_wordings(
     visible, values = predicate(seen, "m.scope")
     extra, more = rows.conditions(where)
     then = to_micros(where.as_of)
-    held = " + ".join("(instr(lower(v.text), ?) > 0)" for _ in terms)
+    held = " + ".join(f"(instr(lower({_WORDING}), ?) > 0)" for _ in terms)
     sql = f"""
         SELECT key, held FROM (
             SELECT m.key AS key, {held} AS held

@@ -6,7 +6,7 @@ one commit. Each takes the visibility it must apply; none decides who is asking.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,12 +16,12 @@ from engram.env import from_micros, to_micros
 from engram.errors import NotFound
 from engram.guard.scopes import Visibility
 from engram.store.protocol import Filter, Heard
-from engram.store.sqlite import claims, rows
+from engram.store.sqlite import claims, rows, sealed
 from engram.store.sqlite.rows import micros
 from engram.store.sqlite.scopes import intern, predicate
 from engram.text.substance import told
 from engram.text.terms import identity_of, layout
-from engram.types import Counts, Memory, Status, StatusChange, Version
+from engram.types import Counts, Memory, Status, StatusChange, Tier, Version
 
 
 def insert(connection: apsw.Connection, memory: Memory, around: str = "") -> Memory:
@@ -32,22 +32,23 @@ def insert(connection: apsw.Connection, memory: Memory, around: str = "") -> Mem
         INSERT INTO memories (id, scope, kind, category, source, status, pinned, version, importance, confidence,
                               strength, accesses, accessed_at, happened_at, happened_until, valid_from, valid_until,
                               learned_at, updated_at, session, speaker, surprise, corroborations, helpful, unhelpful,
-                              substance, named, flagged, screened)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                              substance, named, flagged, screened, tier)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (memory.id, scope, *_narrow(memory)),
     )
     key = connection.last_insert_rowid()
     connection.execute(
         """
-        INSERT INTO contents (memory, text, summary, key_fact, tag, around, digest,
+        INSERT INTO contents (memory, text, summary, key_fact, tag, around, digest, clear,
                               text_tokens, summary_tokens, key_fact_tokens, tag_tokens)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        VALUES (?1, seal(?2, ?3, ?1, 'text'), seal(?2, ?4, ?1, 'summary'), seal(?2, ?5, ?1, 'key_fact'),
+                seal(?2, ?6, ?1, 'tag'), ?7, ?8, ?9, ?10, ?11, ?12, ?13)
         """,
-        (key, memory.text, memory.summary, memory.key_fact, memory.tag, around, identity_of(memory), *memory.tokens),
+        (key, memory.tier, *_words(memory), around, identity_of(memory), sealed.clear_of(memory), *memory.tokens),
     )
-    _put_attributes(connection, key, memory.attributes)
-    index_words(connection, key, memory.text, around)
+    _put_attributes(connection, key, memory)
+    index_words(connection, key, sealed.indexed_of(memory), around)
     log_change(connection, key, "add")
     return replace(memory, key=key)
 
@@ -55,23 +56,15 @@ def insert(connection: apsw.Connection, memory: Memory, around: str = "") -> Mem
 def rewrite(connection: apsw.Connection, old: Memory, new: Memory, reason: str = "") -> None:
     """Replace a memory's row by `new` (same id and key); an earlier wording is kept as a version."""
     key = old.key
-    if new.text != old.text:
-        connection.execute(
-            "INSERT INTO versions (memory, number, text, replaced_at) VALUES (?, ?, ?, ?)",
-            (key, old.version, old.text, micros(new.updated_at)),
-        )
-        around = _around(connection, key)
-        unindex_words(connection, key, old.text, around)
-        index_words(connection, key, new.text, around)
-        # A vector of the old words would find the new ones under the wrong meaning.
-        connection.execute("DELETE FROM embeddings WHERE memory = ?", (key,))
+    if new.text != old.text or new.tier is not old.tier:
+        _reword(connection, old, new)
     connection.execute(
         """
         UPDATE memories
            SET kind = ?, category = ?, source = ?, status = ?, pinned = ?, version = ?, importance = ?, confidence = ?,
                strength = ?, accesses = ?, accessed_at = ?, happened_at = ?, happened_until = ?, valid_from = ?,
                valid_until = ?, learned_at = ?, updated_at = ?, session = ?, speaker = ?, surprise = ?, corroborations = ?,
-               helpful = ?, unhelpful = ?, substance = ?, named = ?, flagged = ?, screened = ?
+               helpful = ?, unhelpful = ?, substance = ?, named = ?, flagged = ?, screened = ?, tier = ?
          WHERE key = ?
         """,
         (*_narrow(new), key),
@@ -79,17 +72,45 @@ def rewrite(connection: apsw.Connection, old: Memory, new: Memory, reason: str =
     connection.execute(
         """
         UPDATE contents
-           SET text = ?, summary = ?, key_fact = ?, tag = ?, digest = ?,
-               text_tokens = ?, summary_tokens = ?, key_fact_tokens = ?, tag_tokens = ?
-         WHERE memory = ?
+           SET text = seal(?2, ?3, ?1, 'text'), summary = seal(?2, ?4, ?1, 'summary'), key_fact = seal(?2, ?5, ?1, 'key_fact'),
+               tag = seal(?2, ?6, ?1, 'tag'), digest = ?7, clear = ?8,
+               text_tokens = ?9, summary_tokens = ?10, key_fact_tokens = ?11, tag_tokens = ?12
+         WHERE memory = ?1
         """,
-        (new.text, new.summary, new.key_fact, new.tag, identity_of(new), *new.tokens, key),
+        (key, new.tier, *_words(new), identity_of(new), sealed.clear_of(new), *new.tokens),
     )
     connection.execute("DELETE FROM attributes WHERE memory = ?", (key,))
-    _put_attributes(connection, key, new.attributes)
+    _put_attributes(connection, key, new)
     if new.status is not old.status:
         log_status(connection, key, StatusChange(old.status, new.status, reason, new.updated_at or from_micros(0)))
     log_change(connection, key, "update")
+
+
+def _reword(connection: apsw.Connection, old: Memory, new: Memory) -> None:
+    """The earlier wording becomes a version, and the text index and the vector follow. Before the row itself is changed."""
+    key, around = old.key, _around(connection, old.key)
+    unindex_words(connection, key, _indexed(connection, key), around)
+    index_words(connection, key, sealed.indexed_of(new), around)
+    if new.tier is not old.tier:
+        version = sealed.opened("text", table="v", tier="?2", place="'version/' || v.number", row="?1")
+        connection.execute(
+            f"UPDATE versions AS v SET text = seal(?3, {version}, ?1, 'version/' || v.number) WHERE v.memory = ?1",
+            (key, old.tier, new.tier),
+        )
+    if new.text != old.text:
+        connection.execute(
+            "INSERT INTO versions (memory, number, text, replaced_at) VALUES (?1, ?2, seal(?3, ?4, ?1, 'version/' || ?2), ?5)",
+            (key, old.version, new.tier, old.text, micros(new.updated_at)),
+        )
+        # A vector of the old words would find the new ones under the wrong meaning.
+        connection.execute("DELETE FROM embeddings WHERE memory = ?", (key,))
+    elif Tier.CONFIDENTIAL in (old.tier, new.tier):
+        way = "project" if new.tier is Tier.CONFIDENTIAL else "straighten"
+        connection.execute(f"UPDATE embeddings SET vector = {way}(vector) WHERE memory = ?", (key,))
+
+
+def _words(memory: Memory) -> tuple[str, str, str, str]:
+    return memory.text, memory.summary, memory.key_fact, memory.tag
 
 
 def log_status(connection: apsw.Connection, key: int, change: StatusChange) -> None:
@@ -105,9 +126,13 @@ def log_status(connection: apsw.Connection, key: int, change: StatusChange) -> N
 def wipe_out(connection: apsw.Connection, memory: Memory) -> None:
     """Overwrite, then delete (§10.6.1). `secure_delete` zeroes what is freed, and the text index forgets the terms."""
     key = memory.key
-    unindex_words(connection, key, memory.text, _around(connection, key))
+    unindex_words(connection, key, _indexed(connection, key), _around(connection, key))
     connection.execute(
-        "UPDATE contents SET text = '', summary = '', key_fact = '', tag = '', around = '', digest = x'' WHERE memory = ?", (key,)
+        """
+        UPDATE contents SET text = '', summary = '', key_fact = '', tag = '', around = '', clear = '', digest = x''
+         WHERE memory = ?
+        """,
+        (key,),
     )
     connection.execute("UPDATE versions SET text = '' WHERE memory = ?", (key,))
     connection.execute("UPDATE status_history SET reason = '' WHERE memory = ?", (key,))
@@ -142,14 +167,18 @@ def unindex_words(connection: apsw.Connection, key: int, text: str, around: str)
     )
 
 
+def _indexed(connection: apsw.Connection, key: int) -> str:
+    sql = f"SELECT {sealed.INDEXED} FROM contents AS c JOIN memories AS m ON m.key = c.memory WHERE m.key = ?"
+    return str(connection.execute(sql, (key,)).get or "")
+
+
 def _around(connection: apsw.Connection, key: int) -> str:
     return str(connection.execute("SELECT around FROM contents WHERE memory = ?", (key,)).get or "")
 
 
 def reframe(connection: apsw.Connection, key: int, around: str) -> None:
     """Tell the text index what stands around a memory now."""
-    found = connection.execute("SELECT text, around FROM contents WHERE memory = ?", (key,)).fetchall()
-    text, before = str(found[0][0]), str(found[0][1])
+    text, before = _indexed(connection, key), _around(connection, key)
     if before == around:
         return
     unindex_words(connection, key, text, before)
@@ -160,7 +189,8 @@ def reframe(connection: apsw.Connection, key: int, around: str) -> None:
 def reindex(connection: apsw.Connection) -> None:
     """Make the text index anew from the words; it holds nothing that cannot be made again."""
     connection.execute("INSERT INTO lexicon (lexicon) VALUES ('delete-all')")
-    for key, text, around in connection.execute("SELECT memory, text, around FROM contents ORDER BY memory"):
+    sql = f"SELECT m.key, {sealed.INDEXED}, c.around FROM contents AS c JOIN memories AS m ON m.key = c.memory ORDER BY m.key"
+    for key, text, around in connection.execute(sql):
         index_words(connection, key, text, around)
 
 
@@ -255,7 +285,9 @@ def by_digest(connection: apsw.Connection, seen: Visibility, digests: Sequence[b
 
 def versions(connection: apsw.Connection, seen: Visibility, memory_id: str) -> list[Version]:
     key = one(connection, seen, memory_id).key
-    found = connection.execute("SELECT number, text, replaced_at FROM versions WHERE memory = ? ORDER BY number", (key,))
+    words = sealed.opened("text", table="v", place="'version/' || v.number")
+    sql = f"SELECT v.number, {words}, v.replaced_at FROM versions AS v JOIN memories AS m ON m.key = v.memory"
+    found = connection.execute(f"{sql} WHERE v.memory = ? ORDER BY v.number", (key,))
     return [Version(number, text, from_micros(at)) for number, text, at in found]
 
 
@@ -318,14 +350,15 @@ def _narrow(memory: Memory) -> tuple[rows.Value, ...]:
         *told(memory.text, memory.speaker, memory.category),
         int(memory.flagged),
         memory.screened,
+        memory.tier,
     )
 
 
-def _put_attributes(connection: apsw.Connection, key: int, attributes: Mapping[str, str]) -> None:
-    if attributes:
+def _put_attributes(connection: apsw.Connection, key: int, memory: Memory) -> None:
+    if memory.attributes:
         connection.executemany(
-            "INSERT INTO attributes (memory, name, value) VALUES (?, ?, ?)",
-            ((key, name, value) for name, value in attributes.items()),
+            "INSERT INTO attributes (memory, name, value) VALUES (?1, ?2, seal(?4, ?3, 0, 'attribute/' || ?2))",
+            ((key, name, value, memory.tier) for name, value in memory.attributes.items()),
         )
 
 

@@ -448,7 +448,33 @@ def _world(connection: apsw.Connection) -> None:
         connection.execute("INSERT INTO meta (name, value) VALUES ('unread_to', ?)", (read_to,))
 
 
-_FOURTH: tuple[Migration, ...] = (_heard, _spendings, _kinds, _grants, _questions, _screened, _world)
+def _tiers(connection: apsw.Connection) -> None:
+    """How closely words are kept, and what of a sensitive memory's may stand in the text index."""
+    connection.execute(
+        """
+        ALTER TABLE memories ADD COLUMN tier TEXT NOT NULL DEFAULT 'cleartext';
+        ALTER TABLE turns ADD COLUMN tier TEXT NOT NULL DEFAULT 'cleartext';
+        ALTER TABLE contents ADD COLUMN clear TEXT NOT NULL DEFAULT '';
+        """
+    )
+
+
+def _probes(connection: apsw.Connection) -> None:
+    """How often each identity has asked, in each session and at each moment. No words, and no names: keyed digests."""
+    connection.execute(
+        """
+        CREATE TABLE probes (
+            identity TEXT NOT NULL,
+            session  TEXT NOT NULL,
+            tick     INTEGER NOT NULL,
+            times    INTEGER NOT NULL,
+            PRIMARY KEY (identity, session, tick)
+        ) STRICT, WITHOUT ROWID
+        """
+    )
+
+
+_FOURTH: tuple[Migration, ...] = (_heard, _spendings, _kinds, _grants, _questions, _screened, _world, _tiers, _probes)
 
 
 def _fourth(connection: apsw.Connection) -> None:

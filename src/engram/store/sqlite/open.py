@@ -7,9 +7,11 @@ from pathlib import Path
 import apsw
 
 from engram.errors import EncryptionFailed, StorageError
+from engram.guard.fields import FieldCipher
 from engram.guard.keys import MasterKey, Purpose, wipe
 from engram.guard.process import lock_buffer, unlock_buffer
 from engram.store.folder import touch_private
+from engram.store.sqlite import sealed
 from engram.store.sqlite.binding import require_encryption
 
 PAGE_BYTES = 4096
@@ -19,10 +21,12 @@ _PLAIN_MAGIC = b"SQLite format 3\x00"
 class DatabaseKey:
     """The database sub-key for as long as connections may be opened with it, and the cipher it is for."""
 
-    def __init__(self, material: bytearray, cipher: str) -> None:
+    def __init__(self, material: bytearray, cipher: str, fields: FieldCipher) -> None:
         self._material = material
         self._held = lock_buffer(material)
         self.cipher = cipher
+        self._own = fields  # made from the master key; the vault's fields are under it, or under one that it wraps
+        self._fields: FieldCipher | None = None
 
     def __repr__(self) -> str:
         return f"DatabaseKey({self.cipher})"
@@ -34,7 +38,23 @@ class DatabaseKey:
         # A pragma takes text only, so one immutable copy of the key exists until it is collected: docs/security.md.
         connection.execute(f'PRAGMA key = "raw:{self._material.hex()}"', can_cache=False)
 
+    def fields_of(self, connection: apsw.Connection) -> FieldCipher:
+        """The cipher of this vault's fields."""
+        if self._fields is None:
+            wrapped = sealed.handed_over(connection)
+            if wrapped is None:
+                return self._own
+            self._fields = self._own.unwrap(wrapped)
+        return self._fields
+
+    def hand_fields_to(self, connection: apsw.Connection, following: DatabaseKey) -> bytes:
+        """The key of this vault's fields as the next key opens it: it goes into `meta` when a vault changes its key."""
+        return following._own.wrap(self.fields_of(connection))
+
     def wipe(self) -> None:
+        for fields in (self._own, self._fields):
+            if fields is not None:
+                fields.wipe()
         wipe(self._material)
         if self._held:
             unlock_buffer(self._material)
@@ -51,7 +71,7 @@ CIPHERS: dict[str, tuple[str, ...]] = {
 def key_for(master: MasterKey, cipher: str) -> DatabaseKey:
     if cipher not in CIPHERS:
         raise EncryptionFailed(f"this release knows no cipher {cipher!r}.", way_out="Upgrade engram-local on this machine.")
-    return DatabaseKey(master.subkey(Purpose.DATABASE), cipher)
+    return DatabaseKey(master.subkey(Purpose.DATABASE), cipher, FieldCipher(master.subkey(Purpose.FIELDS)))
 
 
 def writing(path: Path, key: DatabaseKey, *, synchronous: str, cache_kib: int) -> apsw.Connection:
@@ -91,6 +111,7 @@ def _connect(path: Path, key: DatabaseKey, mode: int, *, immutable: bool = False
             leave_the_log_alone(connection)  # before the first page is read: that may already refuse
         key.give_to(connection)
         connection.execute("SELECT count(*) FROM sqlite_master").fetchall()  # the first page now verifies, or raises
+        sealed.register(connection, key.fields_of(connection))
     except BaseException:  # an interrupt too: a connection that nobody has would keep the log in use
         connection.close()
         raise

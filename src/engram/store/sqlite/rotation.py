@@ -24,7 +24,7 @@ from engram.guard.keys import MasterKey, Purpose, hand_over, taken_over
 from engram.guard.unlock import Ask, planned, put_in_place, unlock
 from engram.settings import LiveSettings
 from engram.store.folder import Header, VaultFolder, neutralise, read_header, sync_folder, write_header
-from engram.store.sqlite import care, shelving
+from engram.store.sqlite import care, sealed, shelving
 from engram.store.sqlite import open as opening
 from engram.store.sqlite.binding import explain
 from engram.store.sqlite.locks import VaultLock
@@ -183,6 +183,8 @@ def _recrypt(path: Path, before: opening.DatabaseKey, after: opening.DatabaseKey
         try:
             care.copy_pages(source, copy)
             copy.execute("INSERT OR IGNORE INTO meta (name, value) VALUES (?, ?)", (DIGEST_KEYS, digests))
+            fields = before.hand_fields_to(source, after)
+            copy.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (sealed.FIELD_KEY, fields))
             if problems := care.check(copy):
                 raise VaultDamaged(f"the copy under the next key does not verify: {problems[0]}")
             copy.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

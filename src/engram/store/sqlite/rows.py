@@ -12,17 +12,19 @@ import apsw
 
 from engram.env import from_micros, to_micros
 from engram.store.protocol import Filter
-from engram.types import NO_ATTRIBUTES, SCOPE_DIMENSIONS, Kind, Memory, Scope, Source, Status, scope_values
+from engram.store.sqlite import sealed
+from engram.types import NO_ATTRIBUTES, SCOPE_DIMENSIONS, Kind, Memory, Scope, Source, Status, Tier, scope_values
 
 Value = None | int | float | str | bytes
 
-SELECT = """
+SELECT = f"""
     SELECT m.key, m.id, m.kind, m.category, m.source, m.status, m.pinned, m.version, m.importance, m.confidence,
            m.strength, m.accesses, m.accessed_at, m.happened_at, m.happened_until, m.valid_from, m.valid_until,
-           m.learned_at, m.updated_at, c.text, c.summary, c.key_fact, c.tag,
+           m.learned_at, m.updated_at, {sealed.opened("text")}, {sealed.opened("summary")}, {sealed.opened("key_fact")},
+           {sealed.opened("tag")},
            s.project, s.squad, s.agent, s.channel, s.user, m.session, m.speaker, m.surprise, m.corroborations,
            c.text_tokens, c.summary_tokens, c.key_fact_tokens, c.tag_tokens, m.helpful, m.unhelpful,
-           m.flagged, m.screened
+           m.flagged, m.screened, m.tier
       FROM memories AS m
      CROSS JOIN scopes AS s ON s.key = m.scope
      CROSS JOIN contents AS c ON c.memory = m.key
@@ -35,6 +37,7 @@ this order": left to choose, it starts at the scopes and sorts all that is visib
 _KINDS = {kind.value: kind for kind in Kind}
 _SOURCES = {source.value: source for source in Source}
 _STATUSES = {status.value: status for status in Status}
+_TIERS = {tier.value: tier for tier in Tier}
 _scope = lru_cache(maxsize=4096)(Scope)
 
 
@@ -50,7 +53,11 @@ def _attributes(connection: apsw.Connection, keys: Sequence[Any]) -> dict[Any, d
     held: dict[Any, dict[str, str]] = {}
     for start in range(0, len(keys), _AT_ONCE):
         some = keys[start : start + _AT_ONCE]
-        sql = f"SELECT memory, name, value FROM attributes WHERE memory IN ({', '.join('?' * len(some))})"
+        sql = f"""
+            SELECT a.memory, a.name, {sealed.opened("value", table="a", row="0", place="'attribute/' || a.name")}
+              FROM attributes AS a JOIN memories AS m ON m.key = a.memory
+             WHERE a.memory IN ({", ".join("?" * len(some))})
+        """
         for memory, name, value in connection.execute(sql, some):
             held.setdefault(memory, {})[name] = value
     return held
@@ -109,6 +116,7 @@ def _memory(row: tuple[Any, ...], attributes: Mapping[str, str] | None, refs: tu
         unhelpful=row[37],
         flagged=bool(row[38]),
         screened=row[39],
+        tier=_TIERS[row[40]],
         refs=refs,
         attributes=MappingProxyType(attributes) if attributes else NO_ATTRIBUTES,
     )
@@ -142,8 +150,8 @@ def conditions(where: Filter, alias: str = "m") -> tuple[str, list[Value]]:
         parts.append(f"{when} < ?")
         values.append(to_micros(where.until))
     for name, value in (where.attributes or {}).items():
-        parts.append(f"{alias}.key IN (SELECT memory FROM attributes WHERE name = ? AND value = ?)")
-        values.extend((name, value))
+        parts.append(f"{alias}.key IN (SELECT memory FROM attributes WHERE name = ? AND value IN (?, {_SEALED}))")
+        values.extend((name, value, value, f"attribute/{name}"))
     if named := [
         (dimension, value) for dimension, value in zip(SCOPE_DIMENSIONS, scope_values(where.scope), strict=True) if value
     ]:
@@ -151,6 +159,10 @@ def conditions(where: Filter, alias: str = "m") -> tuple[str, list[Value]]:
         parts.append(f"{alias}.scope IN (SELECT key FROM scopes WHERE {within})")
         values.extend(value for _, value in named)
     return "".join(f" AND {part}" for part in parts), values
+
+
+_SEALED = f"seal('{Tier.SENSITIVE}', ?, 0, ?)"
+"""A value as memories that are kept closely have it: the same for all, so that they are found by it too."""
 
 
 def narrow(where: Filter) -> bool:

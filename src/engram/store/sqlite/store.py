@@ -1,7 +1,7 @@
 """The store on SQLite: every verb of the protocol.
 
 The class only joins what stands in `writing`, `judging`, `world`, `recounting`, `boxing`, `purging`, `reading`, `caring`,
-`shelving`, `suspending`, `granting`, `spending` and `wondering` on the one `path`; `vault.open_vault` makes it.
+`shelving`, `suspending`, `granting`, `spending`, `probing` and `wondering` on the one `path`; `vault.open_vault` makes it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from engram.store.sqlite.boxing import Boxing
 from engram.store.sqlite.caring import Caring
 from engram.store.sqlite.granting import Granting
 from engram.store.sqlite.judging import Judging
+from engram.store.sqlite.probing import Probing
 from engram.store.sqlite.purging import Purging
 from engram.store.sqlite.reading import Reading
 from engram.store.sqlite.recounting import Recounting
@@ -21,6 +22,6 @@ from engram.store.sqlite.world import World
 
 
 class SqliteStore(
-    Judging, World, Recounting, Boxing, Purging, Reading, Caring, Shelving, Suspending, Granting, Spending, Wondering
+    Judging, World, Recounting, Boxing, Purging, Reading, Caring, Shelving, Suspending, Granting, Spending, Probing, Wondering
 ):
     """All verbs of one open vault."""

@@ -42,8 +42,9 @@ class Suspending(Path):
                 if since is not None and _erased_since(connection, since):
                     return None
                 connection.execute(
-                    "INSERT OR REPLACE INTO working_snapshots (scope, name, session, saved_at, body) VALUES (?, ?, ?, ?, ?)",
-                    (intern(connection, reader.scope), name, session, to_micros(now), body),
+                    "INSERT OR REPLACE INTO working_snapshots (scope, name, session, saved_at, body) VALUES (?1, ?2, ?3, ?4, "
+                    "CAST('sealed:' || seal('confidential', ?5, ?1, 'mind/' || ?2) AS BLOB))",  # it may hold anything
+                    (intern(connection, reader.scope), name, session, to_micros(now), body.decode("latin-1")),
                 )
                 return now
 
@@ -54,13 +55,16 @@ class Suspending(Path):
         with self._read(reader, "resume") as connection:
             found: list[Any] = connection.execute(
                 """
-                SELECT w.saved_at, w.body FROM working_snapshots AS w JOIN scopes AS s ON s.key = w.scope
+                SELECT w.saved_at, CASE WHEN substr(w.body, 1, 7) = CAST('sealed:' AS BLOB)
+                                        THEN unseal(CAST(substr(w.body, 8) AS TEXT), w.scope, 'mind/' || w.name)
+                                        ELSE w.body END
+                  FROM working_snapshots AS w JOIN scopes AS s ON s.key = w.scope
                  WHERE s.project = ? AND s.squad = ? AND s.agent = ? AND s.channel = ? AND s.user = ? AND w.name = ?
                 """,
                 (*scope_values(reader.scope), name),
             ).fetchall()
         self._note(reader, "resume", count=len(found))
-        return next(((from_micros(at), bytes(body)) for at, body in found), None)
+        return next(((from_micros(at), _bytes(body)) for at, body in found), None)
 
     def drop_put_away(self, reader: Reader) -> int:
         """Remove all that was put away here; how many there were."""
@@ -72,6 +76,10 @@ class Suspending(Path):
                 return connection.changes()
 
             return self._write(reader, "suspend", work)
+
+
+def _bytes(body: str | bytes) -> bytes:
+    return body.encode("latin-1") if isinstance(body, str) else bytes(body)
 
 
 def _erased_since(connection: apsw.Connection, change: int) -> bool:

@@ -13,10 +13,11 @@ from typing import Any
 import apsw
 
 from engram.env import from_micros, to_micros
+from engram.guard import pii
 from engram.guard.scopes import Visibility
-from engram.store.sqlite import memories
+from engram.store.sqlite import embeddings, memories, sealed
 from engram.store.sqlite.scopes import intern, predicate
-from engram.types import Draft, Memory, Scope, Turn, Waiting, scope_values
+from engram.types import Draft, Memory, Scope, Tier, Turn, Waiting, scope_values
 
 
 def capture(
@@ -51,8 +52,7 @@ def keep(connection: apsw.Connection, keys: Sequence[int], drafts: Sequence[Draf
         memory = memories.insert(connection, draft.memory, frames[sources[0]] if sources else "")
         link(connection, memory.key, sources)
         if draft.vector is not None and space is not None:
-            values = (memory.key, space, draft.vector)
-            connection.execute("INSERT INTO embeddings (memory, space, vector) VALUES (?, ?, ?)", values)
+            embeddings.put(connection, memory.key, space, draft.vector)
         kept.append(memory)
     return kept
 
@@ -78,12 +78,21 @@ def frame(connection: apsw.Connection, turn: int) -> str:
     """The words of a turn and of those before and after it."""
     keys = [_neighbour(connection, turn, "<"), turn, _neighbour(connection, turn, ">")]
     # The end of the one before, the head of the others: a pasted document would stand around each of its statements.
-    cuts = [f"substr(text, -{_AROUND})", f"substr(text, 1, {_AROUND})", f"substr(text, 1, {_AROUND})"]
-    wanted = [(cut, key) for cut, key in zip(cuts, keys, strict=True) if key is not None]
-    texts = [connection.execute(f"SELECT {cut} FROM turns WHERE key = ?", (key,)).get for cut, key in wanted]
-    return "\n".join(str(text) for text in texts if text)
+    cuts = (slice(-_AROUND, None), slice(_AROUND), slice(_AROUND))
+    texts = [_to_be_found_by(connection, key)[cut] for cut, key in zip(cuts, keys, strict=True) if key is not None]
+    return "\n".join(text for text in texts if text)
 
 
+def _to_be_found_by(connection: apsw.Connection, key: int) -> str:
+    """The words of a turn that may stand in the text index: by its tier all, what is not personal, or none."""
+    found: list[Any] = connection.execute(f"SELECT t.tier, {_SAID} FROM turns AS t WHERE t.key = ?", (key,)).fetchall()
+    if not found or found[0][0] == Tier.CONFIDENTIAL:
+        return ""
+    text = str(found[0][1])
+    return text if found[0][0] == Tier.CLEARTEXT else pii.masked(text, pii.closely(text))
+
+
+_SAID = sealed.opened("text", table="t", tier="t.tier", row="t.key", place="'turn'")
 _AROUND = 600
 """Characters of a turn that stand around its neighbours' memories."""
 
@@ -136,12 +145,12 @@ def of_memory(connection: apsw.Connection, seen: Visibility, key: int) -> list[T
     visible, values = predicate(seen, "t.scope")
     found = connection.execute(
         f"""
-        SELECT t.text, t.speaker, t.at, t.session, t.ref FROM sources AS s JOIN turns AS t ON t.key = s.turn
+        SELECT {_SAID}, t.speaker, t.at, t.session, t.ref, t.tier FROM sources AS s JOIN turns AS t ON t.key = s.turn
          WHERE s.memory = ? AND {visible} ORDER BY t.key
         """,
         (key, *values),
     )
-    return [Turn(text, speaker, from_micros(at), session, ref or None) for text, speaker, at, session, ref in found]
+    return [_turn(row) for row in found]
 
 
 def of_memories(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -> list[tuple[int, int, Turn]]:
@@ -149,28 +158,26 @@ def of_memories(connection: apsw.Connection, seen: Visibility, keys: Sequence[in
     visible, values = predicate(seen, "t.scope")
     found: list[Any] = connection.execute(
         f"""
-        SELECT s.memory, t.key, t.text, t.speaker, t.at, t.session, t.ref FROM sources AS s JOIN turns AS t ON t.key = s.turn
+        SELECT s.memory, t.key, {_SAID}, t.speaker, t.at, t.session, t.ref, t.tier
+          FROM sources AS s JOIN turns AS t ON t.key = s.turn
          WHERE s.memory IN ({", ".join("?" * len(keys))}) AND {visible} ORDER BY t.key
         """,
         (*keys, *values),
     ).fetchall()
-    return [
-        (memory, key, Turn(text, who, from_micros(at), session, ref or None))
-        for memory, key, text, who, at, session, ref in found
-    ]
+    return [(row[0], row[1], _turn(row[2:])) for row in found]
 
 
 def last_of(connection: apsw.Connection, scope: Scope, session: str) -> Turn | None:
     """The turn that was said last in a session."""
     found: list[Any] = connection.execute(
-        """
-        SELECT t.text, t.speaker, t.at, t.session, t.ref FROM turns AS t JOIN scopes AS s ON s.key = t.scope
+        f"""
+        SELECT {_SAID}, t.speaker, t.at, t.session, t.ref, t.tier FROM turns AS t JOIN scopes AS s ON s.key = t.scope
          WHERE s.project = ? AND s.squad = ? AND s.agent = ? AND s.channel = ? AND s.user = ? AND t.session = ?
          ORDER BY t.key DESC LIMIT 1
         """,
         (scope.project, scope.squad, scope.agent, scope.channel, scope.user, session),
     ).fetchall()
-    return next((Turn(text, who, from_micros(at), where, ref or None) for text, who, at, where, ref in found), None)
+    return next((_turn(row) for row in found), None)
 
 
 def known_refs(connection: apsw.Connection, seen: Visibility, refs: Sequence[str]) -> set[str]:
@@ -187,8 +194,8 @@ def known_refs(connection: apsw.Connection, seen: Visibility, refs: Sequence[str
 def waiting(connection: apsw.Connection, scope: Scope, session: str, limit: int) -> list[Waiting]:
     """The turns of a session that a model has not read, the first said first."""
     found: list[Any] = connection.execute(
-        """
-        SELECT t.key, t.waiting, t.text, t.speaker, t.at, t.session, t.ref FROM turns AS t
+        f"""
+        SELECT t.key, t.waiting, {_SAID}, t.speaker, t.at, t.session, t.ref, t.tier FROM turns AS t
          WHERE t.scope = (SELECT key FROM scopes WHERE project = ? AND squad = ? AND agent = ? AND channel = ? AND user = ?)
            AND t.session = ? AND t.waiting <> 0 ORDER BY t.key LIMIT ?
         """,
@@ -210,8 +217,8 @@ def waiting_sessions(connection: apsw.Connection) -> list[tuple[Scope, str]]:
 def before(connection: apsw.Connection, scope: Scope, session: str, key: int, limit: int) -> list[Turn]:
     """The turns of a session just before one of them, in their order."""
     found: list[Any] = connection.execute(
-        """
-        SELECT t.text, t.speaker, t.at, t.session, t.ref FROM turns AS t
+        f"""
+        SELECT {_SAID}, t.speaker, t.at, t.session, t.ref, t.tier FROM turns AS t
          WHERE t.scope = (SELECT key FROM scopes WHERE project = ? AND squad = ? AND agent = ? AND channel = ? AND user = ?)
            AND t.session = ? AND t.key < ? ORDER BY t.key DESC LIMIT ?
         """,
@@ -238,15 +245,21 @@ def been_read(connection: apsw.Connection, owned: Visibility, keys: Sequence[int
 
 
 def _turn(row: Sequence[Any]) -> Turn:
-    text, speaker, at, session, ref = row
-    return Turn(text, speaker, from_micros(at), session, ref or None)
+    text, speaker, at, session, ref, tier = row
+    return Turn(text, speaker, from_micros(at), session, ref or None, Tier(tier))
 
 
 def _record(connection: apsw.Connection, place: int, turn: Turn, waiting: int) -> int:
     said_at = to_micros(_said_at(turn))
-    values: tuple[Any, ...] = (place, turn.session or "", turn.speaker, turn.text, said_at, turn.ref or "", waiting)
-    connection.execute("INSERT INTO turns (scope, session, speaker, text, at, ref, waiting) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
-    return connection.last_insert_rowid()
+    text = turn.text if turn.tier is Tier.CLEARTEXT else ""  # sealed below: what seals it is bound to its key
+    values: tuple[Any, ...] = (place, turn.session or "", turn.speaker, text, said_at, turn.ref or "", waiting, turn.tier)
+    connection.execute(
+        "INSERT INTO turns (scope, session, speaker, text, at, ref, waiting, tier) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values
+    )
+    key = connection.last_insert_rowid()
+    if turn.tier is not Tier.CLEARTEXT:
+        connection.execute("UPDATE turns SET text = seal(?2, ?3, ?1, 'turn') WHERE key = ?1", (key, turn.tier, turn.text))
+    return key
 
 
 def _said_at(turn: Turn) -> Any:

@@ -48,6 +48,7 @@ from engram.types import (
     Scope,
     Space,
     Status,
+    Tier,
     Turn,
 )
 
@@ -199,8 +200,13 @@ class Writing(Scrubbing):
             return self._write(reader, "distil", work, count=len(keys))
 
     def _understand(self, connection: apsw.Connection, reader: Reader, made: list[Memory], now: datetime) -> list[Memory]:
-        """Keep who and what new memories name and what they say of it; what they outdate steps back in the same transaction."""
+        """Keep who and what new memories name and what they say of it; what they outdate steps back in the same transaction.
+
+        What is kept closely is not taken apart: names and facts stand in the clear.
+        """
         for memory in made:
+            if memory.tier is not Tier.CLEARTEXT:
+                continue
             scope = intern(connection, memory.scope)
             naming.note(connection, scope, memory.key, memory.text, memory.speaker)
             self._outdate(connection, reader, claims.note(connection, scope, memory), now)
@@ -250,7 +256,7 @@ class Writing(Scrubbing):
                 check_memory(new, self._live.now)
                 new = dated(new)
                 memories.rewrite(connection, old, new)
-                if new.text != old.text:
+                if new.text != old.text or new.tier is not old.tier:
                     claims.forget(connection, new.key)
                     self._understand(connection, reader, [new], self._env.now())
                 return new

@@ -1,0 +1,129 @@
+"""Single fields under a key of their own: what is kept closely is ciphertext even to whoever reads the database's pages.
+
+AES-256-GCM-SIV (RFC 8452). A field's place (its column and row) is authenticated and makes the nonce, so that ciphertext moved to
+another place does not open. A place that is written again repeats its nonce: SIV then shows only whether the words are the same.
+
+Vectors tell nearly as much as words (Morris et al., 2023). Those of confidential memories are stored multiplied by an orthogonal
+matrix made from the same key: useless to whoever lacks it, and turned back for the index of an open vault. Lengths and angles
+stay what they are; what is lost is one more rounding to bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from typing import TYPE_CHECKING, Any
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV
+
+from engram.errors import EncryptionFailed
+from engram.guard.keys import wipe
+from engram.guard.process import lock_buffer, unlock_buffer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_NONCE_BYTES = 12
+_SCALE_BYTES = 4
+_BLOCK = 512  # dimensions mixed with each other; a matrix of all of a long vector would take seconds to make
+_LARGEST = 127
+
+
+class FieldCipher:
+    """Seals and opens fields and vectors for as long as the vault is open. Owns the key it is given."""
+
+    def __init__(self, key: bytearray) -> None:
+        self._key = key
+        self._held = lock_buffer(key)
+        self._cipher = AESGCMSIV(key)
+        self._matrices: dict[int, tuple[NDArray[Any], NDArray[Any]]] = {}
+
+    def __repr__(self) -> str:
+        return "<FieldCipher>"
+
+    def seal(self, text: str, place: str) -> str:
+        """Nothing is sealed as nothing."""
+        if not text:
+            return ""
+        return base64.b64encode(self._cipher.encrypt(_nonce(place), text.encode(), place.encode())).decode("ascii")
+
+    def unseal(self, sealed: str, place: str) -> str:
+        if not sealed:
+            return ""
+        try:
+            return self._cipher.decrypt(_nonce(place), base64.b64decode(sealed, validate=True), place.encode()).decode()
+        except (InvalidTag, ValueError):
+            raise EncryptionFailed("a sealed field does not open: it is damaged, moved, or of another key.") from None
+
+    def wrap(self, other: FieldCipher) -> bytes:
+        """The key of another cipher under this one: what a vault whose key was changed goes on with."""
+        return self._cipher.encrypt(_nonce("field key"), bytes(other._key), b"field key")
+
+    def unwrap(self, wrapped: bytes) -> FieldCipher:
+        try:
+            return FieldCipher(bytearray(self._cipher.decrypt(_nonce("field key"), wrapped, b"field key")))
+        except InvalidTag:
+            raise EncryptionFailed("the key of this vault's fields does not open with the vault's key.") from None
+
+    def project(self, stored: bytes) -> bytes:
+        """A vector as it is stored (scale, then a signed byte a dimension), turned by the key."""
+        return self._turned(stored, back=False)
+
+    def straighten(self, stored: bytes) -> bytes:
+        """The inverse of `project`, but for rounding."""
+        return self._turned(stored, back=True)
+
+    def wipe(self) -> None:
+        wipe(self._key)
+        self._matrices.clear()
+        if self._held:
+            unlock_buffer(self._key)
+            self._held = False
+
+    def _turned(self, stored: bytes, *, back: bool) -> bytes:
+        import numpy as np  # only vaults with something confidential need it here
+
+        scale = np.frombuffer(stored, "<f4", 1)[0]
+        vector = np.frombuffer(stored, np.int8, offset=_SCALE_BYTES).astype(np.float32) * scale
+        order, blocks = self._matrix(len(vector))
+        out = np.empty_like(vector)
+        source = vector if back else vector[order]
+        for at in range(0, len(vector), _BLOCK):
+            part = slice(at, min(at + _BLOCK, len(vector)))
+            size = part.stop - part.start
+            block = blocks[part, :size]
+            out[part] = block.T @ source[part] if back else block @ source[part]
+        if back:
+            placed = np.empty_like(out)
+            placed[order] = out
+            out = placed
+        step = float(np.abs(out).max()) / _LARGEST or 1.0
+        codes = np.rint(out / step)
+        fit = float(codes @ out) / max(float(codes @ codes), 1e-12) if step else 0.0
+        return bytes(np.array([fit], "<f4").tobytes() + codes.astype(np.int8).tobytes())
+
+    def _matrix(self, dimensions: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """A secret order of the dimensions, and orthogonal blocks (QR of Gaussian numbers, by SHAKE-256 of the key)."""
+        import numpy as np  # as above
+
+        if dimensions not in self._matrices:
+            seed = hmac.digest(self._key, f"engram/projection/{dimensions}".encode(), "sha256")
+            stream = hashlib.shake_256(seed).digest(8 * dimensions * (2 * min(_BLOCK, dimensions) + 1))
+            numbers = np.frombuffer(stream, "<u8")
+            order = np.argsort(numbers[:dimensions], kind="stable")
+            uniform = (numbers[dimensions:] >> np.uint64(11)).astype(np.float64) / (1 << 53)
+            half = len(uniform) // 2
+            gaussian = np.sqrt(-2.0 * np.log1p(-uniform[:half])) * np.cos(2.0 * np.pi * uniform[half : 2 * half])
+            rows = gaussian.reshape(dimensions, min(_BLOCK, dimensions))
+            blocks = np.zeros_like(rows, np.float32)
+            for at in range(0, dimensions, _BLOCK):
+                size = min(_BLOCK, dimensions - at)
+                blocks[at : at + size, :size] = np.linalg.qr(rows[at : at + size, :size])[0]
+            self._matrices[dimensions] = (order, blocks)
+        return self._matrices[dimensions]
+
+
+def _nonce(place: str) -> bytes:
+    return hashlib.sha256(place.encode()).digest()[:_NONCE_BYTES]

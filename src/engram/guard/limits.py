@@ -1,0 +1,74 @@
+"""What a program that asks may learn from the answers' numbers, and how often it may ask.
+
+Whoever may search can probe: "has the user cancer?" 0.94, "diabetes?" 0.12. So callers from outside get scores in four steps, no
+timings, at most so many questions a minute and a session, and noise if that is set (§10.16). The order of hits stays. Pure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+from engram.errors import RateLimited
+from engram.types import Memory
+
+T = TypeVar("T")
+
+_STEPS = ((0.85, 0.9), (0.60, 0.7), (0.40, 0.5))
+_LEAST = 0.2
+_SCORES = frozenset({"score", "needed", "relevance", "composite", "relevancy", "support"})
+_ROUNDED = frozenset({"share", "ndcg", "accuracy", "freshness", "utility"})
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """How many questions one identity may ask; 0 is any number."""
+
+    per_minute: int = 20
+    per_session: int = 200
+
+
+def step(score: float) -> float:
+    """High, medium, low or minimal, each as one number."""
+    return next((shown for least, shown in _STEPS if score > least), _LEAST)
+
+
+def coarse(value: T, noise: float = 0.0, chance: Callable[[], float] = lambda: 0.5) -> T:
+    """An answer with its numbers in steps and its timings left out. `chance` is drawn from [0, 1)."""
+    if isinstance(value, Memory):
+        return value
+    if isinstance(value, tuple):
+        return tuple(coarse(one, noise, chance) for one in value)  # type: ignore[return-value]
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    changed: dict[str, Any] = {}
+    for one in fields(value):
+        held = getattr(value, one.name)
+        if one.name == "milliseconds":
+            changed[one.name] = {}
+        elif isinstance(held, float) and one.name in _SCORES:
+            changed[one.name] = step(held + noise * laplace(chance()))
+        elif isinstance(held, float) and one.name in _ROUNDED:
+            changed[one.name] = round(held, 1)
+        elif isinstance(held, tuple) or is_dataclass(held):
+            changed[one.name] = coarse(held, noise, chance)
+    return replace(value, **changed)
+
+
+def laplace(uniform: float) -> float:
+    """A draw of scale 1 from one of [0, 1)."""
+    half = min(max(uniform, 1e-12), 1 - 1e-12) - 0.5
+    return -math.copysign(math.log1p(-2 * abs(half)), half)
+
+
+def check(rates: Rates, this_minute: int, this_session: int) -> None:
+    """Refuse the question that is one too many; the counts include it."""
+    if rates.per_minute and this_minute > rates.per_minute:
+        raise RateLimited(f"more than {rates.per_minute} questions were asked within a minute.", way_out="Wait, then ask again.")
+    if rates.per_session and this_session > rates.per_session:
+        raise RateLimited(
+            f"more than {rates.per_session} questions were asked in this session.",
+            way_out="Begin a new session, or raise `ask_per_session`.",
+        )
