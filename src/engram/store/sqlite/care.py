@@ -253,6 +253,7 @@ _TABLES: tuple[tuple[str, str], ...] = (
     ("tokens", ""),
     ("receipts", ""),
     ("spendings", "minute"),
+    ("probes", "tick"),
 )
 """What is saved from a damaged file, in the order of references, and the whole number each table is walked by."""
 
