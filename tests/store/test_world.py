@@ -175,3 +175,15 @@ def test_what_was_outdated_can_be_so_again(tmp_path: Path) -> None:
             mem.remember(f"I live in {city}")
         assert [memory.text for memory in mem.list()] == ["I live in Hamburg"]
         assert [one.object for one in mem.beliefs("the user")] == ["hamburg"]
+
+
+def test_all_about_somebody_is_found_by_any_name(mem: Engram) -> None:
+    say(mem, "Maria Lopez (@mlo) is our manager.")
+    say(mem, "Maria bought a house in Bergen last spring.", days=1)
+    say(mem, "The kettle is broken.", days=2)
+    found = mem.recall("Tell me about @mlo", limit=5)
+    assert {"Maria" in hit.memory.text for hit in found} == {True}
+    assert any("Bergen" in hit.memory.text for hit in found)
+    assert "entity" in found.quality.strategy
+    mem.settings.set(entity_weight=0.0)
+    assert not any("Bergen" in hit.memory.text for hit in mem.recall("Tell me about @mlo", limit=5))

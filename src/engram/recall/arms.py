@@ -18,12 +18,13 @@ from engram.models.embed import Embedder, Vectors
 from engram.recall.fusion import ArmResult
 from engram.recall.plan import Plan
 from engram.recall.weights import attainable
+from engram.store.sqlite.rows import narrow
 from engram.store.sqlite.store import SqliteStore
 from engram.text.terms import terms
 from engram.types import Reader, Space, TextHit
 
 SPACE = "text"
-VECTORS, WORDS, WORDINGS = "vectors", "words", "wordings"
+VECTORS, WORDS, WORDINGS, ENTITY = "vectors", "words", "wordings", "entity"
 _ABOUT_THEN = timedelta(days=3)
 
 
@@ -91,6 +92,15 @@ class Arms:
         scores = np.concatenate((mine.scores, near.scores[new]))
         order = np.argsort(-scores, kind="stable")
         return [replace(mine, keys=keys[order], scores=scores[order]) if arm is mine else arm for arm in arms]
+
+    def entity(self, reader: Reader, plan: Plan) -> list[ArmResult]:
+        """What names whom the question asks all about, by whatever name, the latest first."""
+        found = self._store.entity(reader, plan.sought.about) if plan.sought.about and plan.where.indexed else None
+        if found is None:
+            return []
+        allowed = set(found[1]) if not narrow(plan.where) else set(self._store.keys_having(reader, plan.where))
+        keys = np.array([key for key in found[1] if key in allowed][: plan.breadth], np.int64)
+        return [ArmResult(ENTITY, keys, np.ones(len(keys), np.float32))] if len(keys) else []
 
     def _is_ours(self, notes: list[str]) -> bool:
         """Are the vectors here of the model in use? Asked each time: another process may have made them all anew."""

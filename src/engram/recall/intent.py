@@ -29,7 +29,7 @@ class Intent(StrEnum):
 class Sought:
     """What a question is after: its intent, the time it names, whether it asks when, and whether for something with a name.
 
-    `asks_now`: it asks how things are, not how they were.
+    `asks_now`: it asks how things are, not how they were. `about`: whom or what it asks all about.
     """
 
     intent: Intent = Intent.LOOKUP
@@ -37,6 +37,7 @@ class Sought:
     asks_when: bool = False
     asks_name: bool = False
     asks_now: bool = True
+    about: str = ""
 
     @property
     def gathers(self) -> bool:
@@ -112,6 +113,10 @@ _NAMED = _any(
     r"|tools?|librar(?:y|ies)|languages?|projects?|products?|called|named)\b",
     r"^(?:who|where)\b",
 )
+_WHOM = _any(
+    r"(?:\babout|^(?:so |and )?who(?:['’]s| is| was| are)|^describe|\bknow on)"
+    r" (?:project |the )?(?P<name>[^?.!]{1,60}?)(?: team| project)?[?.!]*$"
+)
 _THEN = _any(r"\b(?:initial\w*|first|originally|used to|previously|formerly|before|when|did|was|were|had|history)\b")
 _A_TIME = _any(
     r"\d|\b(?:january|february|march|april|may|june|july|august|september|october|november|december|today|tonight|yesterday"
@@ -136,7 +141,9 @@ def sought(question: str, now: datetime) -> Sought:
     intent = intent_of(text)
     when = _time(text, now)
     present = when is None and intent is not Intent.TEMPORAL and not _THEN.search(text)
-    return Sought(intent, when, intent is Intent.TEMPORAL, bool(_NAMED.search(text)), present)
+    whom = _WHOM.search(text) if intent is Intent.ENTITY else None
+    about = whom["name"] if whom is not None else ""
+    return Sought(intent, when, intent is Intent.TEMPORAL, bool(_NAMED.search(text)), present, about)
 
 
 def intent_of(question: str) -> Intent:

@@ -51,6 +51,7 @@ class Plan:
     deep: bool = False
     whole: bool = False
     sought: Sought = _PLAIN
+    entity_weight: float = 0.0
 
     def deeper(self, settings: Settings) -> Plan:
         """The same, looking further: for when the first look found nothing that is good enough."""
@@ -69,6 +70,7 @@ def plan(asked: Asked, settings: Settings) -> Plan:
         postings=settings.posting_budget,
         most=asked.limit or settings.recall_limit,
         sought=sought(asked.text, asked.now),
+        entity_weight=settings.entity_weight,
     )
 
 

@@ -26,7 +26,7 @@ from engram.index.vectors.live import LiveIndex
 from engram.models.embed import Embedder, Vectors
 from engram.models.rerank import Reranker
 from engram.recall import explain
-from engram.recall.arms import SPACE, VECTORS, WORDINGS, WORDS, Arms
+from engram.recall.arms import ENTITY, SPACE, VECTORS, WORDINGS, WORDS, Arms
 from engram.recall.fusion import ArmResult, Fused, calibrated, reciprocal, reordered, scores_of
 from engram.recall.plan import Asked, Plan, asks_nothing, checked, plan
 from engram.recall.rerank import by_opinion, mmr, newest
@@ -261,7 +261,8 @@ class Searcher:
 
     def _read_words(self, reader: Reader, planned: Plan, text: str, watch: _Stopwatch) -> list[ArmResult]:
         with watch.stage("words"):
-            return self._arms.words(reader, planned, text) + self._arms.wordings(reader, planned, text)
+            found = self._arms.words(reader, planned, text) + self._arms.wordings(reader, planned, text)
+            return found + self._arms.entity(reader, planned) if self._live.now.entity_weight else found
 
     def _look(
         self,
@@ -446,7 +447,7 @@ def _weights(arms: Sequence[ArmResult], planned: Plan) -> dict[str, float]:
     found = next((arm for arm in arms if arm.name == WORDS), None)
     if found is not None and found.most and len(found.scores):
         words = word_weight(words, float(found.scores[0]), found.most)
-    known = {VECTORS: 1.0 - words, WORDS: words, WORDINGS: 1.0}
+    known = {VECTORS: 1.0 - words, WORDS: words, WORDINGS: 1.0, ENTITY: planned.entity_weight}
     return {arm.name: known[arm.name] for arm in arms}
 
 

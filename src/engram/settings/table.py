@@ -205,6 +205,13 @@ class Settings:
         high=10.0,
         ref="R3",
     )
+    entity_weight: float = tunable(
+        1.0,
+        "What a memory gains by naming whom a question asks all about; 0: such memories are not looked up by name.",
+        low=0.0,
+        high=10.0,
+        ref="R6",
+    )
     newest_likeness: float = tunable(
         0.87,
         "Likeness, over that of unrelated things, from which two statements are of the same matter: the newer one stands first.",
