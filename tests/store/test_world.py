@@ -186,4 +186,4 @@ def test_all_about_somebody_is_found_by_any_name(mem: Engram) -> None:
     assert any("Bergen" in hit.memory.text for hit in found)
     assert "entity" in found.quality.strategy
     mem.settings.set(entity_weight=0.0)
-    assert not any("Bergen" in hit.memory.text for hit in mem.recall("Tell me about @mlo", limit=5))
+    assert "entity" not in mem.recall("Tell me about @mlo", limit=5).quality.strategy
