@@ -24,7 +24,9 @@ from engram.vitals import Health as Health
 from engram.vitals import Language as Language
 from engram.vitals import Latency as Latency
 from engram.vitals import Severity as Severity
+from engram.vitals import Signal as Signal
 from engram.vitals import Space as Space
+from engram.vitals import Trust as Trust
 from engram.vitals import Version as Version
 from engram.vitals import Warmth as Warmth
 
@@ -271,27 +273,6 @@ class TextHit:
 
     key: int
     score: float
-
-
-@dataclass(frozen=True, slots=True)
-class Trust:
-    """How far to rely on a hit, each 0 … 1. Relevance is about the question, the rest about the memory (§7)."""
-
-    relevance: float
-    accuracy: float
-    freshness: float
-    utility: float
-    composite: float
-
-
-@dataclass(frozen=True, slots=True)
-class Signal:
-    """What one arm said of a hit: its rank there (1 is best; 0 if the arm did not find it), its score, its share."""
-
-    arm: str
-    rank: int
-    score: float
-    share: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,3 +159,24 @@ class Change:
     seq: int
     key: int
     what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """How far to rely on a hit, each 0 … 1. Relevance is about the question, the rest about the memory (§7)."""
+
+    relevance: float
+    accuracy: float
+    freshness: float
+    utility: float
+    composite: float
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """What one arm said of a hit: its rank there (1 is best; 0 if the arm did not find it), its score, its share."""
+
+    arm: str
+    rank: int
+    score: float
+    share: float

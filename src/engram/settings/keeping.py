@@ -1,0 +1,163 @@
+"""The part of the table about what is kept: identity, vault, store, silence, content, capture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engram.settings.tunable import tunable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keeping:
+    """Read through `Settings`, which has all of it."""
+
+    # identity: who this process is when `open` is not told
+    agent: str = tunable("", "Agent that memories are written and read as.", ref="§11")
+    project: str = tunable("", "Project this process works in.", ref="§11")
+    squad: str = tunable("", "Squad this process belongs to.", ref="§11")
+    channel: str = tunable("", "Channel this process speaks on.", ref="§12")
+    user: str = tunable("", "User this process speaks with.", ref="§12")
+    policy: str = tunable(
+        "agent+global",
+        "How much of what it may see a process reads.",
+        choices=("own", "agent", "agent+global"),
+        ref="§10.13.2",
+    )
+
+    # vault: the folder and its key
+    cipher: str = tunable(
+        "aegis",
+        "Page cipher of a new vault; `sqlcipher` writes the format that SQLCipher 4 tools open.",
+        choices=("aegis", "sqlcipher"),
+        ref="§10.3",
+        restart=True,
+    )
+    key_source: str = tunable(
+        "auto",
+        "Where the key of a new vault goes; `auto` is the OS keychain if a real one answers, else a key file.",
+        choices=("auto", "keychain", "file", "passphrase"),
+        ref="§10.11",
+        restart=True,
+    )
+    key_file: str = tunable("", "Key file to use instead of the one in the platform's configuration folder.", restart=True)
+    kdf: str = tunable(
+        "argon2id", "What turns a passphrase into a key.", choices=("argon2id", "scrypt"), ref="§10.11", restart=True
+    )
+    argon2_memory_kib: int = tunable(65536, "Memory that one guess at a passphrase costs.", unit="KiB", low=8192, high=4194304)
+    argon2_passes: int = tunable(3, "Passes over that memory.", low=1, high=64)
+    scrypt_log_n: int = tunable(17, "Cost of scrypt as a power of two.", unit="log₂", low=14, high=22)
+    harden_process: bool = tunable(
+        True,
+        "No core dumps, no ptrace by other processes of this user; switch off to attach a debugger.",
+        ref="§10.7",
+        restart=True,
+    )
+    close_on_sigterm: bool = tunable(
+        True, "Close open vaults in order when the process is asked to end and nobody else handles it.", ref="§33.2", restart=True
+    )
+
+    # store: durability and concurrency
+    synchronous: str = tunable(
+        "full",
+        "When a write counts as durable: `full` syncs every commit; `normal` may lose the last ones on power loss.",
+        choices=("full", "normal"),
+        ref="§20",
+        restart=True,
+    )
+    queue_limit: int = tunable(
+        1000, "Writes that may wait; further callers block.", unit="writes", low=1, high=100000, ref="§20", restart=True
+    )
+    group_limit: int = tunable(256, "Waiting writes that share one commit.", unit="writes", low=1, high=10000, ref="§20")
+    reader_limit: int = tunable(
+        8, "Connections that read at the same time.", unit="connections", low=1, high=64, ref="§20", restart=True
+    )
+    page_cache_kib: int = tunable(
+        8192, "Decrypted pages each connection keeps.", unit="KiB", low=256, high=1048576, ref="§21", restart=True
+    )
+    write_patience_s: float = tunable(
+        10.0, "How long a write waits for another process to finish its own.", unit="s", low=0.0, high=600.0
+    )
+    read_patience_s: float = tunable(5.0, "How long a read waits for a free connection.", unit="s", low=0.01, high=600.0)
+    drain_s: float = tunable(2.0, "How long closing waits for queued writes.", unit="s", low=0.0, high=60.0, ref="§33.2")
+    full_retry_s: float = tunable(
+        5.0,
+        "After a full disk, how long writes are refused before one is tried again.",
+        unit="s",
+        low=0.0,
+        high=3600.0,
+        ref="§32.1",
+    )
+    change_log_rows: int = tunable(
+        200000, "Entries of the change log that are kept for indexes to catch up from.", unit="rows", low=1000, high=100000000
+    )
+
+    # silence: what the file system may tell an observer
+    size_bucket_kib: int = tunable(
+        512,
+        "The database grows and shrinks by this much only; 0 lets every write show.",
+        unit="KiB",
+        low=0,
+        high=65536,
+        ref="§10.4",
+    )
+    size_jitter_kib: int = tunable(
+        64, "Free room under which the file grows, at random between 0 and this.", unit="KiB", low=0, high=4096, ref="§10.4.3"
+    )
+    neutral_times: bool = tunable(
+        True,
+        "Set file times to a fixed date after each write; switch off if a backup tool goes by them.",
+        ref="§10.4.4",
+    )
+    wal_pages: int = tunable(
+        200,
+        "Pages after which the write-ahead log is folded into the database; it is made this long at once.",
+        unit="pages",
+        low=16,
+        high=100000,
+        ref="§10.6.3",
+        restart=True,
+    )
+
+    # content
+    content_bytes: int = tunable(8192, "Longest text of one memory.", unit="bytes", low=64, high=1048576, ref="§10.17")
+    summary_bytes: int = tunable(
+        512, "Longest summary, key fact or tag of one memory.", unit="bytes", low=16, high=65536, ref="§10.17"
+    )
+    turn_bytes: int = tunable(1048576, "Longest turn that is kept verbatim.", unit="bytes", low=1024, high=16777216, ref="M17")
+    turn_days: float = tunable(
+        0.0,
+        "Days that turns are kept verbatim; their memories stay. 0 keeps them for good.",
+        unit="days",
+        low=0.0,
+        high=36500.0,
+        ref="M17",
+    )
+    page_limit: int = tunable(1000, "Most memories that one page of a listing holds.", unit="memories", low=1, high=100000)
+
+    # capture
+    import_bytes: int = tunable(
+        1 << 30, "The most that is read of one file of another program's.", unit="bytes", low=1 << 16, high=1 << 40, ref="C13"
+    )
+    import_confidence: float = tunable(
+        0.5, "The most that what comes from a file is believed, until someone says it again.", low=0.0, high=1.0, ref="C13"
+    )
+    ingest_batch: int = tunable(32, "Turns that are taken in together.", unit="turns", low=1, high=10000, ref="C14")
+    duplicate_cosine: float = tunable(
+        0.93, "Likeness of two statements' vectors from which they may say the same.", low=0.5, high=1.0, ref="C4"
+    )
+    duplicate_overlap: float = tunable(0.6, "Share of words that they must have in common then.", low=0.0, high=1.0, ref="C4")
+    buffer_turns: int = tunable(
+        6, "Turns of a session that wait before an extractor reads them together.", unit="turns", low=1, high=1000, ref="C1"
+    )
+    buffer_minutes: float = tunable(
+        5.0, "How long a turn waits for an extractor at most.", unit="min", low=0.0, high=10080.0, ref="C1"
+    )
+    extract_timeout_s: float = tunable(
+        60.0, "An extractor that has not answered by then is done without.", unit="s", low=0.01, high=3600.0, ref="C2"
+    )
+    catch_secrets: bool = tunable(True, "Keys, tokens and passwords are left out of all that is kept.", ref="C16")
+    guard_personal: bool = tunable(True, "What holds personal data is sealed under a key of its own.", ref="C8")
+    ask_per_minute: int = tunable(20, "Questions that a tool or client may ask a minute; 0: any.", low=0, high=1000000, ref="R15")
+    ask_per_session: int = tunable(200, "The same in one session.", low=0, high=1000000, ref="R15")
+    score_noise: float = tunable(0.0, "Noise on the scores that these are told, its scale.", low=0.0, high=1.0, ref="R15")
+    guard_injection: bool = tunable(True, "What reads as an attack on the model is refused or left out of answers.", ref="C9")
