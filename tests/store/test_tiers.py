@@ -109,3 +109,12 @@ def test_erasing_takes_the_sealed_words_too(mem: Engram) -> None:
 def test_it_can_be_switched_off(tmp_path: Path) -> None:
     with open_mind(tmp_path / "open", guard_personal=False) as mem:
         assert mem.remember(CARD).tier is Tier.CLEARTEXT
+
+
+def test_a_tier_that_was_given_travels_with_an_archive(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "one") as mem:
+        mem.remember("The piano was a gift from the mayor", tier="confidential")
+        mem.export(tmp_path / "out.engram", passphrase="a few words that nobody knows")
+    with open_mind(tmp_path / "two") as mem:
+        mem.import_(tmp_path / "out.engram", passphrase="a few words that nobody knows")
+        assert [memory.tier for memory in mem.list()] == [Tier.CONFIDENTIAL]

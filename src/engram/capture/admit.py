@@ -68,6 +68,7 @@ def quarantined(memory: Memory, now: datetime, settings: Settings) -> Memory:
         happened_until=memory.happened_until,
         session=memory.session,
         speaker=memory.speaker,
+        tier=memory.tier,  # what came in can only be kept more closely for it
         attributes=memory.attributes,
     )
     return believed(bare, now, settings)

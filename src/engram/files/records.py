@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from engram.errors import InvalidContent
-from engram.types import SCOPE_DIMENSIONS, Edge, Kind, Memory, Scope, Source, Status, Turn
+from engram.types import SCOPE_DIMENSIONS, Edge, Kind, Memory, Scope, Source, Status, Tier, Turn
 
 Plain = dict[str, Any]
 
@@ -70,6 +70,8 @@ def memory_of(record: Mapping[str, Any]) -> tuple[Memory, tuple[int, ...]]:
     for name in _COUNTS & record.keys():
         known[name] = max(_checked(name, _whole, record[name]), 0)
     known["pinned"] = bool(record.get("pinned"))
+    if record.get("tier") is not None:  # archives made before there were tiers have none: the words decide
+        known["tier"] = _checked("tier", Tier, record["tier"])
     known["attributes"] = _checked("attributes", _words, record.get("attributes") or {})
     known["scope"] = Scope(**_checked("scope", _scope, record.get("scope") or {}))
     return Memory(**known), tuple(_checked("turns", lambda given: [_whole(one) for one in given], record.get("turns") or []))
