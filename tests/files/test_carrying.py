@@ -32,7 +32,7 @@ def full(tmp_path: Path) -> Iterator[Engram]:
             Turn("My dentist is called Petrova.", "Ada", session="s", ref="r1"), Turn("I moved to Lisbon.", "Ada", session="s")
         )
         mem.remember("The API runs on Fly", importance=0.9)
-        gone = mem.remember("The API runs on Heroku")
+        gone = mem.remember("The API was with Heroku")
         mem.forget(gone.id)
         mem.relate(mem.list()[0].id, mem.list()[1].id, "related_to")
         yield mem
