@@ -99,7 +99,7 @@ def test_plaintext_must_be_confirmed(full: Engram, tmp_path: Path) -> None:
     full.export(tmp_path / "out.md", form="markdown", confirm=True)
     assert "> Ada: My dentist is called Petrova." in (tmp_path / "out.md").read_text()
     full.export(tmp_path / "out.txt", form="text", confirm=True)
-    assert "Heroku" not in (tmp_path / "out.txt").read_text()
+    assert "boiler" not in (tmp_path / "out.txt").read_text()
 
 
 def test_only_what_the_reader_sees_goes_out(full: Engram, tmp_path: Path) -> None:
