@@ -56,6 +56,13 @@ _ENCODERS: dict[str, OnnxEmbedder] = {}
 _PAGE = 256
 """Memories whose vectors are made and stored together when somebody waits for it."""
 
+_OLD = 64
+"""Memories read for names and facts in one transaction, which others wait for: some 20 ms."""
+
+_BREATH_S = 0.02
+_QUIET_S = 0.25
+"""Between two pages of care; and how long nobody must have asked anything for the next one."""
+
 
 class OpenVault:
     """Opened by being made; `close` it once."""
@@ -262,6 +269,7 @@ class OpenVault:
     def _take_care(self) -> None:
         """Beside the use, while it is open: the check that a large vault did not wait for, backups, missing vectors."""
         unchecked, rounds = self.store.unchecked, 0
+        self.store.caretaker = threading.get_ident()
         while True:
             try:
                 self.store.back_up_if_due(_OWNER)  # first, and closing waits for it: short sessions back up too
@@ -276,7 +284,7 @@ class OpenVault:
                 if rounds and self._extractor is not None:
                     self.observer.read_waiting()
                 if rounds:
-                    self.fill_boxes(rest=self._ending.is_set)
+                    self.fill_boxes(rest=self._rested)
                 if rounds > 1:  # a short session is not held up by an encoder that it did not ask for
                     self._fill()
             except EngramError as error:
@@ -288,12 +296,20 @@ class OpenVault:
             rounds += 1
 
     def _read_old(self) -> None:
-        """Learn names and facts from what was kept before there were any, a page at a time, as long at rest as at work."""
-        while not self._ending.is_set():
-            since = self.env.monotonic()
-            if not self.store.read_old(_OWNER, limit=_PAGE):
+        """Learn names and facts from what was kept before there were any, a page at a time."""
+        while not self._rested():
+            if not self.store.read_old(_OWNER, limit=_OLD):
                 return
-            self._ending.wait(self.env.monotonic() - since)
+
+    def _rested(self) -> bool:
+        """Wait for a pause in the use, though not for ever: what is done beside it must not slow it down (K13). True: closing."""
+        if self._ending.wait(_BREATH_S):
+            return True
+        until = self.env.monotonic() + self.live.now.care_pause_s / 4
+        while self.env.monotonic() - self.store.used_at < _QUIET_S and self.env.monotonic() < until:
+            if self._ending.wait(_QUIET_S):
+                return True
+        return False
 
     def fill_boxes(self, rest: Callable[[], bool] = lambda: False) -> int:
         """Put into boxes what was kept since the last time; nothing, where nothing can be written."""
@@ -312,16 +328,8 @@ class OpenVault:
         if isinstance(embedder, RemoteEmbedder) and embedder.trouble:
             return
         self._filled_to = latest
-        since = self.env.monotonic()
-
-        def rest() -> bool:
-            nonlocal since
-            ending = self._ending.wait(min(self.env.monotonic() - since, 1.0))
-            since = self.env.monotonic()
-            return ending
-
         try:
-            made = fill(self.store, _OWNER, embedder, page=self.live.now.embed_batch, rest=rest)
+            made = fill(self.store, _OWNER, embedder, page=self.live.now.embed_batch, rest=self._rested)
         except EmbedderUnavailable:
             self._filled_to = -1  # gone meanwhile; other errors would come again, until something changes
             raise

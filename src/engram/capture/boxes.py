@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,11 +14,11 @@ from engram.memory.boxes import Growing, Item, Stream, centred, fill, topic_of, 
 from engram.memory.momentum import Vector
 from engram.models.embed import Vectors
 from engram.settings import LiveSettings
-from engram.store.sqlite.boxing import Filled, Row
+from engram.store.sqlite.boxing import Filled, Row, Topics
 from engram.store.sqlite.store import SqliteStore
 from engram.types import Reader
 
-_PAGE = 500
+_PAGE = 100
 _SAMPLE = 500
 _FEW = 64
 _SCALE_BYTES = 4
@@ -42,7 +43,8 @@ def fill_boxes(
         streams = dict.fromkeys((row.scope, row.session) for row in rows)
         growing = _growing(store, owner, list(streams), middle)
         changed = fill(_items(rows, middle), growing, live.now)
-        store.put_boxes(owner, [_filled(box) for box in changed], start=start, upto=rows[-1].key, trace=trace_of)
+        known = store.topics(owner, {box.stream[0] for box in changed})
+        store.put_boxes(owner, _traced([_filled(box) for box in changed], known), start=start, upto=rows[-1].key)
         done += len(rows)
         if rest():
             break
@@ -82,6 +84,22 @@ def _decoded(stored: Sequence[bytes]) -> Vectors:
 
 def _filled(box: Growing) -> Filled:
     return Filled(box.key, *box.stream, box.opened_at, box.last_at, box.sealed, box.topic, tuple(box.fresh))
+
+
+def _traced(boxes: Sequence[Filled], known: Mapping[int, Topics]) -> list[Filled]:
+    """Boxes, each with the trace it goes along; one that follows another of this page is given that one's place.
+
+    Done here and not where they are kept: whoever writes waits for that.
+    """
+    made: list[Filled] = []
+    for number, box in enumerate(boxes):
+        others = known[box.scope]
+        others.pop(box.key, None)
+        along = trace_of(box.topic, others.values()) or -number - 1  # below zero: what this page begins, by its place
+        follows = along < 0 and along != -number - 1
+        made.append(replace(box, trace=max(along, 0), like=-along - 1 if follows else None))
+        others[box.key or -number - 1] = (along, box.topic)
+    return made
 
 
 def _retell(store: SqliteStore, owner: Reader) -> None:

@@ -6,7 +6,7 @@ Who looks at boxes is in the audit trail; that they were filled is not, for nobo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -24,7 +24,6 @@ from engram.types import Memory, Reader, Scope
 
 Topics = dict[int, tuple[int, tuple[str, ...]]]
 """The trace and the topic of each box of a place, the latest."""
-Trace = Callable[[tuple[str, ...], Iterable[tuple[int, tuple[str, ...]]]], int | None]
 
 _UPTO = "figure:boxed_to"
 _RECENT = 300
@@ -56,6 +55,8 @@ class Filled:
     sealed: Seal
     topic: tuple[str, ...]
     members: tuple[int, ...]
+    trace: int = 0  # of a box that is kept and about the same
+    like: int | None = None  # else the place, among those kept with it, of a box that is
 
 
 _ROW = f"""
@@ -110,7 +111,13 @@ class Boxing(Path):
                     found.append((box, [_row(*one) for one in inside]))
         return found
 
-    def put_boxes(self, reader: Reader, boxes: Sequence[Filled], *, start: int, upto: int, trace: Trace) -> bool:
+    def topics(self, reader: Reader, scopes: Iterable[int]) -> dict[int, Topics]:
+        """The latest boxes of these scopes, by what they are about."""
+        require_owner(reader, "boxing")
+        with self._read(reader, "boxes") as connection:
+            return {scope: _topics(connection, scope) for scope in scopes}
+
+    def put_boxes(self, reader: Reader, boxes: Sequence[Filled], *, start: int, upto: int) -> bool:
         """Keep boxes as they are now; False, and nothing is kept, if somebody else went on from `start` meanwhile."""
         with self._watched(reader, "boxes"):
             require_owner(reader, "boxing")
@@ -118,9 +125,9 @@ class Boxing(Path):
             def work(connection: apsw.Connection) -> bool:
                 if _reach(connection) != start:
                     return False
-                known = {scope: _topics(connection, scope) for scope in {box.scope for box in boxes}}
+                keys: list[int] = []
                 for box in boxes:
-                    _put(connection, box, known[box.scope], trace)
+                    keys.append(_put(connection, box, keys))
                 connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (_UPTO, upto))
                 return True
 
@@ -200,7 +207,8 @@ def _topics(connection: apsw.Connection, scope: int) -> Topics:
     return {key: (trace, tuple(topic.split())) for key, trace, topic in found}
 
 
-def _put(connection: apsw.Connection, box: Filled, known: Topics, trace: Trace) -> None:
+def _put(connection: apsw.Connection, box: Filled, before: Sequence[int]) -> int:
+    """Its key; `before` are the keys of the boxes before it in the same page."""
     key = box.key
     figures = (to_micros(box.opened_at), to_micros(box.last_at), box.sealed, " ".join(box.topic))
     if key:
@@ -213,9 +221,10 @@ def _put(connection: apsw.Connection, box: Filled, known: Topics, trace: Trace) 
         key = connection.last_insert_rowid()
     sql = "INSERT OR REPLACE INTO boxed (memory, box) SELECT key, ? FROM memories WHERE key = ?"  # some may be gone by now
     connection.executemany(sql, ((key, memory) for memory in box.members))
-    known.pop(key, None)
-    along = trace(box.topic, known.values()) or key
+    along = box.trace or (key if box.like is None else _trace(connection, before[box.like]))
     connection.execute("UPDATE boxes SET trace = ? WHERE key = ?", (along, key))
-    known[key] = (along, box.topic)
-    if len(known) > _RECENT:
-        del known[min(known)]
+    return key
+
+
+def _trace(connection: apsw.Connection, key: int) -> int:
+    return int(connection.execute("SELECT trace FROM boxes WHERE key = ?", (key,)).get)

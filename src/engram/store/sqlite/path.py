@@ -47,6 +47,8 @@ class Path:
         self._stopped = False
         self._live = live
         self._env = env
+        self.caretaker = 0  # the thread that works beside the use; what it does is no use
+        self.used_at = env.monotonic()
         self._backing_up = threading.Lock()
         self._meter = Meter(env.monotonic, settings.latency_window)
         self._audit = Audit(env, opened.audit_key, settings.audit_ring)
@@ -112,6 +114,8 @@ class Path:
         """Time the call; a refusal or failure leaves an entry too."""
         if os.getpid() != self._pid:  # threads and locks stay behind in a fork: a write would wait for ever
             raise StorageError("this vault was opened before the process forked.", way_out="Open it anew in the child.")
+        if threading.get_ident() != self.caretaker:
+            self.used_at = self._env.monotonic()
         try:
             with self._meter.time(operation):
                 yield
