@@ -198,8 +198,10 @@ _MOVES: tuple[tuple[str, float, str, tuple[tuple[str, ...], ...]], ...] = (
 )  # fmt: skip
 """Name, weight, pattern, and what must stand in a text for it to be tried: one of each group. Most texts hold none of it."""
 _COMPILED = tuple(
-    (Reason(name, weight), re.compile(moves, re.IGNORECASE | re.MULTILINE), needs) for name, weight, moves, needs in _MOVES
+    (Reason(name, weight), re.compile(moves, re.IGNORECASE | re.MULTILINE), tuple(map(frozenset, needs)))
+    for name, weight, moves, needs in _MOVES
 )
+_PARTS = frozenset(part for _, _, needs in _COMPILED for group in needs for part in group)
 _VALUE = re.compile(r"(?<=[:\[])\s{0,3}(?P<q>['\"])(?P<value>[^\n]{6,600}?)(?P=q)\s{0,2}(?=[,}\]]|$)(?!\s{0,2}:)")
 _COMMAND = re.compile(
     rf"(?:^|[.!?,:;\-]\s{{1,2}})(?:(?:please|kindly|can you|could you|would you|i need you to|i want you to|urgent:?|"
@@ -207,6 +209,7 @@ _COMMAND = re.compile(
     r"(?=[^.]{0,120}\b(?:my|all|the|to|from|for|with|of|a|an|user|account|using)\b)",
     re.IGNORECASE,
 )
+_AGAIN = 12  # times that the same must come again to be a flood; nothing else is worth the search for one
 _FLOOD = re.compile(r"(\S{1,24})(?:\s{1,2}\1){13,}|([^\W_]{2,24}?)\2{11,}")
 _DATA = re.compile(r"^\s*[\"'`]?\s*[\[{]\s*[\"'\[{]")
 
@@ -262,7 +265,9 @@ def suspicions(read: Read) -> list[Reason]:
             found[reason.name] = reason
     if _DATA.match(read.text) and any(_COMMAND.search(match.group("value")) for match in _VALUE.finditer(read.text)):
         found["commands inside data"] = Reason("commands inside data", 4.0)
-    if _FLOOD.search(read.text):
+    words = read.text.split()
+    repeats = len(words) - len(set(words)) >= _AGAIN or max(map(len, words), default=0) >= 2 * _AGAIN
+    if repeats and _FLOOD.search(read.text):
         found["floods"] = Reason("floods", 2.5)
     for trick in read.tricks:
         found[trick] = Reason(trick, 1.5)
@@ -273,8 +278,9 @@ def suspicions(read: Read) -> list[Reason]:
 
 def _moves(text: str) -> Iterator[Reason]:
     low = text.lower()
+    there = {part for part in _PARTS if part in low}
     for reason, pattern, needs in _COMPILED:
-        if all(any(part in low for part in group) for group in needs) and pattern.search(text):
+        if not any(group.isdisjoint(there) for group in needs) and pattern.search(text):
             yield reason
 
 
