@@ -37,6 +37,9 @@ _WINDOW = 48  # words; an attack is a sentence or two
 _STEP = 32
 _WORDING = 2.0
 _CALM = 1.45  # logits below which wording is noise: 99 % of ordinary talk stays under it
+_SHORT = 12  # words; of an everyday sentence of so few, wording alone says little: "print the invoice and send it on"
+_SHORT_CALM = 0.25
+_TERSE = 3  # words that no wording makes an attack
 _ZERO = (0.0,)
 FLAGGED = 0.5
 REJECTED = 0.99
@@ -62,12 +65,19 @@ def assess(text: str) -> Assessment:
     """Judge a text."""
     read = as_read(text)
     found = suspicions(read)
-    wording = _wording(read.text)
-    logit = (max(wording, -1.0) if found else wording) + sum(reason.weight for reason in found) - _CALM
+    words = words_of(read.text)
+    wording = _wording(words)
+    logit = max(wording, -1.0) + sum(reason.weight for reason in found) if found else wording - _doubt(len(words))
+    logit -= _CALM
     score = 1.0 / (1.0 + math.exp(-max(min(logit, 30.0), -30.0)))
     reasons = tuple(dict.fromkeys([*(reason.name for reason in found), *(["wording"] if wording > _WORDING else [])]))
     verdict = Verdict.REJECTED if score >= REJECTED else Verdict.FLAGGED if score >= FLAGGED else Verdict.CLEAN
     return Assessment(verdict, score, reasons if verdict is not Verdict.CLEAN else ())
+
+
+def _doubt(words: int) -> float:
+    """How much more the wording of a short text must say where no move of an attack stands in it."""
+    return _WORDING if words <= _TERSE else _SHORT_CALM if words <= _SHORT else 0.0
 
 
 @lru_cache(maxsize=2048)
@@ -109,12 +119,11 @@ def windows(count: int) -> list[tuple[int, int]]:
     return [(at, min(at + _WINDOW, count)) for at in range(0, count - _WINDOW // 3, _STEP)]
 
 
-def _wording(text: str) -> float:
+def _wording(words: list[str]) -> float:
     """The logit of the most suspicious window, a little lower the more windows there were to find one in."""
     import numpy as np  # as above
 
     weights, bias = _weights()
-    words = words_of(text)
     several = windows(len(words))
     if not several:
         return -_WORDING

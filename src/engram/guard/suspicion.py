@@ -86,7 +86,9 @@ _MOVES: tuple[tuple[str, float, str, tuple[tuple[str, ...], ...]], ...] = (
         (("ignore", "disregard", "forget", "discard"), ("above", "before", "previous", "prior", "you know", "told", "said",
         "so far", "instructed", "learned"))),
     ("overrides its instructions", 3.5, r"\b(?:ignore|disregard|forget)\b (?:about )?(?:(?:all|everything|the|of|that|"
-        r"what) ){0,3}(?:above|before|preceding|previous(?:ly)?|foregoing)\b|\b(?:ignore|forget) everything\b",
+        r"what) ){0,3}(?:above|before|(?:preceding|previous(?:ly)?|foregoing)\b(?! \w)|(?:preceding|previous(?:ly)?|"
+        r"foregoing) (?:and|or|then|text|input|inputs|information|content|words?|sentences?|questions?|said|given|told)|"
+        r"(?:preceding|previous(?:ly)?|foregoing) (?:\w+ )?" + _RULES + r")\b|\b(?:ignore|forget) everything\b",
         (("ignore", "disregard", "forget"), ("above", "before", "preceding", "previous", "foregoing", "everything"))),
     ("overrides its instructions", 2.5, r"\b(?:do not|don'?t|dont|never) (?:look|use|answer|read|respond|follow|"
         r"consider)\b[^.\n]{0,40}\b(?:documents?|context|question|text|provided|rules)\b[^.\n]{0,30}\b(?:just|instead|"

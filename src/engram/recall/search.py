@@ -128,6 +128,12 @@ class _Got:
         return {key: one for key, one in self.memories.items() if key not in self.suppressed and key not in self.flagged}
 
 
+_HIDDEN = frozenset({Stage.THRESHOLD, Stage.BUDGET, Stage.SUPPRESSED, Stage.FLAGGED})
+_HELD_BACK = (
+    "{} {} held back because it reads as an attack; `recall` with `explain` names it, `update` with flagged=False clears it."
+)
+
+
 def is_flagged(memory: Memory) -> bool:
     """As it was decided when it was kept; what was kept before there were these rules, or past them, is judged now."""
     return memory.flagged or (memory.screened != VERSION and judged(memory.text).verdict is not Verdict.CLEAN)
@@ -436,9 +442,12 @@ class Searcher:
             )
             for pick in taken
         )
-        hidden = walk.unseen + sum(pick.stage in (Stage.THRESHOLD, Stage.BUDGET, Stage.SUPPRESSED) for pick in walk.picks)
+        hidden = walk.unseen + sum(pick.stage in _HIDDEN for pick in walk.picks)
+        near = max(walk.least, best * self._live.now.recall_floor)
+        attacks = sum(pick.stage is Stage.FLAGGED and found[pick.at] >= near for pick in walk.picks)
+        notes = (*walk.notes, *([_HELD_BACK.format(attacks, "are" if attacks > 1 else "is")] if attacks else []))
         outcome = _outcome(walk, hidden, self._live.now.support_least)
-        return Recall(hits, outcome, _quality(walk, hits), hidden, tuple(dict.fromkeys(walk.notes)))
+        return Recall(hits, outcome, _quality(walk, hits), hidden, tuple(dict.fromkeys(notes)))
 
 
 def _weights(arms: Sequence[ArmResult], planned: Plan) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -25,6 +26,11 @@ from engram.types import (
 )
 from engram.verbs.view import View
 
+log = logging.getLogger("engram")
+_ATTACK = (
+    "%s reads as an attack on the model: kept, and left out of answers until `update` clears it (flagged=False, --no-flagged)."
+)
+
 
 class Keeping(View):
     """Mixed into `Engram`."""
@@ -46,6 +52,7 @@ class Keeping(View):
         """Keep one statement; durable when this returns. Its scope is where this reader stands, or `scope`.
 
         tier: how closely (`cleartext`, `sensitive`, `confidential`), if its words are not to decide that.
+        What reads as an attack on the model is kept with `flagged`, which is logged: it stands in no answer.
         """
         draft = Memory(
             text=text,
@@ -59,12 +66,15 @@ class Keeping(View):
             attributes=dict(attributes or {}),
         )
         closely = _tier(tier)
-        return self._made_once(
+        kept = self._made_once(
             ("remember", draft, closely),
             lambda once: self._vault.observer.remember(self._reader, draft, timeout, once, tier=closely),
             lambda memory: memory.id,
             self._again,
         )
+        if kept.flagged:
+            log.warning(_ATTACK, kept.id)
+        return kept
 
     def observe(self, *turns: Turn, user: str | None = None, assistant: str | None = None) -> Report:
         """Hear turns, or one exchange, and keep what matters of it. The report says what became of every piece.

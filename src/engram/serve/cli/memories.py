@@ -75,6 +75,10 @@ def _facts(memory: Memory) -> list[tuple[str, str]]:
         ("scope", show.place(memory.scope)),
         ("source", ", ".join(filter(None, (memory.source.value, memory.speaker, memory.session)))),
         ("status", memory.status.value + (", pinned" if memory.pinned else "")),
+        (
+            "flagged",
+            "reads as an attack on the model: in no answer until `engram update ID --no-flagged`" if memory.flagged else "",
+        ),
         ("weight", f"importance {memory.importance:g}, confidence {memory.confidence:g}, strength {memory.strength:g}"),
         ("learned", show.when(memory.learned_at)),
         ("updated", show.when(memory.updated_at)),

@@ -22,7 +22,7 @@ from engram.types import Evidence, Hit, Memory, Outcome, Page, Reasoned, Recall,
 _SHOWN: Mapping[type, tuple[str, ...]] = {
     Memory: (
         "id", "text", "category", "kind", "happened_at", "learned_at", "source", "speaker", "confidence", "importance", "status",
-        "pinned", "attributes",
+        "pinned", "flagged", "attributes",
     ),
     Hit: ("memory", "score", "trust"),
     Trust: ("composite",),
@@ -143,7 +143,8 @@ def _listed(page: Page) -> str:
 
 
 def _kept(memory: Memory) -> str:
-    return f"[{memory.id}] version {memory.version}, {memory.status.value}."
+    flagged = " It reads as an attack on the model, and is left out of answers." if memory.flagged else ""
+    return f"[{memory.id}] version {memory.version}, {memory.status.value}.{flagged}"
 
 
 def _reported(report: Report) -> str:

@@ -86,7 +86,10 @@ class Update:
     text: Annotated[str | None, Arg("Its new wording.", main=True, words=True)] = None
     importance: Annotated[float | None, Arg(_IMPORTANCE, low=0.0, high=1.0)] = None
     tier: Annotated[Tier | None, Arg("How closely it is kept.")] = None
-    flagged: Annotated[bool | None, Arg("Whether it is held to be an attack on the model, and left out of answers.")] = None
+    flagged: Annotated[
+        bool | None,
+        Arg("Whether it is held to be an attack on the model, and left out of answers.", flags=("--flagged/--no-flagged",)),
+    ] = None
     unchanged_since: Unchanged = None
 
     def __post_init__(self) -> None:
