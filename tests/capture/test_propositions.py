@@ -65,6 +65,48 @@ def test_what_states_nothing_is_dropped_with_a_reason(said: str, reason: str) ->
 
 
 @pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Eve likes tea", "Ann: Eve likes tea"),
+        ("The server crashed", "Ann: The server crashed"),
+        ("Kafka is fast", "Ann: Kafka is fast"),
+        ("Kim quit.", "Ann: Kim quit."),
+        ("Tests pass", "Ann: Tests pass"),
+        ("hello I like fish", "Ann likes fish"),
+        ("Hey I love jazz", "Ann loves jazz"),
+        ("Hi I'm Petra", "Ann is Petra"),
+        ("thanks I hate mondays", "Ann hates mondays"),
+        ("thanks, it works on Linux only", "Ann: It works on Linux only"),
+    ],
+)
+def test_a_short_statement_is_a_statement_also_after_a_greeting(said: str, kept: str) -> None:
+    assert texts(said) == [kept]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "hi I need help", "Hi I'm fine", "hello I have a question", "Hi Eve, thanks", "thanks, that helps",
+        "Thanks, I love it!", "thanks, I'll try it", "That makes sense", "Fixed bugs", "The blue door", "Less is more",
+    ],
+)  # fmt: skip
+def test_what_only_looks_like_a_short_statement_is_not_kept(said: str) -> None:
+    assert texts(said) == []
+
+
+@pytest.mark.parametrize(
+    "said", ["ok noted", "I've saved that for you.", "Done! The file is updated.", "I have updated your list."]
+)
+def test_what_an_assistant_says_it_did_is_boilerplate(said: str) -> None:
+    assert texts(said, "assistant") == []
+
+
+@pytest.mark.parametrize("said", ["The file is updated nightly by cron.", "I've saved the report as march.csv."])
+def test_an_assistants_report_that_tells_more_is_kept(said: str) -> None:
+    assert texts(said, "assistant") == [f"The assistant: {said}"]
+
+
+@pytest.mark.parametrize(
     "said",
     [
         "Ich wohne seit Mai in Berlin.",

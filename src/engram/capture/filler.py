@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from engram.capture import phrases
-from engram.text.verbs import is_past
+from engram.text.verbs import is_finite, is_past
 from engram.text.wordlist import word_set
 
 WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
@@ -45,6 +45,14 @@ _AS_AN_AI = re.compile(
 _SELF = re.compile(r"\b(?:i|i'm|i've|i'll|i'd|my|mine)\b", re.IGNORECASE)
 _TELLING = re.compile(r"\b(?:my|our|mine|me|i|i've|i'll|i'd)\b(?!'m sure)", re.IGNORECASE)
 _MINE = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
+_OWN = re.compile(r"(?:i|i'm|i've|im|ive|my|we|we're|we've|our)\b(?!'| will\b| would\b)", re.IGNORECASE)
+_COME_TO_ASK = re.compile(
+    r"(?:i|we)(?:'m| am|'re| are|'ve| have)? (?:(?:just|also|really|an?|one|more|got|have|need|some|your|here)\b ?)*"
+    r"(?:quick )?(?:questions?|help|assistance|advice|back|fine)?\W*$",
+    re.IGNORECASE,
+)
+_NO_SUBJECT = phrases.CONTENTLESS | word_set("less same")
+_DETERMINERS = word_set("the a an this that these those his her their every each")
 _I_PAST = re.compile(r"\b(?:i|we) ((?:\w+ly |just |also )?\w+)", re.IGNORECASE)
 
 
@@ -100,12 +108,12 @@ def _unaddressed(sentence: str, names: frozenset[str]) -> str:
 def _courtesy(sentence: str, rest: list[str]) -> str | None:
     if phrases.FAREWELL.match(sentence) and len(rest) <= 1:
         return "farewell"
-    if phrases.GREETING.match(sentence) and len(rest) <= _vocative(sentence):
-        return "greeting"
+    if (opening := phrases.GREETING.match(sentence)) and len(rest) <= _vocative(sentence):
+        return None if _tells(sentence[opening.end() :]) else "greeting"
     if phrases.CATCHING_UP.search(sentence) and len(rest) <= 4 and len(sentence) <= 60:
         return "greeting"
     if phrases.THANKS.match(sentence) and (len(rest) <= 2 or not _FIRST_PERSON.search(_after_thanks(sentence))):
-        return "thanks"
+        return None if _tells(_after_thanks(sentence)) else "thanks"
     return None
 
 
@@ -133,6 +141,24 @@ def _reaction(sentence: str, found: list[str], rest: list[str]) -> str | None:
     if phrases.CHEERING.search(sentence) and len(rest) <= 5 and not numbered and not _TELLING.search(sentence):
         return "reaction"
     return "reaction" if _is_applause(sentence, found, rest) else None
+
+
+def _tells(after: str) -> bool:
+    """Is what follows a greeting or thanks a statement by itself: "hi I like fish", "thanks, it works on Linux only"?"""
+    after = after.lstrip(" ,.!:;–—-")
+    if _COME_TO_ASK.match(after) or reason(after) is not None:
+        return False
+    return _OWN.match(after) is not None or (len(content(words(after))) >= 2 and is_clause(after))
+
+
+def is_clause(sentence: str) -> bool:
+    """ "Kim quit", "The server crashed": a subject and its verb right at the head, however little else there is."""
+    found = words(re.split("[,;:]", sentence.replace("’", "'"), maxsplit=1)[0])
+    if len(found) > 2 and found[0] in _DETERMINERS:
+        return any(is_finite(found[at], found[at - 1]) for at in range(2, min(len(found), 4)))
+    if len(found) < 2 or found[0].endswith("ly") or is_finite(found[0], ""):
+        return False
+    return is_finite(found[1], found[0]) and (found[0] not in _NO_SUBJECT or len(content(found)) > 1)
 
 
 def _vocative(sentence: str) -> int:
@@ -171,6 +197,8 @@ def boilerplate(sentence: str) -> str | None:
     if is_question(sentence):
         return "question"
     if _AS_AN_AI.search(sentence) or (phrases.BOILERPLATE.match(sentence) and not _opens_into_content(sentence, found)):
+        return "boilerplate"
+    if phrases.RECEIPT.match(sentence):
         return "boilerplate"
     return None if content(found) else "filler"
 

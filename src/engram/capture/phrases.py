@@ -214,7 +214,18 @@ BOILERPLATE = _opening(
     r"(?:and )?don't forget to (?:celebrate|have fun|enjoy)|you can't go wrong|it sounds like you",
     rf"(?:these|those|this) (?:\w+ )?{_IDEAS} (?:should|will|can) (?:give|help|get|provide)",
     rf"by \w+ing (?:these|this|the above)|with these (?:\w+ )?{_IDEAS}",
+    r"(?:ok|okay|done|great|perfect|alright)[\s,.!:–—-]+(?:noted|got it|understood|will do|sure|done|saved)\b",
     r"i think there(?:'s| has) been a|regarding your [^.]{0,60}that's",
+)
+
+_KEPT = r"(?:saved|noted|stored|remembered|recorded|updated|logged|added|deleted|removed|created|fixed|changed|done)"
+# What an assistant says that it did, and no more: with a name, a number or a word more it is part of the answer.
+RECEIPT = _opening(
+    rf"(?:i(?:'ve| have)? |we(?:'ve| have) )(?:(?:now|just|also|successfully) )?{_KEPT}"
+    r"(?: (?:it|this|that|them|(?:the|your|these|those) [a-z]+))?(?: (?:for you|now|as well|too|accordingly))?[\s.!]*$",
+    rf"(?:it|this|that|everything|all|(?:the|your) [a-z]+)(?:'s| is| are| was| (?:has|have) been)? (?:now )?{_KEPT}[\s.!]*$",
+    r"(?:all )?done[\s.!]*$",
+    after="ok|okay|done|great|sure|yes|all right|alright",
 )
 
 # Begins a sentence that means nothing without the one before it; "this weekend" and "that day" are times, not pronouns.

@@ -235,10 +235,12 @@ def _keep_bare_answer(text: str, groups: list[_Group]) -> None:
 
 
 def _drop_fragments(text: str, groups: list[_Group]) -> None:
-    """ "Less jargon": two or three plain words that answer nothing. A name, a number or another script is no fragment."""
+    """ "Less jargon": two or three plain words that answer nothing. A clause, a number or another script is no fragment."""
     for group in groups:
         said = text[group.start : group.end]
-        if not group.reason and len(group.parts) == 1 and len(said) <= 30 and said.isascii() and _FRAGMENT.match(said):
+        if group.reason or len(group.parts) > 1 or len(said) > 30 or not said.isascii():
+            continue
+        if _FRAGMENT.match(said) and not filler.is_clause(said):
             group.reason = "fragment"
 
 
@@ -281,7 +283,7 @@ def _without_interjection(sentence: str, names: frozenset[str]) -> str:
     if vocative and vocative.group().lower() in names and sentence[vocative.end() : vocative.end() + 1] in (",", "!", "."):
         start = vocative.end() + 1
     rest = sentence[start:].lstrip(" ,.!–—-")
-    if not start or len(filler.words(rest)) < 3:
+    if not start or len(filler.words(rest)) < (2 if _FIRST.match(rest) else 3):
         return sentence
     return rest[:1].upper() + rest[1:]
 

@@ -50,6 +50,17 @@ NOUNS_TOO = word_set("""
     turn use value visit volunteer wait walk watch welcome win wish wonder work worry worship
     """)
 
+# Said of things and of others more than of oneself; only to know a verb where it stands.
+_OF_OTHERS = word_set("""
+    bark bite boil break burn contain cost crash cry depend differ die end exist fit freeze happen hurt leak matter melt
+    open close pass appear stop rise rain rule snow taste weigh block
+    """)
+_AUXILIARY = word_set("""
+    is isn't are aren't was wasn't were weren't has hasn't have haven't had hadn't does doesn't do don't did didn't can can't
+    cannot could couldn't will won't would wouldn't should shouldn't may might must
+    """)
+_SAME_IN_THE_PAST = word_set("quit cut hit hurt put read set shut split spread cost let")
+
 _SIBILANT = ("s", "sh", "ch", "x", "z", "o")
 
 
@@ -65,3 +76,14 @@ def third(bare: str) -> str:
     if bare.endswith("y") and bare[-2:-1] not in "aeiou":
         return bare[:-1] + "ies"
     return bare + ("es" if bare.endswith(_SIBILANT) else "s")
+
+
+_THIRDS = frozenset(third(bare) for bare in BARE | _OF_OTHERS)
+_OF_MANY = (BARE | _OF_OTHERS) - NOUNS_TOO
+
+
+def is_finite(word: str, subject: str) -> bool:
+    """Is this lower-case word surely a verb that its subject, the word before it, rules?"""
+    if word in _AUXILIARY or word in _THIRDS or word in _SAME_IN_THE_PAST or is_past(word):
+        return True
+    return word in _OF_MANY and subject.endswith("s") and not subject.endswith("ss")
