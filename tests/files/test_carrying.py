@@ -14,7 +14,7 @@ import pytest
 import engram
 from engram.engine import Engram
 from engram.env import Env
-from engram.errors import AccessDenied, InvalidQuery, VaultLocked
+from engram.errors import AccessDenied, Conflict, InvalidContent, InvalidQuery, NotFound, VaultLocked
 from engram.types import Policy, Role, Scope, Source, Turn
 
 WORDS = "correct horse battery staple"
@@ -151,3 +151,36 @@ def test_what_was_corrected_does_not_come_back_by_a_file(tmp_path: Path) -> None
         done = mem.import_(file)
         assert (done.counts["kept"], done.counts["known"]) == (0, 1)
         assert [memory.text for memory in mem.list()] == ["The API runs on Fly"]
+
+
+def test_an_export_overwrites_nothing_unless_told_to(full: Engram, tmp_path: Path) -> None:
+    file = tmp_path / "mine.txt"
+    file.write_text("somebody's words")
+    for form in ("archive", "text"):
+        with pytest.raises(Conflict, match="--force"):
+            full.export(file, form=form, passphrase=WORDS, confirm=True)
+    assert file.read_text() == "somebody's words"
+    done = full.export(file, form="text", confirm=True, overwrite=True)
+    assert done.counts["bytes"] == file.stat().st_size
+    assert "Petrova" in file.read_text()
+
+
+def test_a_passphrase_that_is_guessed_at_once_is_refused(full: Engram, tmp_path: Path) -> None:
+    with pytest.raises(InvalidQuery, match="several words"):
+        full.export(tmp_path / "out.engram", passphrase="short")
+    assert not (tmp_path / "out.engram").exists()
+
+
+def test_places_that_cannot_be_written_or_read_have_errors_of_ours(full: Engram, tmp_path: Path) -> None:
+    with pytest.raises(NotFound):
+        full.export(tmp_path / "none" / "out.txt", form="text", confirm=True)
+    with pytest.raises(InvalidContent):
+        full.export(tmp_path, form="text", confirm=True)
+    for form in ("text", "jsonl", "archive", "mem0", "mcp-memory", "sqlite"):
+        with pytest.raises(InvalidContent):
+            full.import_(tmp_path, form=form, passphrase=WORDS)
+    with pytest.raises(NotFound):
+        full.import_(tmp_path / "none", form="text")
+    (tmp_path / "cut.txt.gz").write_bytes(b"\x1f\x8b\x08\x00")
+    with pytest.raises(InvalidContent):
+        full.import_(tmp_path / "cut.txt.gz", form="text")

@@ -4,15 +4,40 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import BinaryIO
 
+from engram.errors import Conflict, DiskFull, InvalidContent, NotFound
 from engram.files import records
+from engram.store.folder import private_file
 from engram.types import Edge, Memory, Status, Turn
 
 Page = tuple[list[tuple[Memory, list[int]]], list[tuple[int, Turn]], list[Edge]]
 """Memories with the numbers of the turns they came from, those turns, and links into and out of these memories."""
 
 FORMS = ("archive", "json", "markdown", "text")
+
+
+def check_target(path: Path, *, overwrite: bool) -> None:
+    """May a file be written there? One that is there already is somebody's."""
+    if path.is_dir():
+        raise InvalidContent(f"{path} is a folder.", way_out="Name a file in it.")
+    if not path.parent.is_dir():
+        raise NotFound(f"there is no folder {path.parent}.", way_out="Make it first, or name another.")
+    if path.exists() and not overwrite:
+        raise Conflict(f"there is a file {path} already.", way_out="Name another, or overwrite it (`overwrite=True`, `--force`).")
+
+
+@contextmanager
+def target(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
+    """The file to write to, for its owner only; it has its name once it is whole."""
+    check_target(path, overwrite=overwrite)
+    try:
+        with private_file(path) as file:
+            yield file
+    except OSError as error:
+        raise DiskFull(f"{path} cannot be written ({error.strerror or type(error).__name__}).") from None
 
 
 def write(file: BinaryIO, form: str, pages: Iterable[Page]) -> int:

@@ -13,13 +13,14 @@ import json
 import math
 import os
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 from engram.errors import ContentTooLarge, InvalidContent, NotFound
 from engram.files import archive, turns
@@ -66,6 +67,7 @@ Refused = Callable[[str, int, str], None]
 Found = Turn | Memory
 FORMATS = ("text", "jsonl", "markdown", "chatgpt", "claude", "mem0", "mcp-memory", "sqlite", "archive")
 
+_FOLDERS = ("markdown", "chatgpt", "claude")
 _NOTES = (".md", ".markdown")
 _LINES = (".jsonl", ".jsonl.gz", ".ndjson")
 _CONVERSATIONS = "conversations"
@@ -73,6 +75,37 @@ _RATIO = 200
 """A member of a zip that grows beyond this many times its packed size, and a megabyte, is no export of talk (which packs
 five- to tenfold)."""
 _MEGABYTE = 1 << 20
+
+
+def checked(path: Path, form: str | None) -> str:
+    """What to read it as: the form that was named, if it can be that, else what it is."""
+    try:
+        if not path.exists():
+            raise NotFound(f"there is no file {path}.", way_out="Check its name.")
+        if form is not None and form not in FORMATS:
+            raise InvalidContent("there is no such format to import.", way_out=f"Take one of: {', '.join(FORMATS)}.")
+        if form is not None and form not in _FOLDERS and path.is_dir():
+            raise InvalidContent(f"{path} is a folder, which is never {form}.", way_out="Name a file.")
+        if not path.is_dir():
+            path.open("rb").close()
+        return form or format_of(path)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """A file to be read by its bytes."""
+    try:
+        with path.open("rb") as file:
+            yield file
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> InvalidContent:
+    why = (error.strerror if isinstance(error, OSError) else None) or type(error).__name__
+    return InvalidContent(f"{path} cannot be read ({why}).", way_out="Check whose it is, or take another copy of it.")
 
 
 def format_of(path: Path) -> str:
@@ -104,7 +137,10 @@ def read(path: Path, form: str, settings: Settings, refused: Refused) -> Iterato
     reader = _READERS.get(form)
     if reader is None:
         raise InvalidContent("there is no such format to import.", way_out=f"Take one of: {', '.join(FORMATS)}.")
-    yield from reader(path, settings, refused)
+    try:
+        yield from reader(path, settings, refused)
+    except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise _unreadable(path, error) from None
 
 
 # ── lines, texts and notes ─────────────────────────────────────────────────────────────────────────────────────────────

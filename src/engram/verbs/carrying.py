@@ -12,14 +12,14 @@ from engram.capture.admit import Arrival
 from engram.capture.hearing import hear
 from engram.errors import AccessDenied, InvalidContent, InvalidQuery
 from engram.files import archive, records, sources
-from engram.files.export import FORMS, Page
+from engram.files.export import FORMS, Page, check_target, target
 from engram.files.export import write as write_plain
 from engram.files.sources import Imported
-from engram.store.folder import private_file
 from engram.types import Edge, Memory, Report, Role, Status, Turn
 from engram.verbs.view import View
 
 _PAGE = 200
+_LEAST_PASSPHRASE = 8
 
 Progress = Callable[[int], None]
 _Arrived = tuple[Memory, tuple[int, ...]]  # with the numbers of its turns in the file
@@ -28,12 +28,21 @@ _Arrived = tuple[Memory, tuple[int, ...]]  # with the numbers of its turns in th
 class Carrying(View):
     """Mixed into `Engram`."""
 
-    def export(self, path: str | Path, *, passphrase: str | None = None, form: str = "archive", confirm: bool = False) -> Report:
+    def export(
+        self,
+        path: str | Path,
+        *,
+        passphrase: str | None = None,
+        form: str = "archive",
+        confirm: bool = False,
+        overwrite: bool = False,
+    ) -> Report:
         """Write all that this reader sees into one file: an archive under a passphrase, or, confirmed, something to be read.
 
         form: archive, json, markdown or text. What is not an archive is plaintext on the disk, and needs `confirm=True`.
+        overwrite: a file that is there may go.
         """
-        target = Path(path).expanduser()
+        place = Path(path).expanduser()
         if form not in FORMS:
             raise InvalidQuery(f"there is no export as {form!r}.", way_out=f"Take one of: {', '.join(FORMS)}.")
         if form != "archive" and not confirm:
@@ -41,17 +50,17 @@ class Carrying(View):
                 f"{form} is plaintext: whoever reads the file reads the memories.",
                 way_out="Confirm it (`confirm=True`, `--plaintext`), or export an archive.",
             )
+        check_target(place, overwrite=overwrite)
+        secret = _passphrase(passphrase) if form == "archive" else ""
         settings, env = self._vault.live.now, self._vault.env
-        if form != "archive":
-            with private_file(target) as file:
+        with target(place, overwrite=overwrite) as file:
+            if form == "archive":
+                lines, about = records.lines(self._pages()), {"made_at": env.now().isoformat()}
+                count = archive.write(file, lines, secret, log_n=settings.scrypt_log_n, random=env.random, about=about)
+            else:
                 count = write_plain(file, form, self._pages())
-        elif passphrase:
-            lines, about = records.lines(self._pages()), {"made_at": env.now().isoformat()}
-            with private_file(target) as file:
-                count = archive.write(file, lines, passphrase, log_n=settings.scrypt_log_n, random=env.random, about=about)
-        else:
-            raise InvalidQuery("an archive needs a passphrase.", way_out="Give one of several words that nobody would guess.")
-        return Report(operation="export", counts={"records": count, "bytes": target.stat().st_size})
+            size = file.tell()
+        return Report(operation="export", counts={"records": count, "bytes": size})
 
     def purge(
         self,
@@ -107,7 +116,7 @@ class Carrying(View):
         trusted: an archive of one's own keeps its confidences, dates and, for the owner, scopes. dry_run: keep nothing.
         """
         source = Path(path).expanduser()
-        form = form or sources.format_of(source)
+        form = sources.checked(source, form)
         done = Imported(str(source), form, dry_run)
         if trusted and (form != "archive" or self._reader.role is not Role.OWNER):
             raise AccessDenied("only an archive is trusted, and only by the owner of the vault.")
@@ -168,7 +177,7 @@ class Carrying(View):
             raise InvalidQuery("an archive opens with its passphrase.", way_out="Give the one it was made with.")
         here: dict[str, str] = {}  # ids in the file, and what they are here
         links: list[Edge] = []
-        with source.open("rb") as file:
+        with sources.opened(source) as file:
             for page, turns in _archived(archive.read(file, passphrase), links, trusted, done):
                 here |= self._store_page(page, turns, done, progress, trusted)
         both = [
@@ -194,6 +203,18 @@ class Carrying(View):
         ]
         ids = self._admit(arrivals, list(turns.values()), done, progress, trusted)
         return {page[number][0].id: memory_id for number, memory_id in ids.items()}
+
+
+def _passphrase(given: str | None) -> str:
+    """One that an archive may be under: whoever has the file can try as many as he likes."""
+    if not given:
+        raise InvalidQuery("an archive needs a passphrase.", way_out="Give one of several words that nobody would guess.")
+    if len(given) < _LEAST_PASSPHRASE:
+        raise InvalidQuery(
+            f"a passphrase of fewer than {_LEAST_PASSPHRASE} characters is guessed in no time.",
+            way_out="Give one of several words that nobody would guess.",
+        )
+    return given
 
 
 def _archived(

@@ -155,6 +155,7 @@ def export(
     path: Annotated[Path, typer.Argument(metavar="FILE", dir_okay=False, writable=True, show_default=False, help="Where to.")],
     form: Annotated[Literal["archive", "json", "markdown", "text"], typer.Option("--format", help="What to write.")] = "archive",
     plaintext: Annotated[bool, typer.Option("--plaintext", help="Yes, everyone who reads the file may read it.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,
     everything: All = False,
     as_json: Json = False,
 ) -> None:
@@ -162,10 +163,13 @@ def export(
 
     An archive is what `engram import` takes on another machine. The passphrase is asked for twice, or read from standard input.
     """
+    from engram.files.export import check_target
+
     asked = caller.of(ctx, as_json)
+    check_target(path, overwrite=force)  # before anybody thinks of a passphrase
     with asked.open(everything=everything) as vault:
         secret = _new_secret(asked) if form == "archive" else None
-        done = vault.export(path, passphrase=secret, form=form, confirm=plaintext)
+        done = vault.export(path, passphrase=secret, form=form, confirm=plaintext, overwrite=force)
     if asked.json:
         show.data(done)
     else:
