@@ -49,6 +49,29 @@ def test_the_six_steps_go_in_order(said: str, kind: Kind) -> None:
 
 
 @pytest.mark.parametrize(
+    "said",
+    [
+        "I am allergic to peanuts", "My phone number is 555 0134", "My birthday is 1990-05-04", "I was born on 4 May 1990.",
+        "I'm John", "I'm vegan", "I'm retired.", "Our office is located in Oslo.", "Kafka is fast", "Eve plays chess",
+        "I know Eve", "I own a kayak", "There's a spare key under the mat.", "I'm a nurse", "The user is allergic to nuts.",
+    ],
+)  # fmt: skip
+def test_a_lasting_state_is_a_fact(said: str) -> None:
+    assert sort(said).kind is Kind.FACT
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I'm swimming in the lake", "I'm so tired", "She's really busy", "My daughter was born on 4 May, yesterday!",
+        "I am allergic to peanuts, as I found out", "Kim quit last week", "The server crashed and is down",
+    ],
+)  # fmt: skip
+def test_what_passes_or_happened_is_an_event(said: str) -> None:
+    assert sort(said).kind is Kind.EPISODE
+
+
+@pytest.mark.parametrize(
     ("said", "confidence"),
     [
         ("Remember that the key rotates.", EXPLICIT),

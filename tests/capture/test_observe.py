@@ -487,3 +487,10 @@ def test_what_is_remembered_of_two_days_is_two_memories(mem: Engram) -> None:
     one, other = (mem.remember("Ran a marathon", happened_at=at(day)) for day in (5, 12))
     assert one.id != other.id
     assert mem.remember("Ran a marathon", happened_at=at(5)).id == one.id
+
+
+def test_a_lasting_state_that_was_heard_is_found_among_facts(mem: Engram) -> None:
+    mem.observe(user="I am allergic to peanuts")
+    assert [hit.memory.text for hit in mem.recall("allergic to peanuts", mode="facts_only")] == [
+        "The user is allergic to peanuts"
+    ]

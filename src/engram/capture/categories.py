@@ -135,6 +135,8 @@ _TEMPORAL = _rule(
     r"\w+ (?:day|week|weekend|month|year|hour)s? ago",
     rf"on {_DAY_NAME}",
 )
+# True for a life, whatever date it names: no time of its own.
+_FOR_LIFE = _rule(r"(?:birthday|birth ?date|date of birth|anniversary) is|(?:was|were) born (?:in|on)")
 # Step 2.
 _NOTES = frozenset({"preference", "decision", "commitment", "principle", "relationship", "entity", "skill", "correction"})
 _EVENTS = frozenset({"moment"})
@@ -142,11 +144,19 @@ _EVENTS = frozenset({"moment"})
 _TAG = re.compile(r"(?<!\w)#([a-z][\w-]{1,30})", re.IGNORECASE)
 _NOTE_TAGS = word_set("note decision preference rule policy principle todo fact config setting reference idea")
 _EVENT_TAGS = word_set("event incident meeting log journal diary trip milestone release deploy")
-# Step 5.
+# Step 4: "is located", "I'm retired" are states, whatever the form of their last word.
+_STATE_OF = _rule(r"(?:am|is|are|isn't|aren't|i'm|we're|they're|he's|she's|it's) (?:not |now |\w+ly )?\w+ed")
+# Step 5: what lasts. What one is for an hour does not, nor what one is just doing.
 _NOTE_WORDS = _rule(
     r"prefers?|always|never|must|usually|often|every (?:day|week|morning|year)",
-    r"is an?|are|has|have|lives?|works?|owns?|means|should",
+    r"are|has|have|lives?|works?|owns?|means|should|knows?|likes?|speaks?|plays?|uses?|needs?|wants?|costs?|belongs?|contains?",
 )
+_PASSING = (
+    r"(?!(?:not |all |now |just |still |also |really |so |very |too |pretty |super |\w+ly )*"
+    r"(?:\w+ing|going|gonna|back|here|there|ready|busy|tired|excited|hungry|sick|ill|glad|happy|sad|sorry|sure|afraid|nervous|stressed"
+    r"|thrilled|proud|late|fine|ok|okay|good|great|done|about to)\b)"
+)
+_IS = re.compile(rf"\b(?:am|is|isn't|i'm|he's|she's|it's|there's) {_PASSING}", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 
 
@@ -186,13 +196,16 @@ def _confidence(said: str, category: str, told: bool, inferred: bool) -> float:
 
 def is_event(said: str, category: str) -> bool:
     """The six steps: time words, category, tags, past action, note words, and an event if nothing else."""
-    if _TEMPORAL.search(said):
+    timed = _TEMPORAL.search(said)
+    if _FOR_LIFE.search(said):
+        return timed is not None and not timed.group()[-1].isdigit()
+    if timed:
         return True
     if category in _NOTES or category in _EVENTS:
         return category in _EVENTS
     tags = {match.group(1).lower() for match in _TAG.finditer(said)}
     if tags & (_NOTE_TAGS | _EVENT_TAGS):
         return not tags & _NOTE_TAGS
-    if any(is_past(match.group().lower()) for match in _WORD.finditer(said)):
+    if any(is_past(match.group().lower()) for match in _WORD.finditer(_STATE_OF.sub("is", said))):
         return True
-    return _NOTE_WORDS.search(said) is None
+    return _NOTE_WORDS.search(said) is None and _IS.search(said) is None
