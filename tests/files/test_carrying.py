@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 import sys
+import zipfile
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -184,3 +185,39 @@ def test_places_that_cannot_be_written_or_read_have_errors_of_ours(full: Engram,
     (tmp_path / "cut.txt.gz").write_bytes(b"\x1f\x8b\x08\x00")
     with pytest.raises(InvalidContent):
         full.import_(tmp_path / "cut.txt.gz", form="text")
+
+
+def test_our_json_comes_back_as_it_went_and_is_believed_less(full: Engram, tmp_path: Path) -> None:
+    full.export(tmp_path / "out.json", form="json", confirm=True)
+    with opened(tmp_path / "two", agent="kim") as other:
+        done = other.import_(tmp_path / "out.json")
+        assert (done.form, done.counts["kept"], done.counts["links"], done.refused) == ("json", 3, 1, [])
+        assert {memory.text for memory in other.list()} == {memory.text for memory in full.list()}
+        memory = other.recall("dentist", limit=1)[0].memory
+        assert (memory.scope, memory.source, memory.confidence) == (Scope(agent="kim"), Source.IMPORT, 0.5)
+        assert [turn.text for turn in other.words(memory.id)] == ["My dentist is called Petrova."]
+        with pytest.raises(AccessDenied):
+            owner(other).import_(tmp_path / "out.json", trusted=True)
+
+
+def test_what_was_written_to_be_read_does_not_come_back_as_notes(full: Engram, tmp_path: Path) -> None:
+    full.export(tmp_path / "out.md", form="markdown", confirm=True)
+    (tmp_path / "old.md").write_text((tmp_path / "out.md").read_text().partition("\n")[2])
+    with opened(tmp_path / "two") as other:
+        for name in ("out.md", "old.md"):
+            done = other.import_(tmp_path / name)
+            assert "written to be read" in done.refused[0].reason
+        assert len(other.list()) == 0
+
+
+def test_json_and_zips_of_nobody_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "any.json").write_text('{"colour": "green", "size": 4}')
+    with zipfile.ZipFile(tmp_path / "any.zip", "w") as packed:
+        packed.writestr("notes.txt", "I moved to Lisbon.")
+    (tmp_path / "broken.zip").write_bytes(b"PK\x03\x04 and no more")
+    (tmp_path / "zip").write_bytes((tmp_path / "any.zip").read_bytes())
+    with opened(tmp_path / "one") as mem:
+        for name in ("any.json", "any.zip", "broken.zip", "zip"):
+            with pytest.raises(InvalidContent):
+                mem.import_(tmp_path / name)
+        assert len(mem.list()) == 0

@@ -17,6 +17,8 @@ Page = tuple[list[tuple[Memory, list[int]]], list[tuple[int, Turn]], list[Edge]]
 """Memories with the numbers of the turns they came from, those turns, and links into and out of these memories."""
 
 FORMS = ("archive", "json", "markdown", "text")
+MARK = "<!-- engram: written to be read; import an archive or JSON instead -->"
+"""The first line of our Markdown, by which it is known when it comes back: its bullets are no notes."""
 
 
 def check_target(path: Path, *, overwrite: bool) -> None:
@@ -60,7 +62,7 @@ def _json(pages: Iterator[Page]) -> Iterator[str]:
 
 def _markdown(pages: Iterator[Page]) -> Iterator[str]:
     """What holds now, month by month, with the words each came from."""
-    yield "# Memories\n"
+    yield f"{MARK}\n# Memories\n"
     month = ""
     for memories, turns, _ in pages:
         said = dict(turns)

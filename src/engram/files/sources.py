@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -65,8 +66,12 @@ Refused = Callable[[str, int, str], None]
 """Told of the file, the number of the line or piece in it, and the reason."""
 
 Found = Turn | Memory
-FORMATS = ("text", "jsonl", "markdown", "chatgpt", "claude", "mem0", "mcp-memory", "sqlite", "archive")
+FORMATS = ("text", "jsonl", "markdown", "chatgpt", "claude", "mem0", "mcp-memory", "sqlite", "json", "archive")
 
+_OURS = re.compile(rb"\s*\[\s*(?:\]\s*$|\{\s*\"type\"\s*:\s*\"(?:memory|turn|edge)\")")
+_MEM0 = re.compile(rb'"(?:memory|memories|results)"\s*:')
+_TO_BE_READ = re.compile(r"<!-- engram: |# Memories\n\n## (?:\d{4}-\d\d|undated)\n\n- ")
+"""Our own exports: JSON, which comes back as it went; and Markdown with its mark, or as it was before there was one."""
 _FOLDERS = ("markdown", "chatgpt", "claude")
 _NOTES = (".md", ".markdown")
 _LINES = (".jsonl", ".jsonl.gz", ".ndjson")
@@ -127,7 +132,7 @@ def format_of(path: Path) -> str:
         return "mcp-memory" if _is_graph(path) else "jsonl"
     if name.endswith(_NOTES):
         return "markdown"
-    if name.endswith((".json", ".zip")):
+    if name.endswith((".json", ".zip")) or head.startswith(b"PK\x03\x04"):
         return _json_format(path)
     return "text"
 
@@ -165,6 +170,9 @@ def _markdown(path: Path, settings: Settings, refused: Refused) -> Iterator[Foun
         try:
             content = note.read_bytes()
             head, body = _front_matter(content.decode("utf-8-sig"))
+            if _TO_BE_READ.match(body):
+                refused(str(note), 1, "an export of Engram's that was written to be read; import its archive or JSON")
+                continue
             ref = f"{name}#{sha256(content).hexdigest()[:16]}"
             turn = Turn(body, session=name, ref=ref, at=_when(head.get("date") or head.get("created")))
             turns.check(turn, settings)
@@ -372,19 +380,39 @@ def _digest(*parts: object) -> str:
 
 
 def _json_format(path: Path) -> str:
-    """Whose JSON it is, by the shape of its first piece; `text` if it is none that is known."""
+    """Whose JSON it is, by the shape of its first piece. What is nobody's is refused: as words it would be junk."""
     try:
         for _, file in _json_files(path, Settings()):
             head = file.read(_MEGABYTE)
-            return (
-                "chatgpt" if b'"mapping"' in head
+            found = (
+                "json" if _OURS.match(head)
+                else "chatgpt" if b'"mapping"' in head
                 else "claude" if b'"chat_messages"' in head
-                else "mem0" if b'"memory"' in head or b'"results"' in head
-                else "text"
+                else "mem0" if _MEM0.search(head)
+                else ""
             )  # fmt: skip
-    except (InvalidContent, ContentTooLarge, OSError, zipfile.BadZipFile):
-        pass
-    return "text"
+            if found:
+                return found
+            break
+    except (EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise _unreadable(path, error) from None
+    raise InvalidContent(
+        "this is JSON of no program that is known here.",
+        way_out=f"Name its format with `--format` (one of: {', '.join(FORMATS)}); `text` takes it as words.",
+    )
+
+
+def own_records(path: Path, settings: Settings, refused: Refused) -> Iterator[dict[str, Any]]:
+    """The records of our own JSON, as an archive holds them."""
+    with opened(path) as file:
+        held = _parsed(file, settings, str(path))
+    if not isinstance(held, list):
+        raise InvalidContent("this is no JSON of Engram's.", way_out="Name its format with `--format`.")
+    for number, record in enumerate(held, 1):
+        if isinstance(record, dict):
+            yield record
+        else:
+            refused(str(path), number, "not a record")
 
 
 def _talks(path: Path, settings: Settings, refused: Refused) -> Iterator[tuple[str, int, dict[str, Any]]]:

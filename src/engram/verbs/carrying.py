@@ -111,8 +111,8 @@ class Carrying(View):
     ) -> Imported:
         """Take in a file, a folder or a zip; what is known is passed over, so it can be run again.
 
-        form: text, jsonl, markdown, chatgpt, claude, mem0, mcp-memory or archive; else by its name and shape. Everything
-        goes through quarantine: cleaned, believed no more than `import_confidence`, with vectors made here.
+        form: text, jsonl, markdown, chatgpt, claude, mem0, mcp-memory, sqlite, json (our own) or archive; else by its name and
+        shape. Everything goes through quarantine: cleaned, believed no more than `import_confidence`, with vectors made here.
         trusted: an archive of one's own keeps its confidences, dates and, for the owner, scopes. dry_run: keep nothing.
         """
         source = Path(path).expanduser()
@@ -122,6 +122,9 @@ class Carrying(View):
             raise AccessDenied("only an archive is trusted, and only by the owner of the vault.")
         if form == "archive":
             self._take_archive(source, passphrase, trusted, done, progress)
+            return done
+        if form == "json":
+            self._take_records(sources.own_records(source, self._vault.live.now, done.refuse), False, done, progress)
             return done
         found = sources.read(source, form, self._vault.live.now, done.refuse)
         first = next(found, None)
@@ -175,11 +178,14 @@ class Carrying(View):
     ) -> None:
         if not passphrase:
             raise InvalidQuery("an archive opens with its passphrase.", way_out="Give the one it was made with.")
+        with sources.opened(source) as file:
+            self._take_records(archive.read(file, passphrase), trusted, done, progress)
+
+    def _take_records(self, lines: Iterator[dict[str, Any]], trusted: bool, done: Imported, progress: Progress | None) -> None:
         here: dict[str, str] = {}  # ids in the file, and what they are here
         links: list[Edge] = []
-        with sources.opened(source) as file:
-            for page, turns in _archived(archive.read(file, passphrase), links, trusted, done):
-                here |= self._store_page(page, turns, done, progress, trusted)
+        for page, turns in _archived(lines, links, trusted, done):
+            here |= self._store_page(page, turns, done, progress, trusted)
         both = [
             replace(link, source=here[link.source], target=here[link.target])
             for link in links

@@ -25,7 +25,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("export", rich_help_panel="Memories")(export)
 
 
-Form = Literal["text", "jsonl", "markdown", "chatgpt", "claude", "mem0", "mcp-memory", "sqlite", "archive"]
+Form = Literal["text", "jsonl", "markdown", "chatgpt", "claude", "mem0", "mcp-memory", "sqlite", "json", "archive"]
 Files = Annotated[
     list[Path],
     typer.Argument(metavar="FILE…", exists=True, readable=True, show_default=False, help="Files, folders of notes, or zips."),
@@ -57,7 +57,7 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Take in files: texts, notes (Markdown), JSONL of turns, exports of ChatGPT and Claude (zip, folder or JSON), of mem0,
-    the memory server's file, SQLite files with a plain table `memories`, and archives of Engram's.
+    the memory server's file, SQLite files with a plain table `memories`, and archives and JSON of Engram's.
 
     What was imported before is passed over, so it can be run again. What cannot be taken is reported and skipped. A file is
     believed less than what is said here (`import_confidence`).
