@@ -60,7 +60,12 @@ def test_a_mode_decides_how_many_memories_and_which_sections(mem: Engram) -> Non
     mem.gaps()
     shown = {}
     for mode in ("minimal", "standard", "deep"):
-        window = mem.context("Where does Carla live, and what is known of tea and chess?", model=MODEL, budget=700, mode=mode)
+        window = mem.context(
+            "What of Carla, green tea, chess, Rust, winters, lemon trees, the garage door, invoice 77 and the marathon?",
+            model=MODEL,
+            budget=700,
+            mode=mode,
+        )
         shown[mode] = sum(item.tier is not None for item in window.items)
         assert ("unknown" in {one.name for one in window.sections}) == (mode != "minimal")
     assert shown["minimal"] <= 5 < shown["standard"] <= shown["deep"]

@@ -46,6 +46,35 @@ def test_enough_to_say_fills_the_budget(filled: Engram) -> None:
         assert window.tokens >= 0.95 * 600
 
 
+@pytest.mark.parametrize("message", ["hi", "Thanks!", "ok", "ok, great, thank you"])
+def test_a_courtesy_brings_nothing(filled: Engram, message: str) -> None:
+    with filled as mem:
+        window = mem.context(message, model="gpt-4o")
+        assert (window.text, window.items) == ("", ())
+        assert "courtesy" in " ".join(window.notes)
+
+
+def test_a_message_that_leans_on_the_talk_is_no_courtesy(filled: Engram) -> None:
+    with filled as mem:
+        mem.working.hear(Turn("Where is the API that runs on Heroku?", "user"))
+        assert "Heroku" in mem.context("ok, deploy it", model=MODEL).text
+
+
+def test_what_has_nothing_to_do_with_the_message_stands_nowhere_and_is_not_counted(filled: Engram) -> None:
+    with filled as mem:
+        window = mem.context("Who plays chess?", model="gpt-4o")
+        standing = [item.memory for item in window.items if item.tier is not None]
+        assert "plays chess" in standing[0].text
+        assert len(standing) <= 5
+        far = [item for item in window.items if item.tier is None]
+        assert len(far) >= 60
+        assert {item.reason for item in far} == {"it is too far from the message"}
+        assert "lemons" not in window.text
+        mem.audit()  # flushes what waits
+        assert mem.get(standing[0].id).accesses == 1
+        assert mem.get(far[0].memory.id).accesses == 0
+
+
 def test_every_candidate_says_what_became_of_it(filled: Engram) -> None:
     with filled as mem:
         window = mem.context(ASKED, model=MODEL, budget=300)

@@ -32,7 +32,10 @@ _AGAIN, _SPARE = 3, 0.02
 _DAY = 7  # tokens of a date on a line of its own, at most
 _NO_ASIDES: Mapping[str, str] = {}
 _SAID = Candidate(0.0, (None, None, None, None))
+_FAR = Candidate(-1.0, (None, None, None, None))
 _IN_MIND = "stands there as what is in mind"
+_TOO_FAR = "it is too far from the message"
+_SETTLED = (_IN_MIND, _TOO_FAR)  # whatever room there is
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +109,13 @@ def build(
     cost: Cost = int,
     working: Callable[[int], str] = lambda room: "",
     safe: Callable[[str], bool] = lambda line: True,
+    near: Callable[[Hit], bool] = lambda hit: True,
     history: Sequence[Turn] = (),
     asides: Mapping[str, str] = _NO_ASIDES,
 ) -> ContextWindow:
     """The window for a message. `working` writes what is being worked on within so many tokens, of which the lines that are
-    `safe` stand there; `cost` makes the model's tokens of those that a memory was kept with. `asides`: lines of further
-    sections, of which those stand there that fit."""
+    `safe` stand there, as do the hits that are `near`; `cost` makes the model's tokens of those that a memory was kept with.
+    `asides`: lines of further sections, of which those stand there that fit."""
     count = by_lines(count)
     names = [name for name in _TITLES if name in asides or name not in (MORNING, UNKNOWN)]
     frame = count(_block(dict.fromkeys(names, "x")))
@@ -123,11 +127,11 @@ def build(
     said = compress(history, given.get(HISTORY, 0), count)
     texts[HISTORY] = _told(said)
     left = room - sum(count(text) for text in texts.values() if text)
-    shelf = Shelf.of(recall.hits, cost, frozenset(texts[WORKING].splitlines()))
+    shelf = Shelf.of(recall.hits, cost, frozenset(texts[WORKING].splitlines()), near)
     made = _fitted(message, recall, shelf.packed(left), texts, said, given, budget, count)
     for _ in range(_AGAIN):  # lines cost less than was allowed for: what is left goes to more of them
         spare = budget - made.tokens
-        if spare <= budget * _SPARE or all(item.tier is Tier.FULL or item.reason == _IN_MIND for item in made.items):
+        if spare <= budget * _SPARE or all(item.tier is Tier.FULL or item.reason in _SETTLED for item in made.items):
             break
         left += spare
         again = _fitted(message, recall, shelf.packed(left), texts, said, given, budget, count)
@@ -179,11 +183,15 @@ class Shelf:
     days: int
 
     @classmethod
-    def of(cls, hits: Sequence[Hit], cost: Cost = int, said: frozenset[str] = frozenset()) -> Shelf:
+    def of(cls, hits: Sequence[Hit], cost: Cost, said: frozenset[str], near: Callable[[Hit], bool]) -> Shelf:
         """`said`: what stands in the block already, and need not stand there twice."""
         best = max((hit.score for hit in hits), default=0.0)
         candidates = [
-            _SAID if hit.memory.text in said else Candidate(worth(hit.score, best, rank), _costs(hit.memory, cost))
+            _SAID
+            if hit.memory.text in said
+            else Candidate(worth(hit.score, best, rank), _costs(hit.memory, cost))
+            if near(hit)
+            else _FAR
             for rank, hit in enumerate(hits)
         ]
         return cls(hits, candidates, ranked(candidates), len({_day(hit.memory) for hit in hits}))
@@ -196,7 +204,7 @@ class Shelf:
         for hit, candidate, tier in zip(self.hits, self.candidates, tiers, strict=True):
             number += tier is not None
             taken = 0 if tier is None else candidate.costs[tier] or 0
-            reason = _IN_MIND if candidate is _SAID else _REASONS[tier]
+            reason = _IN_MIND if candidate is _SAID else _TOO_FAR if candidate is _FAR else _REASONS[tier]
             items.append(Item(hit.memory, tier, taken, reason, number if tier is not None else 0))
         return items
 

@@ -62,6 +62,8 @@ _IDLE = Quality(
     tokens=0,
     milliseconds={},
 )
+NOTHING_ASKED = Recall((), Outcome.NOTHING_KNOWN, _IDLE, notes=("a courtesy asks for nothing: nothing was looked up.",))
+"""The answer to a courtesy."""
 
 
 @dataclass(slots=True)
@@ -170,7 +172,7 @@ class Searcher:
     def recall(self, reader: Reader, asked: Asked, *, account: bool = False) -> Recall:
         asked = checked(asked)
         if asked.limit is None and asks_nothing(asked.text):
-            return Recall((), Outcome.NOTHING_KNOWN, _IDLE, notes=("a courtesy asks for nothing: nothing was looked up.",))
+            return NOTHING_ASKED
         walk = self._walk(reader, asked, whole=account)
         found = self.given(reader, self._answer(walk))
         return replace(found, left_out=explain.left_out(walk.picks, walk.scale)) if account else found

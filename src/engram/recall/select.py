@@ -16,7 +16,7 @@ from engram.recall.plan import Asked, Plan
 from engram.recall.weights import ADDED
 from engram.settings import Settings
 from engram.text.tokens import count
-from engram.types import Kind, Memory, Stage
+from engram.types import Hit, Kind, Memory, Stage
 
 SUPERSEDES, DERIVED, CONTRADICTS = "supersedes", "derived_from", "contradicts"
 Links = Sequence[tuple[int, int, str]]
@@ -71,6 +71,23 @@ def enough(fused: Fused, suppressed: Collection[int], asked: Asked, settings: Se
     return max(least(fused, settings), best_of(fused, suppressed) * settings.recall_floor)
 
 
+def near(hit: Hit, background: float, settings: Settings) -> bool:
+    """Is a hit, brought by a limit however far it is, near enough to be put before an agent?
+
+    Fused scores are relative to what else was found, so that the best of what has nothing to do with a message has a good one;
+    likeness over the encoder's background is not. On LoCoMo the defaults drop no evidence from a window, while "What is the
+    capital of France?" brings nothing. What is found by its words needs no likeness: names and numbers have little of it.
+    """
+    if hit.trust.relevance < settings.context_floor:
+        return False
+    given = {signal.arm: signal for signal in hit.why.signals}
+    meaning = given.get("vectors")
+    if meaning is None or sum(one.share for one in given.values() if one is not meaning) >= _BY_WORDS:
+        return True
+    return (meaning.score - background) / max(1.0 - background, 1e-6) >= settings.context_likeness
+
+
+_BY_WORDS = 0.3  # of a score: what the other arms give one that is found by its words
 _FLAGGED = "it reads as an attack on the model; `list` and `get` show it, `update(flagged=False)` clears it"
 
 

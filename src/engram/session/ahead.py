@@ -17,8 +17,8 @@ from engram.context.anticipation import Expected, State, meant, ready, served
 from engram.env import Env
 from engram.errors import EngramError
 from engram.memory import momentum
-from engram.recall.plan import Asked
-from engram.recall.search import Searcher
+from engram.recall.plan import Asked, asks_nothing
+from engram.recall.search import NOTHING_ASKED, Searcher
 from engram.session.desks import Desks
 from engram.session.working import Working
 from engram.settings import LiveSettings
@@ -80,7 +80,10 @@ class Ahead:
             log.info("nothing was looked up ahead: %s", error.code)
 
     def answer(self, reader: Reader, message: str, asked: Asked) -> Recall:
-        """What is ready if this message asks it, else what is looked up now."""
+        """What is ready if this message asks it, else what is looked up now; nothing for a courtesy. Not counted yet: what of it
+        stands before the agent is `given`."""
+        if asks_nothing(message):
+            return NOTHING_ASKED
         searcher, mind, leaning = self._searcher(), Working(self._desks, reader), momentum.leaning(message)
         bare = mind.course if leaning >= 1.0 else None
         asked = replace(asked, text="", vector=bare) if bare is not None else replace(asked, drawn=partial(mind.blend, message))
@@ -88,12 +91,12 @@ class Ahead:
         state = self._state(reader, asked.now)
         found = ready(self._expected.get(reader), state, limit, state.settings.anticipate_s)
         if found is None or not leaning:  # what stands by itself is encoded and searched at once, side by side
-            return searcher.recall(reader, asked)
+            return searcher.look_up(reader, asked)
         query = bare if bare is not None else searcher.encoded(asked)
         if query is None or not meant(found, query, searcher.background, state.settings.anticipate_likeness):
-            return searcher.recall(reader, replace(asked, vector=query))
+            return searcher.look_up(reader, replace(asked, vector=query))
         self.figures.ready += 1
-        return searcher.given(reader, served(found, limit))
+        return served(found, limit)
 
     def _asks(self, reader: Reader, asked: Asked) -> int:
         """How many hits this reader wants, now and likely next time."""

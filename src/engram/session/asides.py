@@ -12,7 +12,7 @@ from engram.memory import snapshot
 from engram.memory.gaps import question_in
 from engram.memory.morning import Morning, morning
 from engram.recall.plan import Asked
-from engram.recall.search import Searcher
+from engram.recall.search import Searcher, is_flagged
 from engram.session.desks import Desks
 from engram.session.working import Working
 from engram.store.sqlite.suspending import MIND
@@ -33,7 +33,7 @@ def morning_of(desks: Desks, reader: Reader, *, besides: bool = False) -> Mornin
     resumed = Working(desks, reader).resume()
     known = {slot.text for slot in resumed.slots} if besides else set()
     slots = [slot for slot in mind.working.slots if slot.text not in known] if mind is not None else ()
-    return morning(since, resumed, slots, latest.memories)
+    return morning(since, resumed, slots, [one for one in latest.memories if not is_flagged(one)])
 
 
 def asides(desks: Desks, searcher: Searcher, reader: Reader, message: str, found: Recall, mode: Injection) -> dict[str, str]:

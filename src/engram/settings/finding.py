@@ -67,6 +67,16 @@ class Finding(Keeping):
         high=1.0,
         ref="R18",
     )
+    context_likeness: float = tunable(
+        0.15,
+        "Likeness to a message under which a memory that is not found by its words stands in no context.",
+        low=0.0,
+        high=1.0,
+        ref="X5",
+    )
+    context_floor: float = tunable(
+        0.1, "Memories under this share of the best one's score stand in no context.", low=0.0, high=1.0, ref="X5"
+    )
     recall_threshold: float = tunable(
         0.75, "Fused score under which a question counts as not answered.", low=-10.0, high=100.0, ref="R18"
     )

@@ -17,6 +17,7 @@ from engram.memory.export import Form
 from engram.recall.evidence import reason
 from engram.recall.plan import QUERY_CHARACTERS
 from engram.recall.search import Asked
+from engram.recall.select import near
 from engram.session.asides import asides, shown, wonder
 from engram.session.working import Working
 from engram.store.protocol import Filter, Once
@@ -87,7 +88,7 @@ class Asking(View):
         model: whose window and tokenizer count. budget: tokens of the whole, else what the model has room for. profile: how it
         is divided (chat, task, cron, orchestrator, swarm, flow). mode: how much is said unasked (minimal, standard, deep).
         """
-        settings, desks = self._vault.live.now, self._vault.desks
+        settings, desks, searcher = self._vault.live.now, self._vault.desks, self._vault.searcher
         plan = planned(message, model, budget, profile, mode or settings.injection_mode, models_file=settings.models_file or None)
         mind = Working(desks, self._reader)
         # What a long message wants mostly stands at its end, after what was pasted.
@@ -103,10 +104,13 @@ class Asking(View):
             cost=plan.cost,
             working=lambda room: mind.export(Form.PLAIN, room).text if room > 0 else "",
             safe=lambda line: not settings.guard_injection or judged(line).verdict is Verdict.CLEAN,
+            near=lambda hit: near(hit, searcher.background, settings),
             history=history,
-            asides=asides(desks, self._vault.searcher, self._reader, message, found, plan.mode),
+            asides=asides(desks, searcher, self._reader, message, found, plan.mode),
         )
         window = replace(window, budget=plan.budget)
+        standing = {item.memory.key for item in window.items if item.tier is not None}
+        searcher.given(self._reader, replace(found, hits=tuple(hit for hit in found if hit.memory.key in standing)))
         shown(desks, self._reader, window)
         if plan.model.known:
             return window
