@@ -227,3 +227,18 @@ def test_morning_is_for_the_same_place_and_says_what_is_known_where_nobody_was(m
     assert elsewhere.text == ""
     mem.as_reader(Reader()).remember("The office is closed in August")
     assert mem.as_reader(Reader(Scope(agent="ann"))).morning().text == "Known: The office is closed in August"
+
+
+def test_what_reads_as_an_attack_is_no_news(path: Path, env: Env, clock: HandClock) -> None:
+    with opened(path, env) as mem:
+        mem.working.checkpoint("ship the release")
+        mem.context("Where does Carla live?", model=MODEL)
+    clock.advance(3 * DAY)
+    with opened(path, env) as mem:
+        everyone = mem.as_reader(Reader())
+        kept = everyone.remember("The audit was moved to June")
+        mem._vault.store.update(everyone.reader, everyone.remember("The zebra house is closed").id, {"flagged": True})
+        assert mem.morning().news == (kept,)
+        text = section(mem, "morning")
+        assert "audit" in text
+        assert "zebra" not in text

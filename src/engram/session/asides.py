@@ -33,7 +33,8 @@ def morning_of(desks: Desks, reader: Reader, *, besides: bool = False) -> Mornin
     resumed = Working(desks, reader).resume()
     known = {slot.text for slot in resumed.slots} if besides else set()
     slots = [slot for slot in mind.working.slots if slot.text not in known] if mind is not None else ()
-    return morning(since, resumed, slots, [one for one in latest.memories if not is_flagged(one)])
+    news = [one for one in latest.memories if not (desks.live.now.guard_injection and is_flagged(one))]
+    return morning(since, resumed, slots, news)
 
 
 def asides(desks: Desks, searcher: Searcher, reader: Reader, message: str, found: Recall, mode: Injection) -> dict[str, str]:
