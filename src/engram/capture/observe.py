@@ -250,7 +250,7 @@ class Observer:
         with overtime():  # it is durable
             old = self._store.get(reader, [known])[0]
             news = {"importance": max(old.importance, memory.importance), "attributes": {**old.attributes, **memory.attributes}}
-            news["tier"] = tier or old.tier
+            news["tier"] = old.tier if tier is None else closer(tier, old.tier)  # said again is no reason to keep it less closely
             same = (*news.values(),) == (old.importance, dict(old.attributes), old.tier)
             return old if same else self._store.update(reader, known, news)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from engram.errors import InvalidQuery
 from engram.serve import wire
 from engram.serve.mcp import brief
 from engram.serve.operations import OPERATIONS, Effect, Operation, rationing, read
@@ -182,6 +183,8 @@ def _core(put: _Put) -> Tool:
     operation = OPERATIONS[put.operation]
 
     def run(mem: Engram, arguments: Mapping[str, Any]) -> Said:
+        if unknown := arguments.keys() - set(put.arguments):
+            raise InvalidQuery(f"`{put.name}` takes {', '.join(put.arguments)}, and was given {len(unknown)} more.")
         asked = {**put.given(mem), **{name: value for name, value in arguments.items() if value is not None}}
         value = rationing.call(operation, mem, read(operation, asked))
         return Said(brief.brief(value), brief.text(value))

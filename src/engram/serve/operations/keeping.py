@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
+from engram.capture.screen import tier_of
 from engram.errors import InvalidQuery
+from engram.guard.pii import closer
+from engram.guard.scopes import require_owner
 from engram.serve.operations.arguments import Id, Ids, Turns, Unchanged
 from engram.serve.operations.operation import Arg, Effect, Operation
-from engram.types import Kind, Memory, Report, Source, Tier, Turn
+from engram.types import Kind, Memory, Report, Role, Source, Tier, Turn
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -41,8 +44,16 @@ def remember(mem: Engram, given: Remember) -> Memory:
         source=given.source,
         happened_at=given.happened_at,
         attributes=given.attributes,
-        tier=given.tier,
+        tier=_at_least(mem, given),
     )
+
+
+def _at_least(mem: Engram, given: Remember) -> Tier | None:
+    """Only the owner has words kept less closely than they ask for, or than they are kept already."""
+    if given.tier is None or mem.reader.role is Role.OWNER:
+        return given.tier
+    wanted = closer(given.tier, tier_of(given.text, mem.settings.now))
+    return None if wanted is Tier.CLEARTEXT else wanted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +109,14 @@ class Update:
 
 
 def update(mem: Engram, given: Update) -> Memory:
+    """Whoever may write may mark a memory, or have it kept more closely. To take either back is the owner's: else whoever plants
+    an attack clears it too."""
+    if given.flagged is False:
+        require_owner(mem.reader, "clearing the mark of an attack")
+    if given.tier is not None and mem.reader.role is not Role.OWNER:
+        old = mem.get(given.id)
+        if old is not None and closer(old.tier, given.tier) is not given.tier:
+            require_owner(mem.reader, "keeping a memory less closely")
     wanted = {"text": given.text, "importance": given.importance, "tier": given.tier, "flagged": given.flagged}
     return mem.update(given.id, **wanted, unchanged_since=given.unchanged_since)  # type: ignore[arg-type]
 
