@@ -32,7 +32,7 @@ class Doors:
         name = _name(host or "")
         if name not in self.names and not (self.public and _is_address(name)):
             raise Misdirected("this server does not go by the name that the request is for.")
-        if origin is not None and origin not in self.origins and urlsplit(origin).netloc.lower() != (host or "").lower():
+        if origin is not None and origin not in self.origins and _place(origin) != (host or "").lower():
             raise Misdirected("a page from there may not call this server.")
 
 
@@ -50,6 +50,13 @@ def _name(host: str) -> str:
     try:
         return (urlsplit(f"//{host}").hostname or "").lower()
     except ValueError:  # brackets that do not close
+        return ""
+
+
+def _place(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
         return ""
 
 
