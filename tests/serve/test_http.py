@@ -17,6 +17,7 @@ from serve.served import Api, serving
 import engram
 from engram.engine import Engram
 from engram.errors import ConfigInvalid
+from engram.serve.http import events
 from engram.serve.http.doors import Rates, doors
 from engram.serve.http.running import prepare
 from engram.types import Policy, Reader, Role, Scope
@@ -258,6 +259,7 @@ def test_other_machines_are_served_only_with_a_token(mem: Engram) -> None:
         ("localhost:8420", "https://evil.example", False),
         ("localhost:8420", "null", False),
         ("localhost:8420", "", False),
+        ("localhost:8420", "http://[", False),
     ],
 )
 def test_names_and_pages_that_are_not_ours_are_turned_away(host: str | None, origin: str | None, allowed: bool) -> None:
@@ -270,6 +272,7 @@ def test_names_and_pages_that_are_not_ours_are_turned_away(host: str | None, ori
 def test_a_page_whose_name_points_here_gets_nothing(api: Api) -> None:
     assert api.get("/v1/memories", host="evil.example").status == 421
     assert api.get("/v1/memories", origin="https://evil.example").status == 421
+    assert api.get("/v1/memories", origin="http://[").status == 421
     assert Api(api.port).get("/healthz", host="evil.example").status == 421
 
 
@@ -323,6 +326,12 @@ def test_each_token_has_a_rate_of_its_own(api: Api, mem: Engram) -> None:
     assert hers.get("/v1/memories").status == 200
     limited = api.get("/v1/memories")
     assert (limited.code, limited.headers["retry-after"]) == ("E2003", "5")
+
+
+def test_a_header_makes_no_other_caller(api: Api) -> None:
+    stranger = Api(api.port)
+    answers = [stranger.get("/v1/memories", x_forwarded_for=f"192.0.2.{number}").status for number in range(80)]
+    assert 429 in answers
 
 
 def test_a_rate_refills_with_time() -> None:
@@ -421,6 +430,29 @@ def test_a_stream_ends_with_its_token(api: Api, mem: Engram) -> None:
     mem.revoke(granted.token.id)
     api.post("/v1/memories", {"text": "not for you"})
     assert listener.next() is None
+    listener.close()
+
+
+def test_an_idle_stream_ends_with_its_token_too(api: Api, mem: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "_BEAT_S", 1e6)  # nothing else wakes it
+    monkeypatch.setattr(events, "_HOLDS_S", 0.2)
+    granted = mem.grant("short", scope=Scope(agent="rex"))
+    listener = Listener(Api(api.port, granted.secret))
+    mem.revoke(granted.token.id)
+    assert listener.next() is None
+    listener.close()
+
+
+def test_an_idle_stream_comes_to_its_end_with_the_server(mem: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "_HOLDS_S", 1e6)  # nothing but the end wakes it
+    secret = token(mem)
+    with serving(mem) as server:
+        api = Api(server.port, secret)
+        api.post("/v1/memories", {"text": "something"})
+        listener = Listener(api, **{"Last-Event-ID": "0"})
+        assert listener.next() is not None
+        time.sleep(0.5)  # it waits now for what comes next
+    assert listener.answer.read() == b"\n"  # not torn off: that would raise IncompleteRead
     listener.close()
 
 

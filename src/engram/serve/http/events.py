@@ -13,6 +13,7 @@ from engram.errors import EngramError
 from engram.types import Event
 
 _BEAT_S = 15.0
+_HOLDS_S = 2.0  # how often a stream with nothing to tell asks whether its token still holds
 _PAGE = 500
 STREAMS = 64
 
@@ -73,6 +74,7 @@ async def stream(watch: Watch, mem: Engram, after: int | None, holds: Callable[[
     try:
         seen = after if after is not None else (await watch.threads.run(mem.events)).upto
         yield f"retry: 2000\nid: {seen}\n\n"
+        quiet = 0.0
         while not watch.ending:
             found = await watch.threads.run(lambda since=seen: mem.events(after=since, limit=_PAGE))  # type: ignore[misc]
             for event in found.events:
@@ -80,8 +82,13 @@ async def stream(watch: Watch, mem: Engram, after: int | None, holds: Callable[[
             seen = found.upto
             if found.events:
                 continue
-            if not await watch.wait(seen, _BEAT_S):
-                yield ": beat\n\n"
+            while not await watch.wait(seen, _HOLDS_S):
+                quiet += _HOLDS_S
+                if quiet >= _BEAT_S:
+                    quiet = 0.0
+                    yield ": beat\n\n"
+                if not await watch.threads.run(holds):
+                    return
             if not await watch.threads.run(holds):
                 return
     finally:

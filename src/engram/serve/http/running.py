@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 from collections.abc import Callable
 from types import FrameType
 
@@ -30,6 +31,7 @@ class Server(uvicorn.Server):
                 log_level="warning",
                 access_log=False,  # an address may hold somebody's words
                 server_header=False,
+                proxy_headers=False,  # who calls is who is connected: rates go by it, and a header can say anything
                 timeout_graceful_shutdown=max(round(drain_s), 1),
                 backlog=_BACKLOG,
             )
@@ -39,6 +41,10 @@ class Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._app.state.served.watch.ending = True
         super().handle_exit(sig, frame)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await self._app.state.served.watch.end()
+        await super().shutdown(sockets)
 
     def stop(self) -> None:
         """From another thread."""

@@ -90,6 +90,7 @@ def server_of(app: ASGIApp, drain_s: float) -> uvicorn.Server:
             log_level="warning",
             access_log=False,  # an address may hold somebody's words
             server_header=False,
+            proxy_headers=False,  # as in the HTTP API
             timeout_graceful_shutdown=max(round(drain_s), 1),
         )
     )
