@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,7 @@ def test_killed_it_is_ongoing_with_every_event_and_is_taken_up_again(tmp_path: P
     program = f"""
 import os, sys
 sys.path[:0] = {sys.path!r}
+from datetime import UTC, datetime
 from pathlib import Path
 from hand_clock import HandClock
 from memory.stories import open_story
@@ -159,6 +161,8 @@ def test_similar_at_before_and_in_sequence(mem: Engram, clock: HandClock) -> Non
     mem.forget(again, erase=True)
     first = mem.episodes(ids=[ids[0]])[0].started_at
     assert [one.id for one in mem.episodes(at=first)] == [ids[0]]
+    for end in (datetime.min, datetime.max, datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)):
+        assert mem.episodes(at=end) == ()  # half a day before the first day there is no day
     assert [one.id for one in mem.episodes(before=clock.now())] == ids[::-1]
     assert [one.id for one in mem.episodes(before=first)] == []
     assert [one.id for one in mem.episodes(sequence=ids[1])] == ids  # one session: each follows the last

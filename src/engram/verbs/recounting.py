@@ -143,7 +143,7 @@ class Recounting(Asking):
             told = [one for one in store.episodes(reader, ids=ids, limit=_LATEST) if not ended or one.outcome in ended]
             return tuple((sorted(told, key=lambda one: one.started_at) if sequence is not None else told)[:limit])
         if at is not None:
-            around = store.episodes(reader, since=at - _AROUND, until=at + _AROUND, outcomes=ended, limit=limit)
+            around = store.episodes(reader, since=_moved(at, -_AROUND), until=_moved(at, _AROUND), outcomes=ended, limit=limit)
             return tuple(sorted(around, key=lambda one: -one.memory.importance))
         return tuple(store.episodes(reader, until=before, outcomes=ended, limit=limit))
 
@@ -198,6 +198,14 @@ class Recounting(Asking):
     def _hits(self, text: str, where: Filter, limit: int) -> Sequence[Hit]:
         asked = self._asked(text, limit, None, None, None, None, where)
         return self._vault.searcher.recall(self._reader, asked).hits
+
+
+def _moved(at: datetime, by: timedelta) -> datetime:
+    """So much later, or the first or last time there is."""
+    try:
+        return at + by
+    except OverflowError:
+        return (datetime.min if by < timedelta() else datetime.max).replace(tzinfo=at.tzinfo)
 
 
 def _ending(outcome: Ending | str) -> Ending:
