@@ -228,6 +228,19 @@ def test_the_same_vault_as_another_reader(mem: Engram) -> None:
         mem.list()
 
 
+def test_whoever_has_the_key_may_open_it_as_its_owner(tmp_path: Path) -> None:
+    with engram.open(tmp_path / "vault", agent="rex", key=KEY) as mem:
+        mem.remember("I prefer dark mode")
+        assert mem.reader.role is Role.AGENT
+        with pytest.raises(AccessDenied, match="owner of the vault"):
+            mem.purge(agent="rex")
+    with engram.open(tmp_path / "vault", key=KEY, role="owner") as mem:
+        assert [memory.text for memory in mem.list()] == ["I prefer dark mode"]
+        assert mem.purge(agent="rex").counts["memories"] == 1
+    with pytest.raises(ConfigInvalid):
+        engram.open(tmp_path / "vault", key=KEY, role="king")
+
+
 def test_no_verb_takes_a_reader_or_an_identity() -> None:
     verbs = {name: verb for name, verb in vars(Engram).items() if not name.startswith("_") and inspect.isfunction(verb)}
     del verbs["as_reader"]

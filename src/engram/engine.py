@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from engram.env import Env
-from engram.errors import InvalidContent
+from engram.errors import ConfigInvalid, InvalidContent
 from engram.models.embed import Embedder
 from engram.models.extract import Extractor
 from engram.models.rerank import Reranker
@@ -24,6 +24,7 @@ from engram.store.sqlite.vault import Ask
 from engram.types import (
     Policy,
     Reader,
+    Role,
     Scope,
 )
 from engram.vault import OpenVault, credentials_from
@@ -57,8 +58,13 @@ class Engram(Running, Knowing, Recounting, Looking, Carrying, Granting):
         reranker: Reranker | None = None,
         extractor: Extractor | None = None,
         llm: Callable[[str], str] | None = None,
+        role: Role | str = Role.AGENT,
     ) -> Self:
-        """Open the vault for a reader whose identity the caller has established; `engram.open` is the plain way."""
+        """Open the vault for a reader whose identity the caller has established; `engram.open` is the plain way.
+
+        role: of the reader that the settings name, if none is given.
+        """
+        standing = _role(role)
         vault = OpenVault(
             path,
             credentials_from(key, ask),
@@ -70,7 +76,8 @@ class Engram(Running, Knowing, Recounting, Looking, Carrying, Granting):
             extractor=extractor,
             llm=llm,
         )
-        return cls(vault, reader or Reader(scope_of(vault.live.now), Policy(vault.live.now.policy)))
+        policy = Policy.ALL if standing is Role.OWNER else Policy(vault.live.now.policy)
+        return cls(vault, reader or Reader(scope_of(vault.live.now), policy, standing))
 
     def close(self) -> None:
         """Finish queued writes, fold the log in, wipe the keys. Closing twice is closing once."""
@@ -123,6 +130,13 @@ def scope_of(settings: Settings) -> Scope:
     return Scope(settings.project, settings.squad, settings.agent, settings.channel, settings.user)
 
 
+def _role(given: Role | str) -> Role:
+    try:
+        return Role(given)
+    except ValueError:
+        raise ConfigInvalid("there is no such role.", way_out=f"Say one of {', '.join(Role)}.") from None
+
+
 def open_engram(
     path: str | Path | None = None,
     *,
@@ -139,6 +153,7 @@ def open_engram(
     extractor: Extractor | None = None,
     llm: str | Callable[[str], str] | None = None,
     clock: Callable[[], datetime] | None = None,
+    role: Role | str = Role.AGENT,
 ) -> Engram:
     """Open the vault at `path` (else `ENGRAM_HOME`, else the platform's data folder); it is made if missing.
 
@@ -147,6 +162,8 @@ def open_engram(
     llm: a language model that reads what was said besides the rules, `ollama:NAME` or `openai:NAME` as in the
     settings, or any function from a prompt to text. extractor: the same, from turns to statements (`engram.Extracted`).
     settings: values that go over the configuration file and the environment. clock: tells the time in tests.
+    role: `owner` sees all that the vault holds and may do all there is to do with it, such as `purge`, `backup`, `audit` and
+    a trusted `import_`; whoever has the key may be that.
     """
     named = {"agent": agent, "project": project, "squad": squad, "channel": channel, "user": user}
     named["llm"] = llm if isinstance(llm, str) else None
@@ -162,4 +179,5 @@ def open_engram(
         reranker=reranker,
         extractor=extractor,
         llm=None if isinstance(llm, str) else llm,
+        role=role,
     )

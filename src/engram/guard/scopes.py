@@ -91,7 +91,10 @@ def require_writer(reader: Reader) -> None:
 def require_owner(reader: Reader, what: str) -> None:
     """Care of the whole vault (backups, repair, keys) is the owner's."""
     if reader.role is not Role.OWNER:
-        raise AccessDenied(f"{what} is for the owner of the vault, not for the role {reader.role.value!r}.")
+        raise AccessDenied(
+            f"{what} is for the owner of the vault, not for the role {reader.role.value!r}.",
+            way_out='Whoever has its key may be that: `engram.open(role="owner")`; on a server, with a token of that role.',
+        )
 
 
 def _with(box: Box, **dimensions: Admitted) -> Box:

@@ -119,7 +119,10 @@ class Carrying(View):
         form = sources.checked(source, form)
         done = Imported(str(source), form, dry_run)
         if trusted and (form != "archive" or self._reader.role is not Role.OWNER):
-            raise AccessDenied("only an archive is trusted, and only by the owner of the vault.")
+            raise AccessDenied(
+                "only an archive is trusted, and only by the owner of the vault.",
+                way_out='Open it with `engram.open(role="owner")`, or import it without `trusted`.',
+            )
         if form == "archive":
             self._take_archive(source, passphrase, trusted, done, progress)
             return done
