@@ -494,3 +494,10 @@ def test_a_lasting_state_that_was_heard_is_found_among_facts(mem: Engram) -> Non
     assert [hit.memory.text for hit in mem.recall("allergic to peanuts", mode="facts_only")] == [
         "The user is allergic to peanuts"
     ]
+
+
+def test_the_speakers_of_a_text_speak_for_themselves(mem: Engram) -> None:
+    text = "Bob: I am allergic to shellfish.\nAlice: My flat is near Termini.\n"
+    assert len(mem.ingest(text).ids) == 2
+    assert set(texts(mem.list())) == {"Bob is allergic to shellfish.", "Alice's flat is near Termini."}
+    assert mem.ingest(text).ids == ()

@@ -25,3 +25,13 @@ def test_paragraphs_stay_whole_and_else_words_do() -> None:
 def test_a_long_text_is_many_parts() -> None:
     """So that an ingest stores it, and tells its progress, batch by batch."""
     assert len(list(in_parts(PROSE, 1_048_576, str.upper))) > 32
+
+
+def test_a_conversation_is_the_turns_of_its_speakers() -> None:
+    text = "Bob: Yes.\nEve: I live in Rome.\nBob: Yes.\nEve: " + "word " * 9_000
+    found = list(in_parts(text, 1_048_576, str.upper))
+    assert [(turn.speaker, turn.text) for turn in found[:3]] == [("Bob", "Yes."), ("Eve", "I live in Rome."), ("Bob", "Yes.")]
+    assert len(found) > 4
+    assert {turn.speaker for turn in found[3:]} == {"Eve"}
+    assert len({turn.ref for turn in found[:4]}) == 4, "said twice is not heard once"
+    assert [turn.ref for turn in in_parts(text + "\nBob: I see.", 1_048_576, str.upper)][:4] == [turn.ref for turn in found[:4]]

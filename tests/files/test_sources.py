@@ -237,3 +237,15 @@ def test_any_json_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, h
     except EngramError:
         return
     assert all(isinstance(one, Turn | Memory) for one in found)
+
+
+def test_a_conversation_in_a_text_file_is_the_turns_of_its_speakers(tmp_path: Path) -> None:
+    path = tmp_path / "talk.txt"
+    path.write_text("Bob: I am allergic to shellfish.\nEve: My flat is near Termini.\n")
+    found, _ = taken(path)
+    assert [(turn.speaker, turn.text) for turn in found] == [
+        ("Bob", "I am allergic to shellfish."),
+        ("Eve", "My flat is near Termini."),
+    ]
+    assert len({turn.ref for turn in found}) == 2
+    assert [turn.ref for turn in taken(path)[0]] == [turn.ref for turn in found]

@@ -1,10 +1,13 @@
-"""A long text as turns: cut between paragraphs where that is possible, else between lines or words."""
+"""A long text as turns: those of its speakers if it is a conversation, else cut between paragraphs where that is possible,
+else between lines or words."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
+from engram.text.transcript import speeches
 from engram.types import Turn
 
 _PART = 16_384
@@ -17,7 +20,21 @@ def in_parts(text: str, most: int, mark: Callable[[str], str]) -> Iterator[Turn]
     """Turns of at most `most` bytes, and no longer than a batch can take. Together they are the text.
 
     Each has a ref made of its own words by `mark`: the same text is known again, and of one that has grown, what it had before.
+    In a conversation the words before it count too: "Yes." may be said twice.
     """
+    talk = speeches(text)
+    if talk is None:
+        yield from _pieces(text, most, mark)
+        return
+    before = ""
+    for who, said in talk:
+        context = f"{before}\n{who}: "
+        for piece in _pieces(said, most, lambda words, context=context: mark(context + words)):  # type: ignore[misc]
+            yield replace(piece, speaker=who or piece.speaker)
+        before = said
+
+
+def _pieces(text: str, most: int, mark: Callable[[str], str]) -> Iterator[Turn]:
     step = max(min(most, _PART) // 4, 1)  # a character has at most four bytes
     start = 0
     while len(text) - start > step:

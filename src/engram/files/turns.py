@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
@@ -17,6 +18,7 @@ from typing import IO, Any
 from engram.errors import EngramError
 from engram.settings import Settings
 from engram.store.admission import check_turn
+from engram.text.transcript import speeches
 from engram.types import Turn
 
 Refused = Callable[[int, str], None]
@@ -40,20 +42,34 @@ def read_turns(path: Path, settings: Settings, refused: Refused) -> Iterator[Tur
 
 
 def read_document(path: Path, settings: Settings, refused: Refused) -> Iterator[Turn]:
-    """A text file as one turn. Its `ref` is made of its name and content, so that reading it again adds nothing."""
+    """A text file as one turn, or as those of its speakers if it is a conversation.
+
+    The `ref` is made of its name and content, so that reading it again adds nothing.
+    """
     with opened(path) as file:
         content = file.read()
     name = path.name.encode(errors="replace").decode()
     try:
-        turn = Turn(content.decode("utf-8-sig"), session=name, ref=f"{name}#{hashlib.sha256(content).hexdigest()[:16]}")
-        check(turn, settings)
+        whole = Turn(content.decode("utf-8-sig"), session=name, ref=f"{name}#{hashlib.sha256(content).hexdigest()[:16]}")
+        found = _spoken(whole)
+        for turn in found:
+            check(turn, settings)
     except UnicodeDecodeError as error:
         refused(content[: error.start].count(b"\n") + 1, "not UTF-8")
     except NotATurn as problem:
         refused(1, str(problem))
     else:
-        if turn.text.strip():
-            yield turn
+        yield from (turn for turn in found if turn.text.strip())
+
+
+def _spoken(whole: Turn) -> list[Turn]:
+    talk = speeches(whole.text)
+    if talk is None:
+        return [whole]
+    return [
+        replace(whole, text=said, speaker=who or whole.speaker, ref=f"{whole.ref}:{number}")
+        for number, (who, said) in enumerate(talk)
+    ]
 
 
 def turn_of(row: Mapping[str, Any], settings: Settings) -> Turn:

@@ -1,14 +1,16 @@
 """From the first person to the third: "I'm swamped with my kids" said by Ann → "Ann is swamped with Ann's kids".
 
 Only where the grammar is safe, else None: what stays as it was said is found again by its words, what was turned into
-nonsense is not. Left alone: quoted speech, "we" (nobody knows who), "you" (nobody knows whom), "myself" (nobody asks the
-speaker's gender), questions, and every "I" before a word whose form is not known.
+nonsense is not. Left alone: quoted speech, what begins with another's name and a colon, "we" (nobody knows who), "you"
+(nobody knows whom), "myself" (nobody asks the speaker's gender), questions, and every "I" before a word whose form is not
+known.
 """
 
 from __future__ import annotations
 
 import re
 
+from engram.text.transcript import speaker_of
 from engram.text.verbs import BARE, IRREGULAR_PARTICIPLES, NOUNS_TOO, is_past, third
 from engram.text.wordlist import word_set
 
@@ -86,7 +88,7 @@ def third_person(sentence: str, speaker: str) -> str | None:
 
 
 def _is_refused(sentence: str, words: list[str]) -> bool:
-    if "?" in sentence or _QUOTES.search(sentence) or not _REFUSED.isdisjoint(words):
+    if "?" in sentence or _QUOTES.search(sentence) or not _REFUSED.isdisjoint(words) or speaker_of(sentence):
         return True
     if _SUBJECTS.isdisjoint(words) and _ENGLISH.isdisjoint(words):  # "my" and "me" are words of other languages too
         return True
