@@ -67,12 +67,33 @@ def test_a_page_names_the_next_one(api: Api) -> None:
     first = api.get("/v1/memories?limit=2")
     assert f"cursor={first.json['cursor']}" in first.headers["link"]
     assert len(api.get(f"/v1/memories?limit=2&cursor={first.json['cursor']}").json["memories"]) == 1
+    for text, team in (("first", "web"), ("second", "web"), ("third", "ops")):
+        api.post("/v1/memories", {"text": text, "attributes": {"team": team, "at": "a b"}})
+    page = api.get("/v1/memories?limit=1&attributes=team:web&attributes=at:a%20b")
+    more = api.get(page.headers["link"].partition(">")[0].removeprefix("<"))
+    assert [one["text"] for one in (*page.json["memories"], *more.json["memories"])] == ["second", "first"]
+    assert "link" not in more.headers
+
+
+@pytest.mark.parametrize("said", ["attributes=team", "attributes=:x", "attributes=a:b&attributes=a:c"])
+def test_attributes_are_said_by_name_and_value(api: Api, said: str) -> None:
+    refused = api.get(f"/v1/memories?{said}")
+    assert (refused.status, refused.code) == (400, "E2004")
+    assert "attributes=name:value" in refused.json["detail"]
+
+
+def test_a_head_is_a_get_without_its_body(api: Api) -> None:
+    head = api("HEAD", "/v1/memories")
+    assert (head.status, head.body) == (200, b"")
+    refused = api("PUT", "/v1/memories")
+    assert (refused.status, refused.headers["allow"]) == (405, "GET, HEAD, POST")
 
 
 def test_a_change_is_made_only_if_nobody_was_faster(api: Api) -> None:
     made = api.post("/v1/memories", {"text": "The API runs on Heroku"})
     place, old = made.headers["location"], made.headers["etag"]
-    assert api.get(place, if_none_match=old).status == 304
+    for known in (old, f"W/{old}", f'"1", W/{old}', "*"):
+        assert api.get(place, if_none_match=known).status == 304
     new = api("PATCH", place, {"text": "The API runs on Fly"}, if_match=old)
     assert new.status == 200
     for late in (
@@ -82,7 +103,16 @@ def test_a_change_is_made_only_if_nobody_was_faster(api: Api) -> None:
     ):
         assert (late.status, late.code) == (412, "E1009")
     assert api.get(place, if_none_match=old).json["text"] == "The API runs on Fly"
-    assert api("DELETE", place, if_match=new.headers["etag"]).status == 200
+    for method, where, body in (
+        ("PUT", "pin", {"pinned": True}),
+        ("POST", "feedback", {"helpful": False}),
+        ("POST", "restore", None),
+    ):
+        unheeded = api(method, f"{place}/{where}", body, if_match=old)
+        assert (unheeded.status, "If-Match" in unheeded.json["detail"]) == (400, True)
+    assert api.get(place).headers["etag"] == new.headers["etag"]
+    assert api("PATCH", place, {"text": "The API runs on Fly now"}, if_none_match="*").status == 200
+    assert api("DELETE", place, if_match=api.get(place).headers["etag"]).status == 200
 
 
 def test_what_is_sent_twice_under_one_key_is_done_once(api: Api, mem: Engram) -> None:

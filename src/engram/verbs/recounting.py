@@ -205,7 +205,7 @@ def _moved(at: datetime, by: timedelta) -> datetime:
     try:
         return at + by
     except OverflowError:
-        return (datetime.min if by < timedelta() else datetime.max).replace(tzinfo=at.tzinfo)
+        return datetime.min.replace(tzinfo=at.tzinfo) if by < timedelta() else datetime.max.replace(tzinfo=at.tzinfo)
 
 
 def _ending(outcome: Ending | str) -> Ending:

@@ -9,12 +9,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from urllib.parse import quote, urlencode
 
 from fastapi import FastAPI, Request
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import engram
@@ -108,7 +110,8 @@ def make_app(mem: Engram, doors: Doors, own: Granted | None = None) -> FastAPI:
 def _add_routes(app: FastAPI, served: Served) -> None:
     table = routes()
     for route in table:
-        app.add_api_route(route.path, _endpoint(route, served), methods=[route.method], name=route.operation.name)
+        methods = [route.method, *(["HEAD"] if route.method == "GET" else [])]
+        app.add_api_route(route.path, _endpoint(route, served), methods=methods, name=route.operation.name)
     described, shown = json.dumps(document(table)), page(table)
 
     async def openapi() -> Response:
@@ -202,8 +205,16 @@ def _missing(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
 
 
 async def _no_such_place(request: Request, error: HTTPException) -> Response:
-    what = "this place does not take that method." if error.status_code == 405 else "there is nothing at this place."
-    return problems.response(Refused(error.status_code, what, way_out="See /docs."), headers=dict(error.headers or {}))
+    what, headers = "there is nothing at this place.", dict(error.headers or {})
+    if error.status_code == 405:
+        what, headers["Allow"] = "this place does not take that method.", ", ".join(_methods(request))
+    return problems.response(Refused(error.status_code, what, way_out="See /docs."), headers=headers)
+
+
+def _methods(request: Request) -> list[str]:
+    """All that this place takes: a router knows of the first route only that has its path."""
+    there = (route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE)
+    return sorted({method for route in there for method in route.methods or ()})
 
 
 # ── one operation ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -264,7 +275,9 @@ def _answer(call: Call, served: Served) -> Response:
     operation = call.route.operation
     given = arguments(call.route, call.path, call.query, _parsed(call.body))
     try:
-        if call.if_match not in (None, "*") and any(one.name == "unchanged_since" for one in operation.fields):
+        if call.if_match not in (None, "*") and not operation.reads:
+            if not any(one.name == "unchanged_since" for one in operation.fields):
+                raise Refused(400, "this place does not heed `If-Match`, so nothing was done.", way_out="Leave it out.")
             given["unchanged_since"] = _since(call.if_match or "")
         value = operation.answer(served.mem.as_reader(token.reader), read(operation, given), timeout=call.timeout, key=call.key)
     except Conflict as problem:
@@ -274,7 +287,7 @@ def _answer(call: Call, served: Served) -> Response:
 
 def _response(call: Call, value: wire.Plain) -> Response:
     headers = _marks(call, value)
-    if call.if_none_match is not None and headers.get("ETag", "-") in (tag.strip() for tag in call.if_none_match.split(",")):
+    if "ETag" in headers and call.route.method == "GET" and _is_known(call.if_none_match, headers["ETag"]):
         return Response(status_code=304, headers=headers)
     body = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return Response(body, 201 if call.route.makes else 200, headers, media_type="application/json")
@@ -290,8 +303,16 @@ def _marks(call: Call, value: wire.Plain) -> dict[str, str]:
         if call.route.makes:
             marks["Location"] = f"/v1/memories/{value['id']}"
     if isinstance(cursor := value.get("cursor"), str) and call.route.method == "GET":
-        marks["Link"] = f'<{call.route.path}?cursor={cursor}>; rel="next"'
+        asked = [(name, one) for name, one in call.query if name != "cursor"]
+        place = call.route.path.format_map({name: quote(one, safe="") for name, one in call.path.items()})
+        marks["Link"] = f'<{place}?{urlencode([*asked, ("cursor", cursor)])}>; rel="next"'
     return marks
+
+
+def _is_known(header: str | None, etag: str) -> bool:
+    """Does an `If-None-Match` name this one? Weakly, as reading compares."""
+    tags = {tag.strip().removeprefix("W/") for tag in (header or "").split(",")}
+    return "*" in tags or etag in tags
 
 
 def _etag(updated_at: str) -> str:

@@ -131,7 +131,14 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
 
 
 def _unquoted(schema: dict[str, Any]) -> dict[str, Any]:
-    """An address cannot say null; what is not said is."""
+    """An address cannot say null; what is not said is. Nor can it say an object: that is `name:value`, once for each name."""
+    if schema.get("type") == "object":
+        return {
+            "type": "array",
+            "items": {"type": "string", "pattern": "^[^:]+:"},
+            "maxItems": schema["maxProperties"],
+            "description": f"{schema['description']} As `name:value`, once for each name.",
+        }
     if "anyOf" not in schema:
         return schema
     (kind,) = (one for one in schema["anyOf"] if one != {"type": "null"})

@@ -97,9 +97,19 @@ def _of_query(field: Field, values: list[str]) -> object:
     """Text from an address as JSON would have it; what does not fit is left for the reader of arguments to refuse."""
     if get_origin(field.type) is tuple:
         return values
+    if get_origin(field.type) is Mapping:
+        return _named(field.name, values)
     if len(values) > 1:
         return values
     return _single(field.type, values[0])
+
+
+def _named(name: str, values: list[str]) -> dict[str, str]:
+    """`name:value`, once for each name: an address has no objects."""
+    pairs = [value.partition(":") for value in values]
+    if not all(key and colon for key, colon, _ in pairs) or len({key for key, _, _ in pairs}) < len(pairs):
+        raise InvalidQuery(f"`{name}` is said as `{name}=name:value`, once for each name.")
+    return {key: value for key, _, value in pairs}
 
 
 def _single(kind: Any, text: str) -> object:
