@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -290,6 +291,29 @@ def test_an_event_that_nobody_knows_is_no_veto(made: Engram) -> None:
     ran = call("before-lunch", {})
     assert (ran.code, ran.out) == (0, "")
     assert "there is no such event" in ran.err
+
+
+def test_who_and_which_vault_are_said_before_the_command(made: Engram, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "else where"
+    with open_engram(elsewhere, settings={"agent": "rex"}, session="another") as mem:
+        mem.remember("The API runs on Fly.io in Frankfurt")
+    asked = json.dumps(event("UserPromptSubmit", prompt="How do I deploy the API to Fly.io?")).encode()
+    for options, told in (
+        (("--agent", "rex", "--vault", str(elsewhere)), True),
+        (("-q", "--agent=rex", f"--vault={elsewhere}"), True),
+        (("--agent", "ada", "--vault", str(elsewhere)), False),
+        (("--agent", "rex"), False),
+    ):
+        ran = made(*options, "hook", "user-prompt", given=asked)
+        assert (ran.code, "Frankfurt" in ran.out) == (0, told)
+    unknown = made("--agent", "x", "hook", "nope", given=b"{}")
+    assert (unknown.code, unknown.out) == (0, "")
+    assert made("--agent", "rex", "--vault", str(elsewhere), "hook", "install", "--client", "codex").code == 0
+    settings = (Path.home() / ".codex" / "hooks.json").read_text()
+    command = json.loads(settings)["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"]
+    assert shlex.split(command)[-6:] == [f"--vault={elsewhere}", "--agent=rex", "hook", "user-prompt", "--client", "codex"]
+    assert made("hook", "install", "--client", "codex", "--uninstall").code == 0
+    assert not (Path.home() / ".codex" / "hooks.json").exists()
 
 
 def test_a_vault_that_cannot_be_opened_is_a_remark(made: Engram, vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:

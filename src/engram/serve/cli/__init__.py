@@ -18,8 +18,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        if hook.is_event(given):
-            return hook.run(given[1:])  # an agent waits for it: without the time that all other commands take to load
+        if (event := hook.meant(given)) is not None:
+            return hook.run(*event)  # an agent waits for it: without the time that all other commands take to load
         if (profile := greeting.meant(given)) is not None:
             wire = greeting.begin()  # the handshake is answered while the rest loads
             from engram.serve.mcp.stdio import run as serve

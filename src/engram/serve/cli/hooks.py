@@ -28,14 +28,17 @@ def install(
     uninstall: Annotated[bool, typer.Option("--uninstall", help="Take out what was put in, and nothing else.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
 ) -> None:
-    """Put hooks into an agent's settings, or take them out. Shows the change and keeps the file as it was beside it."""
+    """Put hooks into an agent's settings, or take them out. Shows the change and keeps the file as it was beside it.
+
+    Who they read and write as, and which vault, are the options before the command (`engram --agent rex hook install …`).
+    """
     asked = caller.of(ctx)
     if client not in FILES:
         raise caller.BadCall(f"There is no such client; there are {', '.join(FILES)}.")
     path = settings_room.host_folder(*FILES[client][:2]) / FILES[client][2]
     old = files.read(path)
     try:
-        new = without_hooks(old or "", client, _backups(path)) if uninstall else with_hooks(old or "", client, _program())
+        new = without_hooks(old or "", client, _backups(path)) if uninstall else with_hooks(old or "", client, _program(asked))
     except ValueError:
         raise ConfigInvalid(
             f"{path} is no settings file of {client}, so it was left alone.", way_out="Mend it by hand."
@@ -58,22 +61,27 @@ def _backups(path: Path) -> list[str]:
     return [files.read(one) or "" for one in sorted(path.parent.glob(f"{path.name}.*.engram-backup"), reverse=True)]
 
 
-def _program() -> str:
-    """How this very program is called, from wherever an agent works; never with modules from there (`-P`)."""
+def _program(asked: caller.Caller) -> str:
+    """How this very program is called, as who and on which vault it would be here, from wherever an agent works; never with
+    modules from there (`-P`)."""
     found = shutil.which("engram")
-    return shlex.quote(found) if found else f"{shlex.quote(sys.executable)} -P -m engram.serve.cli"
+    program = [found] if found else [sys.executable, "-P", "-m", "engram.serve.cli"]
+    where = {} if asked.path == settings_room.home({}) else {"vault": str(asked.path)}
+    return shlex.join([*program, *(f"--{name}={value}" for name, value in {**where, **asked.identity}.items())])
 
 
-def _event(name: str) -> None:
+def _event(event: str) -> None:
     def attend(
         ctx: typer.Context,
         client: Annotated[str, typer.Option(help="Who calls.")] = "claude-code",
         wait: Annotated[bool, typer.Option("--wait", help="Take in what was said before returning.")] = False,
     ) -> None:
-        hook.run([name, "--client", client, *(["--wait"] if wait else [])], caller.of(ctx).vault)
+        asked = caller.of(ctx)
+        named = {name: str(value) for name, value in asked.identity.items()} | ({"vault": asked.vault} if asked.vault else {})
+        hook.run([event, "--client", client, *(["--wait"] if wait else [])], named)
 
-    attend.__doc__ = f"For agents: the event {EVENTS[name]}, with its JSON on standard input."
-    app.command(name)(attend)
+    attend.__doc__ = f"For agents: the event {EVENTS[event]}, with its JSON on standard input."
+    app.command(event)(attend)
 
 
 for _name in EVENTS:

@@ -11,31 +11,43 @@ a process of its own, which the agent does not wait for.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from engram.serve.hook import hosts
 from engram.serve.hook.hosts import Event
 
 _INPUT_BYTES = 16 << 20
+_NAMED = ("--vault", "--agent", "--project", "--squad", "--channel", "--user")  # as the command line has them before a command
+_FLAGS = ("--json", "--quiet", "-q", "--debug")
 _CAPTURES = ("pre-compact", "stop", "session-end")
 
 
-def is_event(arguments: Sequence[str]) -> bool:
-    """Is this command line an event, if one that nobody knows? A host takes 2, which a bad call ends with, for a veto."""
-    return arguments[:1] == ["hook"] and len(arguments) > 1 and not {"install", "-h", "--help"} & set(arguments)
+def meant(arguments: Sequence[str]) -> tuple[list[str], dict[str, str]] | None:
+    """What stands after `hook`, and who and which vault was named before it, if this command line is an event; also one that
+    nobody knows: a host takes 2, which a bad call ends with, for a veto."""
+    rest, named = list(arguments), {}
+    while rest and rest[0].startswith("-"):
+        name, equals, value = rest.pop(0).partition("=")
+        if name in _NAMED and (equals or rest):
+            named[name.removeprefix("--")] = value if equals else rest.pop(0)
+        elif name not in _FLAGS:
+            return None
+    is_event = rest[:1] == ["hook"] and len(rest) > 1 and not {"install", "-h", "--help"} & set(rest)
+    return (rest[1:], named) if is_event else None
 
 
-def run(arguments: Sequence[str], vault: str | None = None) -> int:
+def run(arguments: Sequence[str], named: Mapping[str, str]) -> int:
     """One event. `--client` names the host, `--wait` takes in what was said before it returns."""
+    identity = {name: value for name, value in named.items() if name != "vault"}
     try:
-        _attend(list(arguments), vault)
+        _attend(list(arguments), named.get("vault"), identity)
     except Exception as defect:  # noqa: BLE001  the one promise is that the host goes on
         what = str(defect) if isinstance(defect, hosts.NoEvent) else getattr(defect, "code", "") or type(defect).__name__
         print(f"engram hook: {what}", file=sys.stderr)
     return 0
 
 
-def _attend(arguments: list[str], vault: str | None) -> None:
+def _attend(arguments: list[str], vault: str | None, identity: Mapping[str, str]) -> None:
     wait = "--wait" in arguments
     words = [one for one in arguments if one != "--wait"]
     client = words[words.index("--client") + 1] if "--client" in words[:-1] else hosts.CLAUDE
@@ -45,13 +57,13 @@ def _attend(arguments: list[str], vault: str | None) -> None:
         if wait:
             from engram.serve.hook.capture import capture
 
-            capture(event, vault)
+            capture(event, vault, identity)
         else:
-            _hand_to_another(event, vault)
+            _hand_to_another(event, vault, identity)
     elif event.name == "session-start" or hosts.asks_something(event.prompt):
         from engram.serve.hook.glance import glance
 
-        glance(event, vault, lambda text: _say(hosts.answer(event, text)))
+        glance(event, vault, identity, lambda text: _say(hosts.answer(event, text)))
 
 
 def _say(text: str) -> None:
@@ -60,13 +72,14 @@ def _say(text: str) -> None:
         sys.stdout.flush()
 
 
-def _hand_to_another(event: Event, vault: str | None) -> None:
+def _hand_to_another(event: Event, vault: str | None, identity: Mapping[str, str]) -> None:
     """The same call again, in a process that outlives this one: reading a transcript and encoding it takes seconds."""
     import subprocess  # late: a prompt needs none of it
 
     if not event.transcript:
         return
-    options = [] if vault is None else ["--vault", vault]
+    named = {**({} if vault is None else {"vault": vault}), **identity}
+    options = [f"--{name}={value}" for name, value in named.items()]
     program = [sys.executable, "-P", "-m", "engram.serve.cli", *options]  # -P: no module of the folder an agent works in
     child = subprocess.Popen(  # noqa: S603  its arguments are our own words
         [*program, "hook", event.name, "--client", event.client, "--wait"],

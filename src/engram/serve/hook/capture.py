@@ -5,6 +5,7 @@ An agent that stops twice in a second has two of these at work; the store knows 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from engram import settings as settings_room
@@ -22,7 +23,7 @@ _GOAL = 400  # characters
 _MOST = 5  # decisions, and commitments, that are handed over
 
 
-def capture(event: Event, vault: str | None = None) -> Report | None:
+def capture(event: Event, vault: str | None, identity: Mapping[str, str]) -> Report | None:
     """Keep what is new in the transcript. Where there is no vault nothing is kept, and none is made."""
     env = Env()
     where = settings_room.home() if vault is None else Path(vault).expanduser().absolute()
@@ -31,8 +32,8 @@ def capture(event: Event, vault: str | None = None) -> Report | None:
     said = list(turns(Path(event.transcript).expanduser(), event.client, event.session))
     if not said:
         return None
-    project = scoped(LiveSettings(monotonic=env.monotonic).now, event)
-    with Engram.open(where, settings=project, env=env, session=event.session or None) as mem:
+    who = {**scoped(LiveSettings(monotonic=env.monotonic).now, event), **identity}
+    with Engram.open(where, settings=who, env=env, session=event.session or None) as mem:
         report = mem.ingest(said)
         if report.counts.get("turns"):
             _hand_over(mem, said, event.session)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -46,10 +46,10 @@ _PATIENCE = {"read_patience_s": 0.5, "write_patience_s": 0.5, "drain_s": 0.5}
 _NAME = re.compile(r"(?<=[^.!?\s])\s+([A-Z][\w-]{2,})|([\w-]*\d[\w-]*)")
 
 
-def glance(event: Event, vault: str | None, say: Callable[[str], None]) -> None:
+def glance(event: Event, vault: str | None, identity: Mapping[str, str], say: Callable[[str], None]) -> None:
     """Answer, and close in order after that. Where there is no vault there is nothing to say, and none is made."""
     env = Env()
-    live = LiveSettings(_PATIENCE, monotonic=env.monotonic)
+    live = LiveSettings({**_PATIENCE, **identity}, monotonic=env.monotonic)
     where = settings_room.home() if vault is None else Path(vault).expanduser().absolute()
     if not VaultFolder(where).exists():
         return
@@ -57,16 +57,16 @@ def glance(event: Event, vault: str | None, say: Callable[[str], None]) -> None:
         harden()
     store, _ = open_vault(where, live, env, Credentials())
     try:
-        reader = reader_of(live.now, event)
+        reader = reader_of(live.now, event, identity)
         found = morning if event.name == "session-start" else bearing_on
         say(found(store, reader, event, live.now, env.now()))
     finally:
         store.close()
 
 
-def reader_of(settings: Settings, event: Event) -> Reader:
+def reader_of(settings: Settings, event: Event, identity: Mapping[str, str]) -> Reader:
     named = {name: getattr(settings, name) for name in SCOPE_DIMENSIONS}
-    return Reader(Scope(**named | scoped(settings, event)), Policy(settings.policy))
+    return Reader(Scope(**{**named, **scoped(settings, event), **identity}), Policy(settings.policy))
 
 
 def scoped(settings: Settings, event: Event) -> dict[str, str]:

@@ -54,7 +54,7 @@ def _is(text: str, value: dict[str, Any]) -> bool:
 
 def _without(given: dict[str, Any], client: str) -> dict[str, Any]:
     """Without what is ours, and without the lists that were there for it alone."""
-    ours = re.compile(rf"engram\S*(?: \S+)* hook (?:{'|'.join(EVENTS)}) --client {client}$")
+    ours = re.compile(rf"engram.* hook (?:{'|'.join(EVENTS)}) --client {client}$")
     hooks = given.get("hooks", {})
     if not isinstance(hooks, dict) or not all(isinstance(groups, list) for groups in hooks.values()):
         raise ValueError("its hooks are not what they should be")
