@@ -284,6 +284,7 @@ class AsyncEngram:
     audit = Verb(Engram.audit)
     ration = Verb(Engram.ration)
     coarse = Verb(Engram.coarse)
+    sound = Verb(Engram.sound)
 
     events = Verb(Engram.events)
     grant = Verb(Engram.grant)

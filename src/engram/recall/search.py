@@ -6,7 +6,7 @@ whether nothing is known or nothing was good enough.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
@@ -139,6 +139,11 @@ _HELD_BACK = (
 def is_flagged(memory: Memory) -> bool:
     """As it was decided when it was kept; what was kept before there were these rules, or past them, is judged now."""
     return memory.flagged or (memory.screened != VERSION and judged(memory.text).verdict is not Verdict.CLEAN)
+
+
+def sound(memories: Iterable[Memory], settings: Settings) -> list[Memory]:
+    """Those that may stand in an answer or a prompt, where no search has picked them."""
+    return [one for one in memories if not (settings.guard_injection and is_flagged(one))]
 
 
 class Searcher:

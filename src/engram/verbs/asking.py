@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
@@ -16,7 +16,7 @@ from engram.guard.injection import Verdict, judged
 from engram.memory.export import Form
 from engram.recall.evidence import reason
 from engram.recall.plan import QUERY_CHARACTERS
-from engram.recall.search import Asked
+from engram.recall.search import Asked, sound
 from engram.recall.select import near
 from engram.session.asides import asides, shown, wonder
 from engram.session.working import Working
@@ -142,6 +142,10 @@ class Asking(View):
         """An answer as callers from outside get it: its scores in steps, with noise if that is set, without timings."""
         env = self._vault.env
         return limits.coarse(answer, self._vault.live.now.score_noise, lambda: int.from_bytes(env.random(6)) / (1 << 48))
+
+    def sound(self, memories: Iterable[Memory]) -> list[Memory]:
+        """Those of them that may stand in a prompt: what reads as an attack is left out."""
+        return sound(memories, self._vault.live.now)
 
     def _asked(
         self,

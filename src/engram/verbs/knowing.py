@@ -7,6 +7,7 @@ from datetime import datetime
 
 from engram.errors import InvalidContent
 from engram.known import Belief, Entity, Profile
+from engram.recall.search import sound
 from engram.text.entities import folded
 from engram.text.facts import Fact
 from engram.types import Kind, Memory
@@ -34,9 +35,9 @@ class Knowing(Asking, Keeping):
         entity, keys = found
         return Profile(
             entity,
-            tuple(self._vault.store.beliefs(self._reader, entity.name)),
+            tuple(self.beliefs(entity.name)),
             tuple(self._vault.store.named_with(self._reader, entity.name)),
-            tuple(self._vault.store.fetch(self._reader, keys[:limit])),
+            tuple(sound(self._vault.store.fetch(self._reader, keys[: 2 * limit]), self._vault.live.now)[:limit]),
         )
 
     def entities(self, *, kind: str | None = None, limit: int = 50) -> Sequence[Entity]:
@@ -49,7 +50,7 @@ class Knowing(Asking, Keeping):
         """What was told of somebody, something or a topic, in the order in which it happened."""
         found = self._vault.store.entity(self._reader, about)
         if found is not None:
-            told = self._vault.store.fetch(self._reader, found[1][: 10 * limit])
+            told = sound(self._vault.store.fetch(self._reader, found[1][: 10 * limit]), self._vault.live.now)
         else:
             told = [hit.memory for hit in self.recall(about, limit=limit)]
         when = [(memory.happened_at or memory.learned_at, memory) for memory in told]
@@ -72,7 +73,10 @@ class Knowing(Asking, Keeping):
 
     def beliefs(self, subject: str, *, past: bool = False) -> Sequence[Belief]:
         """The facts of a subject as they are held now, newest first; `past`: with those that held once."""
-        return self._vault.store.beliefs(self._reader, subject, past=past)
+        held = self._vault.store.beliefs(self._reader, subject, past=past)
+        told = self._vault.store.get(self._reader, list({belief.memory for belief in held}))
+        clean = {memory.id for memory in sound(told, self._vault.live.now)}
+        return [belief for belief in held if belief.memory in clean]
 
     def _meant(self, name: str) -> str | None:
         """The known name that means nearly the same as this one."""

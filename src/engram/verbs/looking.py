@@ -11,6 +11,7 @@ from engram.errors import NotFound
 from engram.kinds import Box, Reached
 from engram.memory.edges import walk
 from engram.memory.lifecycle import Standing, standing
+from engram.recall.search import sound
 from engram.store.protocol import Filter
 from engram.store.sqlite.care import Backup
 from engram.types import (
@@ -83,7 +84,7 @@ class Looking(View):
         if not store.get(self._reader, [memory_id]):
             raise NotFound("there is no memory of that id that this reader may see.")
         ways = walk([memory_id], partial(store.edges, self._reader), env.now(), settings, depth=min(depth, 6), kinds=kinds)
-        found = {memory.id: memory for memory in store.get(self._reader, list(ways))}
+        found = {memory.id: memory for memory in sound(store.get(self._reader, list(ways)), settings)}
         order = sorted((one for one in ways if one in found), key=lambda one: (-ways[one].strength, ways[one].distance, one))
         return tuple(Reached(found[one], ways[one].distance, ways[one].strength, ways[one].by) for one in order)
 
@@ -101,7 +102,7 @@ class Looking(View):
 
     def box(self, key: int) -> Sequence[Memory]:
         """The memories in a box, in the order they were kept."""
-        return tuple(self._vault.store.box(self._reader, key))
+        return tuple(sound(self._vault.store.box(self._reader, key), self._vault.live.now))
 
     def versions(self, memory_id: str) -> Sequence[Version]:
         return self._vault.store.versions(self._reader, memory_id)

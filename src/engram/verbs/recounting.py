@@ -14,6 +14,7 @@ from engram.memory.edges import walk
 from engram.memory.likeness import alike
 from engram.memory.skills import fits, match, ranked
 from engram.memory.warnings import warns
+from engram.recall.search import sound
 from engram.store.protocol import Filter
 from engram.store.sqlite.recounting import CAUSED_BY, FOLLOWS
 from engram.types import Hit, Kind, Memory
@@ -190,7 +191,8 @@ class Recounting(Asking):
         A failed episode leaves a warning by itself; `remember(…, category="warning")` makes one; rules that forbid count.
         """
         if about is None:
-            return tuple(self._vault.store.page(self._reader, limit=limit, where=Filter(categories=(WARNING,))))
+            found = self._vault.store.page(self._reader, limit=limit, where=Filter(categories=(WARNING,)))
+            return tuple(sound(found, self._vault.live.now))
         hits = [*self._hits(about, Filter(categories=(WARNING,)), limit), *self._hits(about, Filter(), 5 * limit)]
         best = {hit.memory.id: hit for hit in sorted(hits, key=lambda hit: hit.score) if warns(hit.memory)}
         return tuple(hit.memory for hit in sorted(best.values(), key=lambda hit: -hit.score)[:limit])

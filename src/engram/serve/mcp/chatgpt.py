@@ -6,11 +6,14 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from engram.capture.screen import judged
 from engram.errors import InvalidQuery, NotFound
+from engram.guard.injection import Verdict
 from engram.serve.mcp import resources
 from engram.serve.mcp.tools import DATA, Said, Tool
 from engram.serve.operations.schema import Schema
-from engram.types import Memory
+from engram.text.fence import fence, harmless
+from engram.types import Memory, Turn
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -26,17 +29,22 @@ def search(mem: Engram, given: Mapping[str, Any]) -> Said:
 
 def fetch(mem: Engram, given: Mapping[str, Any]) -> Said:
     memory = mem.get(_text(given, "id"))
-    if memory is None:
+    if memory is None or not mem.sound([memory]):
         raise NotFound("there is no memory of that id that this identity may see.", way_out="Take an id that `search` returned.")
-    said = "\n".join(f"{turn.speaker}: {turn.text}" for turn in mem.words(memory.id))
+    said = "\n".join(f"{turn.speaker}: {turn.text}" for turn in mem.words(memory.id) if _clean(mem, turn))
     when = memory.happened_at or memory.learned_at
     about = {"category": memory.category, "status": memory.status.value, **({"date": when.date().isoformat()} if when else {})}
     text = memory.text if not said else f"{memory.text}\n\nAs it was said:\n{said}"
-    return _said(_reference(memory) | {"text": text, "metadata": about})
+    return _said(_reference(memory) | {"text": fence(text), "metadata": about})
+
+
+def _clean(mem: Engram, turn: Turn) -> bool:
+    """A statement may stand by itself, and what was said around it be an attack."""
+    return judged(turn.text, mem.settings.now).verdict is Verdict.CLEAN
 
 
 def _reference(memory: Memory) -> dict[str, Any]:
-    words = " ".join(memory.text.split())
+    words = harmless(" ".join(memory.text.split()))
     title = words if len(words) <= _TITLE else words[: _TITLE - 1] + "…"
     return {"id": memory.id, "title": title, "url": resources.uri_of(memory.id)}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import AccessDenied, InvalidQuery, NotFound
@@ -63,13 +63,20 @@ def _nodes(mem: Engram, names: Iterable[str] | None = None) -> dict[str, _Node]:
     return made
 
 
-def _graph(mem: Engram, nodes: Mapping[str, _Node]) -> Said:
+def _graph(mem: Engram, all_of: Mapping[str, _Node]) -> Said:
+    """What reads as an attack is there to be changed and deleted, and is not told."""
+    nodes = {name: _told(mem, node) for name, node in all_of.items() if mem.sound([node.memory])}
     return _said(
         {
             "entities": [_entity(name, node.type, list(node.observations)) for name, node in nodes.items()],
             "relations": [_relation(*one) for one in _relations(mem, nodes)],
         }
     )
+
+
+def _told(mem: Engram, node: _Node) -> _Node:
+    clean = {memory.id for memory in mem.sound(node.observations.values())}
+    return replace(node, observations={text: one for text, one in node.observations.items() if one.id in clean})
 
 
 def _relations(mem: Engram, nodes: Mapping[str, _Node]) -> list[tuple[str, str, str]]:

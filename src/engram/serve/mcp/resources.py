@@ -6,12 +6,14 @@ Every address is read as whoever asks: of what they may not see there is no reso
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import NotFound
 from engram.serve.mcp import brief
 from engram.serve.operations import OPERATIONS, read
 from engram.text.fence import fence
+from engram.types import Page
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -50,7 +52,10 @@ def read_text(mem: Engram, uri: str) -> str:
 
 def _called(mem: Engram, name: str, **arguments: object) -> str:
     operation = OPERATIONS[name]
-    return brief.text(operation.call(mem, read(operation, arguments)))
+    value = operation.call(mem, read(operation, arguments))
+    if isinstance(value, Page):  # nobody asked for these, as who calls `list` does: they go into a prompt
+        value = replace(value, memories=tuple(mem.sound(value.memories)))
+    return brief.text(value)
 
 
 _RESOURCES: Mapping[str, tuple[str, str, Callable[[Engram], str]]] = {
