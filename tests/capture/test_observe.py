@@ -177,6 +177,43 @@ def test_a_duplicate_within_one_call_corroborates_too(mem: Engram) -> None:
     assert (memory.refs, memory.corroborations) == (("a", "b", "c"), 2)
 
 
+@pytest.mark.parametrize("words_only", [False, True])
+@pytest.mark.parametrize("said", ["I am allergic to peanuts", "Kafka is fast on our cluster.", "My flat is near Termini"])
+def test_what_was_remembered_and_is_said_there_corroborates(tmp_path: Path, words_only: bool, said: str) -> None:
+    with open_mind(tmp_path / "v", words_only=words_only) as mem:
+        kept = mem.remember(said)
+        report = mem.observe(Turn(f"{said}!", ref="a"))
+        assert [v.memory for v in report.verdicts if v.fate is Fate.MERGED] == [kept.id]
+        assert [(one.text, one.corroborations, one.refs) for one in mem.list()] == [(kept.text, 1, ("a",))]
+
+
+def test_anothers_words_an_answer_and_another_day_are_not_what_was_remembered(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "v", words_only=True) as mem:
+        mem.remember("I am allergic to peanuts")
+        mem.remember("I want a blue boat")
+        mem.remember("I went to the dentist yesterday")
+        mem.observe(
+            Turn("I am allergic to peanuts", "Ben"), Turn("What would you buy in Lyon?", "Ben"), Turn("I want a blue boat")
+        )
+        mem.observe(Turn("I went to the dentist yesterday"))
+        assert len(mem.list()) == 6
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("I live in Lyon", "I live in Lyon now.", True),
+        ("My favourite color is blue", "My favorite colour is blue", True),
+        ("I have four cats for my kids", "I have for cats four my kids", False),
+        ("I live in Lyon", "I never live in Lyon now", False),
+    ],
+)
+def test_now_and_the_spelling_make_no_other_statement(tmp_path: Path, one: str, other: str, same: bool) -> None:
+    with open_mind(tmp_path / "v", duplicate_cosine=0.3) as mem:
+        mem.observe(Turn(one))
+        assert mem.observe(Turn(other)).counts["merged"] == same
+
+
 @pytest.mark.parametrize("batch", [1, 2, 64])
 def test_a_rephrasing_corroborates_wherever_batches_end(tmp_path: Path, batch: int) -> None:
     """Within one batch, in the next one while the first is being stored, and long after."""

@@ -19,7 +19,7 @@ from engram.index.vectors.live import LiveIndex, Nearest
 from engram.models.embed import Vectors
 from engram.settings import Settings
 from engram.store.sqlite.store import SqliteStore
-from engram.text.person import is_assistant
+from engram.text.person import is_assistant, named
 from engram.text.terms import day_of, digest_of, identity_of, terms
 from engram.text.wordlist import word_set
 from engram.types import Memory, Policy, Reader
@@ -74,6 +74,7 @@ def sift(
 ) -> Sifted:
     """Duplicates are looked for where the reader stands; surprise is about all that the reader sees."""
     known = store.digests(reader, [digest for c in candidates for digest in (c.digest, c.quoted) if digest])
+    remembered = _remembered(store, reader, candidates)
     near = _near(index, reader, candidates)
     twins = _twins(store, index, reader, candidates, near, settings)
     heirs = heirs_of(store, index, reader, (one.as_said for one in candidates), settings)
@@ -82,7 +83,7 @@ def sift(
     sifted = Sifted([], [], [])
     for number, candidate in enumerate(candidates):
         cosines = batch.cosines(candidate)
-        twin = known.get(candidate.digest) or known.get(candidate.quoted) or twins.get(number)
+        twin = known.get(candidate.digest) or known.get(candidate.quoted) or remembered.get(number) or twins.get(number)
         first = by_digest.get(candidate.digest) or batch.rephrased(candidate, cosines, settings)
         if twin is not None:
             sifted.merged.append((candidate, twin))
@@ -96,6 +97,29 @@ def sift(
             batch.add(candidate)
             sifted.fresh.append(candidate)
     return sifted
+
+
+def _remembered(store: SqliteStore, reader: Reader, candidates: Sequence[Candidate]) -> dict[int, str]:
+    """Ids of memories that hold the bare words as the same speaker gave them to be remembered, by the candidate's number.
+
+    An answer is kept with its question and is about that; what tells of a day is another on another day.
+    """
+    bare = {
+        number: digest_of(one.statement.proposition.said)
+        for number, one in enumerate(candidates)
+        if not one.quoted and not one.day and not _ASKED.search(one.text)
+    }
+    found = store.digests(reader, list(dict.fromkeys(bare.values()))) if bare else {}
+    kept = {memory.id: memory for memory in store.get(reader, list(dict.fromkeys(found.values())))} if found else {}
+    return {
+        number: found[digest]
+        for number, digest in bare.items()
+        if digest in found and _by_one(kept.get(found[digest]), candidates[number].statement.proposition.speaker)
+    }
+
+
+def _by_one(memory: Memory | None, speaker: str) -> bool:
+    return memory is not None and not day_of(memory) and named(memory.speaker) == named(speaker)
 
 
 def surprise(near: Nearest | None, cosines: Vectors) -> float:
@@ -193,7 +217,7 @@ def _fetched(store: SqliteStore, here: Reader, close: dict[int, list[int]]) -> d
 
 
 def _overlap(one: str, other: str) -> float:
-    a, b = set(terms(one)), set(terms(other))
+    a, b = (set(_spelt(text)) - {"now"} for text in (one, other))
     return len(a & b) / len(a | b) if a | b else 0.0
 
 
@@ -204,10 +228,15 @@ def adds_nothing(said: str, known: str) -> bool:
     "after dinner" or who chased whom: what differs in a number, a name, a direction, a sign, the order or any word but the
     lightest is news, and a second row is better than a lost truth.
     """
-    new, old = ([term for term in terms(text) if term not in _LIGHT] for text in (said, known))
+    new, old = ([term for term in _spelt(text) if term not in _LIGHT] for text in (said, known))
     if set(new) & _TURNS != set(old) & _TURNS:
         return False
     return _in_order(new, old) and _in_order(_NAMED.findall(said), _NAMED.findall(known))
+
+
+def _spelt(text: str) -> list[str]:
+    """The words in one spelling, where they have two."""
+    return [_SPELLINGS.get(term, term) for term in terms(text)]
 
 
 def _in_order(some: Sequence[str], of: Sequence[str]) -> bool:
@@ -216,7 +245,15 @@ def _in_order(some: Sequence[str], of: Sequence[str]) -> bool:
     return all(word in rest for word in some)
 
 
-_LIGHT = word_set("a an the this that and also too well really very so just truly quite actually totally")
+_LIGHT = word_set("a an the this that and also too well really very so just truly quite actually totally now")
+# By name: a rule for -our would make "for" of "four".
+_SPELLINGS = {
+    british: british.replace("our", "or")
+    for british in word_set(
+        "colour colours coloured favour favours favourite favourites flavour flavours honour honours humour labour neighbour"
+        " neighbours neighbourhood behaviour behaviours harbour rumour rumours vapour"
+    )
+} | {"centre": "center", "theatre": "theater", "grey": "gray", "programme": "program", "jewellery": "jewelry", "tyre": "tire"}
 _TURNS = word_set(
     """
     not no never none nothing nobody neither nor cannot don doesn didn isn aren wasn weren won can t without
@@ -224,5 +261,6 @@ _TURNS = word_set(
     maybe perhaps probably used stopped quit former ex wants want wanted plans plan hopes hope tried
     """
 )
+_ASKED = re.compile(r"\basked:? \"")
 _QUOTE = re.compile(r"^[ \t>|*\"“]{1,16}|[\"”]$", re.MULTILINE)
 _NAMED = re.compile(r"[-−]?\b\d[\w.,:]*|\b[^\W\d_a-z]\w*")
