@@ -1,8 +1,9 @@
 """What is held to be so when facts disagree (M6, K2). Pure.
 
 A fact is outdated by a newer one of the same subject and predicate with another object, if a subject has one such object at a
-time; or by being said to be so no more. The newer wins, unless it is less sure than the older by more than `MARGIN`: then both
-stand, contested. What tells of an earlier time than what is known outdates nothing.
+time and both are values of one sort (`text/values.py`); or by being said to be so no more. The newer wins, unless it is less
+sure than the older by more than `MARGIN`: then both stand, contested. What tells of an earlier time than what is known outdates
+nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from engram.text.facts import Fact, same
+from engram.text.facts import Fact
+from engram.text.values import clash, covers, same
 
 MARGIN = 0.3
 SOON_DAYS = 14  # an appointment of another month is another appointment
@@ -46,8 +48,8 @@ def disagree(new: Fact, old: Fact) -> bool:
     if (new.subject, new.predicate) != (old.subject, old.predicate) or not old.holds:
         return False
     if not new.holds:
-        return same(new.object, old.object)
-    return new.single and old.single and not same(new.object, old.object)
+        return covers(new.object, old.object) if new.predicate == "uses" else same(new.object, old.object)
+    return new.single and old.single and clash(new.predicate, new.object, old.object)
 
 
 def ruling(new: Claim, old: Claim) -> Ruling:

@@ -89,6 +89,39 @@ def test_what_says_more_is_not_retired_with_its_fact(mem: Engram) -> None:
     assert any("Hamburg" in text for text in texts)
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("My wife is Kim", "My wife is a doctor"),
+        ("Our database is Postgres", "Our database is slow"),
+        ("My phone is a Pixel", "My phone is at 5 percent"),
+        ("I like tea", "I don't like tea in the evening"),
+        ("I use vim", "I don't use vim on Windows"),
+        ("Tom lives in Rome", "Tom Baker lives in Oslo"),
+        ("Tom Baker lives in Oslo", "Tom lives in Rome"),
+    ],
+)
+def test_ordinary_talk_retires_nothing(mem: Engram, first: str, second: str) -> None:
+    say(mem, first)
+    say(mem, second, days=1)
+    assert len(mem.list()) == 2
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("We moved the API to Heroku", "We moved the API from Heroku to Fly"),
+        ("Our database is MySQL", "Our database is now Postgres"),
+        ("I like tea", "I don't like tea anymore"),
+        ("Tom Baker lives in Rome", "Tom Baker lives in Oslo"),
+    ],
+)
+def test_an_update_retires_what_it_updates(mem: Engram, first: str, second: str) -> None:
+    say(mem, first)
+    say(mem, second, days=1)
+    assert len(mem.list()) == 1
+
+
 def test_what_is_much_less_sure_contests_and_does_not_replace(mem: Engram) -> None:
     store, reader = mem._vault.store, mem.reader
     sure, doubtful = store.add(

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.beliefs import Claim, Epistemic, Ruling, disagree, ruling, status
-from engram.text.facts import Fact, facts, same
+from engram.text.facts import Fact, facts
 from engram.text.person import third_person
+from engram.text.values import clash, is_value, same
 
 PAIRS = list(csv.DictReader((Path(__file__).parent.parent / "labelled" / "updates.csv").read_text(encoding="utf-8").splitlines()))
 NOW = datetime(2024, 5, 15, tzinfo=UTC)
@@ -23,7 +24,7 @@ def kept(words: str) -> str:
 
 
 def test_updates_are_told_from_what_only_looks_like_one() -> None:
-    assert len(PAIRS) >= 120
+    assert len(PAIRS) >= 300
     missed, eager = [], []
     for row in PAIRS:
         old, new = facts(kept(row["old"])), facts(kept(row["new"]))
@@ -62,6 +63,58 @@ def test_what_is_unsure_past_or_asked_is_no_fact(text: str) -> None:
 def test_a_fuller_wording_says_the_same() -> None:
     assert same("berlin", "berlin germany")
     assert not same("berlin", "bern")
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "no_value"),
+    [
+        ("wife", "Kim", "a doctor"),
+        ("boss", "Anna", "Anna's brother"),
+        ("dentist", "Dr. Lang", "German"),
+        ("phone", "a Pixel", "at 5 percent"),
+        ("database", "postgres", "slow"),
+        ("rent", "900 euros", "100 euros over"),
+        ("deadline", "Friday", "in 3 days"),
+        ("favorite food", "ramen", "spicy"),
+    ],
+)
+def test_a_value_is_told_from_how_something_is(attribute: str, value: str, no_value: str) -> None:
+    assert is_value(attribute, value)
+    assert not is_value(attribute, no_value)
+
+
+@pytest.mark.parametrize(
+    ("predicate", "one", "other", "both_cannot_be"),
+    [
+        ("lives in", "munich", "rome", True),
+        ("lives in", "munich", "germany", False),
+        ("rent", "900 euros", "1000 euros", True),
+        ("rent", "900 euros", "30 percent", False),
+        ("deadline", "friday", "monday", True),
+        ("deadline", "friday", "10 may", False),
+        ("scheduled", "9 am", "tuesday", False),
+        ("scheduled", "monday 9 am", "tuesday", True),
+        ("runs on", "heroku", "fly", True),
+        ("runs on", "heroku", "docker", False),
+    ],
+)
+def test_only_values_of_one_sort_shut_each_other_out(predicate: str, one: str, other: str, both_cannot_be: bool) -> None:
+    assert clash(predicate, one, other) is both_cannot_be
+    assert clash(predicate, other, one) is both_cannot_be
+
+
+@pytest.mark.parametrize(
+    "text", ["I don't use vim on Windows.", "I no longer use vim at work.", "I stopped using vim for notes.", "I left Acme at 5."]
+)
+def test_what_is_denied_within_bounds_ends_nothing(text: str) -> None:
+    assert [fact for fact in facts(text) if not fact.holds] == []
+
+
+@pytest.mark.parametrize(
+    "text", ["I don't use vim anymore.", "I no longer use vim.", "I stopped using vim last week.", "I left Acme in May."]
+)
+def test_what_is_denied_in_general_ends_it(text: str) -> None:
+    assert [fact.object for fact in facts(text) if not fact.holds] in (["vim"], ["acme"])
 
 
 def test_the_newer_wins_unless_it_is_much_less_sure() -> None:

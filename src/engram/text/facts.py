@@ -3,18 +3,22 @@
 By patterns of English for what changes in a life or a project: where somebody lives and works, what a thing's owner, port or
 deadline is, what is liked, used, no longer so. `single` says that a subject has one such object at a time, so that another one
 is an update; whatever is only hoped, asked, past or guessed is no fact. What no pattern fits has none, and nothing is retired
-for it: a fact that is missed costs less than a memory that is lost.
+for it: a fact that is missed costs less than a memory that is lost. So what is said with a bound ("in the evening", "on
+Windows", "for uploads", "this week") neither ends nor replaces what was said without one, and what comes besides ("too", "also")
+replaces nothing.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from engram.text.bounds import bound, is_besides
 from engram.text.entities import folded
+from engram.text.gazetteer import GIVEN_NAMES
 from engram.text.numerals import digits
-from engram.text.wordlist import word_set
+from engram.text.values import calendar, is_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +78,26 @@ _EVENT = (
     r"|sync|trip"
     r"|surgery|move|presentation|due date|go-live|cutover|maintenance window))"
 )
-_STATE = (
-    r"(?P<o>done|finished|complete|completed|blocked|in progress|open|closed|live|down|up|fixed|broken|merged|deprecated"
-    r"|paused|cancelled"
-    r"|canceled|approved|rejected|on hold|unblocked|archived|resolved|offline|online|enabled|disabled|vegetarian|vegan|pregnant"
-    r"|single|married|divorced|engaged|retired|unemployed)"
-)
+_STATES: dict[str, str] = {
+    state: sort
+    for sort, states in {
+        "state": "done|finished|complete|completed|blocked|in progress|open|closed|live|fixed|broken|paused|cancelled|canceled"
+        "|on hold|unblocked|resolved",
+        "reach": "down|up|offline|online",
+        "switch": "enabled|disabled",
+        "approval": "approved|rejected",
+        "merge": "merged",
+        "support": "deprecated|archived",
+        "diet": "vegetarian|vegan",
+        "pregnancy": "pregnant",
+        "marriage": "single|married|divorced|engaged",
+        "employment": "retired|unemployed",
+    }.items()
+    for state in states.split("|")
+}
+"""What something may be said to be, and which of these shut each other out."""
+_STATE = f"(?P<o>{'|'.join(sorted(_STATES, key=len, reverse=True))})"
+_SAME_STATE = {"finished": "done", "complete": "done", "completed": "done", "canceled": "cancelled"}
 _PET = r"(?P<what>dog|cat|puppy|kitten|parrot|horse|rabbit|hamster|baby|son|daughter)"
 
 _UNSURE = re.compile(
@@ -126,16 +144,21 @@ def facts(text: str, speaker: str = "") -> tuple[Fact, ...]:
             match = pattern.search(sentence)
             if match is None or (not past and _PAST.search(sentence)):
                 continue
-            for fact in make(match, whose):
-                if fact.object and fact.subject:
+            for made in make(match, whose):
+                fact = _bounded(made, match, sentence)
+                if fact is not None and fact.object and fact.subject:
                     found.setdefault((fact.subject, fact.predicate, fact.object, fact.holds), fact)
     return tuple(found.values())
 
 
-def same(one: str, other: str) -> bool:
-    """Do two objects say the same? One of them may say more of it: "Berlin" and "Berlin, Germany"."""
-    first, second = set(re.findall(r"[\w+#.]+", digits(one))), set(re.findall(r"[\w+#.]+", digits(other)))
-    return one == other or first <= second or second <= first
+def _bounded(fact: Fact, match: re.Match[str], sentence: str) -> Fact | None:
+    """The fact within the bounds of what follows it: a feeling is one of its own then, a denial is none."""
+    within = bound(fact.predicate, fact.holds, match.group(), sentence[match.end() :])
+    if within and fact.predicate.startswith("feels about "):
+        return replace(fact, predicate=folded(f"{fact.predicate} {within}"))
+    if within and not fact.holds:
+        return None
+    return replace(fact, single=False) if fact.holds and (within or is_besides(sentence)) else fact
 
 
 def _subject(raw: str, whose: str) -> str:
@@ -169,8 +192,6 @@ _NOBODY = frozenset({"it", "this", "that", "there", "what", "who", "he", "she", 
 
 def _attribute(match: re.Match[str], whose: str) -> Iterator[Fact]:
     subject, attribute, thing = match["s"], match["attr"].lower(), match["o"]
-    if _object(thing).split(" ")[0] in _VAGUE or re.match(r"(?:on|in|at|off|out|away|up|under) (?![\dA-Z])", thing):
-        return
     owner = folded(whose) if subject.lower() in ("my", "our", "the user's", "the user’s") else _subject(subject, whose)
     attribute = (
         re.sub(
@@ -182,15 +203,8 @@ def _attribute(match: re.Match[str], whose: str) -> Iterator[Fact]:
         .replace("colour", "color")
         .replace("favourite", "favorite")
     )
-    if owner:
+    if owner and is_value(attribute, _TRAIL.sub("", thing.strip())):
         yield Fact(owner, attribute, _object(thing))
-
-
-_VAGUE = word_set("""
-    not so very really too quite great good bad nice important hard easy difficult always never also still getting being going
-    that what where when why how because like amazing awesome fun beautiful special wrong right broken fine ok okay perfect
-    terrible one something anything nothing everything just doing having making been coming
-    """)
 
 
 def _switched(match: re.Match[str], whose: str) -> Iterator[Fact]:
@@ -206,7 +220,7 @@ def _feels(match: re.Match[str], whose: str) -> Iterator[Fact]:
     verb, denied = match["verb"].lower(), bool(match["no"])
     bad = verb.startswith(("hate", "dislike", "detest", "can't stand"))
     subject = _subject(match["s"], whose)
-    if subject not in _NOBODY:
+    if subject not in _NOBODY and not (denied and " just " in match.group()):
         yield Fact(subject, f"feels about {_object(match['o'])}", "dislike" if bad != denied else "like")
 
 
@@ -220,9 +234,7 @@ def _counts(match: re.Match[str], whose: str) -> Iterator[Fact]:
 
 
 def _owned(match: re.Match[str], whose: str) -> Iterator[Fact]:
-    thing = _object(match["o"])
-    if thing.split(" ")[0] not in _VAGUE:
-        yield Fact(thing, "owner", _subject(match["s"], whose))
+    yield Fact(_object(match["o"]), "owner", _subject(match["s"], whose))
 
 
 def _by(match: re.Match[str], whose: str) -> Iterator[Fact]:
@@ -234,20 +246,49 @@ def _port(match: re.Match[str], whose: str) -> Iterator[Fact]:
 
 
 def _moved_thing(match: re.Match[str], whose: str) -> Iterator[Fact]:
-    yield Fact(_subject(f"the {match['what']}", whose), "runs on", _object(match["o"]))
+    subject = _subject(f"the {match['what']}", whose)
+    yield Fact(subject, "runs on", _object(match["o"]))
+    if match["p"]:
+        yield Fact(subject, "runs on", _object(match["p"]), holds=False)
+
+
+def _works(match: re.Match[str], whose: str) -> Iterator[Fact]:
+    """ "Tom works for Anna" and "Tom joined Monday" name no employer."""
+    subject, thing = _subject(match["s"], whose), match["o"]
+    if subject not in _NOBODY and thing.split(" ")[0].strip(".").lower() not in GIVEN_NAMES and not calendar(thing.lower()):
+        yield Fact(subject, "works at", _object(thing))
+
+
+def _is(match: re.Match[str], whose: str) -> Iterator[Fact]:
+    subject, state = _subject(match["s"], whose), _SAME_STATE.get(match["o"], match["o"])
+    if subject not in _NOBODY:
+        yield Fact(subject, _STATES[state], state)
+
+
+def _event(match: re.Match[str], whose: str) -> Iterator[Fact]:
+    """ "The party is at the beach" tells where, not when."""
+    when = _object(match["o"])
+    if calendar(when):
+        yield Fact(_subject(match["s"], whose), "scheduled", when)
 
 
 def _pet(match: re.Match[str], whose: str) -> Iterator[Fact]:
     mine = match["s"].lower() in ("my", "our", "the user's", "the user’s")
-    yield Fact(folded(whose) if mine else _subject(match["s"], whose), f"{match['what']}'s name", _object(match["o"]))
+    yield Fact(
+        folded(whose) if mine else _subject(match["s"], whose),
+        f"{match['what']}'s name",
+        _object(match["o"]),
+        match["what"] not in _SEVERAL,
+    )
 
 
+_SEVERAL = frozenset({"son", "daughter", "baby"})  # another name is another child
 _NOT = r"(?: (?:don['’]t|doesn['’]t|do not|does not|no longer|not)(?: really| even)?)"
 _RULES: tuple[tuple[re.Pattern[str], _Make, bool], ...] = tuple(
     (re.compile(pattern), make, past)
     for pattern, make, past in (
         (
-            rf"^{_WHO} {_ADVERB}(?:live[sd]?|living|reside[sd]?|based|relocated|moved(?: back)?|moving) (?:in"
+            rf"^{_WHO} {_ADVERB}(?:live[sd]?|living|reside[sd]?|based|relocated|moved(?: back)?) (?:in"
             rf"|to) {_PROPER}{_END}",
             _plain("lives in"),
             False,
@@ -256,7 +297,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Make, bool], ...] = tuple(
         (
             rf"^{_WHO} {_ADVERB}(?:works? (?:at|for)|working (?:at|for)|employed (?:at|by)|joined|(?:started|start"
             rf"|starts)(?: a (?:new )?job| working)? at|(?:got|took) a (?:new )?job (?:at|with)) {_PROPER}{_END}",
-            _plain("works at"),
+            _works,
             False,
         ),
         (
@@ -266,8 +307,8 @@ _RULES: tuple[tuple[re.Pattern[str], _Make, bool], ...] = tuple(
             True,
         ),
         (
-            rf"^{_WHO} {_ADVERB}(?:works? as|promoted to|became|got promoted to|was promoted to) (?:an? "
-            rf"|the )?(?P<o>[\w -]{{3,40}}?){_END}",
+            rf"^{_WHO} {_ADVERB}(?:works? as (?:an? |the )|(?:got |was )?promoted to (?:an? "
+            rf"|the )?)(?P<o>[\w -]{{3,40}}?){_END}",
             _plain("job"),
             True,
         ),
@@ -305,21 +346,21 @@ _RULES: tuple[tuple[re.Pattern[str], _Make, bool], ...] = tuple(
             False,
         ),
         (
-            rf"^{_WHO} {_ADVERB}(?:married to|dating|engaged to|seeing|got married to"
+            rf"^{_WHO} {_ADVERB}(?:married to|dating|engaged to|got married to"
             rf"|married) (?P<o>[A-Z][\w-]+(?: [A-Z][\w-]+)?){_END}",
             _plain("partner"),
             True,
         ),
         (rf"^{_WHO} {_ADVERB}(?:has|have|got|had) (?:got )?{_NUMBER} {_COUNTED}", _counts, False),
         (rf"^{_WHO} (?:is|am|'m|turned|just turned) {_NUMBER}(?: years old)?{_END}", _plain("age"), True),
-        (rf"^{_WHO} {_ADVERB}drives? (?:an? )?{_THING}{_END}", _plain("car"), False),
+        (rf"^{_WHO} {_ADVERB}drives? (?:an? |the )?{_PROPER}{_END}", _plain("car"), False),
         (
-            rf"^{_WHO} {_ADVERB}(?:owns?|maintains?|took over|takes over|responsible for|in charge of|leads?"
-            rf"|runs?) (?P<o>the [\w -]{{2,30}}?){_END}",
+            rf"^{_WHO} {_ADVERB}(?:owns?|maintains?|took over|takes over|responsible for|in charge of"
+            rf"|leads?) (?P<o>the [\w -]{{2,30}}?){_END}",
             _owned,
             True,
         ),
-        (rf"^(?P<s>[Tt]he [\w -]{{2,30}}?) (?:is|is now) (?:owned|maintained|run|led) by {_OBJECT}{_END}", _by, True),
+        (rf"^(?P<s>[Tt]he [\w -]{{2,30}}?) (?:is|is now) (?:owned|maintained|led) by {_OBJECT}{_END}", _by, True),
         (
             rf"^(?P<s>[Tt]he [\w-]+(?: [\w-]+)?) {_ADVERB}(?:runs|listens|listening|running"
             rf"|listen) on port {_NUMBER}",
@@ -334,7 +375,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Make, bool], ...] = tuple(
         ),
         (
             rf"^(?:I|[Ww]e|The user"
-            rf"|[A-Z]\w+) {_ADVERB}moved the (?P<what>[\w-]+(?: [\w-]+)?) (?:from [\w. -]+ )?"
+            rf"|[A-Z]\w+) {_ADVERB}moved the (?P<what>[\w-]+(?: [\w-]+)?) (?:from (?P<p>[\w.-]+(?: [\w.-]+)?) )?"
             rf"to (?P<o>[A-Z][\w.-]*(?: [A-Z][\w.-]*)?){_END}",
             _moved_thing,
             True,
@@ -342,10 +383,10 @@ _RULES: tuple[tuple[re.Pattern[str], _Make, bool], ...] = tuple(
         (
             rf"^{_EVENT} (?:is|was|has been|got|is now) (?:now )?(?:scheduled|moved|rescheduled|pushed|postponed|set|due"
             rf"|on|at)(?: to| for| on| at| by| back to)? (?P<o>[\w: ]{{1,40}}?)(?=$|[.,;!?]| (?:because|so|instead|with))",
-            _plain("scheduled"),
+            _event,
             True,
         ),
-        (rf"^{_WHO} (?:is|'s|am|'m|are|has been|got) (?:now |finally |currently )*{_STATE}{_END}", _plain("state"), False),
+        (rf"^{_WHO} (?:is|'s|am|'m|are|has been|got) (?:now |finally |currently )*{_STATE}{_END}", _is, False),
         (
             rf"^(?P<s>[Mm]y|[Oo]ur|[Tt]he user['’]s|[A-Z][\w-]+['’]s?) {_PET}(?:['’]s name is| is (?:called"
             rf"|named)) (?P<o>[A-Z]\w+)",

@@ -5,6 +5,8 @@ A word that is also something else ("Rose", "Go", "Nice") is left out or needs i
 
 from __future__ import annotations
 
+import re
+
 from engram.text.wordlist import word_set
 
 GIVEN_NAMES = word_set("""
@@ -33,29 +35,36 @@ GIVEN_NAMES = word_set("""
     tomoko tony tyler ulrich ursula valentina vanessa vera veronica victor victoria vikram viktor vincent virginia vladimir
     walter wanda wei wendy werner wilhelm william xavier yasmin yuki yusuf yvonne zara zoe
     """)
-PLACES = word_set("""
-    africa america antarctica asia australia europe afghanistan albania algeria argentina armenia austria azerbaijan
-    bangladesh belarus belgium bolivia brazil bulgaria cambodia cameroon canada chile china colombia croatia cuba cyprus
-    czechia denmark ecuador egypt england estonia ethiopia finland france germany ghana greece guatemala hungary iceland india
-    indonesia iran iraq ireland israel italy jamaica japan kazakhstan kenya kuwait laos latvia lebanon libya lithuania
-    luxembourg madagascar malaysia malta mexico moldova mongolia morocco mozambique myanmar namibia nepal netherlands
-    nicaragua nigeria norway oman pakistan panama paraguay peru philippines poland portugal qatar romania russia rwanda
-    scotland senegal serbia singapore slovakia slovenia somalia spain sudan sweden switzerland syria taiwan tanzania thailand
-    tunisia uganda ukraine uruguay uzbekistan venezuela vietnam wales yemen zambia zimbabwe usa uk alabama alaska arizona
-    arkansas california colorado connecticut delaware florida hawaii idaho illinois indiana iowa kansas kentucky louisiana
-    maine maryland massachusetts michigan minnesota mississippi missouri montana nebraska nevada ohio oklahoma oregon
-    pennsylvania tennessee texas utah vermont wisconsin wyoming ontario quebec bavaria tuscany catalonia amsterdam athens
-    atlanta auckland baltimore bangalore bangkok barcelona basel beijing beirut belfast belgrade berlin bern bilbao birmingham
-    bogota bologna bonn boston bratislava brisbane bristol brussels bucharest budapest cairo calgary cambridge cardiff chicago
-    cologne copenhagen dallas delhi denver detroit dhaka dresden dubai dublin dusseldorf edinburgh florence frankfurt galway
-    geneva genoa ghent glasgow gothenburg graz hamburg hanoi havana helsinki houston istanbul jakarta jerusalem johannesburg
-    karachi kiev krakow kyiv kyoto lagos lausanne leeds leipzig lima lisbon liverpool ljubljana london lyon madrid malaga
-    manchester manila marseille melbourne memphis miami milan minneapolis montevideo montreal moscow mumbai munich nairobi
-    naples nashville oakland osaka oslo ottawa oxford paris philadelphia phoenix pittsburgh porto portland prague reykjavik
-    riga rome rotterdam salzburg santiago sapporo sarajevo seattle seoul seville shanghai sofia stockholm strasbourg stuttgart
-    sydney taipei tallinn tampa tbilisi tehran tokyo toronto toulouse tunis turin utrecht valencia vancouver venice vienna
-    vilnius warsaw wellington yerevan zagreb zurich
+_CONTINENTS = word_set("africa america antarctica asia europe")
+_COUNTRIES = word_set("""
+    australia afghanistan albania algeria argentina armenia austria azerbaijan bangladesh belarus belgium bolivia brazil
+    bulgaria cambodia cameroon canada chile china colombia croatia cuba cyprus czechia denmark ecuador egypt estonia
+    ethiopia finland france germany ghana greece guatemala hungary iceland india indonesia iran iraq ireland israel italy
+    jamaica japan kazakhstan kenya kuwait laos latvia lebanon libya lithuania luxembourg madagascar malaysia malta mexico
+    moldova mongolia morocco mozambique myanmar namibia nepal netherlands nicaragua nigeria norway oman pakistan panama
+    paraguay peru philippines poland portugal qatar romania russia rwanda senegal serbia singapore slovakia slovenia
+    somalia spain sudan sweden switzerland syria taiwan tanzania thailand tunisia uganda ukraine uruguay uzbekistan venezuela
+    vietnam yemen zambia zimbabwe usa uk
+    """)
+_REGIONS = word_set("""
+    alabama alaska arizona arkansas california colorado connecticut delaware florida hawaii idaho illinois indiana iowa kansas
+    kentucky louisiana maine maryland massachusetts michigan minnesota mississippi missouri montana nebraska nevada ohio
+    oklahoma oregon pennsylvania tennessee texas utah vermont wisconsin wyoming ontario quebec bavaria tuscany catalonia
+    england scotland wales
+    """)
+_CITIES = word_set("""
+    amsterdam athens atlanta auckland baltimore bangalore bangkok barcelona basel beijing beirut belfast belgrade berlin bern
+    bilbao birmingham bogota bologna bonn boston bratislava brisbane bristol brussels bucharest budapest cairo calgary
+    cambridge cardiff chicago cologne copenhagen dallas delhi denver detroit dhaka dresden dubai dublin dusseldorf edinburgh
+    florence frankfurt galway geneva genoa ghent glasgow gothenburg graz hamburg hanoi havana helsinki houston istanbul
+    jakarta jerusalem johannesburg karachi kiev krakow kyiv kyoto lagos lausanne leeds leipzig lima lisbon liverpool ljubljana
+    london lyon madrid malaga manchester manila marseille melbourne memphis miami milan minneapolis montevideo montreal moscow
+    mumbai munich nairobi naples nashville oakland osaka oslo ottawa oxford paris philadelphia phoenix pittsburgh porto
+    portland prague reykjavik riga rome rotterdam salzburg santiago sapporo sarajevo seattle seoul seville shanghai sofia
+    stockholm strasbourg stuttgart sydney taipei tallinn tampa tbilisi tehran tokyo toronto toulouse tunis turin utrecht
+    valencia vancouver venice vienna vilnius warsaw wellington yerevan zagreb zurich
     """) - {"sofia", "florence"}
+PLACES = _CONTINENTS | _COUNTRIES | _REGIONS | _CITIES
 _LONG_PLACES = (
     "new york|new york city|los angeles|san francisco|san diego|san jose|las vegas|new orleans|salt lake city|washington dc"
     "|mexico city|buenos aires|rio de janeiro|sao paulo|cape town|hong kong|tel aviv|abu dhabi|kuala lumpur|ho chi minh city"
@@ -64,6 +73,22 @@ _LONG_PLACES = (
     "|new hampshire|new jersey|new mexico|west virginia|rhode island|british columbia|hong kong|the hague"
 )
 LONG_PLACES: frozenset[str] = frozenset(_LONG_PLACES.split("|"))
+_LONG_COUNTRIES = re.compile(
+    r"new zealand|(?:south|north) korea|south africa|saudi arabia|sri lanka|costa rica|united .*|czech republic"
+)
+_LONG_REGIONS = re.compile(
+    r"(?:north|south) (?:carolina|dakota)|new (?:hampshire|jersey|mexico)|west virginia|rhode island|british columbia"
+    r"|northern ireland"
+)
+
+
+def place_level(name: str) -> str:
+    """How wide a known place is: a city, region, country or continent, by its lower-case name; empty if it is not known."""
+    if name in LONG_PLACES:
+        return "country" if _LONG_COUNTRIES.fullmatch(name) else "region" if _LONG_REGIONS.fullmatch(name) else "city"
+    levels = {"continent": _CONTINENTS, "country": _COUNTRIES, "region": _REGIONS, "city": _CITIES}
+    return next((level for level, names in levels.items() if name in names), "")
+
 
 _TECHNOLOGIES = (
     "python|javascript=js|typescript=ts|java|kotlin|scala|haskell|ruby|perl|c++|c#|php|elixir|erlang|clojure|golang|fortran|cobol"

@@ -1,6 +1,7 @@
 """The statements on facts: what memories say of somebody or something, and since and until when it holds.
 
-A newer fact ends an older one of the same scope in the transaction that brings it. A memory whose every fact has ended, and that
+A newer fact ends an older one of the same scope in the transaction that brings it, unless the two were told of names of which
+one is longer: "Tom" is found under Tom Baker, but may be another Tom. A memory whose every fact has ended, and that
 says little besides, is superseded; one that says more stays, without the fact.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import apsw
@@ -41,8 +42,9 @@ def note(connection: apsw.Connection, scope: int, memory: Memory, told: Sequence
     outcomes: dict[str, Outcome] = {}
     since = micros(memory.happened_at or memory.learned_at)
     for number, fact in enumerate(told):
-        fact = Fact(naming.canonical(connection, scope, fact.subject), fact.predicate, fact.object, fact.single, fact.holds)
-        for outcome in _settle(connection, scope, memory, fact, since):
+        named = fact.subject
+        fact = replace(fact, subject=naming.canonical(connection, scope, named))
+        for outcome in _settle(connection, scope, memory, fact, named, since):
             outcomes[outcome.older] = outcome
         connection.execute(
             """
@@ -59,21 +61,23 @@ def _ended(fact: Fact, since: int | None) -> int | None:
     return None if fact.holds else since
 
 
-def _settle(connection: apsw.Connection, scope: int, memory: Memory, fact: Fact, since: int | None) -> Iterator[Outcome]:
+def _settle(
+    connection: apsw.Connection, scope: int, memory: Memory, fact: Fact, named: str, since: int | None
+) -> Iterator[Outcome]:
     new = Claim(fact, memory.confidence, None if since is None else from_micros(since))
     found: list[Any] = connection.execute(
         """
-        SELECT f.memory, f.number, f.object, f.single, f.since, m.id, m.confidence, m.pinned, c.text
+        SELECT f.memory, f.number, f.object, f.single, f.since, m.id, m.confidence, m.pinned, c.text, m.speaker
           FROM facts AS f JOIN memories AS m ON m.key = f.memory JOIN contents AS c ON c.memory = m.key
          WHERE f.subject = ? AND f.predicate = ? AND f.until IS NULL AND f.holds AND f.memory <> ? AND m.scope = ?
            AND m.status = 'active'
         """,
         (fact.subject, fact.predicate, memory.key, scope),
     ).fetchall()
-    for key, number, thing, single, at, memory_id, confidence, pinned, text in found:
+    for key, number, thing, single, at, memory_id, confidence, pinned, text, speaker in found:
         old = Claim(Fact(fact.subject, fact.predicate, thing, bool(single)), confidence, None if at is None else from_micros(at))
         ruled = ruling(new, old)
-        if ruled is Ruling.STANDS:
+        if ruled is Ruling.STANDS or _may_be_two(named, _named(text, speaker, number, fact.predicate)):
             continue
         if ruled is Ruling.CONTESTED or pinned:
             yield Outcome(memory.id, memory_id, over=False)
@@ -82,6 +86,16 @@ def _settle(connection: apsw.Connection, scope: int, memory: Memory, fact: Fact,
         left = connection.execute("SELECT count(*) FROM facts WHERE memory = ? AND until IS NULL", (key,)).get
         if not left and len(text) <= _SHORT and not _MORE.search(text):
             yield Outcome(memory.id, memory_id, over=True)
+
+
+def _named(text: str, speaker: str, number: int, predicate: str) -> str:
+    """Whom a memory's own words name as the subject of its fact; empty for one that was told and not read."""
+    told = facts(text, speaker)
+    return told[number].subject if number < len(told) and told[number].predicate == predicate else ""
+
+
+def _may_be_two(one: str, other: str) -> bool:
+    return bool(one and other) and (one.startswith(f"{other} ") or other.startswith(f"{one} "))
 
 
 def forget(connection: apsw.Connection, memory: int) -> None:
