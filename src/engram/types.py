@@ -283,7 +283,7 @@ class Why:
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        found = [f"{s.arm} #{s.rank} ({s.score:.2f}, {s.share:.0%})" for s in self.signals if s.rank]
+        found = [f"{s.arm} #{s.rank} ({s.score:.2f}, {s.share:.0%})" for s in self.signals if s.rank and s.share >= 0.005]
         return "; ".join([*found, *self.notes])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -185,3 +186,23 @@ def test_what_is_in_mind_does_not_stand_there_twice(tmp_path: Path) -> None:
         window = mem.context("What is the zebra protocol?", model=MODEL)
         assert window.text.count("The zebra protocol is the one we agreed on") == 1
         assert {item.reason for item in window.items if item.memory.id == kept.id} == {"stands there as what is in mind"}
+
+
+@pytest.mark.parametrize(
+    ("said", "stands"),
+    [
+        ("Yesterday I broke my arm", "Yesterday (3 March) the user broke their arm"),
+        ("Last week I broke my arm", "Last week (23 February to 1 March) the user broke their arm"),
+        ("Last month I broke my arm", "Last month (February 2026) the user broke their arm"),
+        ("I broke my arm two years ago", "The user broke their arm two years ago (2024)"),
+        ("I broke my arm on 3 March 2026", "The user broke their arm on 3 March 2026"),
+        ("I broke my arm today", "The user broke their arm today"),
+    ],
+)
+@pytest.mark.parametrize("zone", [UTC, timezone(timedelta(hours=9)), timezone(timedelta(hours=-8))])
+def test_words_that_count_from_when_they_were_said_have_their_day_beside_them(
+    tmp_path: Path, said: str, stands: str, zone: timezone
+) -> None:
+    with open_mind(tmp_path / "vault") as mem:
+        mem.observe(Turn(said, at=datetime(2026, 3, 4, 12, tzinfo=zone)))
+        assert mem.context("broke arm", model=MODEL).text.splitlines()[-2].partition("] ")[2] == stands

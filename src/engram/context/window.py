@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from engram.context.budget import ASIDES, HISTORY, MORNING, RECALLED, UNKNOWN, WORKING, Claim, Profile, flow_on, grants
+from engram.context.days import TOKENS, dated, day, when
 from engram.context.history import VERBATIM, Said, compress
 from engram.context.packing import Candidate, Step, Tier, pack, ranked
 from engram.text.fence import fence, harmless
@@ -194,7 +194,7 @@ class Shelf:
             else _FAR
             for rank, hit in enumerate(hits)
         ]
-        return cls(hits, candidates, ranked(candidates), len({_day(hit.memory) for hit in hits}))
+        return cls(hits, candidates, ranked(candidates), len({day(hit.memory) for hit in hits}))
 
     def packed(self, room: int) -> list[Item]:
         """Each hit with the tier at which it stands in so many tokens, or why it does not."""
@@ -225,7 +225,8 @@ def _costs(memory: Memory, cost: Cost) -> tuple[int | None, int | None, int | No
     forms = (memory.text, memory.summary, memory.key_fact, memory.tag)
     # What was never counted is taken for long: two characters a token.
     kept = zip(forms, memory.tokens, strict=True)
-    costs = [cost((tokens or len(form) // 2 + 1) + _LINE) if form else None for form, tokens in kept]
+    line = _LINE + (TOKENS if memory.happened_until is not None else 0)
+    costs = [cost((tokens or len(form) // 2 + 1) + line) if form else None for form, tokens in kept]
     return (costs[0], costs[1], costs[2], costs[3])
 
 
@@ -241,8 +242,9 @@ def _fitted(
 ) -> ContextWindow:
     """The costs of lines are estimates: what the whole has too many is taken from the end."""
     texts = dict(texts)
+    words = {item.number: _words(item) for item in items if item.tier is not None}
     while True:
-        texts[RECALLED] = _remembered(items)
+        texts[RECALLED] = _remembered(items, words)
         text = _block(texts)
         tokens = count(text) if text else 0
         last = next((at for at in range(len(items) - 1, -1, -1) if items[at].tier is not None), None)
@@ -273,34 +275,26 @@ def _block(texts: Mapping[str, str]) -> str:
     return fence("\n".join([_HEAD, *parts])) if parts else ""
 
 
-def _remembered(items: Sequence[Item]) -> str:
+def _remembered(items: Sequence[Item], words: Mapping[int, str]) -> str:
     """In the order of time, a date for each day: what came of what is plain to see."""
-    standing = sorted((item for item in items if item.tier is not None), key=lambda item: (_when(item.memory), item.number))
+    standing = sorted((item for item in items if item.tier is not None), key=lambda item: (when(item.memory), item.number))
     lines: list[str] = []
-    day = ""
+    last = ""
     for item in standing:
-        if (today := _day(item.memory)) != day:
-            day = today
-            lines.append(day)
-        lines.append(f"[{item.number} {_short(item.memory.confidence)}] {_words(item)}")
+        if (today := day(item.memory)) != last:
+            last = today
+            lines.append(last)
+        lines.append(f"[{item.number} {_short(item.memory.confidence)}] {words[item.number]}")
     return "\n".join(lines)
 
 
 def _words(item: Item) -> str:
     forms = (item.memory.text, item.memory.summary, item.memory.key_fact, item.memory.tag)
-    return " ".join(harmless(forms[item.tier or 0]).split())
+    return " ".join(harmless(dated(forms[item.tier or 0], item.memory)).split())
 
 
 def _short(confidence: float) -> str:
     return f"{confidence:.1f}".removeprefix("0") if confidence < 0.95 else "1"
-
-
-def _when(memory: Memory) -> datetime:
-    return memory.happened_at or memory.learned_at or datetime.min.replace(tzinfo=UTC)
-
-
-def _day(memory: Memory) -> str:
-    return _when(memory).date().isoformat()
 
 
 def _told(said: Sequence[Said]) -> str:

@@ -17,9 +17,8 @@ from engram.types import Explanation, LeftOut, Memory, Signal, Stage, Why
 def why(fused: Fused, at: int, rerank: str = "") -> Why:
     arms = [name for name in fused.parts if name not in _NOTED]
     total = float(sum(abs(fused.parts[arm][at]) for arm in arms)) or 1.0
-    signals = tuple(
-        Signal(arm, int(fused.ranks[arm][at]), float(fused.raw[arm][at]), float(fused.parts[arm][at]) / total) for arm in arms
-    )
+    gave = {arm: max(float(fused.parts[arm][at]), 0.0) for arm in arms}  # what speaks against a hit is no part of why it is one
+    signals = tuple(Signal(arm, int(fused.ranks[arm][at]), float(fused.raw[arm][at]), gave[arm] / total) for arm in arms)
     moved = {name: float(fused.parts[name][at]) for name in _NOTED if name in fused.parts}
     notes = [f"{_NOTED[name]} ({by:+.2f})" for name, by in moved.items() if by]
     return Why(signals, (*notes, *((f"reranked by {rerank.partition('+')[2]}",) if "+" in rerank else ())))

@@ -81,23 +81,37 @@ _LONGEST = 2_000  # characters looked at: a sentence, not a document
 
 def resolve(text: str, said_at: datetime) -> Range | None:
     """The time that `text` names, as seen from `said_at`; the first one if it names several."""
+    found = _first(text, said_at)
+    return found[2] if found else None
+
+
+def relative(text: str, about: datetime) -> int | None:
+    """Where the words end that name another day than they were said on, by that day ("yesterday", "last week"); None if the
+    first time that `text` names is none such. `about`: any moment near to what it names."""
+    found = _first(text, about)
+    if found is None or found[1] not in _RELATIVE or found[0].group().lower().startswith(("today", "tonight", "this", "current")):
+        return None
+    return found[0].end()
+
+
+def _first(text: str, said_at: datetime) -> tuple[re.Match[str], _Rule, Range] | None:
     text = text[:_LONGEST]
     if not _HINT.search(text):
         return None
     today = said_at.replace(hour=0, minute=0, second=0, microsecond=0)
     tense = _tense(text)
-    found: tuple[int, Range] | None = None
+    found: tuple[re.Match[str], _Rule, Range] | None = None
     for pattern, rule in _RULES:
         match = pattern.search(text)
-        if match is None or (found and match.start() >= found[0]) or not _stands_free(text, match):
+        if match is None or (found and match.start() >= found[0].start()) or not _stands_free(text, match):
             continue
         try:
             meant = rule(match, today, tense)
         except (ValueError, OverflowError):  # 31 February; before year 1 or after 9999
             continue
         if meant is not None:
-            found = match.start(), meant
-    return found[1] if found else None
+            found = match, rule, meant
+    return found
 
 
 def _stands_free(text: str, match: re.Match[str]) -> bool:
@@ -331,4 +345,8 @@ _RULES: tuple[tuple[re.Pattern[str], _Rule], ...] = tuple(
         (rf"{_LAST}\s+{_MONTH}", _bare_month),
         (rf"(?:in|during|back\s+in|early|late|of|year)\s+(?:the\s+year\s+)?{_YEAR}", _plain_year),
     )
+)
+_RELATIVE = (
+    *(_relative_day, _part_of_today, _ago, _ahead),
+    *(_weekday_of_week, _which_weekday, _which_unit, _bare_weekday, _season),
 )

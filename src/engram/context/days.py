@@ -1,0 +1,56 @@
+"""The day a memory stands under in a window, and what "yesterday" in it means. Pure.
+
+What happened stands under the day it happened, while its words may count from the day they were said: under 3 March a reader
+takes "yesterday" for the 2nd. So the time that such words mean stands beside them.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from engram.text.when import relative
+from engram.types import Memory
+
+TOKENS = 8  # of a time beside the words that mean it, about
+_DAY = timedelta(days=1)
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+def when(memory: Memory) -> datetime:
+    """When it happened or, if that is not known, was learned."""
+    return memory.happened_at or memory.learned_at or _NEVER
+
+
+def day(memory: Memory) -> str:
+    """Of what lasted a day at most, the middle of it: a day elsewhere begins on another day here."""
+    start, end = memory.happened_at, memory.happened_until
+    middle = start + (end - start) / 2 if start is not None and end is not None and end - start <= _DAY else when(memory)
+    return middle.date().isoformat()
+
+
+def dated(text: str, memory: Memory) -> str:
+    """A text of this memory with the time that its words mean beside them, if they count from when they were said.
+
+    Only what was made out of words has an end.
+    """
+    if memory.happened_at is None or memory.happened_until is None:
+        return text
+    place = relative(text, memory.happened_at)
+    return text if place is None else f"{text[:place]} ({_spelled(memory)}){text[place:]}"
+
+
+def _spelled(memory: Memory) -> str:
+    start, end = memory.happened_at or _NEVER, memory.happened_until or _NEVER
+    days = (end - start) / _DAY
+    if days <= 1:
+        return _date(datetime.fromisoformat(day(memory)))
+    middle = start + (end - start) / 2
+    if days > 31:
+        return f"{middle:%Y}" if days > 200 else f"{start + _DAY:%B} to {end - _DAY:%B %Y}"
+    if days >= 28:
+        return f"{middle:%B %Y}"
+    return f"{_date(start + _DAY / 2)} to {_date(end - _DAY / 2)}"
+
+
+def _date(moment: datetime) -> str:
+    return f"{moment.day} {moment:%B}"
