@@ -21,7 +21,7 @@ from engram.guard.pii import closer
 from engram.index.vectors.encoding import encode
 from engram.models.embed import Vectors
 from engram.settings import Settings
-from engram.store.admission import check_memory
+from engram.store.admission import check_memory, check_name
 from engram.text.terms import identity_of
 from engram.types import Draft, Memory, Reader, Scope, Source, Turn
 
@@ -118,6 +118,7 @@ def admit(
 
 def _cleaned(memory: Memory, scope: Scope, settings: Settings) -> Memory:
     check_memory(memory, settings)
+    check_name("category", memory.category, settings)
     text = marks.cut(memory.text, catch_secrets=settings.catch_secrets).text
     attributes = {name: marks.cut(value, catch_secrets=settings.catch_secrets).text for name, value in memory.attributes.items()}
     marked: dict[str, Any] = {**screen.screened(text, settings), "tier": closer(memory.tier, screen.tier_of(text, settings))}

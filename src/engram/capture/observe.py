@@ -33,7 +33,7 @@ from engram.index.vectors.encoding import encode
 from engram.index.vectors.live import LiveIndex
 from engram.models.embed import Embedder, Vectors
 from engram.models.extract import Extractor
-from engram.store.admission import check_memory, check_turn
+from engram.store.admission import check_memory, check_name, check_turn
 from engram.store.protocol import HeardBefore, Once
 from engram.text import tokens
 from engram.text.terms import identity_of
@@ -223,6 +223,7 @@ class Observer:
         is taken back by correcting that.
         """
         check_memory(memory, self._live.now)
+        check_name("category", memory.category, self._live.now)
         attributes = {name: self._clean(value).text for name, value in memory.attributes.items()}
         memory = replace(memory, text=self.worth_keeping(memory.text), attributes=attributes)
         here = replace(reader, scope=memory.scope)

@@ -9,7 +9,9 @@ from datetime import datetime
 from typing import Concatenate, ParamSpec, TypeVar
 
 from engram.capture import marks
-from engram.errors import EngramError, InvalidContent, InvalidQuery
+from engram.capture.screen import judged, screened
+from engram.errors import EngramError, InjectionBlocked, InvalidContent, InvalidQuery
+from engram.guard.injection import Verdict
 from engram.guard.scopes import require_writable
 from engram.memory import handoff, momentum, working
 from engram.memory import mind as rules
@@ -87,7 +89,8 @@ class Working:
         reading = None
         for turn in turns:
             check_turn(turn, self._settings)
-            reading = self._take_in(turn, self._now, known)
+            if judged(turn.text, self._settings).verdict is Verdict.CLEAN:
+                reading = self._take_in(turn, self._now, known)
         return reading
 
     @property
@@ -127,9 +130,11 @@ class Working:
         source: SlotSource | str | None = None,
         activation: float = 0.8,
     ) -> tuple[Evicted, ...]:
-        """Bring a statement, or a memory, to mind; what had to give way for it."""
+        """Bring a statement, or a memory, to mind; what had to give way for it. What may be an attack does not come to mind."""
         recalled = isinstance(what, Memory)
         text = self._clean(what.text if isinstance(what, Memory) else what)
+        if not self._is_sound(text):
+            return ()
         if not text.strip():
             raise InvalidContent("there is nothing here to attend to.", way_out="Pass some text.")
         origin = _word_for(SlotSource, source or (SlotSource.RECALLED if recalled else SlotSource.SAID), "source")
@@ -218,11 +223,14 @@ class Working:
         """Say what is being done, what was decided and what is left open, for whoever goes on here; puts the mind away too."""
         if isinstance(decided, str) or isinstance(open, str):
             raise InvalidContent("what was decided and what is open are lists of texts.", way_out="Pass lists of str.")
-        said = [self._clean(text) for text in (goal, *decided, *open)]
-        split = 1 + len(decided)
-        made = Checkpoint(goal=said[0], decided=tuple(said[1:split]), open=tuple(said[split:]), at=self._now)
-        if not any(text.strip() for text in said):
+        cleaned = [[self._clean(text) for text in texts] for texts in ((goal,), decided, open)]
+        given = any(text.strip() for texts in cleaned for text in texts)
+        said = [tuple(text for text in texts if self._is_sound(text)) for texts in cleaned]
+        made = Checkpoint(goal="".join(said[0]), decided=said[1], open=said[2], at=self._now)
+        if not given:
             raise InvalidContent("a checkpoint says what is being done, decided or open.", way_out="Pass some text.")
+        if not any(text.strip() for texts in said for text in texts):
+            raise InjectionBlocked("all of this reads as an attack on the model.", way_out="Say it in other words.")
         self._desks.store.put_away(self._reader, CHECKPOINT, handoff.of_checkpoint(made), self._desks.session)
         if made.goal:
             self.attend(made.goal, source=SlotSource.GOAL, activation=1.0)
@@ -233,8 +241,11 @@ class Working:
         """A checkpoint that a program took from what was said; it stands beside one that somebody wrote. It may copy memories, so
         it goes when anything is erased: False if something was, since this process looked."""
         require_writable(self._reader, self._reader.scope)
-        cleaned = [tuple(self._clean(text) for text in texts) for texts in ((goal,), decided, open)]
-        made = Checkpoint(goal=cleaned[0][0], decided=cleaned[1], open=cleaned[2], at=self._now)
+        cleaned = [[self._clean(text) for text in texts] for texts in ((goal,), decided, open)]
+        said = [
+            tuple(text for text in texts if judged(text, self._settings).verdict is Verdict.CLEAN) for texts in cleaned
+        ]  # by a program, so what is plainly an attack is left out too, and refused to nobody
+        made = Checkpoint(goal="".join(said[0]), decided=said[1], open=said[2], at=self._now)
         body, since = handoff.of_checkpoint(made), self._desk.since
         return self._desks.store.put_away(self._reader, HANDOFF, body, self._desks.session, since=since) is not None
 
@@ -272,6 +283,14 @@ class Working:
         """Without what is private, recalled or secret: what is in mind is put away on disk and shown in prompts."""
         check_words("text brought to mind", text, self._settings)
         return marks.cut(text, catch_secrets=self._settings.catch_secrets).text
+
+    def _is_sound(self, text: str) -> bool:
+        """May it stand in a prompt? It does at once, so what may be an attack is left out, which is logged; what is plainly one
+        is refused, as `remember` does."""
+        if not screened(text, self._settings)["flagged"]:
+            return True
+        log.warning("what was to come to mind reads as an attack on the model, and was left out.")
+        return False
 
 
 E_ = TypeVar("E_", SlotSource, Topic, Form)

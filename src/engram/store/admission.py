@@ -12,13 +12,16 @@ from datetime import datetime
 from typing import Any
 
 from engram.env import from_micros, to_micros
-from engram.errors import ContentTooLarge, DimensionMismatch, InvalidContent, InvalidQuery
+from engram.errors import ContentTooLarge, DimensionMismatch, InjectionBlocked, InvalidContent, InvalidQuery
 from engram.kinds import Happening, Participant
 from engram.settings import Settings
 from engram.types import SCOPE_DIMENSIONS, Edge, Kind, Memory, Scope, Source, Status, Tier, Turn, scope_values
 
 _NAME_BYTES = 256
 """Longest id, category, scope or kind of link: names, not content."""
+
+_PLAIN_NAME = 24
+"""Shorter names of letters alone are looked at no further: no attack fits, and no secret is like that."""
 
 _ATTRIBUTES = 64
 _WHOLE = "Take it out, or decode the text again with errors='replace'."
@@ -74,9 +77,23 @@ def check_period(since: datetime | None, until: datetime | None) -> None:
             raise InvalidQuery(f"{name!r} must be a datetime.")
 
 
-def check_edges(edges: Sequence[Edge]) -> None:
+def check_name(what: str, name: str, settings: Settings) -> None:
+    """A word of the caller's own, such as a category. It stands in answers beside the words, and nobody looks into it again."""
+    _text(what, name, _NAME_BYTES)
+    if len(name) < _PLAIN_NAME and name.replace("_", "").isalpha():
+        return
+    from engram.guard import injection, secrets  # here for start-up time: hardly a name comes so far
+
+    if settings.catch_secrets and secrets.find(name):
+        raise InvalidContent(f"the {what} holds a secret (a key, a token or a password), and secrets are not kept.")
+    said = name.replace("_", " ").replace("-", " ")
+    if settings.guard_injection and injection.judged(said).verdict is not injection.Verdict.CLEAN:
+        raise InjectionBlocked(f"the {what} reads as an attack on the model that would read it.", way_out="Use a plain word.")
+
+
+def check_edges(edges: Sequence[Edge], settings: Settings) -> None:
     for edge in edges:
-        _text("kind of a link", edge.kind, _NAME_BYTES)
+        check_name("kind of a link", edge.kind, settings)
         if not edge.kind:
             raise InvalidContent("a link needs a kind.", way_out="Name one, such as related_to.")
         if edge.source == edge.target:
@@ -87,22 +104,22 @@ def check_edges(edges: Sequence[Edge]) -> None:
 
 
 def check_event(event: Happening, settings: Settings) -> None:
-    _text("type of an event", event.type, _NAME_BYTES)
+    check_name("type of an event", event.type, settings)
     if not event.type.strip():
         raise InvalidContent("an event needs a type.", way_out="Say what it is: `tried`, `error`, `decision` …")
     _text("text of an event", event.text, settings.content_bytes)
-    _text("actor", event.actor, _NAME_BYTES)
+    check_name("actor", event.actor, settings)
     if event.ok is not None and not isinstance(event.ok, bool):
         raise InvalidContent("the `ok` of an event must be True, False or None.")
     _time("at", event.at)
 
 
-def check_participants(participants: Sequence[Participant]) -> None:
+def check_participants(participants: Sequence[Participant], settings: Settings) -> None:
     if len(participants) > _ATTRIBUTES:
         raise ContentTooLarge(f"an episode has {len(participants)} participants; the limit is {_ATTRIBUTES}.")
     for one in participants:
-        _text("name of a participant", one.name, _NAME_BYTES)
-        _text("role", one.role, _NAME_BYTES)
+        check_name("name of a participant", one.name, settings)
+        check_name("role", one.role, settings)
 
 
 def check_vectors(vectors: Mapping[int, bytes], dimensions: int) -> None:

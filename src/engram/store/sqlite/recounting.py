@@ -34,7 +34,7 @@ class Recounting(Writing):
         """Keep an episode that begins now. It follows the last one of its session, and is caused by those that are named."""
         with self._watched(reader, "episode"):
             check_memory(draft.memory, self._live.now)
-            check_participants(participants)
+            check_participants(participants, self._live.now)
             require_writable(reader, draft.memory.scope)
             now = self._env.now()
             born = replace(self._born(draft.memory, draft.memory.scope, now), happened_at=now)

@@ -367,7 +367,7 @@ class Writing(Scrubbing):
 
     def relate(self, reader: Reader, edges: Sequence[Edge], *, timeout: float | None = None) -> int:
         with self._watched(reader, "relate"):
-            check_edges(edges)
+            check_edges(edges, self._live.now)
             return self._write(
                 reader,
                 "relate",
