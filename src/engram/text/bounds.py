@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 
 _BESIDES = re.compile(
-    r"\b(?:also|too|as well|another|either|both|sometimes|occasionally|part[- ]time|temporarily|partly|mostly|usually)\b",
+    r"\b(?:also|too|as well|another|either|both|sometimes|occasionally|part[- ]time|temporarily|partly"
+    r"|side (?:job|gig|project)|on the side|mostly|usually)\b",
     re.IGNORECASE,
 )
 _FILLER = re.compile(
@@ -18,7 +19,7 @@ _FILLER = re.compile(
 )
 _CHANGE = re.compile(
     r"^ (?:in (?:(?:early|late) )?(?:January|February|March|April|May|June|July|August|September|October|November"
-    r"|December|\d{4})\b"
+    r"|December|\d{4})(?=$|[.,;!?]| \d| and\b| because\b)"
     r"|on (?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b|on the \d|in the (?:meantime|end)"
     r"|for (?:now|good|ever|life|years|months|ages)\b"
     r"|for (?:\d{1,2}|a|an|two|three|four|five|six|ten|several|many|some|over|almost|about|more than)"

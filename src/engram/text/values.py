@@ -29,7 +29,7 @@ _NAMED = word_set("""
 _CODES = word_set("email e-mail address url host hostname region username handle version")
 _OWN_NAMES = word_set("restaurant cafe gym book movie film song band show series")  # of which some end in 's
 _ACTIVITIES = word_set("hobby sport job subject")
-_KINDS = word_set("diet status")  # whose values are adjectives
+_KINDS = word_set("diet status theme")  # whose values are adjectives
 _TONGUES = word_set("language subject major")
 _HOW = word_set("""
     able absent afraid alive alone amazing angry annoyed annoying anxious asleep available awake aware away awesome awful bad
@@ -81,6 +81,7 @@ _PEOPLES = word_set("""
     turkish ukrainian vegan vegetarian venezuelan vietnamese welsh buddhist orthodox republican democrat ceo cto cfo coo vp
     phd hr it
     """)
+_POSITIONS = word_set("vice president head director chief senior junior principal professor manager captain")
 _LEADING = re.compile(
     r"^(?:now|currently|actually|called|named|about|around|only|just|roughly|approximately|exactly|at) ", re.IGNORECASE
 )
@@ -147,7 +148,7 @@ def is_value(attribute: str, said: str) -> bool:
 def is_name(said: str) -> bool:
     """Somebody's name, as it is written: "Kim", "Dr. Lang", "Ana de Souza"; not "Kim's sister", not "German"."""
     words = _TITLE.sub("", said).split(" ")
-    if words[0].lower() in _PEOPLES or any(word.endswith(("'s", "’s")) for word in words):
+    if words[0].lower() in _PEOPLES | _POSITIONS or any(word.endswith(("'s", "’s")) for word in words):
         return False
     capitals = all(word[:1].isupper() or word in ("de", "van", "von", "der", "la", "le", "bin", "al") for word in words)
     return (capitals and words[0][:1].isupper()) or (len(words) <= 2 and words[0].lower() in GIVEN_NAMES)
