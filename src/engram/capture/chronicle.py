@@ -6,14 +6,17 @@ learned from it is kept once it has ended.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from engram.capture.backfill import space_of
 from engram.capture.drafts import cut
 from engram.capture.observe import Observer
+from engram.capture.screen import REFUSED, judged
 from engram.capture.tools import Tools
-from engram.errors import InvalidContent, NotFound
+from engram.errors import AccessDenied, InjectionBlocked, InvalidContent, NotFound
+from engram.guard.injection import Verdict
 from engram.kinds import EPISODE, WARNING, Ending, Episode, Happening, Participant, Skill
 from engram.memory.episodes import narrative, novelty_of, significance_of, surprise_of, trouble, valence_of
 from engram.memory.likeness import LIKE, likeness, stems
@@ -22,6 +25,8 @@ from engram.memory.warnings import warning_of
 from engram.store.admission import check_event
 from engram.store.sqlite.recounting import LEARNED_FROM
 from engram.types import Draft, Edge, Kind, Memory, Policy, Reader, Source, Space
+
+log = logging.getLogger("engram")
 
 _LOOKED_AT = 200
 """Episodes that a new one is compared with: the latest. Skills and expectations are made of what is done now."""
@@ -64,31 +69,47 @@ class Chronicle:
         return self._store.begin_episode(reader, draft, meant, participants=participants, caused_by=caused_by, space=self._space)
 
     def event(self, reader: Reader, episode_id: str, type_: str, text: str, actor: str, ok: bool | None) -> Happening:
+        """It happened, so it is kept; of what is plainly an attack on the model only that there was one."""
         told = Happening(self._env.now(), type_, text, actor, ok)
         check_event(told, self._live.now)
-        event = replace(told, text=self._observer.worth_keeping(text) if text.strip() else "")
+        event = replace(told, text=self._harmless(self._observer.worth_keeping(text)) if text.strip() else "")
         self._store.add_event(reader, episode_id, event)
         return event
 
     def end(self, reader: Reader, episode_id: str, outcome: Ending, result: str, valence: float | None) -> Episode:
-        """How it came out; what it teaches and warns of is kept with it. What it is told as is made of its events."""
+        """How it came out; what it teaches and warns of is kept with it, as far as it may be. What it is told as is made of its
+        events; nothing among them keeps it from ending."""
         old = self.episode(reader, episode_id)
-        said = self._observer.worth_keeping(result) if result.strip() else ""
+        said = self._harmless(self._observer.worth_keeping(result)) if result.strip() else ""
         others = [one for one in self._beside(reader, old) if one.id != old.id]
         like = [one for one in others if likeness(stems(one.goal), stems(old.goal)) >= LIKE]
         surprise = surprise_of(outcome, [one.outcome for one in like])
         novelty = novelty_of(old.goal, [one.goal for one in others])
         memory = replace(
             old.memory,
-            text=cut(narrative(old.goal, outcome, old.events, said), self._live.now.content_bytes),
+            text=self._told(old, outcome, said),
             importance=significance_of(outcome, surprise, novelty),
             surprise=surprise,
             happened_until=self._env.now(),
         )
         felt = valence_of(outcome) if valence is None else min(max(valence, -1.0), 1.0)
         ended = self._store.end_episode(reader, self._observer.draft(memory), outcome, said, felt, space=self._space)
-        self._draw_lessons(reader, ended, [ended, *like])
+        try:
+            self._draw_lessons(reader, ended, [ended, *like])
+        except (AccessDenied, InjectionBlocked, InvalidContent) as problem:  # it has ended, and that is durable
+            log.warning("nothing was learned from an episode: %s", problem.code)
         return ended
+
+    def _harmless(self, text: str) -> str:
+        return REFUSED if judged(text, self._live.now).verdict is Verdict.REJECTED else text
+
+    def _told(self, episode: Episode, outcome: Ending, said: str) -> str:
+        """What it is told as: the whole, or as much of it as does not read as an attack together."""
+        for events, result in ((episode.events, said), ((), said), ((), "")):
+            text = cut(narrative(episode.goal, outcome, events, result), self._live.now.content_bytes)
+            if self._harmless(text) == text:
+                return text
+        return REFUSED
 
     def episode(self, reader: Reader, episode_id: str) -> Episode:
         found = self._store.episodes(reader, ids=[episode_id])

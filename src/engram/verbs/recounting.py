@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from types import TracebackType
 from typing import Self
 
-from engram.errors import InvalidQuery, NotFound
+from engram.errors import EngramError, InvalidQuery, NotFound
 from engram.kinds import EPISODE, WARNING, Ending, Episode, Happening, Participant, Skill, SkillMatch
 from engram.memory.edges import walk
 from engram.memory.likeness import alike
@@ -19,6 +20,8 @@ from engram.store.protocol import Filter
 from engram.store.sqlite.recounting import CAUSED_BY, FOLLOWS
 from engram.types import Hit, Kind, Memory
 from engram.verbs.asking import Asking
+
+log = logging.getLogger("engram")
 
 _AROUND = timedelta(hours=12)
 _LATEST = 500
@@ -69,10 +72,16 @@ class Recording:
             return
         if error is None:
             self.outcome(Ending.SUCCESS)
-        elif isinstance(error, Exception):
-            self.outcome(Ending.FAILURE, f"{type(error).__name__}: {error}".strip(": "))
-        else:  # KeyboardInterrupt and the like: somebody stopped it
-            self.outcome(Ending.ABANDONED, type(error).__name__)
+            return
+        # KeyboardInterrupt and the like: somebody stopped it.
+        ending = Ending.FAILURE if isinstance(error, Exception) else Ending.ABANDONED
+        name = type(error).__name__
+        for result in (f"{name}: {error}".strip(": "), name) if ending is Ending.FAILURE else (name,):
+            try:
+                self.outcome(ending, result)
+                return
+            except EngramError as problem:  # the caller's own error is the one to hear of
+                log.warning("an episode was not ended as it came out: %s", problem.code)
 
 
 class Recounting(Asking):
