@@ -76,6 +76,7 @@ def test_a_mode_decides_how_many_memories_and_which_sections(mem: Engram) -> Non
 
 
 def test_deep_gives_memories_what_history_had(mem: Engram) -> None:
+    mem.ingest([Turn(f"Carla does live with {number} lemon trees, and they live well.", "Ann") for number in range(40)])
     history = [Turn(f"We talked at length about {fact}, and about what came of it. " * 3) for fact in FACTS]
     given = {}
     for mode in ("standard", "deep"):
@@ -217,7 +218,7 @@ def test_a_short_break_is_none_and_a_small_budget_has_no_room_for_it(path: Path,
         assert section(mem, "morning") == ""
     clock.advance(DAY)
     with opened(path, env) as mem:
-        assert section(mem, "morning", budget=60) == ""
+        assert section(mem, "morning", budget=40) == ""
 
 
 def test_morning_is_for_the_same_place_and_says_what_is_known_where_nobody_was(mem: Engram) -> None:

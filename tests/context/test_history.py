@@ -26,15 +26,21 @@ def _long(number: int) -> list[Turn]:
 
 def test_the_last_turns_stand_word_for_word() -> None:
     turns = _long(40)
-    pieces = compress(turns, 2000, count)
+    pieces = compress(turns, 500, count)
     assert [piece.text for piece in pieces if piece.form == VERBATIM] == [turn.text for turn in turns[-6:]]
     assert pieces[-1].text == turns[-1].text
 
 
+def test_what_fits_stands_word_for_word() -> None:
+    turns = _long(60)
+    pieces = compress(turns, 5_000, count)
+    assert [(piece.text, piece.form) for piece in pieces] == [(turn.text, VERBATIM) for turn in turns]
+
+
 def test_a_long_history_takes_a_quarter_and_decisions_files_and_errors_survive() -> None:
     turns = _long(150)
-    pieces = compress(turns, 100_000, count)
     whole = sum(count(f"{turn.speaker}: {turn.text}\n") for turn in turns)
+    pieces = compress(turns, whole // 4, count)
     assert whole >= 4 * sum(piece.tokens for piece in pieces)
     text = "\n".join(piece.text for piece in pieces)
     for kept in ("decided to use PostgreSQL", "src/ledger/post.py", "E1234"):
@@ -54,7 +60,7 @@ def test_no_sentence_is_broken() -> None:
 def test_long_code_goes_first() -> None:
     code = "```python\n" + "\n".join(f"line_{n} = {n}" for n in range(40)) + "\n```"
     turns = [Turn(f"Here is what I decided to do for the parser. {code}", "assistant"), *_long(12)]
-    text = "\n".join(piece.text for piece in compress(turns, 5000, count))
+    text = "\n".join(piece.text for piece in compress(turns, 400, count))
     assert "decided to do for the parser" in text
     assert "line_17" not in text
 

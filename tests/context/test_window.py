@@ -206,3 +206,28 @@ def test_words_that_count_from_when_they_were_said_have_their_day_beside_them(
     with open_mind(tmp_path / "vault") as mem:
         mem.observe(Turn(said, at=datetime(2026, 3, 4, 12, tzinfo=zone)))
         assert mem.context("broke arm", model=MODEL).text.splitlines()[-2].partition("] ")[2] == stands
+
+
+def test_what_memory_does_not_use_is_historys(tmp_path: Path) -> None:
+    turns = [
+        Turn(f"On day {number} we counted {number} storks by the old river and wrote it down.", "user") for number in range(60)
+    ]
+    with open_mind(tmp_path / "vault") as mem:
+        mem.remember("The zebra house is closed in May")
+        window = mem.context("When is the zebra house closed?", model=MODEL, budget=1_400, history=turns)
+        assert [piece.text for piece in window.history] == [turn.text for turn in turns]
+        assert "zebra house" in window.text
+
+
+def test_grants_are_what_they_came_to(filled: Engram) -> None:
+    with filled as mem:
+        for budget in (60, 80, 200, 1_000):
+            window = mem.context(ASKED, model=MODEL, budget=budget)
+            assert all(0 < section.tokens <= section.granted <= budget for section in window.sections)
+            assert sum(section.granted for section in window.sections) <= budget
+
+
+def test_it_is_said_that_there_is_no_room(filled: Engram) -> None:
+    with filled as mem:
+        assert "too small" in " ".join(mem.context(ASKED, model=MODEL, budget=10).notes)
+        assert "alone fills" in " ".join(mem.context("Where does Carla live? " * 3_000, model=MODEL).notes)

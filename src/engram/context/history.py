@@ -1,5 +1,5 @@
-"""What was said before, in as many tokens as there are: the last turns word for word, those before as one line each, the rest
-as what must not be lost (§8.3).
+"""What was said before, in as many tokens as there are: all of it word for word if that fits; else the last turns so, those
+before as one line each, the rest as what must not be lost (§8.3).
 
 Extractive: every sentence stands as it was said, whole. What was decided, which files and what errors came up is kept longest;
 long code and tool output is left out first, for it can be looked up again.
@@ -61,6 +61,8 @@ class Said:
 
 def compress(turns: Sequence[Turn], budget: int, count: Count) -> list[Said]:
     """The history in the order it was said, in no more than `budget` tokens."""
+    if fits(turns, budget, count):
+        return [_whole(turns, at, count) for at in range(len(turns))]
     kept: list[Said] = []
     left = budget
     at = len(turns)
@@ -81,6 +83,16 @@ def compress(turns: Sequence[Turn], budget: int, count: Count) -> list[Said]:
         at -= 1
     told = _summary(turns[:lines_end], min(room, left), count)
     return [*([told] if told is not None else []), *reversed(kept)]
+
+
+def fits(turns: Sequence[Turn], budget: int, count: Count) -> bool:
+    """Is there room for all of it, word for word?"""
+    left = budget
+    for turn in turns:
+        left -= count(_shown(turn.speaker, turn.text))
+        if left < 0:
+            return False
+    return True
 
 
 def _whole(turns: Sequence[Turn], at: int, count: Count) -> Said:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engram.context.budget import ASIDES, HISTORY, MORNING, RECALLED, UNKNOWN, WORKING, Claim, Profile, flow_on, grants
+from engram.context.budget import ASIDES, HISTORY, MORNING, RECALLED, UNKNOWN, WORKING, Profile, flow_on, grants
 from engram.context.days import TOKENS, dated, day, when
 from engram.context.history import VERBATIM, Said, compress
 from engram.context.packing import Candidate, Step, Tier, pack, ranked
@@ -35,6 +35,7 @@ _SAID = Candidate(0.0, (None, None, None, None))
 _FAR = Candidate(-1.0, (None, None, None, None))
 _IN_MIND = "stands there as what is in mind"
 _TOO_FAR = "it is too far from the message"
+_TOO_SMALL = "the budget is too small for anything of what there is to say."
 _SETTLED = (_IN_MIND, _TOO_FAR)  # whatever room there is
 
 
@@ -117,17 +118,19 @@ def build(
     `safe` stand there, as do the hits that are `near`; `cost` makes the model's tokens of those that a memory was kept with.
     `asides`: lines of further sections, of which those stand there that fit."""
     count = by_lines(count)
-    names = [name for name in _TITLES if name in asides or name not in (MORNING, UNKNOWN)]
-    frame = count(_block(dict.fromkeys(names, "x")))
-    room = max(budget - frame, 0)
-    claims = (*profile.claims, *(claim for claim in ASIDES if asides.get(claim.name)))
-    given = grants(_present(claims, recall, history), room)
+    there = {RECALLED: any(map(near, recall.hits)), HISTORY: bool(history), WORKING: bool(working(budget))}
+    claims = [claim for claim in (*profile.claims, *ASIDES) if there.get(claim.name, bool(asides.get(claim.name)))]
+    room = max(budget - count(_block({claim.name: "x" for claim in claims})), 0)
+    given = grants(claims, room)
     texts = {name: _within(_only(lines, safe), given.get(name, 0), count) for name, lines in asides.items()}
     texts[WORKING] = _only(working(given.get(WORKING, 0)), safe)
+    shelf = Shelf.of(recall.hits, cost, frozenset(texts[WORKING].splitlines()), near)
+    wanted = {name: count(text) for name, text in texts.items()} | {RECALLED: shelf.wants, HISTORY: room}
+    given = flow_on(claims, given, wanted)
     said = compress(history, given.get(HISTORY, 0), count)
     texts[HISTORY] = _told(said)
+    given = flow_on(claims, given, wanted | {HISTORY: count(texts[HISTORY])})
     left = room - sum(count(text) for text in texts.values() if text)
-    shelf = Shelf.of(recall.hits, cost, frozenset(texts[WORKING].splitlines()), near)
     made = _fitted(message, recall, shelf.packed(left), texts, said, given, budget, count)
     for _ in range(_AGAIN):  # lines cost less than was allowed for: what is left goes to more of them
         spare = budget - made.tokens
@@ -164,15 +167,6 @@ def by_lines(count: Count) -> Count:
     return lines
 
 
-def _present(claims: Sequence[Claim], recall: Recall, history: Sequence[Turn]) -> list[Claim]:
-    """Claims of what there is: what is not there claims nothing, and the others have its share."""
-    there = {RECALLED: bool(recall.hits), HISTORY: bool(history), WORKING: True, MORNING: True, UNKNOWN: True}
-    wanted = {name: 1 if is_there else 0 for name, is_there in there.items()}
-    given = {claim.name: 1 for claim in claims}
-    settled = flow_on(claims, given, wanted)
-    return [claim for claim in claims if settled[claim.name]]
-
-
 @dataclass(frozen=True, slots=True)
 class Shelf:
     """The hits with what each form of them is worth and costs, ready to fill any room."""
@@ -195,6 +189,11 @@ class Shelf:
             for rank, hit in enumerate(hits)
         ]
         return cls(hits, candidates, ranked(candidates), len({day(hit.memory) for hit in hits}))
+
+    @property
+    def wants(self) -> int:
+        """Tokens that all of them would take, whole."""
+        return sum(one.costs[Tier.FULL] or 0 for one in self.candidates) + _DAY * self.days
 
     def packed(self, room: int) -> list[Item]:
         """Each hit with the tier at which it stands in so many tokens, or why it does not."""
@@ -253,7 +252,10 @@ def _fitted(
         items[last] = replace(items[last], tier=None, tokens=0, number=0, reason=_REASONS[None])
     if tokens > budget:
         texts, text, tokens, said = {}, "", 0, ()
-    sections = tuple(Section(name, given.get(name, 0), count(texts[name]), texts[name]) for name in _TITLES if texts.get(name))
+    took = {name: count(texts[name]) for name in _TITLES if texts.get(name)}
+    # Memories may have what the others left of theirs.
+    sections = tuple(Section(name, max(given.get(name, 0), spent), spent, texts[name]) for name, spent in took.items())
+    small = not text and (any(item.reason not in _SETTLED for item in items) or HISTORY in given)
     return ContextWindow(
         text=text,
         tokens=tokens,
@@ -263,7 +265,7 @@ def _fitted(
         items=tuple(items),
         history=tuple(said),
         recall=recall,
-        notes=recall.notes,
+        notes=(*recall.notes, *((_TOO_SMALL,) if small else ())),
     )
 
 

@@ -112,6 +112,8 @@ class Asking(View):
         standing = {item.memory.key for item in window.items if item.tier is not None}
         searcher.given(self._reader, replace(found, hits=tuple(hit for hit in found if hit.memory.key in standing)))
         shown(desks, self._reader, window)
+        if plan.count(message) >= plan.model.window:
+            window = replace(window, notes=(*window.notes, "the message alone fills the model's window."))
         if plan.model.known:
             return window
         unknown = f"this model is not known here: its window is taken for {plan.model.window:,} tokens (`models_file`)."
