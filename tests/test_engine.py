@@ -20,6 +20,7 @@ from hand_clock import HandClock
 import engram
 from engram.engine import Engram, open_engram
 from engram.errors import AccessDenied, ConfigInvalid, ContentTooLarge, EngramError, InvalidQuery, NotFound, VaultLocked
+from engram.store.protocol import Filter
 from engram.store.sqlite.schema import VERSION
 from engram.types import Health, Kind, Policy, Reader, Role, Scope, Source, Status
 
@@ -110,6 +111,12 @@ def test_an_importance_that_is_none_is_refused_by_name(mem: Engram, importance: 
         (lambda mem: mem.forget(5), "E1008"), (lambda mem: mem.pin(5), "E1008"), (lambda mem: mem.feedback(5, True), "E1008"),
         (lambda mem: mem.update(5, text="b"), "E1008"), (lambda mem: mem.list(since="2024-01-01"), "E2004"),
         (lambda mem: mem.list(until=5), "E2004"), (lambda mem: mem.ingest(5), "E4005"), (lambda mem: mem.ingest(None), "E4005"),
+        (lambda mem: mem.context("hi", model="gpt-5", history=["x"]), "E2004"),
+        (lambda mem: mem.context("hi", model="gpt-5", history=None), "E2004"),
+        (lambda mem: mem.context("hi", model="gpt-5", history=[{"role": "user", "content": 5}]), "E2004"),
+        (lambda mem: mem.remember("a", attributes="a"), "E4005"), (lambda mem: mem.update("x", attributes={"a": 1}), "E4005"),
+        (lambda mem: mem.list(kind="bogus"), "E2004"), (lambda mem: mem.list(status="bogus"), "E2004"),
+        (lambda mem: mem.recall("a", filters=Filter(kinds=("bogus",))), "E2004"),
         (lambda mem: mem.context(None, model="gpt-5"), "E2004"), (lambda mem: mem.context(b"a", model="gpt-5"), "E2004"),
     ],
 )  # fmt: skip
@@ -136,6 +143,29 @@ def test_the_clock_that_was_given_dates_everything(tmp_path: Path) -> None:
     clock = HandClock()
     with engram.open(tmp_path / "vault", key=KEY, clock=clock.now) as mem:
         assert mem.remember("a").learned_at == clock.now()
+
+
+def test_a_clock_without_a_zone_tells_utc(tmp_path: Path) -> None:
+    with engram.open(tmp_path / "vault", key=KEY, clock=lambda: datetime(2026, 1, 1)) as mem:  # noqa: DTZ001
+        kept = mem.remember("I prefer dark mode")
+        assert kept.learned_at == datetime(2026, 1, 1, tzinfo=UTC)
+        assert mem.standing(kept.id)
+        assert mem.recall("dark mode")
+
+
+def test_a_model_that_nobody_speaks_for_is_refused_at_the_door(tmp_path: Path) -> None:
+    for name in ("bogus", "openai:", "bogus:model"):
+        with pytest.raises(ConfigInvalid, match="openai:NAME"):
+            engram.open(tmp_path / "vault", key=KEY, llm=name)
+
+
+def test_history_may_be_messages_as_most_programs_hold_them(mem: Engram) -> None:
+    parts = [{"type": "text", "text": "It runs on Fly now."}, {"type": "image_url", "image_url": {}}]
+    said = [{"role": "user", "content": "Where is the API?"}, {"role": "assistant", "content": parts}]
+    window = mem.context("thanks, and since when?", model="gpt-5", history=[*said, {"role": "assistant", "content": None}])
+    assert [(one.speaker, one.text) for one in window.history] == [
+        ("user", "Where is the API?"), ("assistant", "It runs on Fly now."),
+    ]  # fmt: skip
 
 
 def test_closing_twice_is_closing_once_and_a_closed_vault_says_so(tmp_path: Path) -> None:

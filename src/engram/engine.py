@@ -14,8 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from engram.env import Env
+from engram.env import Env, in_utc
 from engram.errors import ConfigInvalid, InvalidContent
+from engram.models.chat import check_name
 from engram.models.embed import Embedder
 from engram.models.extract import Extractor
 from engram.models.rerank import Reranker
@@ -168,7 +169,9 @@ def open_engram(
     named = {"agent": agent, "project": project, "squad": squad, "channel": channel, "user": user}
     named["llm"] = llm if isinstance(llm, str) else None
     given = {name: value for name, value in named.items() if value is not None}
-    env = Env() if clock is None else replace(Env(), now=clock)
+    env = Env() if clock is None else replace(Env(), now=lambda: in_utc(clock()))
+    if isinstance(llm, str):
+        check_name(llm)
     return Engram.open(
         path,
         key=key,

@@ -58,15 +58,18 @@ class Env:
         return int.from_bytes(self.random(8)) % limit
 
 
+def in_utc(moment: datetime) -> datetime:
+    """A naive time is taken as UTC."""
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+
+
 def to_micros(moment: datetime) -> int:
     """Microseconds since 1970, UTC; a naive time is taken as UTC. Exact: no float on the way.
 
     The first and last hours of the calendar that lie outside it in UTC are held at its ends, so that whatever was
     written can be read back.
     """
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return min(max((moment - _EPOCH) // _MICROSECOND, _FIRST), _LAST)
+    return min(max((in_utc(moment) - _EPOCH) // _MICROSECOND, _FIRST), _LAST)
 
 
 def from_micros(micros: int) -> datetime:

@@ -8,11 +8,15 @@ long code and tool output is left out first, for it can be looked up again.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from engram.errors import InvalidQuery
 from engram.text import sentences
 from engram.types import Turn
+
+OpenAI = Mapping[str, object]
+"""A message as most programs hold it: `role` and `content`, which is text or a list of parts."""
 
 Count = Callable[[str], int]
 VERBATIM, COMPRESSED, SUMMARY = "verbatim", "compressed", "summary"
@@ -45,6 +49,34 @@ _TELLING: tuple[tuple[re.Pattern[str], float], ...] = (
     (re.compile(r"\d"), 0.7),
     (re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+"), 0.5),
 )
+
+
+def turns_of(history: Iterable[Turn | OpenAI]) -> list[Turn]:
+    """What was said before as turns. A message without words, such as a call of a tool, says nothing."""
+    if isinstance(history, str | bytes | Mapping) or not isinstance(history, Iterable):
+        raise _no_history()
+    turns = [one if isinstance(one, Turn) else _turn_of(one) for one in history]
+    if any(not isinstance(words, str) for turn in turns for words in (turn.text, turn.speaker)):  # callers are others' programs
+        raise _no_history()
+    return [turn for turn in turns if turn.text]
+
+
+def _turn_of(message: object) -> Turn:
+    if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
+        raise _no_history()
+    content = message.get("content")
+    if isinstance(content, list):
+        texts = [part.get("text") for part in content if isinstance(part, Mapping)]
+        content = "\n".join(text for text in texts if isinstance(text, str))
+    if content is not None and not isinstance(content, str):
+        raise _no_history()
+    return Turn(content or "", message["role"])
+
+
+def _no_history() -> InvalidQuery:
+    return InvalidQuery(
+        "the history is not a list of turns.", way_out="Pass `engram.Turn`s, or messages of `role` and `content`."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engram.env import Env
-from engram.errors import GenerationFailed, GeneratorUnavailable
+from engram.errors import ConfigInvalid, GenerationFailed, GeneratorUnavailable
 from engram.models.budget import Budget, Ledger
 from engram.models.generate import CallableWriter, LanguageModel, Request, Written
 from engram.models.wire import Line, Place, address_problem
@@ -46,13 +46,23 @@ class Chat:
     output: int
 
 
+_UNNAMED = "the setting `llm` must be `openai:NAME` or `ollama:NAME`"
+
+
+def check_name(llm: str) -> None:
+    """For a name that a program gives, which hears of a mistake at once; one in a file must not keep a vault from opening."""
+    name, _, model = llm.partition(":")
+    if llm and not (name in PROVIDERS and model):
+        raise ConfigInvalid(f"{_UNNAMED}.", way_out="Or pass a function from a prompt to text.")
+
+
 def chat_of(settings: Settings, key: Callable[[], str]) -> Chat | None:
     """The endpoint that the setting `llm` names; None if it names none."""
     if not settings.llm:
         return None
     name, _, model = settings.llm.partition(":")
     provider = PROVIDERS.get(name)
-    problem = "" if provider and model else "the setting `llm` must be `openai:NAME` or `ollama:NAME`"
+    problem = "" if provider and model else _UNNAMED
     provider = provider or PROVIDERS["openai"]
     url = (settings.llm_url or provider.url).rstrip("/")
     place = Place(

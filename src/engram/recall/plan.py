@@ -15,7 +15,7 @@ from engram.memory.layers import RULES, STORIES
 from engram.models.embed import Vectors
 from engram.recall.intent import Sought, sought
 from engram.settings import Settings
-from engram.store.admission import check_period
+from engram.store.admission import check_filter
 from engram.store.protocol import Filter
 from engram.types import Kind, Mode
 
@@ -95,7 +95,7 @@ def checked(asked: Asked) -> Asked:
         raise InvalidQuery("the question holds half a character (a lone surrogate).")
     if not isinstance(asked.where, Filter):
         raise InvalidQuery("the filters must be a Filter.")
-    check_period(asked.where.since, asked.where.until)
+    check_filter(asked.where.kinds, asked.where.statuses, asked.where.since, asked.where.until)
     for name, moment in (("now", asked.now), ("as_of", asked.as_of)):
         if moment is not None and not isinstance(moment, datetime):
             raise InvalidQuery(f"{name!r} must be a datetime.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -138,6 +139,7 @@ class Working:
         if not text.strip():
             raise InvalidContent("there is nothing here to attend to.", way_out="Pass some text.")
         origin = _word_for(SlotSource, source or (SlotSource.RECALLED if recalled else SlotSource.SAID), "source")
+        _check_number("activation", activation)
         return self._attend(text, origin, activation, what.id if isinstance(what, Memory) else "")
 
     @_changes
@@ -158,6 +160,7 @@ class Working:
     @_changes
     def refresh(self, number: int, boost: float = 0.3) -> Slot:
         """The slot of this number (0 is the liveliest) is still of use."""
+        _check_number("boost", boost)
         slots = self.slots
         if not isinstance(number, int) or not 0 <= number < len(slots):  # type: ignore[redundant-expr]
             raise InvalidQuery(f"there is no slot of that number; there are {len(slots)}.")
@@ -168,11 +171,13 @@ class Working:
     @_changes
     def mention(self, text: str) -> None:
         """Slots that share telling words with this are livelier."""
+        check_words("text that is mentioned", text, self._settings)
         self._desk.mind = replace(self._desk.mind, working=working.mention(self._desk.mind.working, text, self._now))
 
     @_changes
     def tick(self, turns: int = 1) -> tuple[Evicted, ...]:
         """Time passed, and so many turns: slots fade, what has aged in the ring comes to mind. What has faded away."""
+        _check_number("number of turns", turns)
         self._desk.mind, gone = rules.settle(self._desk.mind, self._now, self._habits, turns)
         self._desk.let_go(gone)
         return gone
@@ -221,8 +226,7 @@ class Working:
 
     def checkpoint(self, goal: str, *, decided: Sequence[str] = (), open: Sequence[str] = ()) -> Checkpoint:
         """Say what is being done, what was decided and what is left open, for whoever goes on here; puts the mind away too."""
-        if isinstance(decided, str) or isinstance(open, str):
-            raise InvalidContent("what was decided and what is open are lists of texts.", way_out="Pass lists of str.")
+        _check_lists(decided, open)
         cleaned = [[self._clean(text) for text in texts] for texts in ((goal,), decided, open)]
         given = any(text.strip() for texts in cleaned for text in texts)
         said = [tuple(text for text in texts if self._is_sound(text)) for texts in cleaned]
@@ -241,6 +245,7 @@ class Working:
         """A checkpoint that a program took from what was said; it stands beside one that somebody wrote. It may copy memories, so
         it goes when anything is erased: False if something was, since this process looked."""
         require_writable(self._reader, self._reader.scope)
+        _check_lists(decided, open)
         cleaned = [[self._clean(text) for text in texts] for texts in ((goal,), decided, open)]
         said = [
             tuple(text for text in texts if judged(text, self._settings).verdict is Verdict.CLEAN) for texts in cleaned
@@ -301,6 +306,16 @@ def _word_for(kind: type[E_], given: str, what: str) -> E_:
         return kind(given)
     except ValueError:
         raise InvalidQuery(f"there is no such {what}; there are {', '.join(one.value for one in kind)}.") from None
+
+
+def _check_number(name: str, given: object) -> None:
+    if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given):
+        raise InvalidQuery(f"the {name} must be a number that is one.", way_out="Pass a finite int or float.")
+
+
+def _check_lists(*given: object) -> None:
+    if any(isinstance(one, str) or not isinstance(one, Sequence) for one in given):
+        raise InvalidContent("what was decided and what is open are lists of texts.", way_out="Pass lists of str.")
 
 
 def put_all_away(desks: Desks) -> None:

@@ -6,7 +6,7 @@ Callers are other people's programs, so types are checked as well as lengths. Me
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -75,6 +75,13 @@ def check_period(since: datetime | None, until: datetime | None) -> None:
     for name, moment in (("since", since), ("until", until)):
         if moment is not None and not isinstance(moment, datetime):
             raise InvalidQuery(f"{name!r} must be a datetime.")
+
+
+def check_filter(kinds: Iterable[object], statuses: Iterable[object], since: datetime | None, until: datetime | None) -> None:
+    check_period(since, until)
+    for name, given, known in (("kind", kinds, tuple(Kind)), ("status", statuses, tuple(Status))):
+        if any(one not in known for one in given):
+            raise InvalidQuery(f"there is no such {name}.", way_out=f"Say one of {', '.join(known)}.")
 
 
 def check_name(what: str, name: str, settings: Settings) -> None:

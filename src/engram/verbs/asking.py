@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
+from engram.context.history import OpenAI, turns_of
 from engram.context.plan import planned
 from engram.context.window import ContextWindow, build
 from engram.deadline import if_time_allows, patience
@@ -78,17 +79,19 @@ class Asking(View):
         *,
         model: str,
         budget: int | None = None,
-        history: Sequence[Turn] = (),
+        history: Sequence[Turn | OpenAI] = (),
         now: datetime | None = None,
         profile: str = "chat",
         mode: str | None = None,
     ) -> ContextWindow:
         """What an agent should read for this message: memories and history within a budget, every token accounted for.
 
+        history: what was said before, as turns or as messages of `role` and `content`.
         model: whose window and tokenizer count. budget: tokens of the whole, else what the model has room for. profile: how it
         is divided (chat, task, cron, orchestrator, swarm, flow). mode: how much is said unasked (minimal, standard, deep).
         """
         settings, desks, searcher = self._vault.live.now, self._vault.desks, self._vault.searcher
+        said = turns_of(history)
         plan = planned(message, model, budget, profile, mode or settings.injection_mode, models_file=settings.models_file or None)
         mind = Working(desks, self._reader)
         # What a long message wants mostly stands at its end, after what was pasted.
@@ -105,7 +108,7 @@ class Asking(View):
             working=lambda room: mind.export(Form.PLAIN, room).text if room > 0 else "",
             safe=lambda line: not settings.guard_injection or judged(line).verdict is Verdict.CLEAN,
             near=lambda hit: near(hit, searcher.background, settings),
-            history=history,
+            history=said,
             asides=asides(desks, searcher, self._reader, message, found, plan.mode),
         )
         window = replace(window, budget=plan.budget)

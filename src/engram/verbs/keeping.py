@@ -63,7 +63,7 @@ class Keeping(View):
             scope=self._reader.scope if scope is None else scope,
             happened_at=happened_at,
             happened_until=happened_at,
-            attributes=dict(attributes or {}),
+            attributes=_attributes(attributes) or {},
         )
         closely = _tier(tier)
         kept = self._made_once(
@@ -132,7 +132,7 @@ class Keeping(View):
         unchanged_since: the `updated_at` it was read with; if it has another now, it is left as it is (`Conflict`).
         """
         weight = None if importance is None else _between_0_and_1(importance)
-        wanted = {"text": text, "importance": weight, "attributes": None if attributes is None else dict(attributes)}
+        wanted = {"text": text, "importance": weight, "attributes": _attributes(attributes)}
         wanted |= {"flagged": flagged, "tier": _tier(tier)}
         changes = {name: value for name, value in wanted.items() if value is not None}
         return self._made_once(
@@ -207,6 +207,15 @@ def _numbered(turns: Iterable[Turn], mark: str) -> Iterator[Turn]:
     for number, turn in enumerate(turns):
         bare = isinstance(turn, Turn) and not turn.ref  # type: ignore[redundant-expr]  # what is none is refused by name
         yield replace(turn, ref=f"{mark}:{number}") if bare else turn
+
+
+def _attributes(given: Mapping[str, str] | None) -> dict[str, str] | None:
+    if given is None:
+        return None
+    pairs = given.items() if isinstance(given, Mapping) else [(None,)]  # type: ignore[redundant-expr]  # callers are others' programs
+    if not all(isinstance(part, str) for pair in pairs for part in pair):
+        raise InvalidContent("the attributes of a memory are names and texts.", way_out="Pass a dict of texts.")
+    return dict(given)
 
 
 def _tier(given: Tier | str | None) -> Tier | None:

@@ -11,7 +11,7 @@ from engram.errors import InvalidQuery
 from engram.guard.scopes import readable, require_owner
 from engram.store.admission import (
     bounded,
-    check_period,
+    check_filter,
     check_terms,
 )
 from engram.store.protocol import Filter, Heard, Once
@@ -91,7 +91,7 @@ class Reading(Path):
     def page(self, reader: Reader, *, limit: int, cursor: str | None = None, where: Filter = Filter()) -> Page:
         """Newest first."""
         bounded(limit, self._live.now.page_limit, "a page")
-        check_period(where.since, where.until)
+        check_filter(where.kinds, where.statuses, where.since, where.until)
         before = None if cursor is None else _key_of(cursor)
         with self._read(reader, "list") as connection:
             found = memories.page(connection, readable(reader), where, before=before, limit=limit + 1)
