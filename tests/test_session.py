@@ -14,7 +14,7 @@ from recall.minds import words_apart
 
 from engram.engine import Engram
 from engram.env import Env
-from engram.errors import AccessDenied, ContentTooLarge, InvalidContent, InvalidQuery
+from engram.errors import AccessDenied, ContentTooLarge, EngramError, InvalidContent, InvalidQuery
 from engram.memory.mind import Age
 from engram.memory.momentum import Topic
 from engram.memory.working import Leaving, SlotSource
@@ -294,6 +294,17 @@ def test_a_mind_from_before_an_erasure_elsewhere_is_not_put_away(path: Path, env
         elsewhere.working.attend("something new")
         assert elsewhere.working.suspend() is True
         assert [slot.text for slot in mem.resume().slots] == ["something new"]
+
+
+def test_after_the_vault_was_closed_nothing_comes_to_mind(path: Path, env: Env) -> None:
+    mem = opened(path, env)
+    mind = mem.working
+    mind.attend("The kettle is on the stove")
+    mem.close()
+    for call in (lambda: mind.attend("Turn the kettle off"), mind.tick, lambda: mind.slots, lambda: mind.hear(Turn("hello"))):
+        with pytest.raises(EngramError, match="closed"):
+            call()
+    assert "1 slots" in repr(mind)
 
 
 def test_bad_calls_are_refused_by_name(mem: Engram) -> None:

@@ -256,6 +256,7 @@ class OpenVault:
             if self._searcher is not None:
                 self._searcher.close()
             put_all_away(self.desks)
+            self.desks.closed = True
             with self._index_lock:
                 if self._index is not None:
                     self._index.close()

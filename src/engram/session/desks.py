@@ -67,6 +67,7 @@ class Desks:
         self.env = env
         self.session = session
         self._keep = keep
+        self.closed = False
         self._desks: dict[Scope, Desk] = {}
         self._lock = threading.Lock()
 

@@ -11,7 +11,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from engram.capture import marks
 from engram.capture.screen import judged, screened
-from engram.errors import EngramError, InjectionBlocked, InvalidContent, InvalidQuery
+from engram.errors import EngramError, InjectionBlocked, InvalidContent, InvalidQuery, StorageError
 from engram.guard.injection import Verdict
 from engram.guard.scopes import require_writable
 from engram.memory import handoff, momentum, working
@@ -56,7 +56,7 @@ class Working:
         self._reader = reader
 
     def __repr__(self) -> str:
-        return f"<Working {len(self.slots)} slots>"
+        return f"<Working {len(self._desk.mind.working.slots)} slots>"
 
     @property
     def slots(self) -> tuple[Slot, ...]:
@@ -101,6 +101,8 @@ class Working:
 
     def _catch_up(self) -> None:
         """Hear what the vault has heard since somebody looked last."""
+        if self._desks.closed:  # nothing would put it away any more
+            raise StorageError("the vault is closed.", way_out="Open it again.")
         if not self._reader.writes:
             return
         with self._desk.hearing:  # whoever comes second waits until it is heard
