@@ -146,7 +146,7 @@ def test_the_clock_that_was_given_dates_everything(tmp_path: Path) -> None:
 
 
 def test_a_clock_without_a_zone_tells_utc(tmp_path: Path) -> None:
-    with engram.open(tmp_path / "vault", key=KEY, clock=lambda: datetime(2026, 1, 1)) as mem:  # noqa: DTZ001
+    with engram.open(tmp_path / "vault", key=KEY, clock=lambda: datetime(2026, 1, 1)) as mem:
         kept = mem.remember("I prefer dark mode")
         assert kept.learned_at == datetime(2026, 1, 1, tzinfo=UTC)
         assert mem.standing(kept.id)

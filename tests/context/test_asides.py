@@ -17,7 +17,7 @@ from engram.errors import InvalidQuery
 from engram.memory.gaps import question_in
 from engram.store.protocol import Filter
 from engram.text.tokens import count
-from engram.types import Reader, Role, Scope, Turn
+from engram.types import Outcome, Reader, Role, Scope, Turn
 
 MODEL = "gpt-4"
 REX = Reader(Scope(agent="rex"))
@@ -165,6 +165,30 @@ def test_another_place_is_not_asked_and_a_guest_leaves_no_question(mem: Engram) 
     assert section(ann, "unknown") == ""
     mem.as_reader(replace(REX, role=Role.GUEST)).recall("Who painted the mural behind the bakery?")
     assert [gap.text for gap in mem.gaps()] == [UNKNOWN]
+
+
+def test_what_this_reader_knows_is_no_gap_of_his_wherever_it_was_asked(mem: Engram) -> None:
+    nobody = mem.as_reader(Reader(Scope()))
+    nobody.recall(UNKNOWN)
+    assert [gap.text for gap in mem.gaps()] == [UNKNOWN]
+    mem.remember("The ferry Aurora leaves from the harbour of Bergen")
+    assert mem.recall(UNKNOWN).outcome is Outcome.ANSWERED
+    assert mem.gaps() == []
+    assert [gap.text for gap in nobody.gaps()] == [UNKNOWN]
+
+
+@pytest.mark.parametrize(
+    ("message", "question"),
+    [
+        ("can you write a poem about rivers?", ""),
+        ("Hey, could you please refactor the parser module?", ""),
+        ("Please draft a letter to the landlord?", ""),
+        ("Can you tell me where the ferry Aurora leaves?", "Can you tell me where the ferry Aurora leaves?"),
+        ("Can we deploy the parser on Fridays?", "Can we deploy the parser on Fridays?"),
+    ],
+)
+def test_work_that_is_asked_for_is_no_question(message: str, question: str) -> None:
+    assert question_in(message) == question
 
 
 def test_private_and_secret_words_are_no_part_of_a_gap(mem: Engram) -> None:

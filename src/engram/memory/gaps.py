@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from engram.memory.shortening import split, telling
 from engram.text.terms import terms
 from engram.text.wordlist import word_set
@@ -11,6 +13,12 @@ _ASKING = word_set(
     who whom whose what which where when why how is are am was were do does did can could will would should shall has have had may
     """
 )
+_ASKS_FOR_WORK = re.compile(
+    r"(?:(?:please|so|and|but|ok|okay|hey|hi|now)[, ]+)*(?:(?:can|could|will|would) you (?:please |maybe |also |just )*|please )"
+    r"(?!(?:tell|remind|recall|remember|say|name|confirm|know|find out|look up|let me know)\b)",
+    re.IGNORECASE,
+)
+"""Something to be done, not something to be known: no memory would answer it."""
 _MARKS = "?？؟\u037e"
 _LEAST_WORDS = 2
 _LONGEST = 240
@@ -22,6 +30,6 @@ def question_in(text: str) -> str:
         words = terms(sentence)
         asks = sentence.rstrip("\"'”’)]! ").endswith(tuple(_MARKS)) or (bool(words) and words[0] in _ASKING)
         own = [word for word in telling(sentence) if word not in _ASKING]
-        if asks and len(own) >= _LEAST_WORDS and len(sentence) <= _LONGEST:
+        if asks and not _ASKS_FOR_WORK.match(sentence.strip()) and len(own) >= _LEAST_WORDS and len(sentence) <= _LONGEST:
             return sentence
     return ""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from engram.memory.gaps import question_in
 from engram.memory.mind import Resumed
 from engram.memory.morning import Morning
 from engram.recall.plan import Asked
 from engram.session.asides import morning_of
 from engram.session.working import Working
-from engram.types import Gap, Outcome
+from engram.types import Gap, Outcome, Reader
 from engram.verbs.view import View
 
 
@@ -31,13 +32,17 @@ class Minding(View):
         return morning_of(self._vault.desks, self._reader)
 
     def gaps(self, *, limit: int = 20) -> Sequence[Gap]:
-        """Questions that were asked and that nothing here answers, the most asked first; none that has an answer now."""
+        """Questions that were asked and that nothing here answers, the most asked first; none that has an answer now, where it
+        was asked or for this reader."""
         open_still = []
         for gap in self._vault.store.gaps(self._reader, limit=limit):
             asker = replace(self._reader, scope=gap.scope)
-            found = self._vault.searcher.look_up(asker, Asked(text=gap.text, now=self._vault.env.now()))
-            if found.outcome is Outcome.ANSWERED:
+            if not question_in(gap.text) or self._answers(asker, gap):
                 self._vault.store.wondered(asker, gap.text, answered=True)
-            else:
+            elif asker == self._reader or not self._answers(self._reader, gap):
                 open_still.append(gap)
         return open_still
+
+    def _answers(self, reader: Reader, gap: Gap) -> bool:
+        found = self._vault.searcher.look_up(reader, Asked(text=gap.text, now=self._vault.env.now()))
+        return found.outcome is Outcome.ANSWERED
