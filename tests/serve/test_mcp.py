@@ -199,6 +199,17 @@ def test_a_call_that_takes_too_long_is_an_error_and_not_an_empty_answer(tmp_path
 # ── resources and the prompt ───────────────────────────────────────────────────────────────────────────────────────────
 
 
+def test_a_memory_that_is_asked_for_is_told_in_its_words(mem: Engram) -> None:
+    kept = mem.remember("The API runs on Fly.io")
+
+    async def work(client: Client) -> str:
+        return str((await client.call_tool("memory_get", {"id": kept.id})).content[0].text)
+
+    said = talk(server_of(mem, "full"), work)
+    assert "The API runs on Fly.io" in said
+    assert said.startswith("⟦engram:recalled⟧")
+
+
 def test_resources_are_what_is_kept(mem: Engram) -> None:
     one = mem.remember("The API runs on Fly.io")
     mem.working.checkpoint("ship the release", open=["who writes the notes"])

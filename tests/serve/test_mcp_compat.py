@@ -32,6 +32,8 @@ def graph(mem: Engram, name: str, **arguments: Any) -> Any:
 def test_a_graph_is_made_read_and_taken_apart(mem: Engram) -> None:
     assert graph(mem, "create_entities", entities=[ADA, ACME])["entities"] == [ADA, ACME]
     assert graph(mem, "create_entities", entities=[ADA])["entities"] == []
+    nameless = call(mem, "create_entities", {"entities": [{**ADA, "name": " "}]}, "memory-server")
+    assert (nameless.is_error, nameless.content[0].text[:5]) == (True, "E4005")
     works = {"from": "Ada", "to": "Acme", "relationType": "works_at"}
     assert graph(mem, "create_relations", relations=[works])["relations"] == [works]
     assert graph(mem, "create_relations", relations=[works])["relations"] == []

@@ -105,6 +105,8 @@ def test_who_comes_from_the_network_reads_only_unless_granted_more(mem: Engram) 
 
     async def work(client: Client) -> tuple[set[str], Any, Any]:
         names = {tool.name for tool in (await client.list_tools()).tools}
+        for one in (await client.list_resources()).resources:
+            assert (await client.read_resource(one.uri)).contents  # nothing is listed that it may not read
         found = await client.call_tool("memory_search", {"query": "where is the office?"})
         return names, found, await client.call_tool("memory_store", {"text": "The office moved to Porto"})
 

@@ -117,8 +117,13 @@ def _references(part: Any) -> Iterator[str]:
 # ── as text ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def text(value: object) -> str:
-    """The same as a few lines; for hosts that show a model no structured answers, and for people who look over its shoulder."""
+def text(value: object, *, asked: bool = False) -> str:
+    """The same as a few lines; for hosts that show a model no structured answers, and for people who look over its shoulder.
+
+    asked: a memory that was asked for is told in its words; one that was kept or changed is known to who did that.
+    """
+    if asked and isinstance(value, Memory):
+        return f"{fence(line(value))}\n{_kept(value)}"
     for kind, told in _TEXTS.items():
         if isinstance(value, kind):
             return told(value)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from engram.errors import AccessDenied, InvalidQuery, NotFound
+from engram.errors import AccessDenied, InvalidContent, InvalidQuery, NotFound
 from engram.serve.mcp.tools import DATA, Said, Tool
 from engram.serve.operations import Effect
 from engram.serve.operations.schema import Schema
@@ -128,6 +128,8 @@ def search_nodes(mem: Engram, given: Mapping[str, Any]) -> Said:
 
 def create_entities(mem: Engram, given: Mapping[str, Any]) -> Said:
     """Those whose name is new; the others are left as they are."""
+    if not all(one["name"].strip() for one in given["entities"]):
+        raise InvalidContent("an entity has a name with a character at least.")
     there = _nodes(mem, [one["name"] for one in given["entities"]])
     made = []
     for one in given["entities"]:

@@ -13,7 +13,7 @@ from engram.errors import NotFound
 from engram.serve.mcp import brief
 from engram.serve.operations import OPERATIONS, read
 from engram.text.fence import fence
-from engram.types import Page
+from engram.types import Page, Reader
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -29,10 +29,12 @@ def uri_of(memory_id: str) -> str:
     return _ONE + memory_id
 
 
-def listed() -> list[dict[str, Any]]:
+def listed(reader: Reader) -> list[dict[str, Any]]:
+    """Those that this reader may read."""
     return [
         {"uri": _SCHEME + name, "name": name, "title": title, "description": told, "mimeType": _TEXT}
         for name, (title, told, _) in _RESOURCES.items()
+        if name not in OPERATIONS or OPERATIONS[name].allows(reader.role)
     ]
 
 

@@ -75,7 +75,7 @@ class Handlers:
         return await self._in_thread(lambda until: _called(until, self._door, ctx.request, tool, arguments))
 
     async def list_resources(self, ctx: Context, params: PaginatedRequestParams | None) -> Answer:
-        return _fresh(resources=resources.listed())
+        return _fresh(resources=resources.listed(self._door.reader(ctx.request)))
 
     async def list_templates(self, ctx: Context, params: PaginatedRequestParams | None) -> Answer:
         return _fresh(resourceTemplates=resources.templates())

@@ -211,7 +211,7 @@ def _whole(operation: Operation) -> Tool:
 
     def run(mem: Engram, arguments: Mapping[str, Any]) -> Said:
         value = rationing.call(operation, mem, read(operation, arguments))
-        return Said(wire.plain(value), brief.text(value))
+        return Said(wire.plain(value), brief.text(value, asked=operation.reads))
 
     title = operation.name.replace("_", " ").capitalize()
     name, output = f"memory_{operation.name}", brief.whole_schema(operation)
