@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +12,8 @@ import pytest
 
 import engram
 from engram.engine import Engram
+from engram.models.embed import CallableEmbedder
+from engram.models.fakes import hashing_embedder
 from engram.text.entities import folded
 from engram.types import Memory, Reader, Scope, Status, Turn
 
@@ -49,6 +51,32 @@ def test_labelled_mentions_are_resolved(mem: Engram) -> None:
             right, extra, missing = right + len(found & wanted), extra + len(found - wanted), missing + len(wanted - found)
     assert right + missing >= 200
     assert 2 * right / (2 * right + extra + missing) >= 0.9
+
+
+def test_a_name_that_is_merely_near_is_somebody_else(tmp_path: Path) -> None:
+    """All names lie near each other here, as short ones do in small encoders; nothing is the same but what is."""
+    apart = hashing_embedder(1024)
+
+    def embed(texts: Sequence[str]) -> list[list[float]]:
+        return [[(1 - 0.85) ** 0.5 * float(part) for part in vector] + [0.85**0.5] for vector in apart.passages(texts)]
+
+    near = CallableEmbedder(embed, name="near", dimensions=1025)
+    settings = {"model": "none", "harden_process": False}
+    with engram.open(tmp_path / "vault", key=bytes(32), settings=settings, embedder=near) as mem:
+        say(mem, "My colleague Quentin moved to Lisbon.")
+        for stranger in ("%", "!!!", "Portugal", "Bob", "7"):
+            assert mem.entity(stranger) is None
+        for meant in ("quentin%", "Quentins", "Quentin?"):
+            found = mem.entity(meant)
+            assert found is not None
+            assert found.entity.name == "Quentin"
+
+
+def test_a_warning_names_nobody_of_its_own(mem: Engram) -> None:
+    with mem.episode("deploy the API with Jonas") as doing:
+        doing.outcome("failure", "the quota was used up")
+    assert mem.warnings()
+    assert {one.name for one in mem.entities()} <= {"API", "Jonas"}
 
 
 def test_one_person_by_name_handle_and_role(mem: Engram) -> None:

@@ -112,6 +112,7 @@ _SENTENCE_WORDS = word_set("""
     monday tuesday wednesday thursday friday saturday sunday january february march april june july august september october
     november december morning english spanish french german italian chinese japanese portuguese russian arabic christmas easter
     thanksgiving halloween mom dad mum god internet user assistant never always maybe sometimes great nice good sorry
+    tried failed
     """)
 _ADDRESS = re.compile(r"^(?P<who>[^:\n]{1,60}?)(?:, asked \"[^\"]*\")?: ")
 _ASIDE = re.compile(r"\(asked: \"[^\"]*\"\)|\[[^\]]*\]")

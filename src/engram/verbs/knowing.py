@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -14,7 +15,9 @@ from engram.types import Kind, Memory
 from engram.verbs.asking import Asking
 from engram.verbs.keeping import Keeping
 
-_NEAR = 0.8  # cosine of two names that mean the same
+_NEAR = 0.8  # cosine of two names that mean the same and have a word, or the beginning of one, in common
+_SAME = 0.92  # of two that have nothing in common: "Portugal" and "Lisbon" have 0.86, "Postgres" and "PostgreSQL" 0.94
+_STEM = 4
 _NAMES = 200
 _TOLD = 20
 
@@ -82,11 +85,20 @@ class Knowing(Asking, Keeping):
         """The known name that means nearly the same as this one."""
         embedder = self._vault.embedder
         names = [one.name for one in self._vault.store.entities(self._reader, limit=_NAMES)] if embedder is not None else []
-        if embedder is None or not names or not name.strip():
+        if embedder is None or not names or not any(map(str.isalpha, name)):
             return None
         cosines = embedder.passages(names) @ embedder.passages([name])[0]
-        best = int(cosines.argmax())
-        return names[best] if float(cosines[best]) >= _NEAR else None
+        own = _stems(name)
+        near = [
+            (float(like), one)
+            for like, one in zip(cosines, names, strict=True)
+            if like >= (_NEAR if own & _stems(one) else _SAME)
+        ]
+        return max(near)[1] if near else None
+
+
+def _stems(name: str) -> set[str]:
+    return {word[:_STEM] for word in re.findall(r"\w+", folded(name))}
 
 
 def _aware(moment: datetime, like: datetime) -> datetime:
