@@ -88,6 +88,8 @@ def test_a_memory_is_got_changed_and_deleted_and_its_history_tells(m: Memory, cl
     clock.advance(60)
     assert m.delete(memory_id=kept["id"]) == {"message": "Memory deleted successfully!"}
     assert m.get(kept["id"]) is None
+    with pytest.raises(ValueError, match="not found"):
+        m.update(kept["id"], data="Likes to swim")
     told = m.history(memory_id=kept["id"])
     assert [(one["event"], one["old_memory"], one["new_memory"], one["is_deleted"]) for one in told] == [
         ("ADD", None, "Likes to play tennis", False),
@@ -205,6 +207,26 @@ def test_a_filter_that_nobody_knows_is_refused(m: Memory) -> None:
     m.add("A note", user_id="alice", infer=False)
     with pytest.raises(ValueError, match="unsupported"):
         m.get_all(filters={"user_id": "alice", "n": {"near": 3}})
+
+
+@pytest.mark.parametrize(
+    ("filters", "told"),
+    [
+        ({"user_id": {"in": ["alice", "bob"]}}, "ask once for each"),
+        ({"user_id": "*"}, "ask once for each"),
+        ({"OR": [{"user_id": "alice"}, {"user_id": "bob"}]}, "beside OR"),
+    ],
+)
+def test_an_id_is_one_text(m: Memory, filters: dict[str, Any], told: str) -> None:
+    for ask in (lambda: m.get_all(filters=filters), lambda: m.search("tea", filters=filters)):
+        with pytest.raises(ValueError, match=told):
+            ask()
+
+
+def test_a_limit_is_a_number(m: Memory) -> None:
+    for wrong in ("5", True, 0, 1.5):
+        with pytest.raises(ValueError, match="whole number"):
+            m.search("tea", user_id="alice", limit=wrong)  # type: ignore[arg-type]
 
 
 def test_a_configuration_of_mem0_names_the_same_models(tmp_path: Path, env: Env, monkeypatch: pytest.MonkeyPatch) -> None:

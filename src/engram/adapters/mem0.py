@@ -110,7 +110,7 @@ class Memory:
         if words is None and metadata is None and expiration_date is _UNSET:
             raise ValueError("At least one of text, metadata, or expiration_date must be provided.")
         old = self._mem.get(memory_id)
-        if old is None or not self._own(old.scope):
+        if old is None or not self._own(old.scope) or old.status is not Status.ACTIVE:
             raise ValueError(f"Memory with id {memory_id} not found")
         attributes = {**old.attributes, **shapes.attributes_of(metadata)}
         if expiration_date is not _UNSET:
@@ -305,12 +305,15 @@ def _ids(user_id: str | None, agent_id: str | None, run_id: str | None, filters:
         for value in (argument, *(one.get(name) for one in among)):
             if value is None:
                 continue
+            if isinstance(value, Mapping) or value == "*":
+                raise ValueError(f"{name} must be one text, without operators: ask once for each that you mean")
             if not isinstance(value, str) or not value.strip():
                 raise ValueError(f"{name} must be a text that is not empty")
             if found.setdefault(name, value.strip()) != value.strip():
                 raise ValueError(f"{name} is given twice, and not the same")
     if not found:
-        raise ValueError("At least one of 'user_id', 'agent_id' or 'run_id' must be provided")
+        beside = ", beside OR and NOT" if any(name.strip("$").upper() in ("OR", "NOT") for name in filters) else ""
+        raise ValueError(f"At least one of 'user_id', 'agent_id' or 'run_id' must be provided{beside}")
     return found
 
 
@@ -321,7 +324,7 @@ def _rest(filters: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _count(limit: int | None, top_k: int | None, default: int) -> int:
     most = top_k if top_k is not None else limit if limit is not None else default
-    if most < 1 or most != int(most):
+    if not isinstance(most, int | float) or isinstance(most, bool) or most < 1 or most != int(most):
         raise ValueError("top_k must be a whole number from 1")
     return int(most)
 
