@@ -168,6 +168,17 @@ def test_the_audit_shows_who_did_what_and_never_what_was_said(made: Engram) -> N
     assert {entry["scope"]["agent"] for entry in made("--agent", "rex", "audit", "--all", "--json").json["entries"]} > {"rex"}
 
 
+def test_a_purge_of_nobody_says_so(made: Engram) -> None:
+    ran = made("purge", "agent", "nobody", "--dry-run")
+    assert (ran.code, ran.out) == (0, "Nothing of that name is here.\n")
+
+
+def test_a_box_is_named_by_its_number(made: Engram) -> None:
+    made("remember", "The API runs on Fly.io")
+    number = str(made("boxes", "--json").json["boxes"][0]["key"])
+    assert "Fly.io" in made("box", number).out
+
+
 def test_the_vault_option_goes_over_the_environment(made: Engram, tmp_path: Path) -> None:
     made("remember", "here")
     assert made("--vault", str(tmp_path / "other"), "remember", "there").code == 0

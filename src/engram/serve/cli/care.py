@@ -253,7 +253,10 @@ def _purges(given: Purge) -> str:
 
 def _purged(done: Done) -> None:
     counts = done.value.counts
-    show.pairs([(table, f"{count:,}") for table, count in counts.items()] or [("nothing", "of that name is here")])
+    if not counts:
+        show.line("Nothing of that name is here.")
+        return
+    show.pairs([(table, f"{count:,}") for table, count in counts.items()])
     for note in done.value.notes:
         done.asked.remark(f"note: {note}")
 

@@ -140,7 +140,7 @@ def boxes(mem: Engram, given: Stretches) -> Boxes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inside:
-    key: Annotated[int, Arg("The box's number.", low=1)]
+    key: Annotated[int, Arg("The box's number.", low=1, main=True)]
 
 
 @dataclass(frozen=True, slots=True)
