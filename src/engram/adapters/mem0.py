@@ -323,7 +323,7 @@ def _rest(filters: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _count(limit: int | None, top_k: int | None, default: int) -> int:
-    most = top_k if top_k is not None else limit if limit is not None else default
+    most: Any = top_k if top_k is not None else limit if limit is not None else default
     if not isinstance(most, int | float) or isinstance(most, bool) or most < 1 or most != int(most):
         raise ValueError("top_k must be a whole number from 1")
     return int(most)
