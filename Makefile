@@ -20,7 +20,7 @@ demo: .venv/installed
 
 test: lint
 	-@ENGRAM_MODELS=$(CURDIR)/.venv/models $(BIN)/engram model install
-	ENGRAM_MODELS=$(CURDIR)/.venv/models $(BIN)/pytest
+	ENGRAM_MODELS=$(CURDIR)/.venv/models $(BIN)/pytest --numprocesses auto --dist loadfile
 
 lint: .venv/installed
 	$(BIN)/ruff check
