@@ -6,11 +6,10 @@ whether nothing is known or nothing was good enough.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from contextvars import copy_context
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
 from typing import TypeVar
@@ -30,11 +29,12 @@ from engram.recall.arms import ENTITY, SPACE, VECTORS, WORDINGS, WORDS, Arms
 from engram.recall.fusion import ArmResult, Fused, calibrated, reciprocal, reordered, scores_of
 from engram.recall.plan import Asked, Plan, asks_nothing, checked, plan
 from engram.recall.rerank import by_opinion, mmr, newest
-from engram.recall.select import CONTRADICTS, DERIVED, SUPERSEDES, Links, Pick, as_found, best_of, choose, enough, least
+from engram.recall.select import CONTRADICTS, DERIVED, SUPERSEDES, as_found, best_of, choose, enough, least
 from engram.recall.suppress import suppressed, telling, with_twins
 from engram.recall.trust import trust
 from engram.recall.tuning import Tuning, shifted
-from engram.recall.weights import ASSISTANT, HEAD, about, settled, support, word_weight
+from engram.recall.walk import Got, Stopwatch, Walk
+from engram.recall.weights import HEAD, about, settled, support, word_weight
 from engram.settings import LiveSettings, Settings
 from engram.store.protocol import Heard, Question
 from engram.store.sqlite.store import SqliteStore
@@ -64,70 +64,6 @@ _IDLE = Quality(
 )
 NOTHING_ASKED = Recall((), Outcome.NOTHING_KNOWN, _IDLE, notes=("a courtesy asks for nothing: nothing was looked up.",))
 """The answer to a courtesy."""
-
-
-@dataclass(slots=True)
-class _Stopwatch:
-    monotonic: Callable[[], float]
-    spent: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        start = self.monotonic()
-        yield
-        self.spent[name] = round((self.monotonic() - start) * 1000, 3)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Walk:
-    """One question's way, stage by stage: what an answer, or an account of it, is made from."""
-
-    asked: Asked
-    plan: Plan
-    query: Vectors | None
-    arms: Sequence[ArmResult]
-    weights: Mapping[str, float]
-    fused: Fused
-    support: float | None
-    best: float
-    rerank: str
-    picks: Sequence[Pick]
-    links: Links
-    unseen: int  # candidates too far to be looked at
-    least: float
-    notes: Sequence[str]
-    spent: Mapping[str, float]
-
-    @property
-    def taken(self) -> list[Pick]:
-        return [pick for pick in self.picks if pick.stage is Stage.ANSWER]
-
-    @property
-    def scale(self) -> float:
-        """What scores are multiplied by, of hits and of what is none: the answer's support. Ranks stay what they are."""
-        return self.support if self.support is not None and ASSISTANT in self.fused.parts else 1.0
-
-    @property
-    def thin(self) -> bool:
-        """Is there nothing to show though there may be more than was looked at?"""
-        full = any(len(arm.keys) >= self.plan.breadth for arm in self.arms)
-        return not self.taken and (full or WORDS not in self.fused.parts) and not self.plan.deep
-
-
-@dataclass(frozen=True, slots=True)
-class _Got:
-    """The candidates that were fetched, what of them is suppressed and until when, how many are too far, what a hit needs."""
-
-    memories: Mapping[int, Memory]
-    digests: Mapping[int, bytes]
-    suppressed: Mapping[int, datetime]
-    flagged: frozenset[int]
-    unseen: int
-    needed: float | None
-
-    @property
-    def shown(self) -> Mapping[int, Memory]:
-        return {key: one for key, one in self.memories.items() if key not in self.suppressed and key not in self.flagged}
 
 
 _HIDDEN = frozenset({Stage.THRESHOLD, Stage.BUDGET, Stage.SUPPRESSED, Stage.FLAGGED})
@@ -252,7 +188,7 @@ class Searcher:
         """`whole`: look at every candidate, not only at those that can become hits."""
         settings = self._live.now
         planned = replace(plan(asked, settings), vector_weight=self._weight(settings), whole=whole)
-        watch = _Stopwatch(self._env.monotonic)
+        watch = Stopwatch(self._env.monotonic)
         notes: list[str] = []
         words = self._start(self._read_words, reader, planned, asked.text, watch)
         with watch.stage("embed"):
@@ -272,7 +208,7 @@ class Searcher:
         except RuntimeError:  # closed between two lines of another thread's
             raise StorageError("the vault is closed.", way_out="Open it again.") from None
 
-    def _read_words(self, reader: Reader, planned: Plan, text: str, watch: _Stopwatch) -> list[ArmResult]:
+    def _read_words(self, reader: Reader, planned: Plan, text: str, watch: Stopwatch) -> list[ArmResult]:
         with watch.stage("words"):
             found = self._arms.words(reader, planned, text) + self._arms.wordings(reader, planned, text)
             return found + self._arms.entity(reader, planned) if self._live.now.entity_weight else found
@@ -285,7 +221,7 @@ class Searcher:
         query: Vectors | None,
         words: Callable[[], list[ArmResult]],
         notes: list[str],
-        watch: _Stopwatch,
+        watch: Stopwatch,
         settings: Settings,
     ) -> Walk:
         with watch.stage("vectors"):
@@ -366,7 +302,7 @@ class Searcher:
 
     def _gather(
         self, reader: Reader, asked: Asked, query: Vectors | None, fused: Fused, planned: Plan, settings: Settings
-    ) -> _Got:
+    ) -> Got:
         """The candidates worth looking at. Where one that is suppressed set the bar, it is set anew without it."""
         hushed: Set[int] = frozenset()
         while True:
@@ -375,7 +311,7 @@ class Searcher:
             now = with_twins(self._suppressed(reader, asked, query, memories, settings), digests)
             flagged = frozenset(key for key, one in memories.items() if settings.guard_injection and is_flagged(one))
             if now.keys() | flagged <= hushed:
-                return _Got(memories, digests, now, flagged, unseen, needed)
+                return Got(memories, digests, now, flagged, unseen, needed)
             hushed = now.keys() | flagged
 
     def _suppressed(
