@@ -364,6 +364,26 @@ def test_a_header_makes_no_other_caller(api: Api) -> None:
     assert 429 in answers
 
 
+def test_who_asks_over_the_wire_is_told_an_order_and_asks_so_often(api: Api, mem: Engram) -> None:
+    owner = Api(api.port, token(mem, role=Role.OWNER))
+    api.post("/v1/memories", {"text": "The platform team owns the API"})
+    mem.settings.set(ask_per_minute=4, ask_per_session=1)
+    question = {"query": "who owns the API?"}
+    told, exact = api.post("/v1/search", question).json, owner.post("/v1/search", question).json
+    assert {hit["score"] for hit in told["hits"]} <= {0.9, 0.7, 0.5, 0.2}
+    assert not {hit["score"] for hit in exact["hits"]} <= {0.9, 0.7, 0.5, 0.2}
+    assert told["quality"]["milliseconds"] == {}
+    assert exact["quality"]["milliseconds"]
+    assert api.post("/v1/episodes", {}).status == 200, "no question"
+    assert api.post("/v1/timeline", {"about": "the API"}).status == 200
+    assert api.post("/v1/episodes", {"similar": "the API"}).status == 200
+    assert api.post("/v1/warnings", {"about": "the API"}).status == 200
+    for refused in (api.post("/v1/search", question), api.post("/v1/timeline", {"about": "the API"})):
+        assert (refused.status, refused.code) == (429, "E2003")
+    assert api.get("/v1/memories").status == 200
+    assert all(owner.post("/v1/search", question).status == 200 for _ in range(4))
+
+
 def test_a_rate_refills_with_time() -> None:
     now = [0.0]
     rates = Rates(lambda: now[0])

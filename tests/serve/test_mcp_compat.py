@@ -98,3 +98,12 @@ def test_what_reads_as_an_attack_is_told_by_none_of_them(mem: Engram) -> None:
     assert call(mem, "fetch", {"id": bad.id}, "chatgpt").content[0].text.startswith("E1008")
     good = next(memory for memory in mem.list() if not memory.flagged)
     assert call(mem, "fetch", {"id": good.id}, "chatgpt").structured_content["text"].startswith("⟦engram:recalled")
+
+
+def test_their_questions_are_counted_too(mem: Engram) -> None:
+    graph(mem, "create_entities", entities=[ADA])
+    mem.settings.set(ask_per_minute=2)
+    assert not call(mem, "search", {"query": "the cello"}, "chatgpt").is_error
+    graph(mem, "search_nodes", query="the cello")
+    for name, profile in (("search", "chatgpt"), ("search_nodes", "memory-server")):
+        assert call(mem, name, {"query": "the cello"}, profile).content[0].text.startswith("E2003")

@@ -51,7 +51,7 @@ Progress = Callable[[str, float | None], None]
 def run(requests: int, in_flight: int, *, progress: Progress) -> Served:
     env = Env()
     with tempfile.TemporaryDirectory(prefix="engram-bench-") as folder:
-        settings = {"key_source": "file", "key_file": f"{folder}/key", "serve_rate": 1_000_000}
+        settings = {"key_source": "file", "key_file": f"{folder}/key", "serve_rate": 1_000_000, "ask_per_minute": 0}
         before = _held()
         with Engram.open(f"{folder}/vault", settings=settings, env=env) as opened:
             mem = opened.as_reader(Reader(Scope(agent="bench"), role=Role.OWNER))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
@@ -11,7 +12,7 @@ from engram.context.history import OpenAI, turns_of
 from engram.context.plan import planned
 from engram.context.window import ContextWindow, build
 from engram.deadline import if_time_allows, patience
-from engram.errors import NotFound
+from engram.errors import DiskFull, NotFound
 from engram.guard import limits
 from engram.guard.injection import Verdict, judged
 from engram.memory.export import Form
@@ -137,11 +138,15 @@ class Asking(View):
         return reason(question, look, depth=depth or settings.reason_depth, calls=calls or settings.reason_calls)
 
     def ration(self, session: str | None = None) -> None:
-        """Count a question that a caller from outside asks, over all processes; `RateLimited` if it is one too many."""
+        """Count a question that a caller from outside asks, over all processes; `RateLimited` if it is one too many.
+
+        By the minute; in a session too, where it is asked in one. A vault that cannot be written now answers uncounted.
+        """
         vault, settings = self._vault, self._vault.live.now
-        rates = limits.Rates(settings.ask_per_minute, settings.ask_per_session)
+        rates = limits.Rates(settings.ask_per_minute, settings.ask_per_session if session else 0)
         if rates.per_minute or rates.per_session:
-            limits.check(rates, *vault.store.probed(self._reader, session or vault.session, vault.env.now()))
+            with suppress(DiskFull):
+                limits.check(rates, *vault.store.probed(self._reader, session or "", vault.env.now()))
 
     def coarse(self, answer: T) -> T:
         """An answer as callers from outside get it: its scores in steps, with noise if that is set, without timings."""

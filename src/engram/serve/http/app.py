@@ -33,7 +33,7 @@ from engram.serve.http.metrics import Metrics
 from engram.serve.http.page import page
 from engram.serve.http.problems import Refused
 from engram.serve.http.routes import Route, arguments, routes
-from engram.serve.operations import OPERATIONS, read
+from engram.serve.operations import OPERATIONS, rationing, read
 from engram.types import Policy, Reader, Role
 
 log = logging.getLogger("engram.http")
@@ -273,13 +273,13 @@ def _answer(call: Call, served: Served) -> Response:
     """In a thread: who asks, what is asked, and the answer."""
     token = served.entry.holder(call.header, call.address)
     operation = call.route.operation
-    given = arguments(call.route, call.path, call.query, _parsed(call.body))
+    mem, given = served.mem.as_reader(token.reader), arguments(call.route, call.path, call.query, _parsed(call.body))
     try:
         if call.if_match not in (None, "*") and not operation.reads:
             if not any(one.name == "unchanged_since" for one in operation.fields):
                 raise Refused(400, "this place does not heed `If-Match`, so nothing was done.", way_out="Leave it out.")
             given["unchanged_since"] = _since(call.if_match or "")
-        value = operation.answer(served.mem.as_reader(token.reader), read(operation, given), timeout=call.timeout, key=call.key)
+        value = rationing.answer(operation, mem, read(operation, given), timeout=call.timeout, key=call.key)
     except Conflict as problem:
         return problems.response(problem, status=412 if call.if_match is not None else None)
     return _response(call, value)

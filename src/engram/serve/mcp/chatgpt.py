@@ -11,6 +11,7 @@ from engram.errors import InvalidQuery, NotFound
 from engram.guard.injection import Verdict
 from engram.serve.mcp import resources
 from engram.serve.mcp.tools import DATA, Said, Tool
+from engram.serve.operations import rationing
 from engram.serve.operations.schema import Schema
 from engram.text.fence import fence, harmless
 from engram.types import Memory, Turn
@@ -23,7 +24,9 @@ _TEXT: Schema = {"type": "string"}
 
 
 def search(mem: Engram, given: Mapping[str, Any]) -> Said:
-    hits = mem.recall(_text(given, "query"), limit=10)
+    query = _text(given, "query")
+    rationing.count(mem)
+    hits = mem.recall(query, limit=10)
     return _said({"results": [_reference(hit.memory) for hit in hits]})
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.errors import AccessDenied, InvalidContent, InvalidQuery, NotFound
 from engram.serve.mcp.tools import DATA, Said, Tool
-from engram.serve.operations import Effect
+from engram.serve.operations import Effect, rationing
 from engram.serve.operations.schema import Schema
 from engram.text.fence import fence
 from engram.types import Memory
@@ -118,6 +118,7 @@ def open_nodes(mem: Engram, given: Mapping[str, Any]) -> Said:
 
 def search_nodes(mem: Engram, given: Mapping[str, Any]) -> Said:
     """By meaning, as every search here; what the words stand in is found too."""
+    rationing.count(mem)
     hits = mem.recall(given["query"], limit=50)
     named = [hit.memory.attributes[_ENTITY] for hit in hits if _PART in hit.memory.attributes]
     return _graph(mem, _nodes(mem, named) if named else {})

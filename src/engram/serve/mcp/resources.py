@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.errors import NotFound
 from engram.serve.mcp import brief
-from engram.serve.operations import OPERATIONS, read
+from engram.serve.operations import OPERATIONS, rationing, read
 from engram.text.fence import fence
 from engram.types import Page, Reader
 
@@ -54,7 +54,7 @@ def read_text(mem: Engram, uri: str) -> str:
 
 def _called(mem: Engram, name: str, **arguments: object) -> str:
     operation = OPERATIONS[name]
-    value = operation.call(mem, read(operation, arguments))
+    value = rationing.call(operation, mem, read(operation, arguments))
     if isinstance(value, Page):  # nobody asked for these, as who calls `list` does: they go into a prompt
         value = replace(value, memories=tuple(mem.sound(value.memories)))
     return brief.text(value)

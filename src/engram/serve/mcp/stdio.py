@@ -16,6 +16,7 @@ from mcp.server.stdio import stdio_server
 from engram.errors import EngramError
 from engram.serve.mcp.greeting import Wire
 from engram.serve.mcp.server import build
+from engram.serve.operations import rationing
 from engram.types import Reader
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class House:
     def __init__(self, open_vault: Callable[[], Engram]) -> None:
         self._open = open_vault
         self._opened: Engram | None = None
+        self._session = ""
         self._opening = threading.Lock()
 
     def reader(self, request: Any) -> Reader:
@@ -38,6 +40,8 @@ class House:
         with self._opening:
             if self._opened is None:
                 self._opened = self._open()
+                self._session = self._opened.env.new_id()
+            rationing.SESSION.set(self._session)
             return self._opened
 
     def close(self) -> None:

@@ -1,24 +1,48 @@
-"""Operations as callers from outside may use them: so often, and with numbers that tell no more than they must. R15"""
+"""Operations as callers from outside may use them: so often, and with numbers that tell no more than they must. R15
+
+Every face of the network and of tools goes through here. The owner is nobody from outside: a token of theirs is told all.
+"""
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from engram.serve import wire
 from engram.serve.operations.operation import Operation
+from engram.types import Role
 
 if TYPE_CHECKING:
     from engram.engine import Engram
 
-PROBES = frozenset({"recall", "explain", "reason"})
+PROBES = frozenset({"recall", "explain", "reason", "context", "timeline"})
 """What can be asked a thousand small questions: these are counted."""
 
+WITH = {"episodes": "similar", "warnings": "about", "skills": "situation"}
+"""And these, if they are asked by words."""
 
-def call(operation: Operation, mem: Engram, given: object, *, session: str | None = None, timeout: float | None = None) -> Any:
+SESSION: ContextVar[str | None] = ContextVar("session", default=None)
+"""The session that is served, where one is: a process on standard input is one, a request to a server stands alone."""
+
+
+def call(operation: Operation, mem: Engram, given: object, *, timeout: float | None = None) -> Any:
     """The value it answers with, for a tool or a client of the network."""
-    if operation.name in PROBES:
-        mem.ration(session)
-    return (
-        mem.coarse(operation.call(mem, given, timeout=timeout))
-        if operation.reads
-        else operation.call(mem, given, timeout=timeout)
-    )
+    if operation.name in PROBES or getattr(given, WITH.get(operation.name, ""), None):
+        count(mem)
+    value = operation.call(mem, given, timeout=timeout)
+    return value if not operation.reads or mem.reader.role is Role.OWNER else mem.coarse(value)
+
+
+def answer(
+    operation: Operation, mem: Engram, given: object, *, timeout: float | None = None, key: str | None = None
+) -> wire.Plain:
+    """The same in its wire form; a write is made once for its key."""
+    if operation.reads:
+        return wire.plain(call(operation, mem, given, timeout=timeout))
+    return operation.answer(mem, given, timeout=timeout, key=key)
+
+
+def count(mem: Engram) -> None:
+    """One question more."""
+    if mem.reader.role is not Role.OWNER:
+        mem.ration(SESSION.get())
