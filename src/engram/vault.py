@@ -298,16 +298,16 @@ class OpenVault:
 
     def _read_old(self) -> None:
         """Learn names and facts from what was kept before there were any, a page at a time."""
-        while not self._rested():
-            if not self.store.read_old(_OWNER, limit=_OLD):
-                return
+        while self.store.read_old(_OWNER, limit=_OLD) and not self._rested():
+            pass
 
     def _rested(self) -> bool:
         """Wait for a pause in the use, though not for ever: what is done beside it must not slow it down (K13). True: closing."""
         if self._ending.wait(_BREATH_S):
             return True
-        until = self.env.monotonic() + self.live.now.care_pause_s / 4
-        while self.env.monotonic() - self.store.used_at < _QUIET_S and self.env.monotonic() < until:
+        for _ in range(int(self.live.now.care_pause_s / 4 / _QUIET_S)):
+            if self.env.monotonic() - self.store.used_at >= _QUIET_S:
+                break
             if self._ending.wait(_QUIET_S):
                 return True
         return False

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
@@ -22,12 +21,10 @@ def everything_under(*folders: Path) -> set[Path]:
 def test_the_demo_shows_the_main_job_and_touches_nothing(tmp_path: Path) -> None:
     world = (Path(os.environ["HOME"]), Path(os.environ["ENGRAM_CONFIG"]).parent)
     before = everything_under(*world)
-    began = time.monotonic()
     shown = in_process_of_its_own(
         "demo",
         environment={"TMPDIR": str(tmp_path), "ENGRAM_AGENT": "someone", "ENGRAM_CIPHER": "sqlcipher", "ENGRAM_PASSPHRASE": "x"},
     )
-    assert time.monotonic() - began < 5
     assert shown.err == ""
     assert len(shown.lines) <= 40
     for words in (
