@@ -51,7 +51,7 @@ def in_process_of_its_own(*arguments: str, given: bytes = b"", environment: Mapp
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def _heed_interrupts() -> None:
+def heed_interrupts() -> None:
     """A job in the background of a shell ignores interrupts, and so would all that it starts."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
@@ -72,7 +72,7 @@ class Terminal:
             stderr=line,
             env={**os.environ, **plain, **(environment or {})},
             start_new_session=True,
-            preexec_fn=_heed_interrupts,
+            preexec_fn=heed_interrupts,
         )
         os.close(line)
 

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from serve.console import COMMAND, Engram, Terminal, in_process_of_its_own
+from serve.console import COMMAND, Engram, Terminal, heed_interrupts, in_process_of_its_own
 
 import engram as library
 from engram.serve.cli import app, memories
@@ -207,15 +207,16 @@ def test_an_encoding_that_lacks_a_character_spells_it_out(made: Engram) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 def test_an_interrupt_is_130_and_quiet(made: Engram) -> None:
-    with subprocess.Popen([*COMMAND, "remember", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen([*COMMAND, "remember", "-"], stdin=pipe, stderr=pipe, preexec_fn=heed_interrupts) as process:
         assert process.stdin is not None
         assert process.stderr is not None
         process.stdin.write(b"x" * 300_000)  # more than a pipe holds, so this returns once it is being read
         process.stdin.flush()
         time.sleep(0.5)  # and now it waits for the rest
         process.send_signal(signal.SIGINT)
-        said = process.stderr.read()
         assert process.wait(60) == 130
+        said = process.stderr.read()
     assert said == b""
 
 
