@@ -124,7 +124,7 @@ def test_many_at_once_leave_no_thread_and_no_descriptor(tmp_path: Path) -> None:
 
 def _served(path: Path, calls: int) -> tuple[int, int]:
     """Threads and descriptors after so many calls, 32 at once, when the server and its vault are closed."""
-    with library.open(path, settings={"serve_rate": 1_000_000}) as opened:
+    with library.open(path, settings={"serve_rate": 1_000_000, "ask_per_minute": 0}) as opened:
         mem = opened.as_reader(Reader(policy=Policy.ALL, role=Role.OWNER))
         mem.remember("The platform team owns the API")
         with serving(mem) as api, ThreadPoolExecutor(32) as callers:
