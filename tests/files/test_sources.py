@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import sqlite3
@@ -192,6 +193,15 @@ def test_a_zip_that_would_fill_the_memory_is_refused(tmp_path: Path) -> None:
 def test_the_whole_disk_is_no_folder_of_notes() -> None:
     with pytest.raises(InvalidContent):
         sources.format_of(Path("/"))
+
+
+@pytest.mark.parametrize(("name", "form"), [("t.jsonl.gz", "jsonl"), ("m.jsonl.gz", "mcp-memory"), ("t.txt.gz", "text")])
+def test_a_gzip_that_unfolds_without_end_is_passed_over(tmp_path: Path, name: str, form: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(b"x" * (1 << 20) + b'\n{"text": "I moved to Porto."}\n'))
+    found, refused = taken(path, form, Settings(turn_bytes=1024, import_bytes=1 << 16))
+    assert refused[0][0] == 1
+    assert [one.text for one in found] == (["I moved to Porto."] if form == "jsonl" else [])
 
 
 def test_names_in_a_zip_are_never_paths(tmp_path: Path) -> None:

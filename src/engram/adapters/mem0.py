@@ -207,9 +207,6 @@ class Memory:
         except NotFound:  # erased meanwhile
             return []
 
-    def chat(self, query: str) -> str:
-        raise NotImplementedError("Chat function not implemented yet.")
-
     def close(self) -> None:
         self._mem.close()
 
@@ -280,7 +277,6 @@ class AsyncMemory:
     delete_all = Verb(Memory.delete_all)
     history = Verb(Memory.history)
     reset = Verb(Memory.reset)
-    chat = Verb(Memory.chat)
 
     def close(self) -> None:
         self._threads.end()

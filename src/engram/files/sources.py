@@ -168,7 +168,8 @@ def _markdown(path: Path, settings: Settings, refused: Refused) -> Iterator[Foun
             continue
         name = str(note.relative_to(path)) if path.is_dir() else note.name
         try:
-            content = note.read_bytes()
+            with note.open("rb") as file:
+                content = file.read(settings.turn_bytes + 1)  # longer ones are refused below
             head, body = _front_matter(content.decode("utf-8-sig"))
             if _TO_BE_READ.match(body):
                 refused(str(note), 1, "an export of Engram's that was written to be read; import its archive or JSON")
@@ -305,7 +306,7 @@ def _share(weight: float) -> float:
 def _mcp_memory(path: Path, settings: Settings, refused: Refused) -> Iterator[Found]:
     """The reference memory server's file: entities with observations, and relations, one a line."""
     with turns.opened(path) as file:
-        for number, line in enumerate(file, 1):
+        for number, line in turns.lines(file, settings, lambda line, why: refused(str(path), line, why)):
             try:
                 row = json.loads(line) if line.strip() else None
             except (ValueError, RecursionError):

@@ -32,7 +32,7 @@ class NotATurn(Exception):
 def read_turns(path: Path, settings: Settings, refused: Refused) -> Iterator[Turn]:
     """The turns of a JSONL file in order; `refused` is told of each line that is none. Empty lines are nothing."""
     with opened(path) as file:
-        for number, line in _lines(file, refused):
+        for number, line in lines(file, settings, refused):
             if not line.strip():
                 continue
             try:
@@ -47,7 +47,10 @@ def read_document(path: Path, settings: Settings, refused: Refused) -> Iterator[
     The `ref` is made of its name and content, so that reading it again adds nothing.
     """
     with opened(path) as file:
-        content = file.read()
+        content = file.read(settings.import_bytes + 1)
+    if len(content) > settings.import_bytes:
+        refused(1, f"more than {settings.import_bytes:,} bytes (`import_bytes`)")
+        return
     name = path.name.encode(errors="replace").decode()
     try:
         whole = Turn(content.decode("utf-8-sig"), session=name, ref=f"{name}#{hashlib.sha256(content).hexdigest()[:16]}")
@@ -99,15 +102,27 @@ def opened(path: Path) -> IO[bytes]:
     return gzip.open(path) if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
 
 
-def _lines(file: IO[bytes], refused: Refused) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines, for as long as the file can be read: a gzip that is cut short ends with a refusal."""
-    number = 0
+def lines(file: IO[bytes], settings: Settings, refused: Refused) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines, for as long as the file can be read: a gzip that is cut short ends with a refusal.
+
+    One that no turn could fill is passed over piece by piece: a small gzip may unfold to more than there is memory.
+    """
+    most, number = _ESCAPED * settings.turn_bytes + _NAMES_BYTES, 0
     try:
-        for line in file:
+        while line := file.readline(most):
             number += 1
+            if len(line) == most and not line.endswith(b"\n"):
+                refused(number, "longer than any turn that is kept")
+                while (rest := file.readline(most)) and not rest.endswith(b"\n"):
+                    pass
+                continue
             yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
     except (EOFError, gzip.BadGzipFile):
         refused(number + 1, "the compressed file is damaged here")
+
+
+_ESCAPED = 6  # bytes that JSON may write a byte in
+_NAMES_BYTES = 1 << 16
 
 
 def _object(line: bytes) -> dict[str, Any]:
