@@ -14,6 +14,8 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import TypeVar, overload
 
+from engram.vitals import NEUTRAL as NEUTRAL
+from engram.vitals import Affect as Affect
 from engram.vitals import Change as Change
 from engram.vitals import Counts as Counts
 from engram.vitals import Encoder as Encoder
@@ -178,6 +180,7 @@ class Memory:
     session: str = ""
     speaker: str = ""
     surprise: float = 0.0
+    affect: Affect = NEUTRAL
     corroborations: int = 0
     helpful: int = 0
     unhelpful: int = 0

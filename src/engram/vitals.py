@@ -162,6 +162,24 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Affect:
+    """What a memory feels like: valence (bad to good) and dominance (at its mercy to in control) -1 … 1; arousal and surprise
+    0 … 1."""
+
+    valence: float = 0.0
+    arousal: float = 0.0
+    dominance: float = 0.0
+    surprise: float = 0.0
+
+    @property
+    def sentiment(self) -> str:
+        return "positive" if self.valence >= 0.2 else "negative" if self.valence <= -0.2 else "neutral"
+
+
+NEUTRAL = Affect()
+
+
+@dataclass(frozen=True, slots=True)
 class Trust:
     """How far to rely on a hit, each 0 … 1. Relevance is about the question, the rest about the memory (§7)."""
 

@@ -21,7 +21,7 @@ from engram.memory.strength import base_level, half_life, importance, retention,
 from engram.recall.plan import narrowed
 from engram.settings import Settings
 from engram.store.protocol import Filter
-from engram.types import Kind, Memory, Mode, Source, Status
+from engram.types import Affect, Kind, Memory, Mode, Source, Status
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SETTINGS = Settings()
@@ -57,7 +57,7 @@ def test_a_persons_words_use_and_affect_make_it_last() -> None:
     assert half_life(said, SETTINGS) == 30.0
     assert half_life(kept(source=Source.INFERRED), SETTINGS) == pytest.approx(10.0)  # three times as fast
     assert half_life(replace(said, accesses=10), SETTINGS) > 45.0
-    assert half_life(said, SETTINGS, arousal=1.0) == 60.0
+    assert half_life(replace(said, affect=Affect(arousal=1.0)), SETTINGS) == 60.0
     assert retention(replace(said, accessed_at=after(30)), after(30), SETTINGS) == 1.0  # used just now
 
 
@@ -70,10 +70,11 @@ def test_a_persons_words_use_and_affect_make_it_last() -> None:
     st.sampled_from(["l2", "huber", "elastic"]),
 )
 def test_figures_stay_within_bounds(uses: int, weight: float, days: float, arousal: float, source: Source, mode: str) -> None:
-    memory = kept(accesses=uses, importance=weight, source=source, accessed_at=START if uses else None)
+    used, felt = START if uses else None, Affect(arousal=arousal)
+    memory = kept(accesses=uses, importance=weight, source=source, accessed_at=used, affect=felt)
     settings = replace(SETTINGS, retention_mode=mode)
     for figure in (strength, retention, importance):
-        assert 0.0 <= figure(memory, after(days), settings, arousal=arousal) <= 1.0  # type: ignore[operator]
+        assert 0.0 <= figure(memory, after(days), settings) <= 1.0  # type: ignore[operator]
     told = standing(memory, after(days), settings)
     assert 0.0 <= told.heat <= 1.0
     assert 0.0 <= told.decay <= 1.0
@@ -93,12 +94,12 @@ def test_what_is_pinned_does_not_fade() -> None:
         {"source": Source.USER},
         {"corroborations": 3},
         {"helpful": 2},
+        {"affect": Affect(arousal=0.5)},
     ],
 )
 def test_each_thing_that_speaks_for_a_memory_makes_it_matter_more(more: dict[str, Any]) -> None:
     plain = kept(source=Source.ASSISTANT)
     assert importance(replace(plain, **more), after(60), SETTINGS) > importance(plain, after(60), SETTINGS)
-    assert importance(plain, after(60), SETTINGS, arousal=1.0) > importance(plain, after(60), SETTINGS)
     assert importance(plain, after(60), SETTINGS, layer_boost=0.9) > importance(plain, after(60), SETTINGS)
 
 

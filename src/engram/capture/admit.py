@@ -23,7 +23,7 @@ from engram.models.embed import Vectors
 from engram.settings import Settings
 from engram.store.admission import check_memory, check_name
 from engram.text.terms import identity_of
-from engram.types import Draft, Memory, Reader, Scope, Source, Turn
+from engram.types import NEUTRAL, Draft, Memory, Reader, Scope, Source, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def admit(
     known |= {fresh[place]: heir.id for place, heir in heirs.items()}
     drafts = {
         number: Draft(
-            memory=replace(ready[number], **weighed(ready[number].text, settings)),
+            memory=replace(ready[number], **_weighed(ready[number], settings)),
             turns=arrivals[number].turns,
             vector=None if vector is None else encode(vector)[0],
         )
@@ -114,6 +114,12 @@ def admit(
     heard = [screen.heard(said[turn], settings) for turn in sources]
     kept = tools.store.capture(reader, scope, heard, new, space=space_of(tools.embedder))
     return Admitted(dict(zip(drafts, kept, strict=True)), known, refused, notes)
+
+
+def _weighed(memory: Memory, settings: Settings) -> dict[str, Any]:
+    """What an archive of our own tells of how it felt stays: that may have come from more than its words."""
+    made = weighed(memory.text, settings)
+    return made if memory.affect == NEUTRAL else {**made, "affect": memory.affect}
 
 
 def _cleaned(memory: Memory, scope: Scope, settings: Settings) -> Memory:

@@ -93,7 +93,9 @@ class Chronicle:
             happened_until=self._env.now(),
         )
         felt = valence_of(outcome) if valence is None else min(max(valence, -1.0), 1.0)
-        ended = self._store.end_episode(reader, self._observer.draft(memory), outcome, said, felt, space=self._space)
+        ended = self._store.end_episode(
+            reader, self._observer.draft(memory, outcome=felt, novelty=surprise), outcome, said, felt, space=self._space
+        )
         try:
             self._draw_lessons(reader, ended, [ended, *like])
         except (AccessDenied, InjectionBlocked, InvalidContent) as problem:  # it has ended, and that is durable

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from engram.capture import screen
-from engram.capture.sift import Candidate
+from engram.capture.sift import MOST_SURPRISING, Candidate
 from engram.capture.tiers import tiers
 from engram.index.vectors.encoding import encode
 from engram.settings import Settings
 from engram.text import tokens
+from engram.text.affect import affect
 from engram.text.person import is_assistant
 from engram.types import Draft, Memory, Source, Turn
 
@@ -24,8 +25,10 @@ def drafts(said: Sequence[Turn], fresh: Sequence[Candidate], settings: Settings)
     return [_draft(said, candidate, None if candidate.vector is None else next(packed), settings) for candidate in fresh]
 
 
-def weighed(text: str, settings: Settings) -> dict[str, Any]:
-    """The shorter tiers of a text, and the tokens of all four. A tier that is the text itself is not counted again."""
+def weighed(text: str, settings: Settings, **how: Any) -> dict[str, Any]:
+    """The shorter tiers of a text, the tokens of all four, and what it feels like (`how` it came about: `affect`).
+
+    A tier that is the text itself is not counted again."""
     shorter = [cut(tier, settings.summary_bytes) for tier in tiers(text)]
     counts: dict[str, int] = {}
     for tier in (text, *shorter):
@@ -33,7 +36,7 @@ def weighed(text: str, settings: Settings) -> dict[str, Any]:
             counts[tier] = tokens.count(tier)
     summary, key_fact, tag = shorter
     weights = (counts[text], counts[summary], counts[key_fact], counts[tag])
-    return {"summary": summary, "key_fact": key_fact, "tag": tag, "tokens": weights}
+    return {"summary": summary, "key_fact": key_fact, "tag": tag, "tokens": weights, "affect": affect(text, **how)}
 
 
 def cut(text: str, most: int) -> str:
@@ -63,6 +66,11 @@ def _draft(said: Sequence[Turn], candidate: Candidate, vector: bytes | None, set
         tier=screen.tier_of(text, settings),
         flagged=candidate.flagged,
         screened=screen.version(settings),
-        **weighed(text, settings),
+        **weighed(
+            text,
+            settings,
+            correction=proposition.category == "correction",
+            novelty=max(candidate.surprise, 0.0) / MOST_SURPRISING,
+        ),
     )
     return Draft(memory=memory, turns=sources, vector=vector)

@@ -272,24 +272,25 @@ class Observer:
             pinned=old.pinned,
             attributes=old.attributes,
         )
-        draft = self._drafted(new, self._vector(new), closer(old.tier, tier_of(new.text, self._live.now)))
+        draft = self._drafted(new, self._vector(new), closer(old.tier, tier_of(new.text, self._live.now)), correction=True)
         return self._store.correct(reader, memory_id, draft, space=space_of(self._tools.embedder))
 
     @property
     def tools(self) -> Tools:
         return self._tools
 
-    def draft(self, memory: Memory) -> Draft:
-        """A memory as it would be kept: without what must not be, with its tiers, tokens and vector."""
+    def draft(self, memory: Memory, **how: Any) -> Draft:
+        """A memory as it would be kept: without what must not be, with its tiers, tokens and vector. `how` it came about:
+        what its words do not tell of what it feels like (`text/affect.py`)."""
         attributes = {name: self._clean(value).text for name, value in memory.attributes.items()}
         clean = replace(memory, text=self.worth_keeping(memory.text), attributes=attributes)
-        return self._drafted(clean, self._vector(clean))
+        return self._drafted(clean, self._vector(clean), **how)
 
-    def _drafted(self, memory: Memory, vector: Vectors | None, tier: Tier | None = None) -> Draft:
+    def _drafted(self, memory: Memory, vector: Vectors | None, tier: Tier | None = None, **how: Any) -> Draft:
         made = None if vector is None else encode(vector)[0]
         settings = self._live.now
         mark: dict[str, Any] = {**screened(memory.text, settings), "tier": tier or tier_of(memory.text, settings)}
-        return Draft(memory=replace(memory, **weighed(memory.text, settings), **mark), vector=made)
+        return Draft(memory=replace(memory, **weighed(memory.text, settings, **how), **mark), vector=made)
 
     def update(
         self,

@@ -25,6 +25,7 @@ from engram.text.wordlist import word_set
 from engram.types import Memory, Policy, Reader
 
 _NEIGHBOURS = 5  # by whom surprise is measured (C5)
+MOST_SURPRISING = 0.3
 
 
 @dataclass(slots=True)
@@ -127,7 +128,7 @@ def surprise(near: Nearest | None, cosines: Vectors) -> float:
     scores = np.sort(np.concatenate((near.scores, cosines)))[-_NEIGHBOURS:] if near is not None else cosines[:0]
     if len(scores) < _NEIGHBOURS:
         return 0.0
-    return float(np.clip((0.75 - float(scores.mean())) * 1.2, -0.1, 0.3))
+    return float(np.clip((0.75 - float(scores.mean())) * 1.2, -0.1, MOST_SURPRISING))
 
 
 def says_the_same(said: str, known: str, settings: Settings) -> bool:

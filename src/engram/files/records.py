@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import astuple, fields
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
 from engram.errors import InvalidContent
-from engram.types import SCOPE_DIMENSIONS, Edge, Kind, Memory, Scope, Source, Status, Tier, Turn
+from engram.types import SCOPE_DIMENSIONS, Affect, Edge, Kind, Memory, Scope, Source, Status, Tier, Turn
 
 Plain = dict[str, Any]
 
@@ -38,6 +38,7 @@ def of_memory(memory: Memory, turns: Iterable[int]) -> Plain:
         made[name] = value.isoformat() if isinstance(value, datetime) else dict(value) if name == "attributes" else value
         if isinstance(value, StrEnum):
             made[name] = value.value
+    made["affect"] = list(astuple(memory.affect))
     return made
 
 
@@ -72,6 +73,8 @@ def memory_of(record: Mapping[str, Any]) -> tuple[Memory, tuple[int, ...]]:
     known["pinned"] = bool(record.get("pinned"))
     if record.get("tier") is not None:  # archives made before there were tiers have none: the words decide
         known["tier"] = _checked("tier", Tier, record["tier"])
+    if record.get("affect"):
+        known["affect"] = Affect(*_checked("affect", _feelings, record["affect"]))
     known["attributes"] = _checked("attributes", _words, record.get("attributes") or {})
     known["scope"] = Scope(**_checked("scope", _scope, record.get("scope") or {}))
     return Memory(**known), tuple(_checked("turns", lambda given: [_whole(one) for one in given], record.get("turns") or []))
@@ -116,6 +119,11 @@ def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise TypeError
     return float(value)
+
+
+def _feelings(value: Any) -> tuple[float, ...]:
+    valence, arousal, dominance, surprise = (min(max(_number(one), -1.0), 1.0) for one in value)
+    return valence, max(arousal, 0.0), dominance, max(surprise, 0.0)
 
 
 def _whole(value: Any) -> int:

@@ -18,6 +18,8 @@ from engram.types import Memory, Source, Status
 _SPECULATIVE = 0.4
 _STALE = 0.25
 _DOUBTED = 0.35
+_STIRS = 0.5
+"""What stirs so much is not let go of for being old (§37)."""
 _EPHEMERAL_FOR = timedelta(days=30)
 _ARCHIVED_AFTER = timedelta(days=90)
 _LASTING = frozenset({"commitment", "preference", "decision", "principle", "correction", WARNING})
@@ -125,7 +127,7 @@ def expired(memory: Memory, now: datetime, settings: Settings) -> str:
     """Why it may be put away by now, as a sentence for its history; empty if it may not.
 
     What nobody bore out goes after 30 days. The rest goes after 90, if little is left of it (0.15), it mattered little (0.3) and
-    was hardly asked for (under 3 times), and if it is an event: knowledge and rules stay (D).
+    was hardly asked for (under 3 times), did not stir, and if it is an event: knowledge and rules stay (D).
     """
     age = timedelta(0) if memory.learned_at is None else now - memory.learned_at
     kept = keeping(memory)
@@ -133,5 +135,6 @@ def expired(memory: Memory, now: datetime, settings: Settings) -> str:
         return ""
     if kept is Keeping.EPHEMERAL:
         return "was a guess that nobody bore out" if age > _EPHEMERAL_FOR else ""
-    faded = retention(memory, now, settings) < 0.15 and memory.importance < 0.3 and memory.accesses < 3
+    slight = memory.importance < 0.3 and memory.accesses < 3 and memory.affect.arousal < _STIRS
+    faded = slight and retention(memory, now, settings) < 0.15
     return "has faded" if age > _ARCHIVED_AFTER and faded and layer_of(memory) in (Layer.WORKING, Layer.EPISODIC) else ""

@@ -23,15 +23,15 @@ _WORTH = {Source.USER: 1.0, Source.TOOL: 0.7, Source.ASSISTANT: 0.7, Source.IMPO
 _SPARSE = 0.1
 
 
-def half_life(memory: Memory, settings: Settings, arousal: float = 0.0) -> float:
+def half_life(memory: Memory, settings: Settings) -> float:
     """Days in which it loses half its strength, unused."""
     spacing = 1.0 + _SPACING * math.log1p(memory.accesses)
-    return settings.half_life_days * _LASTS[memory.source] * spacing * (1.0 + _within(arousal))
+    return settings.half_life_days * _LASTS[memory.source] * spacing * (1.0 + _within(memory.affect.arousal))
 
 
-def retention(memory: Memory, now: datetime, settings: Settings, arousal: float = 0.0) -> float:
+def retention(memory: Memory, now: datetime, settings: Settings) -> float:
     """What is left of it, 0 … 1."""
-    return shape(_days_since_use(memory, now) / half_life(memory, settings, arousal), settings.retention_mode)
+    return shape(_days_since_use(memory, now) / half_life(memory, settings), settings.retention_mode)
 
 
 def shape(half_lives: float, mode: str) -> float:
@@ -45,23 +45,23 @@ def shape(half_lives: float, mode: str) -> float:
     return curve
 
 
-def strength(memory: Memory, now: datetime, settings: Settings, arousal: float = 0.0) -> float:
+def strength(memory: Memory, now: datetime, settings: Settings) -> float:
     """Retention of what it began with, and what use gave back (capped at 0.3); what is pinned does not fade."""
     if memory.pinned:
         return 1.0
-    began = min(0.5 + 0.5 * memory.importance + 0.5 * _within(arousal), 1.0)
-    given_back = min(0.1 * math.log1p(memory.accesses), _SPACING) * retention(memory, now, settings, arousal)
-    return _within(began * retention(memory, now, settings, arousal) + given_back)
+    began = min(0.5 + 0.5 * memory.importance + 0.5 * _within(memory.affect.arousal), 1.0)
+    given_back = min(0.1 * math.log1p(memory.accesses), _SPACING) * retention(memory, now, settings)
+    return _within(began * retention(memory, now, settings) + given_back)
 
 
-def importance(memory: Memory, now: datetime, settings: Settings, *, arousal: float = 0.0, layer_boost: float = 0.5) -> float:
+def importance(memory: Memory, now: datetime, settings: Settings, *, layer_boost: float = 0.5) -> float:
     """How much it matters now, 0 … 1, by nine things: what it was given, use, recency, affect, steadiness of use, its layer,
     whose word it is, witnesses, and ACT-R's base level. What it was given counts as much as any three of the others."""
     parts = (
         (3.0, memory.importance),
         (1.0, min(math.log1p(memory.accesses) / math.log(51.0), 1.0)),
-        (1.0, retention(memory, now, settings, arousal)),
-        (1.0, _within(arousal)),
+        (1.0, retention(memory, now, settings)),
+        (1.0, _within(memory.affect.arousal)),
         (1.0, steadiness(memory, now)),
         (1.0, layer_boost),
         (1.0, _WORTH[memory.source]),

@@ -18,6 +18,7 @@ from engram.settings import Settings
 from engram.types import SCOPE_DIMENSIONS, Edge, Kind, Memory, Scope, Source, Status, Tier, Turn, scope_values
 
 _NAME_BYTES = 256
+_OURS = "engram:"
 """Longest id, category, scope or kind of link: names, not content."""
 
 _PLAIN_NAME = 24
@@ -173,6 +174,8 @@ def _check_attributes(attributes: Mapping[str, str], settings: Settings) -> None
         raise ContentTooLarge(f"a memory has {len(attributes)} attributes; the limit is {_ATTRIBUTES}.")
     for name, value in attributes.items():
         _text("attribute's name", name, _NAME_BYTES)
+        if name.startswith(_OURS):
+            raise InvalidContent(f"names of attributes that begin with {_OURS!r} are not free.", way_out="Choose another name.")
         _text("attribute", value, settings.summary_bytes)
 
 

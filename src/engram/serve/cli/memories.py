@@ -12,7 +12,7 @@ from engram.serve.cli.commands import Done, Face
 from engram.serve.operations.keeping import Forget, Remember
 from engram.serve.operations.looking import Whole
 from engram.text.terms import digest_of
-from engram.types import Memory, Page
+from engram.types import NEUTRAL, Affect, Memory, Page
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -80,6 +80,7 @@ def _facts(memory: Memory) -> list[tuple[str, str]]:
             "reads as an attack on the model: in no answer until `engram update ID --no-flagged`" if memory.flagged else "",
         ),
         ("weight", f"importance {memory.importance:g}, confidence {memory.confidence:g}, strength {memory.strength:g}"),
+        ("affect", _felt(memory.affect)),
         ("learned", show.when(memory.learned_at)),
         ("updated", show.when(memory.updated_at)),
         ("happened", " to ".join(filter(None, (show.when(memory.happened_at), show.when(memory.happened_until))))),
@@ -89,6 +90,14 @@ def _facts(memory: Memory) -> list[tuple[str, str]]:
         ("tag", memory.tag),
         ("attributes", "\n".join(f"{name} = {value}" for name, value in sorted(memory.attributes.items()))),
     ]
+
+
+def _felt(affect: Affect) -> str:
+    """Nothing, for what feels like nothing."""
+    if affect == NEUTRAL:
+        return ""
+    figures = f"valence {affect.valence:g}, arousal {affect.arousal:g}, dominance {affect.dominance:g}"
+    return f"{affect.sentiment}: {figures}, surprise {affect.surprise:g}"
 
 
 def _history(whole: Whole) -> None:

@@ -21,7 +21,7 @@ from engram.store.sqlite.rows import micros
 from engram.store.sqlite.scopes import intern, predicate
 from engram.text.substance import told
 from engram.text.terms import identity_of, layout
-from engram.types import Counts, Memory, Status, StatusChange, Tier, Version
+from engram.types import NEUTRAL, Counts, Memory, Status, StatusChange, Tier, Version
 
 
 def insert(connection: apsw.Connection, memory: Memory, around: str = "") -> Memory:
@@ -355,10 +355,13 @@ def _narrow(memory: Memory) -> tuple[rows.Value, ...]:
 
 
 def _put_attributes(connection: apsw.Connection, key: int, memory: Memory) -> None:
-    if memory.attributes:
+    held = dict(memory.attributes)
+    if memory.affect != NEUTRAL:
+        held[rows.AFFECT] = rows.told_affect(memory.affect)
+    if held:
         connection.executemany(
             "INSERT INTO attributes (memory, name, value) VALUES (?1, ?2, seal(?4, ?3, 0, 'attribute/' || ?2))",
-            ((key, name, value, memory.tier) for name, value in memory.attributes.items()),
+            ((key, name, value, memory.tier) for name, value in held.items()),
         )
 
 

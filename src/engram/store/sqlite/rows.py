@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 from types import MappingProxyType
@@ -13,7 +13,7 @@ import apsw
 from engram.env import from_micros, to_micros
 from engram.store.protocol import Filter
 from engram.store.sqlite import sealed
-from engram.types import NO_ATTRIBUTES, SCOPE_DIMENSIONS, Kind, Memory, Scope, Source, Status, Tier, scope_values
+from engram.types import NEUTRAL, NO_ATTRIBUTES, SCOPE_DIMENSIONS, Affect, Kind, Memory, Scope, Source, Status, Tier, scope_values
 
 Value = None | int | float | str | bytes
 
@@ -49,6 +49,18 @@ def memories(connection: apsw.Connection, sql: str, values: Sequence[Value]) -> 
     return [_memory(row, attributes.get(row[0]), refs.get(row[0], ())) for row in found]
 
 
+AFFECT = "engram:affect"
+"""The name under which a memory's affect stands among its attributes, as closely kept as they are; four numbers."""
+
+
+def affect_of(told: str | None) -> Affect:
+    return Affect(*map(float, told.split())) if told else NEUTRAL
+
+
+def told_affect(affect: Affect) -> str:
+    return f"{affect.valence:g} {affect.arousal:g} {affect.dominance:g} {affect.surprise:g}"
+
+
 def _attributes(connection: apsw.Connection, keys: Sequence[Any]) -> dict[Any, dict[str, str]]:
     held: dict[Any, dict[str, str]] = {}
     for start in range(0, len(keys), _AT_ONCE):
@@ -81,7 +93,8 @@ _AT_ONCE = 500
 """Keys in one statement: well under SQLite's limit on parameters, and few distinct statement texts to keep prepared."""
 
 
-def _memory(row: tuple[Any, ...], attributes: Mapping[str, str] | None, refs: tuple[str, ...]) -> Memory:
+def _memory(row: tuple[Any, ...], attributes: dict[str, str] | None, refs: tuple[str, ...]) -> Memory:
+    affect = affect_of(attributes.pop(AFFECT, None)) if attributes else NEUTRAL
     return Memory(
         key=row[0],
         id=row[1],
@@ -118,6 +131,7 @@ def _memory(row: tuple[Any, ...], attributes: Mapping[str, str] | None, refs: tu
         screened=row[39],
         tier=_TIERS[row[40]],
         refs=refs,
+        affect=affect,
         attributes=MappingProxyType(attributes) if attributes else NO_ATTRIBUTES,
     )
 
