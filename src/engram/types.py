@@ -16,6 +16,7 @@ from typing import TypeVar, overload
 
 from engram.vitals import NEUTRAL as NEUTRAL
 from engram.vitals import Affect as Affect
+from engram.vitals import Backup as Backup
 from engram.vitals import Change as Change
 from engram.vitals import Counts as Counts
 from engram.vitals import Encoder as Encoder

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +116,17 @@ class Health:
     last_backup: datetime | None
     backups: int
     warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """One backup: its number is its name; when it was made is told by what is inside."""
+
+    number: int
+    path: Path
+    made_at: datetime | None
+    memories: int
+    intact: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from engram.engine import Engram
 from engram.models.embed import CallableEmbedder, Vectors
 from engram.serve import wire
 from engram.serve.mcp import tools
-from engram.serve.mcp.server import PROFILES
+from engram.serve.mcp.greeting import PROFILES
 from engram.serve.operations import OPERATIONS, rationing, read
 from engram.types import Reader, Role, Scope
 

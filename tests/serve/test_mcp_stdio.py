@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -16,12 +17,18 @@ from serve.console import in_process_of_its_own
 from serve.talking import SERVER, Process, server_of, talk, world
 
 import engram
-from engram.serve.mcp import greeting
+from engram.serve.mcp import greeting, profiles
 
 INITIALIZE = (
     b'{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},'
     b'"clientInfo":{"name":"a client","version":"1"}}}\n'
 )
+
+MODERN = {
+    "io.modelcontextprotocol/clientInfo": {"name": "a client", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+}
 
 
 def parameters(vault: Path, **named: str) -> StdioServerParameters:
@@ -78,9 +85,7 @@ def test_the_greeting_is_what_the_sdk_says(tmp_path: Path) -> None:
                 wanted = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
                 said = greeting.handshake({"id": 1, "method": "initialize", "params": wanted})
             else:
-                meta = {f"io.modelcontextprotocol/{name}": {} for name in ("clientInfo", "clientCapabilities")}
-                meta["io.modelcontextprotocol/protocolVersion"] = "2026-07-28"
-                said = greeting.handshake({"id": 1, "method": "server/discover", "params": {"_meta": meta}})
+                said = greeting.handshake({"id": 1, "method": "server/discover", "params": {"_meta": MODERN}})
             assert said is not None
             assert said["capabilities"] == capabilities.model_dump(by_alias=True, exclude_none=True)
             assert said["instructions"] == instructions
@@ -88,13 +93,45 @@ def test_the_greeting_is_what_the_sdk_says(tmp_path: Path) -> None:
             assert named == info.model_dump(by_alias=True, exclude_none=True)
 
 
-def test_a_handshake_is_answered_before_anything_heavy_is_loaded() -> None:
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize("profile", greeting.PROFILES)
+def test_the_first_list_of_tools_is_what_the_sdk_says(tmp_path: Path, profile: str, mode: str) -> None:
+    with engram.open(tmp_path / "vault", settings={"model": "none"}) as mem:
+        told = talk(server_of(mem, profile), lambda client: client.list_tools(), mode)
+    ours = greeting.listing(profiles.listed(profiles.tools_of(profile), profiles.HOST), modern=mode == "auto")
+    assert ours["tools"] == [tool.model_dump(by_alias=True, exclude_none=True) for tool in told.tools]
+
+
+def test_the_first_list_on_the_wire_is_the_same_as_the_next(tmp_path: Path) -> None:
+    """The first is ours, the next the SDK's; a client of the newest protocol gets what that one adds, too."""
+    server = Process(tmp_path / "vault")
+    server.request("server/discover", {"_meta": MODERN})
+    first, second = (server.request("tools/list", {"_meta": MODERN}) for _ in range(2))
+    assert first == second
+    assert first["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "engram"
+    assert server.end() == 0
+
+
+@pytest.mark.parametrize("params", [{"cursor": "x"}, {"_meta": MODERN}, {"_meta": 7}, [], {"more": 1}])
+def test_a_list_that_is_asked_for_otherwise_is_left_to_the_sdk(params: object) -> None:
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params}
+    assert not greeting.listable(asked, modern=False)
+    assert greeting.listable(asked, modern=True) is (params == {"_meta": MODERN})
+    assert greeting.listable({"id": 1, "method": "tools/list"}, modern=False)
+
+
+def test_handshake_and_tools_are_told_before_anything_heavy_is_loaded() -> None:
+    heavy = {"numpy", "typer", "mcp", "pydantic", "apsw", "cryptography", "engram.engine", "engram.settings"}
     code = (
         "import sys; from engram.serve.mcp import greeting; wire = greeting.begin(); wire.lines.get(); "
-        "print(sorted({'numpy', 'typer', 'mcp', 'pydantic', 'engram.engine'} & set(sys.modules)), file=sys.stderr)"
+        "from engram.serve.mcp import profiles; wire.offer(profiles.listed(profiles.tools_of('full'), profiles.HOST)); "
+        f"assert wire.lines.get() is None; print(sorted({heavy} & set(sys.modules)), file=sys.stderr)"
     )
-    ran = subprocess.run([sys.executable, "-c", code], input=INITIALIZE, capture_output=True, timeout=60, check=True)
-    assert ran.stdout.count(b'"id": 7') == 1
+    asked = INITIALIZE + b'{"jsonrpc":"2.0","id":8,"method":"tools/list"}\n'
+    ran = subprocess.run([sys.executable, "-c", code], input=asked, capture_output=True, timeout=60, check=True)
+    said = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert [one["id"] for one in said] == [7, 8]
+    assert len(said[1]["result"]["tools"]) > 10
     assert ran.stderr.strip() == b"[]"
 
 

@@ -17,7 +17,7 @@ from engram.store.folder import VaultFolder
 from engram.store.sqlite import care, schema
 from engram.store.sqlite.store import SqliteStore
 from engram.store.sqlite.vault import alone
-from engram.types import Memory, Reader, Scope
+from engram.types import Backup, Memory, Reader, Scope
 
 ME = Reader(Scope(agent="rex"))
 DAY = 86_400.0
@@ -28,7 +28,7 @@ def keep(store: SqliteStore, *texts: str) -> list[Memory]:
     return store.add(ME, [Memory(text=text, scope=ME.scope) for text in texts])
 
 
-def restore(folder: VaultFolder, env: Env, number: int | None = None) -> care.Backup:
+def restore(folder: VaultFolder, env: Env, number: int | None = None) -> Backup:
     live = LiveSettings({}, monotonic=env.monotonic)
     with alone(folder.path, live, env, CREDENTIALS) as (place, key):
         return care.restore(place, key, number, live.now)

@@ -8,12 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from engram.kinds import WARNING
 from engram.memory.layers import BOOSTS, Layer, Sort, layer_of, sort_of
 from engram.memory.strength import fades, importance, retention, strength
-from engram.settings import Settings
 from engram.types import Memory, Source, Status
+
+if TYPE_CHECKING:  # a table of operations is made of what stands here, and needs no settings
+    from engram.settings import Settings
 
 _SPECULATIVE = 0.4
 _STALE = 0.25

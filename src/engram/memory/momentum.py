@@ -10,18 +10,21 @@ how well they do beside likeness to the last turn alone.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, TypeAlias
 
 from engram.memory.shortening import split, telling
 from engram.text.terms import terms
 from engram.text.wordlist import word_set
 
-Vector = npt.NDArray[np.float32]
+if TYPE_CHECKING:  # vectors have operators, which is all that is needed here; it takes longer to load than a short command
+    import numpy as np
+    import numpy.typing as npt
+
+Vector: TypeAlias = "npt.NDArray[np.float32]"
 
 _BIAS, _NEAR, _ANSWERS, _ASKS_NEW = -1.0, -3.7, -1.0, 1.9
 _SWITCH, _DRIFT = -1.25, -1.7
@@ -120,8 +123,8 @@ def move(
     fresh = momentum.centroid is None or reading.topic is Topic.SWITCH
     centroid, velocity, confidence = said, None, _FIRST
     if said is not None and momentum.centroid is not None and not fresh:
-        centroid = np.asarray(alpha * said + (1.0 - alpha) * momentum.centroid, np.float32)
-        velocity = np.asarray(said - momentum.centroid, np.float32)
+        centroid = alpha * said + (1.0 - alpha) * momentum.centroid
+        velocity = said - momentum.centroid
         # The specification compares the velocity with a vector of zeros, which has no direction: no number comes of it.
         # What is meant, how far this turn leads away, is 1 - likeness to the way so far.
         away = 1.0 - min(max(reading.along or 0.0, 0.0), 1.0)
@@ -145,7 +148,7 @@ def move(
 def _mean(so_far: Vector | None, one_more: Vector | None, alpha: float) -> Vector | None:
     if one_more is None or so_far is None or one_more.shape != so_far.shape:
         return one_more if one_more is not None else so_far
-    return np.asarray(alpha * one_more + (1.0 - alpha) * so_far, np.float32)
+    return alpha * one_more + (1.0 - alpha) * so_far
 
 
 def blend(momentum: Momentum, text: str, query: Vector, share: float = 0.9) -> Vector:
@@ -154,20 +157,20 @@ def blend(momentum: Momentum, text: str, query: Vector, share: float = 0.9) -> V
     way = momentum.course if momentum.course is not None else momentum.centroid
     if way is None or weight <= 0.0:
         return query
-    length = float(np.linalg.norm(way))
+    length = _length(way)
     if length == 0.0 or way.shape != query.shape:
         return query
-    drawn = (1.0 - weight) * query + weight * way / length
-    size = float(np.linalg.norm(drawn))
-    return np.asarray(drawn / size, np.float32) if size > 0.0 else query
+    drawn: Vector = (1.0 - weight) * query + weight * way / length
+    size = _length(drawn)
+    return drawn / size if size > 0.0 else query
 
 
 def steady(momentum: Momentum) -> Vector | None:
     """What the talk asks, of length one; None while it has no way, or one that is not steady."""
-    length = 0.0 if momentum.course is None else float(np.linalg.norm(momentum.course))
+    length = 0.0 if momentum.course is None else _length(momentum.course)
     if momentum.course is None or length == 0.0 or momentum.confidence < _STEADY:
         return None
-    return np.asarray(momentum.course / length, np.float32)
+    return momentum.course / length
 
 
 def leaning(text: str) -> float:
@@ -182,10 +185,14 @@ def likeness(one: Vector | None, other: Vector | None, background: float) -> flo
     """The cosine over the encoder's background: 0 is nothing in common, 1 is the same; None if there is nothing to compare."""
     if one is None or other is None or one.shape != other.shape:
         return None
-    lengths = float(np.linalg.norm(one)) * float(np.linalg.norm(other))
+    lengths = _length(one) * _length(other)
     if lengths == 0.0:
         return None
     return (float(one @ other) / lengths - background) / max(1.0 - background, 1e-6)
+
+
+def _length(vector: Vector) -> float:
+    return math.sqrt(float(vector @ vector))
 
 
 def _by_words(text: str, mentioned: set[str]) -> float:

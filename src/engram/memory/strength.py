@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import math
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from engram.settings import Settings
 from engram.types import Kind, Memory, Source
+
+if TYPE_CHECKING:  # a table of operations is made of what stands here, and needs no settings
+    from engram.settings import Settings
 
 _DAY = 86_400.0
 _SPACING = 0.3

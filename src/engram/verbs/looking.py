@@ -13,9 +13,9 @@ from engram.memory.edges import walk
 from engram.memory.lifecycle import Standing, standing
 from engram.recall.search import sound
 from engram.store.protocol import Filter
-from engram.store.sqlite.care import Backup
 from engram.types import (
     AuditEntry,
+    Backup,
     Edge,
     Encoder,
     Health,

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from engram.serve import hook
 from engram.serve.mcp import greeting
+from engram.serve.mcp.start import start
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,10 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if (event := hook.meant(given)) is not None:
             return hook.run(*event)  # an agent waits for it: without the time that all other commands take to load
         if (profile := greeting.meant(given)) is not None:
-            wire = greeting.begin()  # the handshake is answered while the rest loads
-            from engram.serve.mcp.stdio import run as serve
-
-            return serve(wire, profile)
+            return start(profile)
         from engram.serve.cli.app import run  # here, so that an interrupt while the program loads ends as quietly
 
         return run(given)

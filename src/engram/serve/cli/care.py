@@ -15,8 +15,7 @@ from engram.serve.cli.commands import Done, Face
 from engram.serve.operations.caring import Backups, Checked, Purge
 from engram.store.folder import Header, VaultFolder, read_header
 from engram.store.sqlite import maintenance
-from engram.store.sqlite.care import Backup
-from engram.types import AuditEntry, Encoder, Finding, Health, Role, Severity
+from engram.types import AuditEntry, Backup, Encoder, Finding, Health, Role, Severity
 
 _PANEL = "Vault"
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: ""}

@@ -16,6 +16,7 @@ from engram.serve.cli.caller import BadCall, Caller, Yes
 from engram.serve.mcp import clients, greeting
 from engram.serve.mcp.clients import CLIENTS
 from engram.serve.mcp.greeting import PROFILES
+from engram.serve.mcp.start import start
 
 if TYPE_CHECKING:
     from engram.guard.tokens import Granted
@@ -58,10 +59,7 @@ def _require_sdk() -> None:
 def _serve_stdio(asked: Caller, profile: str) -> None:
     if os.isatty(0):
         show.remark("This speaks MCP on standard input, to a host that starts it: `engram mcp install --client NAME` tells one.")
-    wire = greeting.begin()
-    from engram.serve.mcp.stdio import run  # the SDK takes a second to load
-
-    if run(wire, profile, asked.path, asked.identity):
+    if start(profile, asked.path, asked.identity):
         raise typer.Exit(1)
 
 

@@ -6,9 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from engram.capture.screen import judged
 from engram.errors import InvalidQuery, NotFound
-from engram.guard.injection import Verdict
 from engram.serve.mcp import resources
 from engram.serve.mcp.tools import DATA, Said, Tool
 from engram.serve.operations import rationing
@@ -43,6 +41,9 @@ def fetch(mem: Engram, given: Mapping[str, Any]) -> Said:
 
 def _clean(mem: Engram, turn: Turn) -> bool:
     """A statement may stand by itself, and what was said around it be an attack."""
+    from engram.capture.screen import judged  # its patterns take longer to make than the list of tools
+    from engram.guard.injection import Verdict
+
     return judged(turn.text, mem.settings.now).verdict is Verdict.CLEAN
 
 

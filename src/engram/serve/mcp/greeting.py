@@ -1,8 +1,9 @@
-"""Standard input and output while they speak MCP, and the first answer over them, in the standard library alone.
+"""Standard input and output while they speak MCP, and the first answers over them, in the standard library alone.
 
-A host waits for its handshake, and the SDK takes longer to import than a host should wait. So the first request is answered here
-if it is a handshake, in the words that the SDK uses (a test compares them), while the rest of the program loads; then the SDK
-gets the same request, and what it says to it is dropped. Whatever is not understood here is left to the SDK.
+A host waits for its handshake and for the list of tools, and the SDK takes longer to import than a host should wait. So the
+first request is answered here if it is a handshake, and then the first for the tools, in the words that the SDK uses (tests
+compare them), while the rest of the program loads. Of the handshake the SDK is told too, and what it says to it is dropped.
+Whatever is not understood here is left to the SDK.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import queue
 import threading
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from typing import Any
 
 NAME = "engram"
@@ -69,6 +71,14 @@ def _taken() -> tuple[int, int]:
     return source, sink
 
 
+class _Met(Enum):
+    """Whom the first request was from; None once there is nothing more to answer here."""
+
+    NOBODY = "nobody yet"
+    OLDER = "a client that shakes hands"
+    MODERN = "one that asks what there is"
+
+
 class Wire:
     """Lines in, lines out. The end of input, a reader that is gone and a parent that died are the same: None, the last line."""
 
@@ -77,8 +87,16 @@ class Wire:
         self._sink = sink
         self._sending = threading.Lock()
         self._greeted: object = None
+        self._met: _Met | None = _Met.NOBODY
+        self._tools: Sequence[object] = ()
+        self._offered = threading.Event()
         threading.Thread(target=self._read, args=(source,), name="engram-mcp-in", daemon=True).start()
         threading.Thread(target=self._watch, args=(os.getppid(),), name="engram-mcp-watch", daemon=True).start()
+
+    def offer(self, tools: Sequence[object]) -> None:
+        """What there is to list. Who asks before that is kept waiting: this comes long before the SDK could answer."""
+        self._tools = tools
+        self._offered.set()
 
     def send(self, text: str) -> None:
         """One message, whole. What the SDK says to a handshake that was answered here is dropped."""
@@ -97,25 +115,36 @@ class Wire:
             self.lines.put(None)
 
     def _read(self, source: int) -> None:
-        first = True
         with contextlib.suppress(OSError), os.fdopen(source, "rb") as stream:
             for raw in stream:
                 line = raw.decode(errors="replace")
-                if first and line.strip():
-                    first = False
-                    self._greet(line)
+                if self._met is _Met.NOBODY and line.strip():
+                    self._greet(_request(line))
+                elif self._met is not None and '"tools/list"' in line and self._list(_request(line)):
+                    continue
                 self.lines.put(line)
         self.lines.put(None)
 
-    def _greet(self, line: str) -> None:
-        try:
-            request = json.loads(line)
-        except (ValueError, RecursionError):
+    def _greet(self, request: Mapping[str, Any] | None) -> None:
+        answer = handshake(request) if request is not None else None
+        if request is None or answer is None:
+            self._met = None
             return
-        answer = handshake(request) if isinstance(request, dict) else None
-        if answer is not None:
-            self._greeted = request["id"]
-            self._write(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": answer}))
+        self._met = _Met.MODERN if "supportedVersions" in answer else _Met.OLDER
+        self._greeted = request["id"]
+        self._answer(request, answer)
+
+    def _list(self, request: Mapping[str, Any] | None) -> bool:
+        """The first request for the tools; those after it, and one that is not quite as expected, are the SDK's."""
+        if request is None or not listable(request, modern=self._met is _Met.MODERN):
+            return False
+        self._offered.wait()
+        self._answer(request, listing(self._tools, modern=self._met is _Met.MODERN))
+        self._met = None
+        return True
+
+    def _answer(self, request: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+        self._write(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}))
 
     def _watch(self, parent: int) -> None:
         """A host that was killed may leave its end of the pipe to a child of its own, and then no end of input comes."""
@@ -125,10 +154,20 @@ class Wire:
         self.lines.put(None)
 
 
+def _request(line: str) -> dict[str, Any] | None:
+    """A request, if it is one."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    told = isinstance(found, dict) and isinstance(found.get("id"), int | str) and not isinstance(found["id"], bool)
+    return found if told else None
+
+
 def handshake(request: Mapping[str, Any]) -> dict[str, Any] | None:
     """The answer to a handshake of either era; None if it is none, or one that is not quite as expected."""
     params = request.get("params")
-    if not isinstance(request.get("id"), int | str) or isinstance(request["id"], bool) or not isinstance(params, dict):
+    if not isinstance(params, dict):
         return None
     if request.get("method") == "initialize":
         return _initialized(params)
@@ -148,19 +187,34 @@ def _initialized(params: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _discovered(meta: object) -> dict[str, Any] | None:
-    if not isinstance(meta, dict) or meta.get(_META + "protocolVersion") != _MODERN:
+    if not _modern(meta):
         return None
-    if not isinstance(meta.get(_META + "clientCapabilities"), dict):
-        return None
-    return {
-        "supportedVersions": [_MODERN],
-        "capabilities": _capabilities(),
-        "instructions": INSTRUCTIONS,
-        "resultType": "complete",
-        "ttlMs": 0,
-        "cacheScope": "private",
-        "_meta": {_META + "serverInfo": _info()},
-    }
+    return {"supportedVersions": [_MODERN], "capabilities": _capabilities(), "instructions": INSTRUCTIONS, **_fresh()}
+
+
+def _modern(meta: object) -> bool:
+    """Is it what every request of the newest protocol carries?"""
+    if not isinstance(meta, dict):
+        return False
+    return meta.get(_META + "protocolVersion") == _MODERN and isinstance(meta.get(_META + "clientCapabilities"), dict)
+
+
+def _fresh() -> dict[str, Any]:
+    """What every answer of the newest protocol carries: it is whole, and to be asked for anew each time."""
+    return {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", "_meta": {_META + "serverInfo": _info()}}
+
+
+def listable(request: Mapping[str, Any], *, modern: bool) -> bool:
+    """Does it ask for the tools, from the first on, as a client of that era does?"""
+    params = request.get("params", {})
+    if request.get("method") != "tools/list" or not isinstance(params, dict) or params.keys() - {"_meta"}:
+        return False
+    meta = params.get("_meta", {})
+    return _modern(meta) if modern else isinstance(meta, dict) and not any(name.startswith(_META) for name in meta)
+
+
+def listing(tools: Sequence[object], *, modern: bool) -> dict[str, Any]:
+    return {"tools": list(tools), **(_fresh() if modern else {})}
 
 
 def _capabilities() -> dict[str, Any]:

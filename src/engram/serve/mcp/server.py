@@ -20,7 +20,7 @@ from mcp.shared.exceptions import MCPError
 from engram.deadline import Deadline
 from engram.errors import EngramError, InvalidQuery, SystemError_
 from engram.serve import wire
-from engram.serve.mcp import chatgpt, graph, greeting, resources, tools
+from engram.serve.mcp import greeting, profiles, resources
 from engram.serve.mcp.tools import Tool
 from engram.types import Reader
 
@@ -37,12 +37,6 @@ Answer = dict[str, Any]
 Begun = Callable[["Engram"], AbstractContextManager["Engram"]]
 """Has a vault for as long as a call may take."""
 
-PROFILES: Mapping[str, Callable[[], tuple[Tool, ...]]] = {
-    "core": tools.core,
-    "full": tools.full,
-    "memory-server": graph.tools,
-    "chatgpt": chatgpt.tools,
-}
 _INVALID = -32602  # JSON-RPC's word for parameters that are none; the protocol has it for resources that are not there, too
 
 
@@ -65,7 +59,7 @@ class Handlers:
 
     async def list_tools(self, ctx: Context, params: PaginatedRequestParams | None) -> Answer:
         reader = self._door.reader(ctx.request)
-        return _fresh(tools=[tool.listed() for tool in self.tools.values() if tool.open_to(reader)])
+        return _fresh(tools=profiles.listed(self.tools.values(), reader))
 
     async def call_tool(self, ctx: Context, params: CallToolRequestParams) -> Answer:
         tool = self.tools.get(params.name)
@@ -126,7 +120,7 @@ def _timed(begun: list[Deadline], mem: Engram) -> Iterator[Engram]:
 def build(door: Door, profile: str = "core") -> Server[Any]:
     """A server for whoever comes through the door. What the SDK types as models of its own it takes, and checks, as mappings."""
     logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)  # what it logs of a failure quotes the answer
-    handlers: Any = Handlers(door, PROFILES[profile]())
+    handlers: Any = Handlers(door, profiles.tools_of(profile))
     server: Server[Any] = Server(
         greeting.NAME,
         version=greeting.version(),

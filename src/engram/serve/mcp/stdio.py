@@ -14,6 +14,7 @@ import anyio.to_thread
 from mcp.server.stdio import stdio_server
 
 from engram.errors import EngramError
+from engram.serve.mcp import profiles
 from engram.serve.mcp.greeting import Wire
 from engram.serve.mcp.server import build
 from engram.serve.operations import rationing
@@ -33,8 +34,7 @@ class House:
         self._opening = threading.Lock()
 
     def reader(self, request: Any) -> Reader:
-        """Whoever starts the process is who it says in its settings; tools are shown to it as to any agent."""
-        return Reader()
+        return profiles.HOST
 
     def enter(self, request: Any) -> Engram:
         with self._opening:

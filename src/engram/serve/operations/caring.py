@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from engram.serve.operations.minding import Nothing
 from engram.serve.operations.operation import Arg, Effect, Operation
-from engram.store.sqlite.care import Backup
-from engram.types import AuditEntry, Encoder, Health, Language, Report, Role
+from engram.types import AuditEntry, Backup, Encoder, Health, Language, Report, Role
 
 if TYPE_CHECKING:
     from engram.engine import Engram

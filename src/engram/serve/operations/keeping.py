@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
-from engram.capture.screen import tier_of
 from engram.errors import InvalidQuery
-from engram.guard.pii import closer
 from engram.guard.scopes import require_owner
 from engram.serve.operations.arguments import Id, Ids, Turns, Unchanged
 from engram.serve.operations.operation import Arg, Effect, Operation
@@ -52,6 +50,9 @@ def _at_least(mem: Engram, given: Remember) -> Tier | None:
     """Only the owner has words kept less closely than they ask for, or than they are kept already."""
     if given.tier is None or mem.reader.role is Role.OWNER:
         return given.tier
+    from engram.capture.screen import tier_of  # their patterns take longer to make than the whole table
+    from engram.guard.pii import closer
+
     wanted = closer(given.tier, tier_of(given.text, mem.settings.now))
     return None if wanted is Tier.CLEARTEXT else wanted
 
@@ -114,6 +115,8 @@ def update(mem: Engram, given: Update) -> Memory:
     if given.flagged is False:
         require_owner(mem.reader, "clearing the mark of an attack")
     if given.tier is not None and mem.reader.role is not Role.OWNER:
+        from engram.guard.pii import closer  # as above
+
         old = mem.get(given.id)
         if old is not None and closer(old.tier, given.tier) is not given.tier:
             require_owner(mem.reader, "keeping a memory less closely")

@@ -7,7 +7,6 @@ once it is whole.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -24,17 +23,7 @@ from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.open import DatabaseKey, reading, writing
 from engram.store.sqlite.shelving import clear
 from engram.store.sqlite.silence import Silence
-
-
-@dataclass(frozen=True, slots=True)
-class Backup:
-    """One backup: its number is its name; when it was made is told by what is inside."""
-
-    number: int
-    path: Path
-    made_at: datetime | None
-    memories: int
-    intact: bool
+from engram.types import Backup
 
 
 def check(connection: apsw.Connection, *, limit: int = 20) -> list[str]:

@@ -20,10 +20,7 @@ from engram.store.sqlite import care, embeddings, memories, schema
 from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.path import Path
 from engram.store.sqlite.silence import hide_times
-from engram.types import (
-    Health,
-    Reader,
-)
+from engram.types import Backup, Health, Reader
 
 log = logging.getLogger("engram.store")
 
@@ -74,7 +71,7 @@ class Caring(Path):
         finally:
             lock.release()
 
-    def back_up(self, reader: Reader) -> care.Backup:
+    def back_up(self, reader: Reader) -> Backup:
         """Make a backup now."""
         with self._backing_up:
             return self._back_up(reader)
@@ -84,7 +81,7 @@ class Caring(Path):
             if self.backup_due():
                 self._back_up(reader)
 
-    def _back_up(self, reader: Reader) -> care.Backup:
+    def _back_up(self, reader: Reader) -> Backup:
         with self._watched(reader, "backup"):
             require_owner(reader, "making a backup")
             with self._read(reader, "backup") as connection:
@@ -118,7 +115,7 @@ class Caring(Path):
         old = made is None or abs(to_micros(self._env.now()) - made) >= hours * 3_600_000_000
         return old and int(latest) > upto
 
-    def backups(self, reader: Reader) -> list[care.Backup]:
+    def backups(self, reader: Reader) -> list[Backup]:
         require_owner(reader, "looking into backups")
         if self._closed:
             raise StorageError("the vault is closed.", way_out="Open it again.")

@@ -25,7 +25,7 @@ from engram.store.sqlite import open as opening
 from engram.store.sqlite.binding import explain
 from engram.store.sqlite.silence import hide_times
 from engram.store.sqlite.vault import Credentials, alone, unlocked
-from engram.types import Finding, Severity
+from engram.types import Backup, Finding, Severity
 
 _LOW_ROOM = 64 * 2**20
 """Free space under which the next backup or log may not fit."""
@@ -78,14 +78,14 @@ def _still_there(source: str) -> str:
     return f" It can still be had from {places[source]}: remove it there if it must not." if source in places else ""
 
 
-def list_backups(path: Path, live: LiveSettings, env: Env, credentials: Credentials) -> list[care.Backup]:
+def list_backups(path: Path, live: LiveSettings, env: Env, credentials: Credentials) -> list[Backup]:
     """All backups, newest first. The vault itself may be damaged or open elsewhere."""
     folder = _existing(path)
     with _database_key(folder, live, env, credentials) as key:
         return care.backups(folder, key)
 
 
-def restore_backup(path: Path, live: LiveSettings, env: Env, credentials: Credentials, number: int | None = None) -> care.Backup:
+def restore_backup(path: Path, live: LiveSettings, env: Env, credentials: Credentials, number: int | None = None) -> Backup:
     """Put a backup (the newest intact one, or that number) in the database's place; the present file is kept."""
     _existing(path)
     with alone(path, live, env, credentials) as (folder, key):
