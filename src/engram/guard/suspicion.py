@@ -200,10 +200,10 @@ _MOVES: tuple[tuple[str, float, str, tuple[tuple[str, ...], ...]], ...] = (
 )  # fmt: skip
 """Name, weight, pattern, and what must stand in a text for it to be tried: one of each group. Most texts hold none of it."""
 _COMPILED = tuple(
-    (Reason(name, weight), re.compile(moves, re.IGNORECASE | re.MULTILINE), tuple(map(frozenset, needs)))
+    (Reason(name, weight), re.compile(moves, re.IGNORECASE | re.MULTILINE), frozenset(needs[0]), tuple(map(frozenset, needs[1:])))
     for name, weight, moves, needs in _MOVES
 )
-_PARTS = frozenset(part for _, _, needs in _COMPILED for group in needs for part in group)
+_PARTS = tuple({part for _, _, _, needs in _MOVES for group in needs for part in group})
 _VALUE = re.compile(r"(?<=[:\[])\s{0,3}(?P<q>['\"])(?P<value>[^\n]{6,600}?)(?P=q)\s{0,2}(?=[,}\]]|$)(?!\s{0,2}:)")
 _COMMAND = re.compile(
     rf"(?:^|[.!?,:;\-]\s{{1,2}})(?:(?:please|kindly|can you|could you|would you|i need you to|i want you to|urgent:?|"
@@ -281,8 +281,10 @@ def suspicions(read: Read) -> list[Reason]:
 def _moves(text: str) -> Iterator[Reason]:
     low = text.lower()
     there = {part for part in _PARTS if part in low}
-    for reason, pattern, needs in _COMPILED:
-        if not any(group.isdisjoint(there) for group in needs) and pattern.search(text):
+    for reason, pattern, first, others in _COMPILED if there else ():
+        if first.isdisjoint(there) or (others and any(group.isdisjoint(there) for group in others)):
+            continue
+        if pattern.search(text):
             yield reason
 
 

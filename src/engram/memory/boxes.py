@@ -139,7 +139,8 @@ def fill(items: Iterable[Item], growing: Mapping[Stream, Growing], settings: Set
 def trace_of(topic: tuple[str, ...], known: Iterable[tuple[int, tuple[str, ...]]]) -> int | None:
     """The trace of the box whose topic is most like this one; None if it is about something new."""
     mine = _stems_of(topic)
-    best = max(((in_common(mine, _stems_of(theirs)), trace) for trace, theirs in known), default=(0.0, 0))
+    near = ((_stems_of(theirs), trace) for trace, theirs in known)
+    best = max(((in_common(mine, theirs), trace) for theirs, trace in near if not mine.isdisjoint(theirs)), default=(0.0, 0))
     return best[1] if best[0] >= _SAME else None
 
 

@@ -182,10 +182,12 @@ def _check_attributes(attributes: Mapping[str, str], settings: Settings) -> None
 def _text(name: str, value: object, most: int) -> None:
     if not isinstance(value, str):
         raise InvalidContent(f"the {name} must be text, not {type(value).__name__}.", way_out="Pass a str.")
-    at = _half_character(value)
-    if at is not None:
+    if value.isascii():  # as most are: no half characters, and a letter a byte
+        size = len(value)
+    elif (at := _half_character(value)) is not None:
         raise InvalidContent(f"the {name} holds half a character (a lone surrogate) at {at}.", way_out=_WHOLE)
-    size = len(value.encode())
+    else:
+        size = len(value.encode())
     if size > most:
         raise ContentTooLarge(f"the {name} has {size} bytes; the limit is {most}.")
 
