@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from engram.capture.backfill import SPACE
+from engram.capture.backfill import SPACE, passage
 from engram.engine import Engram
 from engram.env import Env
 from engram.guard.process import rss_bytes
@@ -193,18 +193,44 @@ def remembers(bench: Bench, vault: Engram) -> Results:
 
 
 def ingests(bench: Bench, vault: Engram) -> Results:
-    """Turns a second, with all that capture does; beside the encoder on as many of them."""
+    """Turns a second, with all that capture does; beside the encoder alone on the very passages that these became."""
     number = 32 if bench.trial else 2048
     said = [Turn(sentence(20_000_000 + bench.held * 7 + n), "Ada", session="bench") for n in range(number)]
-    texts = [f"Ada: {turn.text}" for turn in said]
     alone, ours = 0.0, 0.0
     for start in range(0, number, number // 4):  # in turns, so that what else this machine does hits both
         began = time.perf_counter()
-        bench.embedder.passages(texts[start : start + number // 4])
-        middle = time.perf_counter()
-        vault.ingest(said[start : start + number // 4])
-        alone, ours = alone + middle - began, ours + time.perf_counter() - middle
+        kept = vault.ingest(said[start : start + number // 4])
+        ours += time.perf_counter() - began
+        texts = [passage(memory.speaker, memory.text) for known in kept.ids if (memory := vault.get(known))]
+        began = time.perf_counter()
+        bench.embedder.passages(texts)
+        alone += time.perf_counter() - began
     return {"turns_per_s": number / ours, "embedding_per_s": number / alone, "share": alone / ours}
+
+
+def imports(bench: Bench) -> Results:
+    """What comes in from a file a second where nothing is encoded: another engine's memories, and turns, which are read for them."""
+    number = 32 if bench.trial else 4096
+    rates: Results = {}
+    texts = [sentence(40_000_000 + n) for n in range(2 * number)]
+    with Engram.open(
+        bench.folder / "plainly", key=bench.key, settings=bench.settings | {"model": "none"}, env=bench.env
+    ) as vault:
+        file = bench.folder / "memories.json"
+        file.write_text(json.dumps({"results": [{"id": str(n), "memory": text} for n, text in enumerate(texts[:number])]}))
+        rates["memories_per_s"] = _rate(number, lambda: vault.import_(file))
+        file = bench.folder / "turns.jsonl"
+        file.write_text(
+            "\n".join(json.dumps({"text": text, "speaker": "Ada", "ref": str(n)}) for n, text in enumerate(texts[number:]))
+        )
+        rates["turns_per_s"] = _rate(number, lambda: vault.import_(file))
+    return rates
+
+
+def _rate(number: int, work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return number / (time.perf_counter() - began)
 
 
 @contextmanager
@@ -282,6 +308,8 @@ def run(sizes: Sequence[int] = (1000, 10_000, 100_000), *, progress: Progress | 
                 settle(vault, _PATIENCE_S)
                 found |= {"recall": recalls(bench, vault), "remember": remembers(bench, vault), "ingest": ingests(bench, vault)}
             results["sizes"].append(found)
+        tell("importing", 1.0)
+        results["import"] = imports(bench)
         tell("done", 1.0)
     return {**results, "bars": bars(results)}
 
@@ -324,6 +352,7 @@ def bars(results: Results) -> list[Results]:
             made.append(("open to first answer at 100,000", found["open"]["first_answer_ms"], 1000.0, "ms"))
             grown = found["open"]["rss_mib"] - found["open"]["rss_before_mib"]
             made.append(("memory at 100,000 over interpreter and imports", grown, 350.0, "MiB"))
+            made.append(("import of 1,000 memories without encoding", 1e6 / results["import"]["memories_per_s"], 1000.0, "ms"))
     return [
         {"bar": bar, "value": value, "limit": limit, "unit": unit, "passed": value <= limit} for bar, value, limit, unit in made
     ]
@@ -335,7 +364,8 @@ def render(results: Results) -> str:
     lines = [f"{env['platform']}, {env['cpus']} CPUs, Python {env['python']}, numpy {env['numpy']}", f"encoder: {env['encoder']}"]
     for found in results["sizes"]:
         lines += ["", *_page(found)]
-    lines.append("")
+    rates = results["import"]
+    lines += ["", f"import without encoding: {rates['memories_per_s']:,.0f} memories/s, {rates['turns_per_s']:,.0f} turns/s", ""]
     for bar in results["bars"]:
         lines.append(
             f"{'pass' if bar['passed'] else 'FAIL'}  {bar['bar']}: {bar['value']:.2f} {bar['unit']} (≤ {bar['limit']:.3g})"
