@@ -209,7 +209,7 @@ def ingests(bench: Bench, vault: Engram) -> Results:
 
 
 def imports(bench: Bench) -> Results:
-    """What comes in from a file a second where nothing is encoded: another engine's memories, and turns, which are read for them."""
+    """What comes in from a file a second where nothing is encoded: memories of others, and turns, which are read."""
     number = 32 if bench.trial else 4096
     rates: Results = {}
     texts = [sentence(40_000_000 + n) for n in range(2 * number)]
