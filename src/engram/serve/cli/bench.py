@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from engram.serve.cli import caller, serving, show
 from engram.serve.cli.caller import BadCall, Json
-from engram.serve.cli.progress import progress
+from engram.serve.cli.progress import Tell, progress
 
 app = typer.Typer(help="Measure speed, as ratios to a baseline in the same run, and how well recall finds.", add_completion=False)
+
+_FILE: dict[str, Any] = {"exists": True, "dir_okay": False, "show_default": False}
 Sizes = Annotated[str, typer.Option(help="Vault sizes to measure at, in memories.")]
+Stores = Annotated[int | None, typer.Option(min=1, show_default=False, help="Only the first so many of each file.")]
+Talks = Annotated[list[Path], typer.Argument(metavar="FILE…", help="Conversations, a store a line (.gz too).", **_FILE)]
+Shifts = Annotated[Path, typer.Argument(metavar="FILE", help="Conversations, one a line (.gz too).", **_FILE)]
+Times = Annotated[list[Path], typer.Argument(metavar="FILE…", help="Time expressions, one a line (.gz too).", **_FILE)]
+Texts = Annotated[list[Path], typer.Argument(metavar="FILE…", help="Texts with `spans` or `attack` (.gz too).", **_FILE)]
 
 _SIZES = "0,10000,100000"
 _SPEED_SIZES = "1000,10000,100000"
@@ -29,172 +38,65 @@ def bench(ctx: typer.Context, as_json: Json = False) -> None:
 @app.command("store")
 def store(ctx: typer.Context, sizes: Sizes = _SIZES, as_json: Json = False) -> None:
     """Measure inserts, reads, searches, opening and memory of the store."""
-    from engram.serve import bench_store  # loads the plain sqlite3 that it compares with, which nothing else may
-
-    asked = caller.of(ctx, as_json)
     numbers = _numbers(sizes)
-    with progress(asked) as tell:
-        results = bench_store.run(numbers, progress=tell)
-    if asked.json:
-        show.data(results)
-    else:
-        show.line(bench_store.render(results))
+    _measure(ctx, as_json, "store", lambda run, tell: run(numbers, progress=tell))
 
 
 @app.command("recall")
 def recall(
     ctx: typer.Context,
-    paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE…", exists=True, dir_okay=False, show_default=False, help="Conversations, a store a line (.gz too)."
-        ),
-    ],
+    paths: Talks,
     ks: Annotated[str, typer.Option("--k", help="How many of the first turns and sessions count.")] = "5,10,20",
-    stores: Annotated[int | None, typer.Option(min=1, show_default=False, help="Only the first so many of each file.")] = None,
+    stores: Stores = None,
     as_json: Json = False,
 ) -> None:
     """Measure how much of what was said is found again, on conversations whose questions name their evidence."""
-    from engram.serve import bench_recall  # start-up time of every other command
-
-    asked = caller.of(ctx, as_json)
     numbers = _numbers(ks, "--k", least=1)
-    with progress(asked) as tell:
-        results = bench_recall.run(paths, ks=numbers, stores=stores, progress=tell)
-    if asked.json:
-        show.data(results)
-    else:
-        show.line(bench_recall.render(results))
+    _measure(ctx, as_json, "recall", lambda run, tell: run(paths, ks=numbers, stores=stores, progress=tell))
 
 
 @app.command("context")
 def context(
     ctx: typer.Context,
-    paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE…", exists=True, dir_okay=False, show_default=False, help="Conversations, a store a line (.gz too)."
-        ),
-    ],
+    paths: Talks,
     budgets: Annotated[str, typer.Option("--tokens", help="Sizes of the context to measure at.")] = "500,1000,2000,4000",
-    stores: Annotated[int | None, typer.Option(min=1, show_default=False, help="Only the first so many of each file.")] = None,
+    stores: Stores = None,
     as_json: Json = False,
 ) -> None:
     """Measure how much of the evidence stands in a context of so many tokens, beside top-k packing and plain history."""
-    from engram.serve import bench_context  # as above
-
-    asked = caller.of(ctx, as_json)
     numbers = _numbers(budgets, "--tokens", least=1)
-    with progress(asked) as tell:
-        results = bench_context.run(paths, budgets=numbers, stores=stores, progress=tell)
-    if asked.json:
-        show.data(results)
-    else:
-        show.line(bench_context.render(results))
+    _measure(ctx, as_json, "context", lambda run, tell: run(paths, budgets=numbers, stores=stores, progress=tell))
 
 
 @app.command("speed")
 def speed(ctx: typer.Context, sizes: Sizes = _SPEED_SIZES, as_json: Json = False) -> None:
-    """Measure recall, remember and opening beside the encoder alone, a numpy scan and plain FTS5."""
-    from engram.serve import bench_speed  # as above, and it loads the plain sqlite3
-
-    asked = caller.of(ctx, as_json)
+    """Measure recall, remember, ingest, import and opening beside the encoder alone, a numpy scan and plain FTS5."""
     numbers = _numbers(sizes)
-    with progress(asked) as tell:
-        results = bench_speed.run(numbers, progress=tell)
-    if asked.json:
-        show.data(results)
-    else:
-        show.line(bench_speed.render(results))
+    _measure(ctx, as_json, "speed", lambda run, tell: run(numbers, progress=tell))
 
 
 @app.command("topics")
-def topics(
-    ctx: typer.Context,
-    path: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE", exists=True, dir_okay=False, show_default=False, help="Conversations, one a line (.gz too)."
-        ),
-    ],
-    as_json: Json = False,
-) -> None:
+def topics(ctx: typer.Context, path: Shifts, as_json: Json = False) -> None:
     """Measure how well a change of topic is noticed, on conversations whose turns say whether they change it."""
-    from engram.serve import bench_topics  # as above
-
-    asked = caller.of(ctx, as_json)
-    with progress(asked) as tell:
-        results = bench_topics.run(path, progress=tell)
-    if asked.json:
-        show.data(results)
-    else:
-        show.line(bench_topics.render(results))
+    _measure(ctx, as_json, "topics", lambda run, tell: run(path, progress=tell))
 
 
 @app.command("followups")
-def followups(
-    ctx: typer.Context,
-    paths: Annotated[
-        list[Path],
-        typer.Argument(metavar="FILE…", exists=True, dir_okay=False, show_default=False, help="As for `engram bench recall`."),
-    ],
-    stores: Annotated[int | None, typer.Option(min=1, show_default=False, help="Only the first so many of each file.")] = None,
-    as_json: Json = False,
-) -> None:
+def followups(ctx: typer.Context, paths: Talks, stores: Stores = None, as_json: Json = False) -> None:
     """Measure how a message that says little is found by the talk before it, and that one that says enough is left alone."""
-    from engram.serve import bench_followups  # as above
-
-    asked = caller.of(ctx, as_json)
-    with progress(asked) as tell:
-        results = bench_followups.run(paths, stores=stores, progress=tell)
-    if asked.json:
-        show.data(results)
-    else:
-        show.line(bench_followups.render(results))
+    _measure(ctx, as_json, "followups", lambda run, tell: run(paths, stores=stores, progress=tell))
 
 
 @app.command("language")
-def language(
-    ctx: typer.Context,
-    paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE…", exists=True, dir_okay=False, show_default=False, help="Time expressions, one a line (.gz too)."
-        ),
-    ],
-    as_json: Json = False,
-) -> None:
+def language(ctx: typer.Context, paths: Times, as_json: Json = False) -> None:
     """Measure how well English time expressions are resolved, on rows that say what they mean."""
-    from engram.serve import bench_language  # as above
-
-    results = bench_language.run(paths)
-    if caller.of(ctx, as_json).json:
-        show.data(results)
-    else:
-        show.line(bench_language.render(results))
+    _measure(ctx, as_json, "language", lambda run, _: run(paths))
 
 
 @app.command("guards")
-def guards(
-    ctx: typer.Context,
-    paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE…", exists=True, dir_okay=False, show_default=False, help="Texts with `spans` or `attack` (.gz too)."
-        ),
-    ],
-    as_json: Json = False,
-) -> None:
+def guards(ctx: typer.Context, paths: Texts, as_json: Json = False) -> None:
     """Measure how well personal data and attacks on the model are seen, on texts that say what is in them."""
-    from engram.serve import bench_guards  # as above
-
-    asked = caller.of(ctx)
-    with progress(asked) as tell:
-        results = bench_guards.run(paths, progress=tell)
-    if asked.json or as_json:
-        show.data(results)
-    else:
-        show.line(bench_guards.render(results))
+    _measure(ctx, as_json, "guards", lambda run, tell: run(paths, progress=tell))
 
 
 @app.command("serve")
@@ -205,16 +107,21 @@ def serve(
     as_json: Json = False,
 ) -> None:
     """Measure a server on the loopback: latency with many callers at once, and what it leaves behind. It ends by itself."""
-    asked = caller.of(ctx, as_json)
+    caller.of(ctx, as_json)
     serving.require_extra()
-    from engram.serve import bench_serve  # as above
+    _measure(ctx, as_json, "serve", lambda run, tell: run(requests, in_flight, progress=tell))
 
+
+def _measure(ctx: typer.Context, as_json: bool, name: str, work: Callable[[Callable[..., Any], Tell], Any]) -> None:
+    """Run one of the benchmarks and show its figures, or its page."""
+    asked = caller.of(ctx, as_json)
+    module = import_module(f"engram.serve.bench_{name}")  # here: start-up time of every other command, and the plain sqlite3
     with progress(asked) as tell:
-        found = bench_serve.run(requests, in_flight, progress=tell)
+        found = work(module.run, tell)
     if asked.json:
         show.data(found)
     else:
-        show.line(bench_serve.render(found))
+        show.line(module.render(found))
 
 
 def demo(ctx: typer.Context, as_json: Json = False) -> None:
