@@ -2,8 +2,9 @@
 
 A fact is outdated by a newer one of the same subject and predicate with another object, if a subject has one such object at a
 time and both are values of one sort (`text/values.py`); or by being said to be so no more. The newer wins, unless it is less
-sure than the older by more than `MARGIN`: then both stand, contested. What tells of an earlier time than what is known outdates
-nothing.
+sure than the older by more than `MARGIN`: then both stand, contested, until one has more witnesses, each of whom makes it surer.
+What tells of an earlier time than what is known outdates nothing. The newer takes over a share of how sure the older was: that
+there is such a thing at all was known already.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from engram.text.facts import Fact
 from engram.text.values import clash, covers, same
 
 MARGIN = 0.3
+SHARE = 0.2
 SOON_DAYS = 14  # an appointment of another month is another appointment
 
 
@@ -61,6 +63,11 @@ def ruling(new: Claim, old: Claim) -> Ruling:
         if new.fact.predicate == "scheduled" and (new.since - old.since).days > SOON_DAYS:
             return Ruling.STANDS
     return Ruling.OUTDATED if new.confidence >= old.confidence - MARGIN else Ruling.CONTESTED
+
+
+def transferred(confidence: float, outdated: Sequence[float]) -> float:
+    """How sure a fact is that takes the place of others (§4.3)."""
+    return min(confidence + SHARE * max(outdated, default=0.0), 1.0)
 
 
 def status(confidence: float, against: Sequence[float]) -> Epistemic:

@@ -172,9 +172,13 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A memory that links lead to: how many away, how strong the best way is (0 … 1), and by which kinds of link."""
+    """A memory that links lead to: how many away, how strong the best way is (0 … 1), and by which kinds of link.
+
+    `inferred`: the kind of link that follows from those in between, where one does: a part of a part is a part.
+    """
 
     memory: Memory
     distance: int
     strength: float
     by: tuple[str, ...]
+    inferred: str = ""

@@ -22,7 +22,10 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """A fact and how it is held: `status` is held, contested or retracted; `memory` is the one that says it."""
+    """A fact and how it is held: `status` is held, contested or retracted; `memory` is the one that says it.
+
+    What nobody said and follows from others is `inferred`: its memory is empty, and `premises` are those it follows from.
+    """
 
     subject: str
     predicate: str
@@ -32,6 +35,7 @@ class Belief:
     since: datetime | None
     until: datetime | None
     memory: str
+    premises: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ def arguments_of(mem: Engram) -> Mapping[str, Mapping[str, Any]]:
         "entities": {"kind": "person", "limit": 3},
         "timeline": {"about": "Ada", "since": "2020-01-01T00:00:00Z"},
         "learn": {"subject": "Ada", "predicate": "works at", "object": "Acme"},
-        "beliefs": {"subject": "Ada", "past": True},
+        "beliefs": {"subject": "Ada", "past": True, "inferred": True},
         "attend": {"text": "ship the release"},
         "working": {"form": "xml", "budget": 100},
         "checkpoint": {"goal": "ship it", "decided": ["on Thursday"], "open": ["who writes the notes"]},

@@ -15,7 +15,7 @@ from engram.engine import Engram
 from engram.models.embed import CallableEmbedder
 from engram.models.fakes import hashing_embedder
 from engram.text.entities import folded
-from engram.types import Memory, Reader, Scope, Status, Turn
+from engram.types import Memory, Reader, Scope, Status, Tier, Turn
 
 TALKS = [
     json.loads(line)["talk"] for line in (Path(__file__).parent.parent / "labelled" / "entities.jsonl").read_text().splitlines()
@@ -169,6 +169,65 @@ def test_a_fact_that_is_told_as_such(mem: Engram) -> None:
     assert {(one.predicate, one.object) for one in mem.beliefs("falcon")} == {("owner", "jonas"), ("tag", "red"), ("tag", "blue")}
     assert (found := mem.get(first.id)) is not None
     assert found.status is Status.SUPERSEDED
+
+
+def test_a_fact_is_told_whole_or_not_at_all(mem: Engram) -> None:
+    store = mem._vault.store
+    full = "CREATE TEMP TRIGGER full BEFORE INSERT ON facts BEGIN SELECT RAISE(ABORT, 'no room'); END"
+    store._write(mem.reader, "test", lambda connection: connection.execute(full).get)
+    with pytest.raises(engram.EngramError):
+        mem.learn("Ada", "works at", "Acme")
+    assert not mem.list()
+    store._write(mem.reader, "test", lambda connection: connection.execute("DROP TRIGGER full").get)
+    kept = mem.learn("Ada", "works at", "Acme")
+    assert mem.learn("Ada", "works at", "Acme").id == kept.id
+    assert [(one.object, one.memory) for one in mem.beliefs("Ada")] == [("acme", kept.id)]
+    assert mem.get(kept.id).corroborations == 1
+
+
+def test_what_is_kept_closely_is_no_fact(mem: Engram) -> None:
+    kept = mem.learn("Ada", "mail", "ada.quist@mail.example")
+    assert kept.tier is not Tier.CLEARTEXT
+    assert mem.beliefs("Ada") == []
+
+
+def test_the_newer_takes_over_a_fifth_of_how_sure_the_older_was(mem: Engram) -> None:
+    old = mem.learn("Ada", "works at", "Acme")
+    new = mem.learn("Ada", "works at", "Globex")
+    assert new.confidence == pytest.approx(0.8 + 0.2 * old.confidence) == mem.get(new.id).confidence
+    last = mem.learn("Ada", "works at", "Initech")
+    assert new.confidence < last.confidence <= 1.0
+    chain = [(one.source, one.target) for one in mem.edges(new.id) if one.kind == "supersedes"]
+    assert sorted(chain) == sorted([(new.id, old.id), (last.id, new.id)])
+    assert [one.object for one in mem.beliefs("Ada", past=True)] == ["initech", "globex", "acme"]
+
+
+def test_what_many_have_said_is_not_overturned_by_one_remark_and_is_by_a_second(mem: Engram) -> None:
+    for _ in range(6):
+        old = mem.remember("The office is owned by Ann.")
+    new = mem.remember("The office is owned by Bert.")
+    assert mem.get(old.id).status is Status.ACTIVE
+    assert {one.object: one.status for one in mem.beliefs("the office")} == {"bert": "retracted", "ann": "held"}
+    for _ in range(2):
+        mem.remember("The office is owned by Bert.")
+    assert mem.get(old.id).status is Status.SUPERSEDED
+    assert [(one.object, one.status, one.memory) for one in mem.beliefs("the office")] == [("bert", "held", new.id)]
+
+
+def test_a_memory_that_says_more_is_linked_to_what_outdates_a_part_of_it(mem: Engram) -> None:
+    old = mem.remember("The office is owned by Ann, and it has a garden with a pond.")
+    new = mem.remember("The office is owned by Bert.")
+    assert mem.get(old.id).status is Status.ACTIVE
+    assert [(one.source, one.target, one.kind) for one in mem.edges(old.id)] == [(new.id, old.id, "outdates")]
+    assert [one.object for one in mem.beliefs("the office")] == ["bert"]
+
+
+def test_a_correction_is_what_is_believed(mem: Engram) -> None:
+    old = mem.remember("The office is owned by Ann.")
+    new = mem.feedback(old.id, False, correction="The office is owned by Bert.")
+    assert [(one.object, one.status, one.memory) for one in mem.beliefs("the office")] == [("bert", "held", new.id)]
+    assert new.confidence >= 0.9
+    assert {one.object: one.status for one in mem.beliefs("the office", past=True)} == {"bert": "held", "ann": "retracted"}
 
 
 def test_a_timeline_is_in_the_order_it_happened(mem: Engram) -> None:

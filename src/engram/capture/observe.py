@@ -36,10 +36,13 @@ from engram.models.extract import Extractor
 from engram.store.admission import check_memory, check_name, check_turn
 from engram.store.protocol import HeardBefore, Once
 from engram.text import tokens
+from engram.text.facts import Fact
 from engram.text.terms import identity_of
 from engram.types import Draft, Memory, Policy, Reader, Report, Tier, Turn
 
 Progress = Callable[[int], None]
+_CORRECTED = 0.9
+"""How sure a correction is at least: whoever made it has looked at what was there."""
 
 
 class Observer:
@@ -215,9 +218,10 @@ class Observer:
         once: Once | None = None,
         *,
         tier: Tier | None = None,
+        told: Sequence[Fact] | None = None,
     ) -> Memory:
         """Keep what was said to be kept, as it stands; said twice in one place, it is one memory that is surer. `tier`: how
-        closely, if its words are not to decide that.
+        closely, if its words are not to decide that; `told`: the facts it stands for, if its words are not to be read for them.
 
         What was corrected there is not kept again, not even on request: what stands in its place is returned. A correction
         is taken back by correcting that.
@@ -229,7 +233,7 @@ class Observer:
         here = replace(reader, scope=memory.scope)
         twin = self._store.digests(here, [identity_of(memory)]) if memory.scope == reader.scope else {}
         if twin:
-            return self._remember_again(reader, memory, next(iter(twin.values())), timeout, once, tier)
+            return self._remember_again(reader, memory, next(iter(twin.values())), timeout, once, tier, told)
         vector = self._vector(memory)
         if writable(reader).admits(memory.scope):  # else it is refused below, and nothing of that place is told
             said = Said.of(memory.text, memory.text, memory.speaker, vector)
@@ -239,15 +243,22 @@ class Observer:
         draft, space = self._drafted(memory, vector, tier), space_of(self._tools.embedder)
         if once is not None:
             once.answer = lambda kept: str(kept[0].id)
-        return self._store.capture(reader, memory.scope, [], [draft], space=space, timeout=timeout, once=once)[0]
+        return self._store.capture(reader, memory.scope, [], [draft], space=space, told=told, timeout=timeout, once=once)[0]
 
     def _remember_again(
-        self, reader: Reader, memory: Memory, known: str, timeout: float | None, once: Once | None, tier: Tier | None
+        self,
+        reader: Reader,
+        memory: Memory,
+        known: str,
+        timeout: float | None,
+        once: Once | None,
+        tier: Tier | None,
+        told: Sequence[Fact] | None,
     ) -> Memory:
         """What is known is surer, and has what was said of it now besides."""
         if once is not None:
             once.answer = lambda _: known
-        self._store.capture(reader, memory.scope, [], [], again={known: []}, timeout=timeout, once=once)
+        self._store.capture(reader, memory.scope, [], [], again={known: []}, told=told, timeout=timeout, once=once)
         with overtime():  # it is durable
             old = self._store.get(reader, [known])[0]
             news = {"importance": max(old.importance, memory.importance), "attributes": {**old.attributes, **memory.attributes}}
@@ -269,6 +280,7 @@ class Observer:
             scope=old.scope,
             speaker=old.speaker,
             importance=old.importance,
+            confidence=max(old.confidence, _CORRECTED),
             pinned=old.pinned,
             attributes=old.attributes,
         )

@@ -265,6 +265,13 @@ def _is(match: re.Match[str], whose: str) -> Iterator[Fact]:
         yield Fact(subject, _STATES[state], state)
 
 
+def _placed(match: re.Match[str], whose: str) -> Iterator[Fact]:
+    """What something is a part of or rests on; there may be several, so that nothing is outdated by it."""
+    subject, said = _subject(match["s"], whose), match["p"].replace("depend on", "depends on").replace("belong to", "belongs to")
+    if subject not in _NOBODY:
+        yield Fact(subject, "requires" if said == "require" else said, _object(match["o"]), single=False)
+
+
 def _event(match: re.Match[str], whose: str) -> Iterator[Fact]:
     """ "The party is at the beach" tells where, not when."""
     when = _object(match["o"])
@@ -380,6 +387,12 @@ _RULES: tuple[tuple[re.Pattern[str], _Make, bool], ...] = tuple(
             _moved_thing,
             True,
         ),
+        (
+            rf"^{_WHO} (?:is|are) (?:now |also |still )*(?:a )?(?P<p>part of|located in|member of) {_OBJECT}{_END}",
+            _placed,
+            False,
+        ),
+        (rf"^{_WHO} {_ADVERB}(?P<p>depends? on|requires?|belongs? to) {_OBJECT}{_END}", _placed, False),
         (
             rf"^{_EVENT} (?:is|was|has been|got|is now) (?:now )?(?:scheduled|moved|rescheduled|pushed|postponed|set|due"
             rf"|on|at)(?: to| for| on| at| by| back to)? (?P<o>[\w: ]{{1,40}}?)(?=$|[.,;!?]| (?:because|so|instead|with))",

@@ -8,6 +8,8 @@ from datetime import datetime
 
 from engram.errors import InvalidContent
 from engram.known import Belief, Entity, Profile
+from engram.memory.inference import Relation, carries
+from engram.memory.inference import inferred as following
 from engram.recall.search import sound
 from engram.text.entities import folded
 from engram.text.facts import Fact
@@ -20,6 +22,9 @@ _SAME = 0.92  # of two that have nothing in common: "Portugal" and "Lisbon" have
 _STEM = 4
 _NAMES = 200
 _TOLD = 20
+_FAR, _BROAD = 4, 64  # premises after the first, and subjects that are looked at, for what follows
+_TOLD_AS_SUCH = 0.8
+"""How sure a fact is that somebody gave as one."""
 
 
 class Knowing(Asking, Keeping):
@@ -66,16 +71,51 @@ class Knowing(Asking, Keeping):
         return [memory for _, memory in sorted(kept, key=lambda one: (one[0], one[1].key))][-limit:]
 
     def learn(self, subject: str, predicate: str, thing: str, *, many: bool = False) -> Memory:
-        """Keep a fact: "Ada", "works at", "Acme". It outdates what it contradicts, unless a subject may have `many` of these."""
+        """Keep a fact: "Ada", "works at", "Acme". It outdates what it contradicts, unless a subject may have `many` of these.
+
+        Memory and fact are one write. What is kept closely (an address) is a memory and no fact: facts stand in the clear.
+        """
         if not all(part.strip() for part in (subject, predicate, thing)):
             raise InvalidContent("a fact is a subject, a predicate and an object, each with a word.")
-        memory = self.remember(f"{subject.strip()} {predicate.strip()} {thing.strip()}.", kind=Kind.FACT)
+        text = f"{subject.strip()} {predicate.strip()} {thing.strip()}."
+        draft = Memory(text=text, kind=Kind.FACT, confidence=_TOLD_AS_SUCH, scope=self._reader.scope)
         fact = Fact(folded(subject), " ".join(predicate.casefold().split()), folded(thing), single=not many)
-        self._vault.store.claim(self._reader, memory.id, fact)
-        return memory
+        return self._made_once(
+            ("learn", draft, fact),
+            lambda once: self._vault.observer.remember(self._reader, draft, None, once, told=[fact]),
+            lambda memory: memory.id,
+            self._again,
+        )
 
-    def beliefs(self, subject: str, *, past: bool = False) -> Sequence[Belief]:
-        """The facts of a subject as they are held now, newest first; `past`: with those that held once."""
+    def beliefs(self, subject: str, *, past: bool = False, inferred: bool = False) -> Sequence[Belief]:
+        """The facts of a subject as they are held now, newest first; `past`: with those that held once.
+
+        inferred: with what follows from them and is said nowhere: the parser is part of the compiler, and that of the toolchain.
+        It is worked out when it is asked for, so that it is gone with any of its premises.
+        """
+        held = self._held(subject, past)
+        return [*held, *self._following(subject, held)] if inferred else held
+
+    def _following(self, subject: str, held: Sequence[Belief]) -> list[Belief]:
+        """What follows from what is held of a subject and of those that it is in a relation to, a few of them far."""
+        told: dict[str, Sequence[Belief]] = {folded(subject): held}
+        reached = [folded(subject)]
+        for _ in range(_FAR):
+            nearer = [one.object for name in reached for one in told[name] if _leads(one) and one.object not in told]
+            reached = list(dict.fromkeys(nearer))[: _BROAD - len(told)]
+            told |= {name: self._held(name, past=False) for name in reached}
+        known = {
+            Relation(name, one.predicate, one.object, one.confidence, one.memory)
+            for name, some in told.items()
+            for one in some
+            if _leads(one)
+        }
+        return [
+            Belief(one.source, one.kind, one.target, "inferred", one.confidence, None, None, "", one.premises)
+            for one in following(known, folded(subject))
+        ]
+
+    def _held(self, subject: str, past: bool) -> list[Belief]:
         held = self._vault.store.beliefs(self._reader, subject, past=past)
         told = self._vault.store.get(self._reader, list({belief.memory for belief in held}))
         clean = {memory.id for memory in sound(told, self._vault.live.now)}
@@ -95,6 +135,10 @@ class Knowing(Asking, Keeping):
             if like >= (_NEAR if own & _stems(one) else _SAME)
         ]
         return max(near)[1] if near else None
+
+
+def _leads(one: Belief) -> bool:
+    return one.status == "held" and carries(one.predicate)
 
 
 def _stems(name: str) -> set[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import partial
 
 from engram.capture.backfill import SPACE
 from engram.errors import NotFound
 from engram.kinds import Box, Reached
+from engram.links import sure_at
 from engram.memory.edges import walk
+from engram.memory.inference import Relation, inferred
 from engram.memory.lifecycle import Standing, standing
 from engram.recall.search import sound
 from engram.store.protocol import Filter
@@ -79,14 +80,28 @@ class Looking(View):
         return self._vault.store.edges(self._reader, ids)
 
     def traverse(self, memory_id: str, *, depth: int = 2, kinds: Sequence[str] = ()) -> Sequence[Reached]:
-        """What the memory is linked to, up to `depth` links away, the strongest first; by links of these kinds, or of any."""
+        """What the memory is linked to, up to `depth` links away, the strongest first; by links of these kinds, or of any.
+
+        Where a link follows from those in between, it says so (`inferred`): a part of a part is a part.
+        """
         store, env, settings = self._vault.store, self._vault.env, self._vault.live.now
         if not store.get(self._reader, [memory_id]):
             raise NotFound("there is no memory of that id that this reader may see.")
-        ways = walk([memory_id], partial(store.edges, self._reader), env.now(), settings, depth=min(depth, 6), kinds=kinds)
+        passed: dict[Edge, None] = {}
+
+        def edges_of(ids: Sequence[str]) -> Sequence[Edge]:
+            found = store.edges(self._reader, ids)
+            passed.update(dict.fromkeys(found))
+            return found
+
+        ways = walk([memory_id], edges_of, env.now(), settings, depth=min(depth, 6), kinds=kinds)
+        links = [Relation(e.source, e.kind, e.target, sure_at(e, env.now(), settings), e.source) for e in passed]
+        follows = {one.target: one.kind.replace(" ", "_") for one in reversed(inferred(links, memory_id))}
         found = {memory.id: memory for memory in sound(store.get(self._reader, list(ways)), settings)}
         order = sorted((one for one in ways if one in found), key=lambda one: (-ways[one].strength, ways[one].distance, one))
-        return tuple(Reached(found[one], ways[one].distance, ways[one].strength, ways[one].by) for one in order)
+        return tuple(
+            Reached(found[one], ways[one].distance, ways[one].strength, ways[one].by, follows.get(one, "")) for one in order
+        )
 
     def standing(self, memory_id: str) -> Standing:
         """Where a memory stands now: layer, lifecycle, verification, how long it is kept, how warm it is and how far faded."""

@@ -171,7 +171,15 @@ def _standing(done: Done) -> None:
 
 
 def _reached(done: Done) -> None:
-    rows = [[one.memory.id, f"{one.strength:.2f}", " → ".join(one.by), one.memory.text] for one in done.value.reached]
+    rows = [
+        [
+            one.memory.id,
+            f"{one.strength:.2f}",
+            " → ".join(one.by) + (f" ({one.inferred})" if one.inferred else ""),
+            one.memory.text,
+        ]
+        for one in done.value.reached
+    ]
     if rows:
         show.table(["id", "strength", "by", "text"], rows)
     else:

@@ -81,6 +81,7 @@ def learn(mem: Engram, given: Learn) -> Memory:
 class Beliefs:
     subject: Annotated[str, Arg("Of whom, or of what.", main=True, words=True)]
     past: Annotated[bool, Arg("With what held once.")] = False
+    inferred: Annotated[bool, Arg("With what follows from it, and is said nowhere.")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class Held:
 
 
 def beliefs(mem: Engram, given: Beliefs) -> Held:
-    return Held(tuple(mem.beliefs(given.subject, past=given.past)))
+    return Held(tuple(mem.beliefs(given.subject, past=given.past, inferred=given.inferred)))
 
 
 OPERATIONS = (
@@ -122,7 +123,7 @@ OPERATIONS = (
     ),
     Operation(
         name="beliefs",
-        help="List the facts of a subject, and how each is held: held, contested or retracted.",
+        help="List the facts of a subject, and how each is held: held, contested, retracted or inferred.",
         input=Beliefs,
         output=Held,
         run=beliefs,

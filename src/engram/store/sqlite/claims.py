@@ -10,17 +10,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 import apsw
 
 from engram.beliefs import Claim, Ruling, ruling
-from engram.env import from_micros
+from engram.env import from_micros, to_micros
 from engram.store.sqlite import naming
 from engram.store.sqlite.rows import micros
 from engram.text.facts import Fact, facts
 from engram.types import Memory, Source
 
+SUPERSEDES, OUTDATES, CONTRADICTS = "supersedes", "outdates", "contradicts"
 _SHORT = 160
 _MORE = re.compile(r"\b(?:and|but|because|while|although|which)\b|;")
 """Up to so many characters, and without a second clause, a memory is its fact; another one tells more."""
@@ -28,11 +30,12 @@ _MORE = re.compile(r"\b(?:and|but|because|while|although|which)\b|;")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an older memory by a newer one: it is superseded if `over`, else the two contradict each other."""
+    """What became of an older memory by a newer one, as the link to it: superseded, outdated in a fact, or contradicted; and how
+    sure it was."""
 
-    newer: str
     older: str
-    over: bool
+    link: str
+    confidence: float
 
 
 def note(connection: apsw.Connection, scope: int, memory: Memory, told: Sequence[Fact] | None = None) -> list[Outcome]:
@@ -40,7 +43,7 @@ def note(connection: apsw.Connection, scope: int, memory: Memory, told: Sequence
     if told is None:
         told = () if memory.source is Source.ASSISTANT else facts(memory.text, memory.speaker)
     outcomes: dict[str, Outcome] = {}
-    since = micros(memory.happened_at or memory.learned_at)
+    since = _since(memory)
     for number, fact in enumerate(told):
         named = fact.subject
         fact = replace(fact, subject=naming.canonical(connection, scope, named))
@@ -54,6 +57,38 @@ def note(connection: apsw.Connection, scope: int, memory: Memory, told: Sequence
             (memory.key, number, fact.subject, fact.predicate, fact.object, fact.single, fact.holds, since, _ended(fact, since)),
         )
     return list(outcomes.values())
+
+
+def settle(connection: apsw.Connection, scope: int, memory: Memory) -> list[Outcome]:
+    """What becomes of older memories now that this one is surer: what it says is known."""
+    found: list[Any] = connection.execute(
+        "SELECT subject, predicate, object, single, holds FROM facts WHERE memory = ? AND (until IS NULL OR NOT holds)",
+        (memory.key,),
+    ).fetchall()
+    outcomes: dict[str, Outcome] = {}
+    for subject, said, thing, single, holds in found:
+        fact = Fact(subject, said, thing, bool(single), bool(holds))
+        outcomes |= {one.older: one for one in _settle(connection, scope, memory, fact, "", _since(memory))}
+    return list(outcomes.values())
+
+
+def is_contested(connection: apsw.Connection, memory: int) -> bool:
+    sql = "SELECT EXISTS (SELECT 1 FROM edges WHERE kind = ? AND (source = ? OR target = ?))"
+    return bool(connection.execute(sql, (CONTRADICTS, memory, memory)).get)
+
+
+def end(connection: apsw.Connection, memory: int, now: datetime) -> None:
+    """What a memory says holds no longer."""
+    connection.execute("UPDATE facts SET until = ? WHERE memory = ? AND until IS NULL", (to_micros(now), memory))
+
+
+def reopen(connection: apsw.Connection, memory: int) -> None:
+    """What a memory says that was brought back holds again."""
+    connection.execute("UPDATE facts SET until = NULL WHERE memory = ? AND holds", (memory,))
+
+
+def _since(memory: Memory) -> int | None:
+    return micros(memory.happened_at or memory.learned_at)
 
 
 def _ended(fact: Fact, since: int | None) -> int | None:
@@ -80,12 +115,12 @@ def _settle(
         if ruled is Ruling.STANDS or _may_be_two(named, _named(text, speaker, number, fact.predicate)):
             continue
         if ruled is Ruling.CONTESTED or pinned:
-            yield Outcome(memory.id, memory_id, over=False)
+            yield Outcome(memory_id, CONTRADICTS, confidence)
             continue
         connection.execute("UPDATE facts SET until = ? WHERE memory = ? AND number = ?", (since, key, number))
         left = connection.execute("SELECT count(*) FROM facts WHERE memory = ? AND until IS NULL", (key,)).get
-        if not left and len(text) <= _SHORT and not _MORE.search(text):
-            yield Outcome(memory.id, memory_id, over=True)
+        over = not left and len(text) <= _SHORT and not _MORE.search(text)
+        yield Outcome(memory_id, SUPERSEDES if over else OUTDATES, confidence)
 
 
 def _named(text: str, speaker: str, number: int, predicate: str) -> str:

@@ -147,16 +147,20 @@ def _episode(
     )
 
 
+_LESSONS = ("learned_from", "inferred_from")
+
+
 def learned_from(connection: apsw.Connection, owned: Visibility, doomed: Sequence[Memory]) -> list[Memory]:
-    """What was learned from these episodes: it has their words, and so goes with them when they are erased."""
+    """What was learned from these episodes, or inferred from these memories: it has their words, and so goes with them when they
+    are erased."""
     taught: list[str] = []
     for memory in doomed:
         found: list[Any] = connection.execute(
             """
             SELECT m.id FROM edges AS e JOIN memories AS m ON m.key = e.source
-             WHERE e.target = ? AND e.kind = 'learned_from' AND m.source = 'inferred'
+             WHERE e.target = ? AND e.kind IN (?, ?) AND m.source = 'inferred'
             """,
-            (memory.key,),
+            (memory.key, *_LESSONS),
         ).fetchall()
         taught += [row[0] for row in found]
     known = {memory.id for memory in doomed}

@@ -12,7 +12,7 @@ from engram.errors import InvalidContent, InvalidQuery
 from engram.guard.scopes import readable, writable
 from engram.store.admission import check_memory
 from engram.store.protocol import Judgement, Once, Question
-from engram.store.sqlite import edges, embeddings, feedback, memories, turns
+from engram.store.sqlite import claims, edges, embeddings, feedback, memories, turns
 from engram.store.sqlite.writing import Writing
 from engram.text.terms import digest_of, identity_of
 from engram.types import Draft, Edge, Memory, Policy, Reader, Space, Status
@@ -73,10 +73,14 @@ class Judging(Writing):
                 old = memories.one(connection, owned, memory_id)
                 born = replace(self._born(draft.memory, old.scope, now), id=new_id)
                 known = self._known(connection, reader, old, born, now)
-                new = known or self._keep(connection, born, draft.vector, space)
-                if old.status is not Status.SUPERSEDED:
+                fresh = old.status is not Status.SUPERSEDED
+                if fresh:  # first, so that what is true outdates nothing that is retired anyway
                     gone = replace(old, status=Status.SUPERSEDED, unhelpful=old.unhelpful + 1, updated_at=now)
                     memories.rewrite(connection, old, gone, feedback.CORRECTED)
+                    claims.end(connection, old.key, now)
+                    self._unfound(connection, old.key, now)
+                new = known or self._keep(connection, reader, born, draft.vector, space, now)
+                if fresh:
                     edges.put(connection, owned, [Edge(new.id, old.id, feedback.SUPERSEDES)], now, self._live.now)
                 return new
 
@@ -103,9 +107,18 @@ class Judging(Writing):
             return memories.one(connection, here, twin)
         return None
 
-    def _keep(self, connection: apsw.Connection, memory: Memory, vector: bytes | None, space: Space | None) -> Memory:
+    def _keep(
+        self,
+        connection: apsw.Connection,
+        reader: Reader,
+        memory: Memory,
+        vector: bytes | None,
+        space: Space | None,
+        now: datetime,
+    ) -> Memory:
         key = embeddings.own_space(connection, space) if vector else None
-        return turns.capture(connection, memory.scope, [], [Draft(memory=memory, vector=vector)], key)[1][0]
+        made = turns.capture(connection, memory.scope, [], [Draft(memory=memory, vector=vector)], key)[1]
+        return self._understand(connection, reader, made, now)[0]
 
     def corrected(self, reader: Reader, wanted: Sequence[bytes]) -> dict[bytes, Memory]:
         """Of these digests, those of wordings that were corrected, with what stands in their place."""

@@ -9,13 +9,12 @@ import apsw
 
 from engram.beliefs import status
 from engram.env import from_micros
-from engram.guard.scopes import Visibility, readable, require_owner, require_writer, writable
+from engram.guard.scopes import Visibility, readable, require_owner
 from engram.known import Belief, Entity
 from engram.store.sqlite import claims, memories, naming
 from engram.store.sqlite.scopes import intern, predicate
 from engram.store.sqlite.writing import Writing
 from engram.text.entities import folded
-from engram.text.facts import Fact
 from engram.text.substance import told
 from engram.types import Memory, Reader
 
@@ -52,18 +51,6 @@ class World(Writing):
         """The facts of a subject that hold, the newest first; `past`: those that held, too."""
         with self._read(reader, "beliefs") as connection:
             return _beliefs(connection, readable(reader), folded(subject), past)
-
-    def claim(self, reader: Reader, memory_id: str, fact: Fact) -> None:
-        """A fact that a memory stands for, told as such; what it outdates steps back."""
-        with self._watched(reader, "learn", memory_id):
-            require_writer(reader)
-
-            def work(connection: apsw.Connection) -> None:
-                memory = memories.one(connection, writable(reader), memory_id)
-                outcomes = claims.note(connection, intern(connection, memory.scope), memory, [fact])
-                self._outdate(connection, reader, outcomes, self._env.now())
-
-            self._write(reader, "learn", work, subject=memory_id)
 
     def read_old(self, reader: Reader, *, limit: int) -> int:
         """Read some of what was kept before names and facts were: how many. Nothing is retired by it."""

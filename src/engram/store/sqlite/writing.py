@@ -28,15 +28,14 @@ from engram.store.sqlite import (
     feedback,
     granting,
     memories,
-    naming,
     questions,
     shelving,
     suspending,
     turns,
 )
 from engram.store.sqlite import edges as links
-from engram.store.sqlite.scopes import intern
-from engram.store.sqlite.scrubbing import Scrubbing
+from engram.store.sqlite.understanding import Understanding
+from engram.text.facts import Fact
 from engram.text.terms import identity_of
 from engram.types import (
     Draft,
@@ -48,7 +47,6 @@ from engram.types import (
     Scope,
     Space,
     Status,
-    Tier,
     Turn,
 )
 
@@ -59,7 +57,7 @@ _EXPIRED = 500
 """Turns let go of in one transaction."""
 
 
-class Writing(Scrubbing):
+class Writing(Understanding):
     """Mixed into the store."""
 
     def add(self, reader: Reader, drafts: Sequence[Memory], *, timeout: float | None = None) -> list[Memory]:
@@ -99,12 +97,14 @@ class Writing(Scrubbing):
         space: Space | None = None,
         again: Mapping[str, Sequence[int]] | None = None,
         wait: bool = False,
+        told: Sequence[Fact] | None = None,
         timeout: float | None = None,
         once: Once | None = None,
     ) -> list[Memory]:
         """Keep what was said and what was drafted from it, all or none. Each turn brings its time and session.
 
         `again`: ids of memories that some of the turns say once more; they are counted, trusted more, and linked to these.
+        `told`: the facts that each of these memories stands for, where they are known without reading it.
         `wait`: the turns are to be read by a model too (`distil`).
         Vectors of another model than the vault's are left out: a memory is not lost for its vector. A wording that was
         corrected here is not kept again: what stands in its place is returned for it. `HeardBefore` if a turn's ref is known.
@@ -133,18 +133,17 @@ class Writing(Scrubbing):
                 here_before = known.keys() | corrected.keys()
                 new = [draft for draft in ready if digests[draft.memory.id] not in here_before]
                 keys, made = turns.capture(connection, scope, said, new, key, to_micros(now) if wait else 0)
-                self._understand(connection, reader, made, now)
-                by_id = {memory.id: memory for memory in made}
+                by_id = {memory.id: memory for memory in self._understand(connection, reader, made, now, told)}
                 for draft in ready:
                     if digests[draft.memory.id] in corrected:
                         by_id[draft.memory.id] = corrected[digests[draft.memory.id]]
                     elif draft.memory.id not in by_id:
                         twin = known[digests[draft.memory.id]]
-                        self._said_again(connection, reader, twin, [keys[number] for number in draft.turns], now)
+                        self._said_again(connection, reader, twin, [keys[number] for number in draft.turns], now, told)
                         by_id[draft.memory.id] = memories.one(connection, writable(reader), twin)
                 kept = [by_id[draft.memory.id] for draft in ready]
                 for memory_id, numbers in (again or {}).items():
-                    self._said_again(connection, reader, memory_id, [keys[number] for number in numbers], now)
+                    self._said_again(connection, reader, memory_id, [keys[number] for number in numbers], now, told)
                 return kept
 
             entries = [
@@ -186,8 +185,7 @@ class Writing(Scrubbing):
                 known = memories.by_digest(connection, here, digests)
                 corrected = feedback.corrected(connection, here, digests)
                 fresh = [d for d, digest in zip(ready, digests, strict=True) if digest not in known and digest not in corrected]
-                kept = turns.keep(connection, keys, fresh, key)
-                self._understand(connection, reader, kept, now)
+                kept = self._understand(connection, reader, turns.keep(connection, keys, fresh, key), now)
                 for memory_id, numbers in (again or {}).items():
                     old = memories.one(connection, writable(reader), memory_id)
                     others = [keys[n] for n in dict.fromkeys(numbers) if keys[n] not in turns.sources_of(connection, old.key)]
@@ -198,37 +196,6 @@ class Writing(Scrubbing):
                 return kept
 
             return self._write(reader, "distil", work, count=len(keys))
-
-    def _understand(self, connection: apsw.Connection, reader: Reader, made: list[Memory], now: datetime) -> list[Memory]:
-        """Keep who and what new memories name and what they say of it; what they outdate steps back in the same transaction.
-
-        What is kept closely is not taken apart: names and facts stand in the clear.
-        """
-        for memory in made:
-            if memory.tier is not Tier.CLEARTEXT:
-                continue
-            scope = intern(connection, memory.scope)
-            naming.note(connection, scope, memory.key, memory.text, memory.speaker)
-            self._outdate(connection, reader, claims.note(connection, scope, memory), now)
-        return made
-
-    def _outdate(self, connection: apsw.Connection, reader: Reader, outcomes: Sequence[claims.Outcome], now: datetime) -> None:
-        for outcome in outcomes:
-            kind = "supersedes" if outcome.over else "contradicts"
-            links.put(connection, writable(reader), [Edge(outcome.newer, outcome.older, kind)], now, self._live.now)
-            if outcome.over:
-                self._move(connection, reader, outcome.older, Status.SUPERSEDED, "a newer statement says otherwise", now)
-
-    def _said_again(
-        self, connection: apsw.Connection, reader: Reader, memory_id: str, sources: Sequence[int], now: datetime
-    ) -> None:
-        """One more witness takes away a fifth of the doubt."""
-        old = memories.one(connection, writable(reader), memory_id)
-        surer = old.confidence + (1.0 - old.confidence) * 0.2
-        new = replace(old, confidence=surer, corroborations=old.corroborations + max(len(sources), 1), updated_at=now)
-        memories.rewrite(connection, old, new)
-        turns.link(connection, old.key, sources)
-        turns.reframe(connection, sources[:1])
 
     def _born(self, memory: Memory, scope: Scope, now: datetime) -> Memory:
         return dated(memory, id=self._env.new_id(), scope=scope, learned_at=memory.learned_at or now, updated_at=now)
@@ -258,7 +225,8 @@ class Writing(Scrubbing):
                 memories.rewrite(connection, old, new)
                 if new.text != old.text or new.tier is not old.tier:
                     claims.forget(connection, new.key)
-                    self._understand(connection, reader, [new], self._env.now())
+                    new = self._understand(connection, reader, [new], self._env.now())[0]
+                    self._unfound(connection, new.key, self._env.now())
                 return new
 
             return self._write(reader, "update", work, subject=memory_id, timeout=timeout, once=once)
@@ -283,27 +251,12 @@ class Writing(Scrubbing):
             now = self._env.now()
 
             def work(connection: apsw.Connection) -> list[Memory]:
-                return [self._move(connection, reader, one, status, reason, now, since) for one in dict.fromkeys(ids)]
+                for one in dict.fromkeys(ids):
+                    _unchanged(memories.one(connection, writable(reader), one), since)
+                return [self._move(connection, reader, one, status, reason, now) for one in dict.fromkeys(ids)]
 
             entries = [self._audit.entry(reader, f"status:{status}", subject=memory_id, count=1) for memory_id in ids]
             return self._write(reader, "status", work, entries=entries, timeout=timeout, once=once)
-
-    def _move(
-        self,
-        connection: apsw.Connection,
-        reader: Reader,
-        memory_id: str,
-        status: Status,
-        reason: str,
-        now: datetime,
-        since: datetime | None = None,
-    ) -> Memory:
-        old = _unchanged(memories.one(connection, writable(reader), memory_id), since)
-        if old.status is status:
-            return old
-        new = replace(old, status=status, updated_at=now)
-        memories.rewrite(connection, old, new, reason)
-        return new
 
     def erase(
         self,

@@ -1,0 +1,122 @@
+"""What new memories mean for those that are here, in the transaction that brings them: who is named, what is outdated or surer,
+and what no longer follows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from engram.beliefs import transferred
+from engram.guard.scopes import readable, writable
+from engram.store.sqlite import claims, memories, naming, turns
+from engram.store.sqlite import edges as links
+from engram.store.sqlite.scopes import intern
+from engram.store.sqlite.scrubbing import Scrubbing
+from engram.text.facts import Fact
+from engram.types import Edge, Memory, Policy, Reader, Role, Status, Tier
+
+INFERRED_FROM = "inferred_from"
+_ANYONE = readable(Reader(policy=Policy.ALL, role=Role.OWNER))
+_STANDING = (Status.ACTIVE, Status.CHALLENGED)
+
+
+class Understanding(Scrubbing):
+    """Mixed into the store."""
+
+    def _understand(
+        self,
+        connection: apsw.Connection,
+        reader: Reader,
+        made: Sequence[Memory],
+        now: datetime,
+        told: Sequence[Fact] | None = None,
+    ) -> list[Memory]:
+        """Keep who and what new memories name and what they say of it; what they outdate steps back in the same transaction.
+
+        `told`: the facts, where they are known without reading. What is kept closely is not taken apart: names and facts stand
+        in the clear.
+        """
+        return [self._understand_one(connection, reader, memory, now, told) for memory in made]
+
+    def _understand_one(
+        self, connection: apsw.Connection, reader: Reader, memory: Memory, now: datetime, told: Sequence[Fact] | None
+    ) -> Memory:
+        if memory.tier is not Tier.CLEARTEXT:
+            return memory
+        scope = intern(connection, memory.scope)
+        naming.note(connection, scope, memory.key, memory.text, memory.speaker)
+        return self._outdate(connection, reader, memory, claims.note(connection, scope, memory, told), now)
+
+    def _outdate(
+        self, connection: apsw.Connection, reader: Reader, memory: Memory, outcomes: Sequence[claims.Outcome], now: datetime
+    ) -> Memory:
+        """Link what a memory outdates or contradicts, and retire what says nothing else. Some of how sure that was passes on."""
+        for one in outcomes:
+            links.put(connection, writable(reader), [Edge(memory.id, one.older, one.link)], now, self._live.now)
+            if one.link == claims.SUPERSEDES:
+                self._move(connection, reader, one.older, Status.SUPERSEDED, "a newer statement says otherwise", now)
+        sure = transferred(memory.confidence, [one.confidence for one in outcomes if one.link != claims.CONTRADICTS])
+        if sure == memory.confidence:
+            return memory
+        new = replace(memory, confidence=sure)
+        memories.rewrite(connection, memory, new)
+        return new
+
+    def _said_again(
+        self,
+        connection: apsw.Connection,
+        reader: Reader,
+        memory_id: str,
+        sources: Sequence[int],
+        now: datetime,
+        told: Sequence[Fact] | None = None,
+    ) -> None:
+        """One more witness takes away a fifth of the doubt; what was contested may be decided by it."""
+        old = memories.one(connection, writable(reader), memory_id)
+        surer = old.confidence + (1.0 - old.confidence) * 0.2
+        new = replace(old, confidence=surer, corroborations=old.corroborations + max(len(sources), 1), updated_at=now)
+        memories.rewrite(connection, old, new)
+        turns.link(connection, old.key, sources)
+        turns.reframe(connection, sources[:1])
+        if told is not None:
+            self._understand_one(connection, reader, new, now, told)
+        elif new.tier is Tier.CLEARTEXT and claims.is_contested(connection, new.key):
+            outcomes = claims.settle(connection, intern(connection, new.scope), new)
+            self._outdate(connection, reader, new, outcomes, now)
+
+    def _move(
+        self, connection: apsw.Connection, reader: Reader, memory_id: str, status: Status, reason: str, now: datetime
+    ) -> Memory:
+        old = memories.one(connection, writable(reader), memory_id)
+        if old.status is status:
+            return old
+        new = replace(old, status=status, updated_at=now)
+        memories.rewrite(connection, old, new, reason)
+        if status is Status.ACTIVE:
+            claims.reopen(connection, old.key)
+        elif status not in _STANDING:
+            self._unfound(connection, old.key, now)
+        return new
+
+    def _unfound(self, connection: apsw.Connection, premise: int, now: datetime) -> None:
+        """What was inferred from a memory that no longer stands does not stand either (K11), wherever it is kept."""
+        for old in memories.by_ids(connection, _ANYONE, _inferred_from(connection, premise)):
+            if old.status in _STANDING:
+                gone = replace(old, status=Status.INVALIDATED, updated_at=now)
+                memories.rewrite(connection, old, gone, "what it was inferred from no longer holds")
+                self._unfound(connection, old.key, now)
+
+
+def _inferred_from(connection: apsw.Connection, premise: int) -> list[str]:
+    found: list[Any] = connection.execute(
+        """
+        SELECT m.id FROM edges AS e JOIN memories AS m ON m.key = e.source
+         WHERE e.target = ? AND e.kind = ? AND m.source = 'inferred'
+        """,
+        (premise, INFERRED_FROM),
+    ).fetchall()
+    return [row[0] for row in found]
