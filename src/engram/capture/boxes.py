@@ -36,6 +36,7 @@ def fill_boxes(
     _retell(store, owner)
     done = 0
     for _ in range(pages):
+        since = store.latest_change(owner)
         start, rows = store.unboxed(owner, SPACE, _PAGE)
         if not rows:
             break
@@ -44,8 +45,9 @@ def fill_boxes(
         growing = _growing(store, owner, list(streams), middle)
         changed = fill(_items(rows, middle), growing, live.now)
         known = store.topics(owner, {box.stream[0] for box in changed})
-        store.put_boxes(owner, _traced([_filled(box) for box in changed], known), start=start, upto=rows[-1].key)
-        done += len(rows)
+        made = _traced([_filled(box) for box in changed], known)
+        if store.put_boxes(owner, made, start=start, upto=rows[-1].key, since=since):
+            done += len(rows)
         if rest():
             break
     return done
@@ -104,7 +106,8 @@ def _traced(boxes: Sequence[Filled], known: Mapping[int, Topics]) -> list[Filled
 
 def _retell(store: SqliteStore, owner: Reader) -> None:
     """Topics that were emptied when something was erased are made of what is left."""
+    since = store.latest_change(owner)
     emptied = store.untold(owner, _PAGE)
     if emptied:
         words = {key: Counter(word for one in left for word in words_of(*one)) for key, left in emptied}
-        store.retell(owner, {key: topic_of(found) for key, found in words.items()})
+        store.retell(owner, {key: topic_of(found) for key, found in words.items()}, since=since)

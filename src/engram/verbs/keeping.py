@@ -168,11 +168,19 @@ class Keeping(View):
         self,
         *ids: str,
         erase: bool = False,
+        dry_run: bool = False,
         reason: str = "forgotten on request",
         unchanged_since: datetime | None = None,
     ) -> Report:
-        """Archive memories (`restore` brings them back), or with `erase` remove every trace of them for good."""
+        """Archive memories (`restore` brings them back), or with `erase` remove every trace of them for good.
+
+        Erasing cannot be undone: with `dry_run` the report only counts what would go, table by table.
+        """
         name, since, store = "erase" if erase else "forget", unchanged_since, self._vault.store
+        if dry_run:
+            if not erase:
+                raise InvalidQuery("only erasing has a trial run: what is archived can be restored.", way_out="Add `erase=True`.")
+            return store.erase(self._reader, ids, since=since, dry_run=True)
 
         def make(once: Once | None) -> Report:
             if once is not None:

@@ -121,11 +121,14 @@ def _updated(done: Done) -> None:
 
 
 def _erases(given: Forget) -> str:
-    return f"Erase {show.many(len(set(given.ids)), 'memory', 'memories')} for good?" if given.erase else ""
+    sure = given.erase and not given.dry_run
+    return f"Erase {show.many(len(set(given.ids)), 'memory', 'memories')} for good?" if sure else ""
 
 
 def _forgotten(done: Done) -> None:
-    what = "erased" if done.given.erase else "archived"
+    what = "would be erased" if done.given.dry_run else "erased" if done.given.erase else "archived"
+    if done.given.dry_run:
+        show.pairs([(place, f"{count:,}") for place, count in done.value.counts.items()])
     done.asked.say(f"{show.many(len(done.value.ids), 'memory', 'memories')} {what}.")
     for note in done.value.notes:
         done.asked.remark(f"note: {note}")

@@ -128,12 +128,14 @@ def update(mem: Engram, given: Update) -> Memory:
 class Forget:
     ids: Ids
     erase: Annotated[bool, Arg("Remove every trace, for good, instead of archiving.")] = False
+    dry_run: Annotated[bool, Arg("With `erase`: only count what would go.")] = False
     reason: Annotated[str, Arg("Why; it stands in the memory's history.")] = "forgotten on request"
     unchanged_since: Unchanged = None
 
 
 def forget(mem: Engram, given: Forget) -> Report:
-    return mem.forget(*dict.fromkeys(given.ids), erase=given.erase, reason=given.reason, unchanged_since=given.unchanged_since)
+    how = {"erase": given.erase, "dry_run": given.dry_run, "reason": given.reason, "unchanged_since": given.unchanged_since}
+    return mem.forget(*dict.fromkeys(given.ids), **how)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

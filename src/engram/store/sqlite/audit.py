@@ -11,13 +11,15 @@ import hmac
 import re
 import threading
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import apsw
 
 from engram.env import Env, from_micros, to_micros
 from engram.types import AuditEntry, Reader, Scope, scope_values
 
+_AT_ONCE = 500
 _ULID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 
 
@@ -67,6 +69,15 @@ class Audit:
             self._waiting.clear()
             self._waiting.extend(waiting)
 
+    def forget(self, ids: Iterable[str]) -> None:
+        """Part of erasing: the digests of words that are gone go too."""
+        gone = set(ids)
+        with self._lock:
+            for kept in (self._ring, self._waiting):
+                changed = [replace(entry, digest="") if entry.subject in gone else entry for entry in kept]
+                kept.clear()
+                kept.extend(changed)
+
     def recent(self) -> list[AuditEntry]:
         """The ring, newest first."""
         with self._lock:
@@ -83,6 +94,14 @@ def write(connection: apsw.Connection, entries: Iterable[AuditEntry], keep: int)
         ((to_micros(e.at), e.operation, e.subject, *scope_values(e.scope), e.count, e.digest, int(e.ok)) for e in entries),
     )
     connection.execute("DELETE FROM audit WHERE key <= (SELECT max(key) FROM audit) - ?", (keep,))
+
+
+def forget(connection: apsw.Connection, ids: Sequence[str]) -> None:
+    """Part of erasing: what was done to these stays known, the keyed digest of their words does not."""
+    for start in range(0, len(ids), _AT_ONCE):
+        some = ids[start : start + _AT_ONCE]
+        sql = f"UPDATE audit SET digest = '' WHERE digest <> '' AND subject IN ({', '.join('?' * len(some))})"
+        connection.execute(sql, some)
 
 
 def read(connection: apsw.Connection, scope: Scope | None, limit: int) -> list[AuditEntry]:

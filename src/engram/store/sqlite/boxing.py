@@ -20,6 +20,7 @@ from engram.store.admission import bounded
 from engram.store.sqlite import memories, sealed
 from engram.store.sqlite.path import Path
 from engram.store.sqlite.scopes import predicate
+from engram.store.sqlite.suspending import erased_since
 from engram.types import Memory, Reader, Scope
 
 Topics = dict[int, tuple[int, tuple[str, ...]]]
@@ -117,13 +118,14 @@ class Boxing(Path):
         with self._read(reader, "boxes") as connection:
             return {scope: _topics(connection, scope) for scope in scopes}
 
-    def put_boxes(self, reader: Reader, boxes: Sequence[Filled], *, start: int, upto: int) -> bool:
-        """Keep boxes as they are now; False, and nothing is kept, if somebody else went on from `start` meanwhile."""
+    def put_boxes(self, reader: Reader, boxes: Sequence[Filled], *, start: int, upto: int, since: int) -> bool:
+        """Keep boxes as they are now; False, and nothing is kept, if somebody else went on from `start` meanwhile, or something
+        was erased after the change `since`: its words could be in their topics."""
         with self._watched(reader, "boxes"):
             require_owner(reader, "boxing")
 
             def work(connection: apsw.Connection) -> bool:
-                if _reach(connection) != start:
+                if _reach(connection) != start or erased_since(connection, since):
                     return False
                 keys: list[int] = []
                 for box in boxes:
@@ -146,12 +148,14 @@ class Boxing(Path):
             left: list[Any] = [(key, connection.execute(sql, (key,)).fetchall()) for (key,) in keys]
         return left
 
-    def retell(self, reader: Reader, topics: dict[int, tuple[str, ...]]) -> None:
-        """Give boxes a topic; those without any are empty, and go."""
+    def retell(self, reader: Reader, topics: dict[int, tuple[str, ...]], *, since: int) -> None:
+        """Give boxes a topic; those without any are empty, and go. Not if something was erased after the change `since`."""
         with self._watched(reader, "boxes"):
             require_owner(reader, "boxing")
 
             def work(connection: apsw.Connection) -> None:
+                if erased_since(connection, since):
+                    return
                 for key, topic in topics.items():
                     connection.execute("UPDATE boxes SET topic = ? WHERE key = ?", (" ".join(topic), key))
                 connection.execute("DELETE FROM boxes WHERE key NOT IN (SELECT box FROM boxed)")

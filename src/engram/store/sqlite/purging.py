@@ -13,8 +13,8 @@ import apsw
 
 from engram.errors import InvalidQuery
 from engram.guard.scopes import Visibility, require_owner, writable
-from engram.store.sqlite import granting, memories, shelving, suspending
-from engram.store.sqlite.scrubbing import Scrubbing
+from engram.store.sqlite import audit, episodes, memories, proving
+from engram.store.sqlite.scrubbing import NothingDone, Scrubbing
 from engram.types import SCOPE_DIMENSIONS, Reader, Report
 
 _NOBODY = "purged:"
@@ -32,56 +32,37 @@ class Purging(Scrubbing):
                 raise InvalidQuery(
                     "a purge names one place.", way_out=f"Give one of {', '.join(SCOPE_DIMENSIONS)}, with its name."
                 )
-            if dry_run:
-                with self._read(reader, "purge") as connection:
-                    return Report(
-                        operation="purge", counts=_counted(connection, dimension, name), notes=("nothing was removed.",)
-                    )
-            self._questions.take_waiting()
-            self._flush_audit(wait=True)  # entries that still wait name the place too
-            digest = self._audit.digest(name)
-            entry = self._audit.entry(reader, "purge", count=1, digest=digest)
             nobody = _NOBODY + self._env.random(8).hex()
 
-            def work(connection: apsw.Connection) -> dict[str, int]:
-                counts = _counted(connection, dimension, name)
-                _remove(connection, writable(reader), dimension, name, nobody)
-                return counts
+            def remove(connection: apsw.Connection, held: proving.Held) -> None:
+                _remove(connection, writable(reader), dimension, name, nobody, held)
 
-            counts = self._write(reader, "purge", work, entries=[entry], timeout=timeout)
-            return Report(operation="purge", counts=counts, notes=self._scrubbed())
-
-
-def _counted(connection: apsw.Connection, dimension: str, name: str) -> dict[str, int]:
-    """How many rows of each table are of the place; tables that have none are left out."""
-    places = _places(connection, dimension, name)
-    doomed = f"SELECT key FROM memories WHERE scope IN ({_marks(places)})"
-    found = {}
-    for table, column in _hanging_on(connection, "memories"):
-        found[table] = f"SELECT count(*) FROM {table} WHERE {column} IN ({doomed})"
-    for table in _having(connection, "scope"):
-        found[table] = f"SELECT count(*) FROM {table} WHERE scope IN ({_marks(places)})"
-    counts = {table: int(connection.execute(sql, places).get) for table, sql in found.items()}
-    for table in _having(connection, dimension):
-        counts[table] = counts.get(table, 0) + int(_named(connection, f"SELECT count(*) FROM {table}", dimension, name).get)
-    return {table: count for table, count in sorted(counts.items()) if count}
+            work = self._counting(reader, remove, dry_run=dry_run)
+            self._flush_audit(wait=True)  # entries that still wait name the place too
+            entry = self._audit.entry(reader, "purge", count=1, digest=self._audit.digest(name))
+            try:
+                counts, wanted = self._write(reader, "purge", work, entries=[entry], timeout=timeout)
+            except NothingDone as trial:
+                return Report(operation="purge", counts=trial.counts, notes=("nothing was removed.",))
+            return Report(operation="purge", counts=counts, notes=self._scrubbed(reader, wanted))
 
 
-def _remove(connection: apsw.Connection, owned: Visibility, dimension: str, name: str, nobody: str) -> None:
+def _remove(connection: apsw.Connection, owned: Visibility, dimension: str, name: str, nobody: str, held: proving.Held) -> None:
     places = _places(connection, dimension, name)
     keys = [int(row[0]) for row in connection.execute(f"SELECT key FROM memories WHERE scope IN ({_marks(places)})", places)]
     for start in range(0, len(keys), _AT_ONCE):
-        for memory in memories.by_keys(connection, owned, keys[start : start + _AT_ONCE]):
+        doomed = memories.by_keys(connection, owned, keys[start : start + _AT_ONCE])
+        doomed += episodes.learned_from(connection, owned, doomed)  # elsewhere too: it has their words
+        for memory in doomed:
+            proving.note(connection, held, memory)
             memories.wipe_out(connection, memory)
+        audit.forget(connection, [memory.id for memory in doomed])
     for table in _having(connection, "scope"):
         if table != "memories":
             connection.execute(f"DELETE FROM {table} WHERE scope IN ({_marks(places)})", places)
     for table in _having(connection, dimension):
-        _named(connection, f"DELETE FROM {table}", dimension, name)
+        connection.execute(f"DELETE FROM {table} WHERE {dimension} = ?", (name,))
     connection.execute(f"UPDATE scopes SET {dimension} = ? WHERE key IN ({_marks(places)})", (nobody, *places))
-    shelving.forget_numbers(connection)
-    suspending.forget_minds(connection)
-    granting.forget_receipts(connection)
 
 
 def _places(connection: apsw.Connection, dimension: str, name: str) -> tuple[int, ...]:
@@ -98,22 +79,6 @@ def _having(connection: apsw.Connection, column: str) -> list[str]:
         (column,),
     )
     return [str(row[0]) for row in found]
-
-
-def _hanging_on(connection: apsw.Connection, parent: str) -> list[tuple[str, str]]:
-    """Tables whose rows go with a row of `parent`, each with its first column that refers to it."""
-    found = connection.execute(
-        """
-        SELECT m.name, min(f."from") FROM sqlite_master AS m JOIN pragma_foreign_key_list(m.name) AS f
-         WHERE m.type = 'table' AND f."table" = ? GROUP BY m.name
-        """,
-        (parent,),
-    )
-    return [(str(table), str(column)) for table, column in found]
-
-
-def _named(connection: apsw.Connection, statement: str, dimension: str, name: str) -> apsw.Cursor:
-    return connection.execute(f"{statement} WHERE {dimension} = ?", (name,))
 
 
 def _marks(values: Sequence[object]) -> str:

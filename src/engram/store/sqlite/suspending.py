@@ -2,11 +2,12 @@
 
 Only who stands in exactly that scope reads it, whatever their policy: it is a train of thought, not knowledge. What was in mind
 (`MIND`) and what a program handed over (`HANDOFF`) may be copied from any memory, so they go for every scope when anything is
-erased; a checkpoint is its author's own text.
+erased; a checkpoint is its author's own text, and goes if it has a word that is said nowhere else any more.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -14,13 +15,18 @@ import apsw
 
 from engram.env import from_micros, to_micros
 from engram.errors import ContentTooLarge
-from engram.guard.scopes import require_writable
+from engram.guard.scopes import require_writable, writable
 from engram.store.admission import check_scope
 from engram.store.sqlite.path import Path
-from engram.store.sqlite.scopes import intern
+from engram.store.sqlite.scopes import intern, predicate
 from engram.types import Reader, scope_values
 
 MIND, CHECKPOINT, HANDOFF = "mind", "checkpoint", "handoff"
+
+_BODY = """
+    CASE WHEN substr(w.body, 1, 7) = CAST('sealed:' AS BLOB)
+         THEN unseal(CAST(substr(w.body, 8) AS TEXT), w.scope, 'mind/' || w.name) ELSE w.body END
+"""
 
 
 class Suspending(Path):
@@ -39,7 +45,7 @@ class Suspending(Path):
             now = self._env.now()
 
             def work(connection: apsw.Connection) -> datetime | None:
-                if since is not None and _erased_since(connection, since):
+                if since is not None and erased_since(connection, since):
                     return None
                 connection.execute(
                     "INSERT OR REPLACE INTO working_snapshots (scope, name, session, saved_at, body) VALUES (?1, ?2, ?3, ?4, "
@@ -54,10 +60,8 @@ class Suspending(Path):
         """What was put away under this name by whoever stood exactly here, and when."""
         with self._read(reader, "resume") as connection:
             found: list[Any] = connection.execute(
-                """
-                SELECT w.saved_at, CASE WHEN substr(w.body, 1, 7) = CAST('sealed:' AS BLOB)
-                                        THEN unseal(CAST(substr(w.body, 8) AS TEXT), w.scope, 'mind/' || w.name)
-                                        ELSE w.body END
+                f"""
+                SELECT w.saved_at, {_BODY}
                   FROM working_snapshots AS w JOIN scopes AS s ON s.key = w.scope
                  WHERE s.project = ? AND s.squad = ? AND s.agent = ? AND s.channel = ? AND s.user = ? AND w.name = ?
                 """,
@@ -82,12 +86,18 @@ def _bytes(body: str | bytes) -> bytes:
     return body.encode("latin-1") if isinstance(body, str) else bytes(body)
 
 
-def _erased_since(connection: apsw.Connection, change: int) -> bool:
+def erased_since(connection: apsw.Connection, change: int) -> bool:
     """If the log does not reach back that far, it is taken to be so."""
     kept = int(connection.execute("SELECT coalesce(min(seq), 0) FROM changes").get)
     return kept > change + 1 or bool(connection.execute("SELECT 1 FROM changes WHERE seq > ? AND what = 'erase'", (change,)).get)
 
 
-def forget_minds(connection: apsw.Connection) -> None:
-    """Part of erasing: any mind may hold words of what was erased."""
+def forget_minds(connection: apsw.Connection, reader: Reader, words: Sequence[str]) -> None:
+    """Part of erasing: any mind may hold words of what was erased. Checkpoints are looked into where this reader may write."""
     connection.execute("DELETE FROM working_snapshots WHERE name IN (?, ?)", (MIND, HANDOFF))
+    mine, values = predicate(writable(reader), "w.scope")
+    sql = f"SELECT w.scope, w.name, {_BODY} FROM working_snapshots AS w WHERE {mine}"
+    for scope, name, body in connection.execute(sql, values).fetchall():
+        told = _bytes(body).decode("utf-8", "replace").lower()  # type: ignore[arg-type]
+        if any(word.lower() in told for word in words):
+            connection.execute("DELETE FROM working_snapshots WHERE scope = ? AND name = ?", (scope, name))

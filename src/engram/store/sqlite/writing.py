@@ -22,22 +22,23 @@ from engram.store.admission import (
 )
 from engram.store.protocol import HeardBefore, Once
 from engram.store.sqlite import (
+    audit,
     claims,
     embeddings,
     episodes,
     feedback,
-    granting,
     memories,
+    proving,
     questions,
-    shelving,
-    suspending,
     turns,
 )
 from engram.store.sqlite import edges as links
+from engram.store.sqlite.scrubbing import NothingDone
 from engram.store.sqlite.understanding import Understanding
 from engram.text.facts import Fact
 from engram.text.terms import identity_of
 from engram.types import (
+    AuditEntry,
     Draft,
     Edge,
     Memory,
@@ -264,32 +265,45 @@ class Writing(Understanding):
         ids: Sequence[str],
         *,
         since: datetime | None = None,
+        dry_run: bool = False,
         timeout: float | None = None,
         once: Once | None = None,
     ) -> Report:
-        """Remove memories so that no word of them is left in the database, its log or any backup made later."""
-        with self._watched(reader, "erase"):
+        """Remove memories so that no word of them is left in the database, its log or any backup made later.
 
-            def work(connection: apsw.Connection) -> list[Memory]:
+        The report counts what went, table by table; with `dry_run` it only tells what would.
+        """
+        with self._watched(reader, "erase"):
+            gone: list[Memory] = []
+            entries: list[AuditEntry] = []
+
+            def remove(connection: apsw.Connection, held: proving.Held) -> None:
                 doomed = [_unchanged(memories.one(connection, writable(reader), one), since) for one in dict.fromkeys(ids)]
-                doomed += episodes.learned_from(connection, writable(reader), doomed)
-                for memory in doomed:
+                gone[:] = [*doomed, *episodes.learned_from(connection, writable(reader), doomed)]
+                entries[:] = [self._audit.entry(reader, "erase", subject=memory.id, count=1) for memory in gone]
+                for memory in gone:
+                    proving.note(connection, held, memory)
+                for memory in gone:
                     turns.forget_sources(connection, memory.key)
                     memories.wipe_out(connection, memory)
-                entries[asked:] = [self._audit.entry(reader, "erase", subject=one.id, count=1) for one in doomed[asked:]]
-                shelving.forget_numbers(connection)
-                suspending.forget_minds(connection)
-                granting.forget_receipts(connection)
-                questions.forget(connection, [memory.text for memory in doomed])
-                return doomed
+                audit.forget(connection, [memory.id for memory in gone])
+                questions.forget(connection, [memory.text for memory in gone])
 
-            entries = [self._audit.entry(reader, "erase", subject=memory_id, count=1) for memory_id in dict.fromkeys(ids)]
-            self._questions.take_waiting()  # what was asked since the last batch may tell of it
-            asked = len(entries)
-            gone = self._write(reader, "erase", work, entries=entries, timeout=timeout, once=once)
-            return Report(
-                operation="erase", ids=tuple(memory.id for memory in gone), counts={"memories": len(gone)}, notes=self._scrubbed()
-            )
+            work = self._counting(reader, remove, dry_run=dry_run)
+            if not dry_run:
+                self._questions.take_waiting()  # what was asked since the last batch may tell of it
+            if once is not None:
+                answer = once.answer
+                once.answer = lambda _: answer(gone)
+            entries.append(self._audit.entry(reader, "erase", count=len(ids)))
+            try:
+                counts, wanted = self._write(reader, "erase", work, entries=entries, timeout=timeout, once=once)
+            except NothingDone as trial:
+                named = tuple(memory.id for memory in gone)
+                return Report(operation="erase", ids=named, counts=trial.counts, notes=("nothing was removed.",))
+            self._audit.forget([memory.id for memory in gone])
+            done = tuple(memory.id for memory in gone)
+            return Report(operation="erase", ids=done, counts=counts, notes=self._scrubbed(reader, wanted))
 
     def expire_turns(self, reader: Reader) -> int:
         """Let go of turns that are older than is kept; the memories made from them stay. How many went."""
