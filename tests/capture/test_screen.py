@@ -168,3 +168,19 @@ def test_names_hold_no_secrets(mem: Engram) -> None:
         with pytest.raises(InvalidContent) as refused:
             said()
         assert secret not in str(refused.value)
+
+
+def test_what_was_put_away_before_there_were_rules_is_judged_when_it_is_taken_up(tmp_path: Path) -> None:
+    """C9, §10.14: a mind and a checkpoint of then; neither comes back into a prompt."""
+    path = tmp_path / "old"
+    with open_mind(path, guard_injection=False) as mem:
+        mem.working.attend(SUBTLE)
+        mem.working.attend("the harbour is closed on Sundays")
+        mem.working.checkpoint(PLAIN, decided=[SUBTLE, "close the harbour"], open=[PLAIN])
+    with open_mind(path) as mem:
+        found = mem.resume()
+        assert (found.goal, found.decided, found.open) == ("", ("close the harbour",), ())
+        assert [slot.text for slot in found.slots] == ["the harbour is closed on Sundays"]
+        told = mem.morning().text + mem.context("what now?", model="gpt-4o").text
+        assert SUBTLE not in told
+        assert PLAIN not in told

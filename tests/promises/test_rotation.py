@@ -22,7 +22,6 @@ from engram.store.sqlite import open as opening
 from engram.store.sqlite.vault import Credentials
 from engram.types import Tier
 
-KILLS = 14
 Settings = dict[str, object]
 
 
@@ -116,13 +115,16 @@ def test_a_vault_that_is_open_elsewhere_keeps_its_key(path: Path, settings: Sett
 
 
 @pytest.mark.slow
-def test_killed_at_any_line_it_opens_and_nothing_is_lost(path: Path, settings: Settings, children: Nursery) -> None:
+def test_killed_at_any_line_it_opens_and_nothing_is_lost(
+    path: Path, settings: Settings, children: Nursery, pytestconfig: pytest.Config
+) -> None:
+    """V4: killed at lines that dice choose, `--kills` of them (200 for the bar)."""
     filled(path, settings)
     with opened(path, settings) as mem:
         held = everything(mem)["memories"]
     total = children.start("die_in_rotation", path=str(path), settings=settings).rest()[-1]["steps"]
     dice = random.Random(8)
-    steps = sorted({1, total - 1, total, *(dice.randrange(1, total) for _ in range(KILLS))})
+    steps = sorted({1, total - 1, total, *(dice.randrange(1, total) for _ in range(pytestconfig.getoption("--kills")))})
     for step in steps:
         assert children.start("die_in_rotation", path=str(path), settings=settings, step=step).wait() == -9
         with opened(path, settings) as mem:  # finishes what was begun

@@ -118,3 +118,15 @@ def test_a_tier_that_was_given_travels_with_an_archive(tmp_path: Path) -> None:
     with open_mind(tmp_path / "two") as mem:
         mem.import_(tmp_path / "out.engram", passphrase="a few words that nobody knows")
         assert [memory.tier for memory in mem.list()] == [Tier.CONFIDENTIAL]
+
+
+def test_a_tier_that_was_given_outlives_the_words(mem: Engram) -> None:
+    """C8: what its owner had kept more closely stays so; less closely, as long as the new words ask for no more than the old."""
+    plain, card = mem.remember("The piano was a gift"), mem.remember(CARD)
+    mem.update(plain.id, tier="confidential")
+    assert mem.update(plain.id, text="The piano was a gift from the mayor").tier is Tier.CONFIDENTIAL
+    assert not raw(mem, "mayor")
+    assert mem.update(card.id, text="Pay the tuning in cash").tier is Tier.CLEARTEXT  # nobody said otherwise
+    lowered = mem.remember(MAIL, tier="cleartext")
+    assert mem.update(lowered.id, text="Write to ben.quist@mail.example about the organ").tier is Tier.CLEARTEXT
+    assert mem.update(lowered.id, text=CARD).tier is Tier.CONFIDENTIAL

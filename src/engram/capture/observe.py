@@ -22,7 +22,7 @@ from engram.capture.distil import Distiller, Reading
 from engram.capture.drafts import drafts, weighed
 from engram.capture.hearing import Heard, Previous, hear, muse
 from engram.capture.reporting import Batch, Sum, alone, reported, to_words
-from engram.capture.screen import screened, tier_of, version
+from engram.capture.screen import screened, tier_after, tier_of, version
 from engram.capture.sift import sift
 from engram.capture.tools import Tools, give_vectors
 from engram.deadline import if_time_allows, is_over, overtime, result_of
@@ -317,7 +317,8 @@ class Observer:
         if "text" in changes:
             check_memory(Memory(text=changes["text"]), self._live.now)
             text = self.worth_keeping(changes["text"])
-            closely = {"tier": tier_of(text, self._live.now)}
+            old = self._store.get(reader, [memory_id])  # one that is not there is refused by the store
+            closely = {"tier": tier_after(old[0], text, self._live.now)} if old else {}
             changes = {**closely, **changes, "text": text, **weighed(text, self._live.now), **screened(text, self._live.now)}
         if "flagged" in changes:
             changes["screened"] = version(self._live.now)  # whoever says so has looked at it

@@ -14,8 +14,9 @@ from dataclasses import replace
 from engram.errors import InjectionBlocked
 from engram.guard import injection, pii
 from engram.guard.injection import Assessment, Verdict
+from engram.guard.pii import closer
 from engram.settings import Settings
-from engram.types import Tier, Turn
+from engram.types import Memory, Tier, Turn
 
 REFUSED = "[refused: it reads as an attack on the model]"
 """What is archived in the place of such a turn, so that it is known when it comes again."""
@@ -28,6 +29,18 @@ def tier_of(text: str, settings: Settings) -> Tier:
     return pii.tier_of(pii.closely(text)) if settings.guard_personal else Tier.CLEARTEXT
 
 
+def tier_after(old: Memory, text: str, settings: Settings) -> Tier:
+    """How closely a memory is kept that gets other words.
+
+    Where somebody had it kept otherwise than its words asked for, that holds on: more closely in any case, less closely unless
+    the new words ask for more than the old ones did.
+    """
+    asked, before = tier_of(text, settings), tier_of(old.text, settings)
+    if closer(old.tier, before) is not before:
+        return closer(old.tier, asked)
+    return old.tier if old.tier is not before and closer(asked, before) is before else asked
+
+
 def heard(turn: Turn, settings: Settings) -> Turn:
     """A turn as it may be archived: with its tier, and without its words if they are plainly an attack."""
     if judged(turn.text, settings).verdict is Verdict.REJECTED:
@@ -37,6 +50,11 @@ def heard(turn: Turn, settings: Settings) -> Turn:
 
 def judged(text: str, settings: Settings) -> Assessment:
     return injection.judged(text) if settings.guard_injection else _CLEAN
+
+
+def is_sound(text: str, settings: Settings) -> bool:
+    """May it stand in a prompt?"""
+    return judged(text, settings).verdict is Verdict.CLEAN
 
 
 def why(seen: Assessment) -> str:

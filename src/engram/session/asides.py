@@ -8,7 +8,6 @@ from engram.capture import marks
 from engram.context.budget import MORNING, UNKNOWN
 from engram.context.modes import Injection, reflection
 from engram.context.window import ContextWindow
-from engram.memory import snapshot
 from engram.memory.gaps import question_in
 from engram.memory.morning import Morning, morning
 from engram.recall.plan import Asked
@@ -28,7 +27,7 @@ def morning_of(desks: Desks, reader: Reader, *, besides: bool = False) -> Mornin
     desk = desks.of(reader)
     since = desk.here_at
     kept = desks.store.put_away_last(reader, MIND)
-    mind = None if kept is None else snapshot.to_mind(kept[1], desks.model)
+    mind = None if kept is None else desks.mind_of(kept[1])
     latest = desks.store.page(reader, limit=min(_LATEST, desks.live.now.page_limit))
     resumed = Working(desks, reader).resume()
     known = {slot.text for slot in resumed.slots} if besides else set()

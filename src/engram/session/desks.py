@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from engram.capture.screen import is_sound
 from engram.env import Env, to_micros
 from engram.errors import EngramError
 from engram.guard.injection import Verdict, judged
@@ -101,10 +102,20 @@ class Desks:
         if found is None or desk.changed or (desk.saved_at is not None and found[0] <= desk.saved_at):
             return
         since = self.store.latest_change(reader)
-        mind = snapshot.to_mind(found[1], self.model)
+        mind = self.mind_of(found[1])
         if mind is not None:
             desk.mind, desk.age = rules.aged(mind, found[0], self.env.now(), habits_of(self.live.now))
             desk.saved_at, desk.since, desk.here_at = found[0], since, found[0]
+
+    def mind_of(self, body: bytes) -> Mind | None:
+        """A mind that was put away, without what reads as an attack on the model: it may be older than the rules for that."""
+        mind = snapshot.to_mind(body, self.model)
+        if mind is None:
+            return None
+        slots = tuple(slot for slot in mind.working.slots if is_sound(slot.text, self.live.now))
+        if len(slots) < len(mind.working.slots):
+            log.warning("something that was in mind reads as an attack on the model, and was left out.")
+        return replace(mind, working=replace(mind.working, slots=slots))
 
     def put_away(self, reader: Reader, desk: Desk) -> bool:
         """False if something was erased since: what is in mind may be a copy of it, so it is forgotten and not kept."""

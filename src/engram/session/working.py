@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Concatenate, ParamSpec, TypeVar
 
 from engram.capture import marks
-from engram.capture.screen import judged, screened
+from engram.capture.screen import is_sound, judged, screened
 from engram.errors import EngramError, InjectionBlocked, InvalidContent, InvalidQuery, StorageError
 from engram.guard.injection import Verdict
 from engram.guard.scopes import require_writable
@@ -261,9 +261,19 @@ class Working:
         with self._desk.lock:
             self._desks.take_up(self._reader, self._desk)
         noted = self._desks.store.put_away_last(self._reader, CHECKPOINT)
-        made = None if noted is None else handoff.to_checkpoint(noted[1], noted[0])
+        made = None if noted is None else self._without_attacks(handoff.to_checkpoint(noted[1], noted[0]))
         found = Resumed(slots=self.slots, saved_at=self._desk.saved_at, age=self._desk.age)
         return found if made is None else replace(found, goal=made.goal, decided=made.decided, open=made.open, noted_at=made.at)
+
+    def _without_attacks(self, noted: Checkpoint | None) -> Checkpoint | None:
+        """A checkpoint may be older than the rules that judge it."""
+        if noted is None:
+            return None
+        goal, decided, left = (
+            tuple(text for text in texts if is_sound(text, self._settings))
+            for texts in ((noted.goal,), noted.decided, noted.open)
+        )
+        return replace(noted, goal="".join(goal), decided=decided, open=left)
 
     @_changes
     def clear(self) -> None:
