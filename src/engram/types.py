@@ -236,6 +236,7 @@ class Proposition:
     kind: Kind = Kind.PROPOSITION
     happened_at: datetime | None = None
     happened_until: datetime | None = None
+    valid_from: datetime | None = None  # since when it goes on, if the words say so
 
 
 class Fate(StrEnum):

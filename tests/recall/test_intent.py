@@ -49,3 +49,10 @@ def test_what_is_asked_for() -> None:
     assert sought("Where do I keep my shoes?", NOW).asks_now
     assert not sought("Where did I first keep my shoes?", NOW).asks_now
     assert not sought("Where was I in May 2023?", NOW).asks_now
+
+
+def test_how_many_days_asks_for_a_time_and_still_gathers() -> None:
+    asked = sought("How many weeks did the trip take?", NOW)
+    assert asked.asks_when
+    assert asked.gathers
+    assert not sought("How many books has she read?", NOW).asks_when

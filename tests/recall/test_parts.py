@@ -9,7 +9,7 @@ import pytest
 
 from engram.env import to_micros
 from engram.recall.intent import Intent, Sought
-from engram.recall.parts import gather_part, substance_part, time_part
+from engram.recall.parts import beside_part, gather_part, substance_part, time_part
 from engram.recall.rerank import newest
 from engram.store.protocol import Heard
 from engram.text.substance import told
@@ -71,3 +71,24 @@ def test_of_those_that_say_nearly_the_same_the_newest_stands_first() -> None:
     assert newest(scores, vectors, [10, 20, 30], ["user", "user", "assistant"], 0.9) == [0, 1, 2]
     assert newest(np.array([3.0, 2.9, 1.0], np.float32), vectors, [10, 20, 30], ["user"] * 3, 0.9) == [0, 1, 2]
     assert newest(scores, vectors, [10, 20, None], ["user"] * 3, 0.9) == [0, 1, 2]
+
+
+def test_what_is_said_beside_something_good_gains_by_it_within_its_session() -> None:
+    keys = np.array([10, 50, 12, 11, 90], np.int64)
+    scores = np.array([4.0, 3.0, 1.0, 1.0, 1.0], np.float32)
+    made = beside_part(keys, scores, ["a", "b", "a", "c", ""], 0.5)
+    assert made.tolist() == pytest.approx([0.5 * 0.8**2 * 1.0, 0.0, 0.5 * 0.8**2 * 4.0, 0.0, 0.0])
+    assert beside_part(keys, -scores, ["a"] * 5, 0.5).tolist() == [0.0] * 5
+    assert beside_part(keys, scores, [""] * 5, 0.5).tolist() == [0.0] * 5  # what was kept one by one was said nowhere
+    assert len(beside_part(keys[:0], scores[:0], [], 0.5)) == 0
+
+
+def test_what_happened_at_a_moment_fits_the_time_around_it() -> None:
+    march = (datetime(2024, 3, 1, tzinfo=UTC), datetime(2024, 4, 1, tzinfo=UTC))
+    moment = at("2024-03-05")
+    assert time_part([Heard(happened=moment, until=moment)], march, 1.0)[0] > 0.0
+
+
+def test_what_says_since_when_gains_where_a_time_is_asked_for() -> None:
+    made = substance_part([Heard(), Heard(lasts=True)], Sought(Intent.TEMPORAL, asks_when=True), 1.0)
+    assert made[1] > made[0]

@@ -84,7 +84,7 @@ def test_without_sessions_or_with_bad_candidates_only_nothing_is_lifted() -> Non
 
 def test_the_order_follows_who_said_it_and_where() -> None:
     heard = [Heard("assistant", "one"), Heard("user", "two"), Heard("user", "one")]
-    ranked = settled(fused(3.0, 2.9, 2.5), heard, "Where is it?", Sought(), Settings())
+    ranked = settled(fused(3.0, 2.9, 2.5), heard, "Where is it?", Sought(), Settings(beside_weight=0.0))
     assert ranked.keys.tolist() == [2, 3, 1]
     assert ranked.parts["assistant"].tolist() == [0.0, 0.0, -1.0]
     assert ranked.scores.tolist() == pytest.approx([sum(part[at] for part in ranked.parts.values()) for at in range(3)])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.text.when import resolve
+from engram.text.when import began, resolve
 
 SAID = datetime(2023, 6, 9, 19, 55, tzinfo=UTC)  # a Friday
 
@@ -118,3 +118,34 @@ EXPRESSIONS = st.lists(st.sampled_from(WORDS), max_size=10).map(" ".join)
 def test_a_range_has_a_width(text: str, said: datetime) -> None:
     found = resolve(text, said)
     assert found is None or found[0] < found[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("Been playing it for a month now", "2023-05-10"),
+        ("I've been at it for two years, with ups and downs", "2021-06-09"),
+        ("We have rented here for a year and a half now", "2021-12-08"),
+        ("She has been ill for two and a half weeks", "2023-05-22"),
+        ("I have lived here since 2016", "2016-01-01"),
+        ("He has worked there since March", "2023-03-01"),
+        ("She has been away since last Monday", "2023-06-05"),
+    ],
+)
+def test_since_when_something_goes_on(text: str, start: str) -> None:
+    assert began(text, SAID) == day(start)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I stayed for two weeks",
+        "We are going for three days",
+        "I have been busy since we last talked",
+        "for ages",
+        "since 2016",
+        "",
+    ],
+)
+def test_what_is_over_or_not_sure_goes_on_since_no_time(text: str) -> None:
+    assert began(text, SAID) is None

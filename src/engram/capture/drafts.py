@@ -59,6 +59,7 @@ def _draft(said: Sequence[Turn], candidate: Candidate, vector: bytes | None, set
         importance=min(max(proposition.importance + candidate.surprise, 0.0), 1.0),
         happened_at=proposition.happened_at or turn.at,
         happened_until=proposition.happened_until,
+        valid_from=proposition.valid_from,
         session=turn.session or "",
         speaker=turn.speaker,
         surprise=candidate.surprise,

@@ -38,6 +38,7 @@ from engram.store.protocol import HeardBefore, Once
 from engram.text import tokens
 from engram.text.facts import Fact
 from engram.text.terms import identity_of
+from engram.text.when import began
 from engram.types import Draft, Memory, Policy, Reader, Report, Tier, Turn
 
 Progress = Callable[[int], None]
@@ -302,7 +303,8 @@ class Observer:
         made = None if vector is None else encode(vector)[0]
         settings = self._live.now
         mark: dict[str, Any] = {**screened(memory.text, settings), "tier": tier or tier_of(memory.text, settings)}
-        return Draft(memory=replace(memory, **weighed(memory.text, settings, **how), **mark), vector=made)
+        since = memory.valid_from or began(memory.text, memory.happened_at or self._tools.env.now())
+        return Draft(memory=replace(memory, valid_from=since, **weighed(memory.text, settings, **how), **mark), vector=made)
 
     def update(
         self,

@@ -310,4 +310,5 @@ def _proposition(turn: Turn, text: str, said: str, sort: categories.Sort, event:
         kind=sort.kind,
         happened_at=event[0] if event else None,
         happened_until=event[1] if event else None,
+        valid_from=when.began(said, turn.at) if turn.at is not None else None,
     )

@@ -124,7 +124,7 @@ class Arms:
     @property
     def _size(self) -> int:
         """How many memories there are, as far as the vector index knows; without one no weight depends on it."""
-        return 0 if self._index is None else self._index.warmth.loaded
+        return 0 if self._index is None else self._index.loaded
 
     def wordings(self, reader: Reader, plan: Plan, text: str) -> list[ArmResult]:
         """What held the words of the question at the moment asked about, and has other words now."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from engram.env import to_micros
 from engram.recall.fusion import ArmResult, Fused
-from engram.recall.parts import GATHER, SUBSTANCE, TIME
+from engram.recall.parts import BESIDE, GATHER, SUBSTANCE, TIME
 from engram.recall.select import Pick
 from engram.recall.weights import ASSISTANT, SESSION
 from engram.store.protocol import Filter
@@ -30,6 +30,7 @@ _NOTED = {
     SUBSTANCE: "by how much it tells",
     TIME: "from the time asked about",
     GATHER: "by what sets it apart",
+    BESIDE: "said beside something good",
 }
 
 

@@ -91,6 +91,7 @@ _TEMPORAL = _any(
     r"\b(?:yesterday|last|ago|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|in (?:19|20)\d\d|this (?:week|month|year))\b",
     r"\b(?:before|after) or (?:before|after)\b|\b(?:which|what) (?:came|happened) (?:first|last|before|after)\b",
 )
+_LENGTH = _any(r"^how many (?:more )?(?:days|nights|weeks|months|years)\b")
 _MANY = _any(
     r"^(?:and |so )?(?:what|which|where|who)\b.*?\b(?:has|have)\b(?! to\b| been\b)",
     r"^how (?:many|often)\b|\bin what ways\b|^(?:what|which|who) (?:all )?are\b",
@@ -143,7 +144,8 @@ def sought(question: str, now: datetime) -> Sought:
     present = when is None and intent is not Intent.TEMPORAL and not _THEN.search(text)
     whom = _WHOM.search(text) if intent is Intent.ENTITY else None
     about = whom["name"] if whom is not None else ""
-    return Sought(intent, when, intent is Intent.TEMPORAL, bool(_NAMED.search(text)), present, about)
+    asks_when = intent is Intent.TEMPORAL or bool(_LENGTH.search(text))
+    return Sought(intent, when, asks_when, bool(_NAMED.search(text)), present, about)
 
 
 def intent_of(question: str) -> Intent:

@@ -17,7 +17,7 @@ from engram.index.lexical import STOP_WORDS
 from engram.models.embed import Vectors
 from engram.recall.fusion import Fused, Scores
 from engram.recall.intent import Sought
-from engram.recall.parts import GATHER, SUBSTANCE, TIME, gather_part, substance_part, time_part
+from engram.recall.parts import BESIDE, GATHER, SUBSTANCE, TIME, beside_part, gather_part, substance_part, time_part
 from engram.settings import Settings
 from engram.store.protocol import Heard
 from engram.text.person import is_assistant
@@ -25,7 +25,7 @@ from engram.text.terms import terms
 from engram.text.verbs import IRREGULAR_PARTICIPLES, is_past
 
 ASSISTANT, SESSION = "assistant", "session"
-ADDED = (ASSISTANT, SESSION, SUBSTANCE, TIME, GATHER)
+ADDED = (ASSISTANT, SESSION, SUBSTANCE, TIME, GATHER, BESIDE)
 """Parts that say nothing of how near a candidate is to the question."""
 
 HEAD = 150
@@ -36,6 +36,7 @@ _THIN, _FULL = 0.2, 0.35  # shares of the attainable score between which words c
 _LEAST = 0.4
 _VOTERS = 60
 _GATHERED, _TELLING = 0.3, 1.5  # where many things are asked for: of the session's weight, and of what tells much
+_SCATTERED = 0.5  # and of what stands beside something good: many things are seldom told in one place
 _JUDGED = 5
 _MENTIONED = 0.5
 
@@ -117,7 +118,13 @@ def settled(
         parts[TIME] = time_part(heard, sought.when, settings.time_weight)
     if meaning is not None and sought.gathers and settings.gather_weight:
         parts[GATHER] = gather_part(*meaning, settings.gather_weight)
-    return fused.adjusted(parts)
+    placed = fused.adjusted(parts)
+    if not settings.beside_weight or len(heard) < 2:
+        return placed
+    where = dict(zip(fused.keys[:head].tolist(), (one.session for one in heard), strict=True))
+    near = settings.beside_weight * (_SCATTERED if sought.gathers else 1.0)
+    sessions = [where[key] for key in placed.keys[:head].tolist()]
+    return placed.adjusted({BESIDE: beside_part(placed.keys[:head], placed.scores[:head], sessions, near)})
 
 
 def about(question: str, people: Iterable[str], said: Sequence[tuple[str, str]]) -> float:

@@ -37,6 +37,13 @@ class Finding(Keeping):
         high=10.0,
         ref="R3",
     )
+    beside_weight: float = tunable(
+        0.2,
+        "What a candidate gains of the score of a better one that was said just before or after it.",
+        low=0.0,
+        high=1.0,
+        ref="R2",
+    )
     entity_weight: float = tunable(
         1.0,
         "What a memory gains by naming whom a question asks all about; 0: such memories are not looked up by name.",

@@ -54,7 +54,7 @@ class Filter:
 
 class Heard(NamedTuple):
     """What recall asks of every candidate, in one look at an index: who said it and where, when it happened (µs), how much it
-    tells and how many things it names."""
+    tells and how many things it names. `lasts`: it says since when something goes on; looked up only where that is asked."""
 
     speaker: str = ""
     session: str = ""
@@ -62,6 +62,7 @@ class Heard(NamedTuple):
     named: int = 0
     happened: int | None = None
     until: int | None = None
+    lasts: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

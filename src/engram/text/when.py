@@ -94,6 +94,23 @@ def relative(text: str, about: datetime) -> int | None:
     return found[0].end()
 
 
+def began(text: str, said_at: datetime) -> datetime | None:
+    """Since when something goes on, where a sentence says so: "for two years now", "has worked there since March"."""
+    text = text[:_LONGEST]
+    if not _GOES_ON.search(text):
+        return None
+    today = said_at.replace(hour=0, minute=0, second=0, microsecond=0)
+    try:
+        if (lasted := _LASTED.search(text)) is not None and (lasted["now"] or _PERFECT.search(text)):
+            more = 0.5 if lasted["half"] or lasted["and_half"] else 0.0
+            return today - timedelta(days=round((_number(lasted) + more) * _LENGTHS[lasted["unit"].lower()]))
+    except OverflowError:
+        return None
+    since = _SINCE.search(text) if _PERFECT.search(text) else None
+    point = _first(f"been in {text[since.end() : since.end() + _LOOK_BACK]}", said_at) if since is not None else None
+    return point[2][0] if point is not None and point[0].start() <= len("been in ") and point[2][0] < said_at else None
+
+
 def _first(text: str, said_at: datetime) -> tuple[re.Match[str], _Rule, Range] | None:
     text = text[:_LONGEST]
     if not _HINT.search(text):
@@ -346,6 +363,15 @@ _RULES: tuple[tuple[re.Pattern[str], _Rule], ...] = tuple(
         (rf"(?:in|during|back\s+in|early|late|of|year)\s+(?:the\s+year\s+)?{_YEAR}", _plain_year),
     )
 )
+_GOES_ON = re.compile(r"\b(?:for|since)\b", re.IGNORECASE)
+_PERFECT = re.compile(r"\b(?:been|has|have|had|hasn['’]t|haven['’]t)\b|['’]ve\b", re.IGNORECASE)
+_SINCE = re.compile(r"\bsince\s+(?:the\s+)?(?:start of\s+|beginning of\s+|around\s+)?", re.IGNORECASE)
+_LASTED = _compiled(
+    r"for\s+(?:(?:about|around|almost|nearly|roughly|over|at\s+least|more\s+than|just\s+(?:over|under)|(?:the\s+)?(?:past|last)"
+    rf")\s+)*(?:a\s+)?{_COUNT}(?P<half>\s+and\s+a\s+half)?\s+(?P<unit>day|week|month|year|decade)s?"
+    r"(?P<and_half>\s+and\s+a\s+half)?(?P<now>\s+now)?"
+)
+_LENGTHS = {"day": 1, "week": 7, "month": 30.4375, "year": 365.25, "decade": 3652.5}
 _RELATIVE = (
     *(_relative_day, _part_of_today, _ago, _ahead),
     *(_weekday_of_week, _which_weekday, _which_unit, _bare_weekday, _season),

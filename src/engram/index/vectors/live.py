@@ -126,6 +126,12 @@ class LiveIndex:
         return self._served is not None
 
     @property
+    def loaded(self) -> int:
+        """How many memories it knows by now."""
+        served = self._served
+        return self._loaded if served is None else len(served.rows)
+
+    @property
     def warmth(self) -> Warmth:
         served = self._served
         notes = tuple(note for note in (self._problem, self._note) if note)

@@ -88,7 +88,7 @@ class Marks:
     @property
     def memory_bytes(self) -> int:
         columns = (self._scope, self._kind.column, self._status.column, self._category.column, self._time)
-        masks = sum(len(allowed) * 9 // 8 for _, allowed in self._masks.values())
+        masks = sum(len(allowed) * 9 // 8 for _, allowed in tuple(self._masks.values()))  # at once: others ask too
         return self._rows.count * sum(column.values.itemsize for column in columns) + masks
 
     # ── writing ────────────────────────────────────────────────────────────────────────────────────────────────────

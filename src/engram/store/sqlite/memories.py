@@ -233,6 +233,15 @@ def heard(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) ->
     return {row[0]: Heard(*row[1:]) for row in found}
 
 
+def lasting(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -> set[int]:
+    """Those of these visible memories that say since when something goes on."""
+    visible, values = predicate(seen, "scope")
+    wanted = ", ".join("?" * len(keys))
+    sql = f"SELECT key FROM memories WHERE key IN ({wanted}) AND valid_from IS NOT NULL AND {visible}"
+    found: list[Any] = connection.execute(sql, (*keys, *values)).fetchall()
+    return {row[0] for row in found}
+
+
 def one(connection: apsw.Connection, seen: Visibility, memory_id: str) -> Memory:
     """The memory of this id, or NotFound: whether it exists for others is not told."""
     found = by_ids(connection, seen, (memory_id,))

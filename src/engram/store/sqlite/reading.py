@@ -70,6 +70,11 @@ class Reading(Path):
         with self._read(reader, "heard") as connection:
             return memories.heard(connection, readable(reader), keys)
 
+    def lasting(self, reader: Reader, keys: Sequence[int]) -> set[int]:
+        """Those of these memories that say since when something goes on."""
+        with self._read(reader, "heard") as connection:
+            return memories.lasting(connection, readable(reader), keys)
+
     def recalled(self, reader: Reader, keys: Sequence[int]) -> None:
         """Count that these were given as an answer. Who may not write moves no counts."""
         if reader.writes:
