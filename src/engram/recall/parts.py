@@ -27,7 +27,8 @@ _SAID = 0.7  # what was said in that time counts less than what happened in it
 _NEAR = 0.5
 _LEAST_OVERLAP = 0.3
 _SLACK = 3 * 86_400_000_000  # talk of a day goes on for some days
-_GOOD, _REACH, _PASSED_ON = 10, 4, 0.8  # candidates that lift what stands beside them, how far, and what is left a step on
+_GOOD, _REACH = 10, 4  # candidates that lift what was said beside them, and how far
+_LEFT = np.float32(0.8) ** np.arange(_REACH + 1, dtype=np.float32)  # of it, by steps
 
 
 def substance_part(heard: Sequence[Heard], sought: Sought, weight: float) -> Scores:
@@ -69,10 +70,10 @@ def beside_part(keys: Keys, scores: Scores, sessions: Sequence[str], weight: flo
     """
     numbers: dict[str, int] = {}
     told = np.array([numbers.setdefault(session, len(numbers)) if session else -1 for session in sessions], np.int64)
-    good = min(_GOOD, len(keys))
-    apart = np.abs(keys[:, None] - keys[None, :good])
-    beside = (apart > 0) & (apart <= _REACH) & (told[:, None] == told[None, :good]) & (told >= 0)[:, None]
-    passed = np.where(beside, _PASSED_ON**apart * np.maximum(scores[:good], 0.0)[None, :], 0.0)
+    good = np.lexsort((-keys, -scores))[:_GOOD]
+    apart = np.abs(keys[:, None] - keys[good])
+    beside = (apart > 0) & (apart <= _REACH) & (told[:, None] == told[good]) & (told >= 0)[:, None]
+    passed = np.where(beside, _LEFT[np.minimum(apart, _REACH)] * np.maximum(scores[good], 0.0), 0.0)
     made: Scores = (weight * passed.max(axis=1, initial=0.0)).astype(np.float32)
     return made
 

@@ -118,13 +118,11 @@ def settled(
         parts[TIME] = time_part(heard, sought.when, settings.time_weight)
     if meaning is not None and sought.gathers and settings.gather_weight:
         parts[GATHER] = gather_part(*meaning, settings.gather_weight)
-    placed = fused.adjusted(parts)
-    if not settings.beside_weight or len(heard) < 2:
-        return placed
-    where = dict(zip(fused.keys[:head].tolist(), (one.session for one in heard), strict=True))
-    near = settings.beside_weight * (_SCATTERED if sought.gathers else 1.0)
-    sessions = [where[key] for key in placed.keys[:head].tolist()]
-    return placed.adjusted({BESIDE: beside_part(placed.keys[:head], placed.scores[:head], sessions, near)})
+    if settings.beside_weight and head:
+        near = settings.beside_weight * (_SCATTERED if sought.gathers else 1.0)
+        so_far = fused.scores[:head] + sum(parts.values(), np.zeros(head, np.float32))
+        parts[BESIDE] = beside_part(fused.keys[:head], so_far, [one.session for one in heard], near)
+    return fused.adjusted(parts)
 
 
 def about(question: str, people: Iterable[str], said: Sequence[tuple[str, str]]) -> float:
