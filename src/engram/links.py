@@ -13,6 +13,9 @@ from engram.types import Edge
 ACYCLIC = frozenset({"derived_from", "learned_from", "caused_by", "instance_of", "inferred_from", "part_of", "follows"})
 """Kinds that lead from what came of something to what it came from. A circle of them would say that something came of itself."""
 
+DERIVED = frozenset({"derived_from", "learned_from", "inferred_from"})
+"""Kinds by which something has the words of what it came from: it is kept as closely (§10.24.2)."""
+
 LASTING = ACYCLIC | {"supersedes", "contradicts", "outdates"}
 """What was so stays so: these do not fade. All others are associations."""
 

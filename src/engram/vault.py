@@ -11,6 +11,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from engram.capture.boxes import fill_boxes
 from engram.capture.chronicle import Chronicle
 from engram.capture.extractor import extractor_by
 from engram.capture.observe import Observer
+from engram.capture.rescreen import rescreen
 from engram.capture.tools import Tools
 from engram.env import Env
 from engram.errors import DiskFull, EmbedderUnavailable, EngramError, NotFound, VaultDamaged, VaultLocked
@@ -97,6 +99,7 @@ class OpenVault:
         self._sought = False
         self._seeking = threading.Lock()
         self._filled_to = -1
+        self._screened_to = 0
         ledger = Ledger(partial(self.store.spend, _OWNER), partial(self.store.spent, _OWNER))
         self.llm = model_by(lambda: self.live.now, partial(llm_key, self.live), ledger, env, llm)
         self._extractor = extractor or (None if self.llm is None else extractor_by(self.llm))
@@ -282,6 +285,8 @@ class OpenVault:
                 if rounds:
                     self.store.expire_turns(_OWNER)
                     self._read_old()
+                    with suppress(DiskFull, VaultDamaged):  # nothing can be written
+                        self._renew()
                 if rounds and self._extractor is not None:
                     self.observer.read_waiting()
                 if rounds:
@@ -300,6 +305,17 @@ class OpenVault:
         """Learn names and facts from what was kept before there were any, a page at a time."""
         while self.store.read_old(_OWNER, limit=_OLD) and not self._rested():
             pass
+
+    def _renew(self) -> None:
+        """Seal and judge what was kept by older releases as this one would, a page at a time."""
+        while self.store.seal_old(_OWNER, limit=_OLD) and not self._rested():
+            pass
+        while self.live.now.guard_injection and not self._ending.is_set():
+            upto = rescreen(self.store, _OWNER, self.live.now, after=self._screened_to, page=_OLD)
+            if upto is None:
+                return
+            self._screened_to = upto
+            self._rested()
 
     def _rested(self) -> bool:
         """Wait for a pause in the use, though not for ever: what is done beside it must not slow it down (K13). True: closing."""

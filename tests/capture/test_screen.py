@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from capture.test_observe import covered
-from recall.minds import open_mind
+from recall.minds import OWNER, open_mind
 
 from engram.capture import screen
+from engram.capture.rescreen import rescreen
 from engram.engine import Engram
 from engram.errors import InjectionBlocked, InvalidContent
+from engram.guard.edition import VERSION
 from engram.guard.injection import Verdict, assess
 from engram.types import Fate, Memory, Outcome, Stage, Turn
 
@@ -85,6 +88,40 @@ def test_what_came_in_past_the_rules_is_judged_before_it_goes_out(mem: Engram) -
     (past,) = mem._vault.store.add(mem._reader, [Memory(text=PLAIN, scope=mem._reader.scope)])
     assert past.screened == 0
     assert past.id not in [hit.memory.id for hit in mem.recall("previous instructions and system prompt", limit=10)]
+
+
+def test_what_other_rules_have_judged_is_judged_beside_the_use_and_the_reason_stands(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "vault", warm_after_s=3600, care_pause_s=3600) as mem:
+        _judged_anew(mem)
+
+
+def _judged_anew(mem: Engram) -> None:
+    store, reader, settings = mem._vault.store, mem._reader, mem._vault.live.now
+    texts = [PLAIN, "The harbour in Bergen has a fish market.", SUBTLE]
+    attack, harmless, subtle = store.add(reader, [Memory(text=text, scope=reader.scope) for text in texts])
+    seen = mem.remember("Somebody has looked at this one.")
+    after, pages = 0, 0
+    while (upto := rescreen(store, OWNER, settings, after=after, page=2)) is not None:
+        after, pages = upto, pages + 1
+    assert pages == 2, "a page at a time"
+    marks = {one.id: (one.flagged, one.screened) for one in mem.list()}
+    assert marks[attack.id] == marks[subtle.id] == (True, VERSION)
+    assert marks[harmless.id] == (False, VERSION)
+    assert "overrides its instructions" in mem.status_history(attack.id)[-1].reason
+    assert mem.get(seen.id) == seen
+    assert store.screened_otherwise(OWNER, VERSION, after=0, limit=10) == []
+    found = mem.recall("previous instructions and the harbour in Bergen", limit=10)
+    assert {hit.memory.id for hit in found} <= {harmless.id, seen.id}
+
+
+def test_care_judges_it_unasked(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "vault", warm_after_s=0.0, care_pause_s=0.1) as mem:
+        (past,) = mem._vault.store.add(mem._reader, [Memory(text=PLAIN, scope=mem._reader.scope)])
+        for _ in range(300):
+            if mem.get(past.id).flagged:  # type: ignore[union-attr]
+                break
+            time.sleep(0.05)
+        assert mem.get(past.id).flagged  # type: ignore[union-attr]
 
 
 def test_it_can_be_switched_off(tmp_path: Path) -> None:

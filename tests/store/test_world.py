@@ -185,10 +185,11 @@ def test_a_fact_is_told_whole_or_not_at_all(mem: Engram) -> None:
     assert mem.get(kept.id).corroborations == 1
 
 
-def test_what_is_kept_closely_is_no_fact(mem: Engram) -> None:
+def test_a_fact_that_is_kept_closely_is_told_and_names_nobody(mem: Engram) -> None:
     kept = mem.learn("Ada", "mail", "ada.quist@mail.example")
     assert kept.tier is not Tier.CLEARTEXT
-    assert mem.beliefs("Ada") == []
+    assert [one.object for one in mem.beliefs("Ada")] == ["ada.quist@mail.example"]
+    assert mem.entity("Ada") is None
 
 
 def test_the_newer_takes_over_a_fifth_of_how_sure_the_older_was(mem: Engram) -> None:

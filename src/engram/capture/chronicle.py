@@ -9,14 +9,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 
 from engram.capture.backfill import space_of
 from engram.capture.drafts import cut
 from engram.capture.observe import Observer
-from engram.capture.screen import REFUSED, judged
+from engram.capture.screen import REFUSED, judged, tier_of
 from engram.capture.tools import Tools
 from engram.errors import AccessDenied, InjectionBlocked, InvalidContent, NotFound
 from engram.guard.injection import Verdict
+from engram.guard.pii import closer
 from engram.kinds import EPISODE, WARNING, Ending, Episode, Happening, Participant, Skill
 from engram.memory.episodes import narrative, novelty_of, significance_of, surprise_of, trouble, valence_of
 from engram.memory.likeness import LIKE, likeness, stems
@@ -24,7 +26,7 @@ from engram.memory.skills import clusters, learn, match, practised, refined
 from engram.memory.warnings import warning_of
 from engram.store.admission import check_event
 from engram.store.sqlite.recounting import LEARNED_FROM
-from engram.types import Draft, Edge, Kind, Memory, Policy, Reader, Source, Space
+from engram.types import Draft, Edge, Kind, Memory, Policy, Reader, Source, Space, Tier
 
 log = logging.getLogger("engram")
 
@@ -144,7 +146,7 @@ class Chronicle:
             source=Source.INFERRED,
             scope=failed.memory.scope,
         )
-        kept = self._observer.remember(reader, warning)
+        kept = self._observer.remember(reader, warning, tier=self._closest(warning.text, [failed]))
         self._store.relate(reader, [Edge(kept.id, failed.id, LEARNED_FROM)])
         return kept
 
@@ -192,6 +194,7 @@ class Chronicle:
             source=Source.INFERRED,
             importance=0.7,
             scope=episodes[0].memory.scope,
+            tier=self._closest("", episodes),
         )
         skill = Skill(
             memory=memory,
@@ -205,6 +208,10 @@ class Chronicle:
         )
         sources = [episode.id for episode in episodes]
         return self._store.put_skill(reader, skill, self._observer.draft(memory), sources=sources, space=self._space)
+
+    def _closest(self, text: str, episodes: Sequence[Episode]) -> Tier:
+        """What comes of episodes is kept as closely as the closest of them, or as its own words ask for."""
+        return reduce(closer, (one.memory.tier for one in episodes), tier_of(text, self._live.now))
 
     @property
     def _space(self) -> Space | None:

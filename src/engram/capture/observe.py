@@ -297,7 +297,7 @@ class Observer:
         what its words do not tell of what it feels like (`text/affect.py`)."""
         attributes = {name: self._clean(value).text for name, value in memory.attributes.items()}
         clean = replace(memory, text=self.worth_keeping(memory.text), attributes=attributes)
-        return self._drafted(clean, self._vector(clean), **how)
+        return self._drafted(clean, self._vector(clean), closer(clean.tier, tier_of(clean.text, self._live.now)), **how)
 
     def _drafted(self, memory: Memory, vector: Vectors | None, tier: Tier | None = None, **how: Any) -> Draft:
         made = None if vector is None else encode(vector)[0]

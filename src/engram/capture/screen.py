@@ -61,6 +61,11 @@ def why(seen: Assessment) -> str:
     return f"refused: it reads as an attack on the model ({', '.join(seen.reasons)})"
 
 
+def reason_of(seen: Assessment) -> str:
+    """Why something is flagged, as its history tells it; empty if it is clean."""
+    return "" if seen.verdict is Verdict.CLEAN else f"reads as an attack on the model ({', '.join(seen.reasons)})"
+
+
 def marks(turn: Assessment, statements: Sequence[str], settings: Settings) -> list[bool]:
     """Which statements of a turn that was judged bear the mark."""
     if turn.verdict is Verdict.CLEAN:

@@ -42,8 +42,8 @@ LOOKS = {
     "skill_parts": f"SELECT text FROM skill_parts WHERE lower(text) LIKE {_WORD}",
     "boxes": f"SELECT topic FROM boxes WHERE lower(topic) LIKE {_WORD}",
     "boxed": f"SELECT memory FROM boxed WHERE memory IN ({_OF_IT})",
-    "receipts": f"SELECT body FROM receipts WHERE lower(CAST(body AS TEXT)) LIKE {_WORD}",
-    "questions": f"SELECT text FROM questions WHERE lower(text) LIKE {_WORD}",
+    "receipts": "SELECT name FROM receipts WHERE body IS NOT NULL AND NOT plain",  # sealed, as minds and questions are
+    "questions": "SELECT key FROM questions",
     "entities": f"SELECT name FROM entities WHERE lower(name) LIKE {_WORD}",
     "aliases": f"SELECT name FROM aliases WHERE lower(name) LIKE {_WORD}",
     "mentions": f"SELECT entity FROM mentions WHERE memory IN ({_OF_IT})",

@@ -120,12 +120,13 @@ class Boxing(Path):
 
     def put_boxes(self, reader: Reader, boxes: Sequence[Filled], *, start: int, upto: int, since: int) -> bool:
         """Keep boxes as they are now; False, and nothing is kept, if somebody else went on from `start` meanwhile, or something
-        was erased after the change `since`: its words could be in their topics."""
+        was erased, or what is in them updated, after the change `since`: their topics could have words that are gone by now, or
+        kept closely."""
         with self._watched(reader, "boxes"):
             require_owner(reader, "boxing")
 
             def work(connection: apsw.Connection) -> bool:
-                if _reach(connection) != start or erased_since(connection, since):
+                if _reach(connection) != start or _outdated(connection, since, boxes):
                     return False
                 keys: list[int] = []
                 for box in boxes:
@@ -149,12 +150,13 @@ class Boxing(Path):
         return left
 
     def retell(self, reader: Reader, topics: dict[int, tuple[str, ...]], *, since: int) -> None:
-        """Give boxes a topic; those without any are empty, and go. Not if something was erased after the change `since`."""
+        """Give boxes a topic; those without any are empty, and go. Not if something was erased, or what is in them updated, after
+        the change `since`."""
         with self._watched(reader, "boxes"):
             require_owner(reader, "boxing")
 
             def work(connection: apsw.Connection) -> None:
-                if erased_since(connection, since):
+                if _changed(connection, since, "SELECT memory FROM boxed"):
                     return
                 for key, topic in topics.items():
                     connection.execute("UPDATE boxes SET topic = ? WHERE key = ?", (" ".join(topic), key))
@@ -195,6 +197,19 @@ def _boxes(connection: apsw.Connection, sql: str, values: Sequence[Any]) -> list
         Box(key, Scope(*scope), session, from_micros(opened), from_micros(last), Seal(sealed), trace, size, tuple(topic.split()))
         for key, *scope, session, opened, last, sealed, trace, size, topic in found
     ]
+
+
+def _outdated(connection: apsw.Connection, since: int, boxes: Sequence[Filled]) -> bool:
+    keys = ", ".join(str(box.key) for box in boxes)
+    fresh = ", ".join(str(member) for box in boxes for member in box.members)
+    inside = f"SELECT memory FROM boxed WHERE box IN ({keys})"
+    return _changed(connection, since, f"SELECT key FROM memories WHERE key IN ({fresh}) OR key IN ({inside})")
+
+
+def _changed(connection: apsw.Connection, since: int, members: str) -> bool:
+    """Was anything erased, or any of these updated, after a change?"""
+    updated = f"SELECT 1 FROM changes WHERE seq > ? AND what = 'update' AND memory IN ({members}) LIMIT 1"
+    return erased_since(connection, since) or bool(connection.execute(updated, (since,)).get)
 
 
 def _reach(connection: apsw.Connection) -> int:

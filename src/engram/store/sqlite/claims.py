@@ -17,7 +17,7 @@ import apsw
 
 from engram.beliefs import Claim, Ruling, ruling
 from engram.env import from_micros, to_micros
-from engram.store.sqlite import naming
+from engram.store.sqlite import naming, sealed
 from engram.store.sqlite.rows import micros
 from engram.text.facts import Fact, facts
 from engram.types import Memory, Source
@@ -49,20 +49,25 @@ def note(connection: apsw.Connection, scope: int, memory: Memory, told: Sequence
         fact = replace(fact, subject=naming.canonical(connection, scope, named))
         for outcome in _settle(connection, scope, memory, fact, named, since):
             outcomes[outcome.older] = outcome
-        connection.execute(
-            """
-            INSERT OR REPLACE INTO facts (memory, number, subject, predicate, object, single, holds, since, until)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """,
-            (memory.key, number, fact.subject, fact.predicate, fact.object, fact.single, fact.holds, since, _ended(fact, since)),
-        )
+        figures = (fact.single, fact.holds, since, _ended(fact, since), memory.tier)
+        connection.execute(_PUT, (memory.key, number, fact.subject, fact.predicate, fact.object, *figures))
     return list(outcomes.values())
+
+
+FACT = ", ".join(sealed.told("facts", one, "f") for one in ("subject", "predicate", "object"))
+"""A fact's words, opened."""
+
+_PUT = f"""
+    INSERT OR REPLACE INTO facts (memory, number, subject, predicate, object, single, holds, since, until)
+    VALUES (?1, ?2, {sealed.kept("facts", "subject", "?3", "?10")}, {sealed.kept("facts", "predicate", "?4", "?10")},
+            {sealed.kept("facts", "object", "?5", "?10")}, ?6, ?7, ?8, ?9)
+"""
 
 
 def settle(connection: apsw.Connection, scope: int, memory: Memory) -> list[Outcome]:
     """What becomes of older memories now that this one is surer: what it says is known."""
     found: list[Any] = connection.execute(
-        "SELECT subject, predicate, object, single, holds FROM facts WHERE memory = ? AND (until IS NULL OR NOT holds)",
+        f"SELECT {FACT}, f.single, f.holds FROM facts AS f WHERE f.memory = ? AND (f.until IS NULL OR NOT f.holds)",
         (memory.key,),
     ).fetchall()
     outcomes: dict[str, Outcome] = {}
@@ -101,11 +106,12 @@ def _settle(
 ) -> Iterator[Outcome]:
     new = Claim(fact, memory.confidence, None if since is None else from_micros(since))
     found: list[Any] = connection.execute(
-        """
-        SELECT f.memory, f.number, f.object, f.single, f.since, m.id, m.confidence, m.pinned, c.text, m.speaker
+        f"""
+        SELECT f.memory, f.number, {sealed.told("facts", "object", "f")}, f.single, f.since, m.id, m.confidence, m.pinned,
+               {sealed.opened("text")}, m.speaker
           FROM facts AS f JOIN memories AS m ON m.key = f.memory JOIN contents AS c ON c.memory = m.key
-         WHERE f.subject = ? AND f.predicate = ? AND f.until IS NULL AND f.holds AND f.memory <> ? AND m.scope = ?
-           AND m.status = 'active'
+         WHERE f.subject IN ({sealed.either("facts", "subject", "?1")}) AND f.until IS NULL AND f.holds AND f.memory <> ?3
+           AND f.predicate IN ({sealed.either("facts", "predicate", "?2")}) AND m.scope = ?4 AND m.status = 'active'
         """,
         (fact.subject, fact.predicate, memory.key, scope),
     ).fetchall()
@@ -134,16 +140,25 @@ def _may_be_two(one: str, other: str) -> bool:
 
 
 def forget(connection: apsw.Connection, memory: int) -> None:
-    """Let go of what a memory named and said. Facts of others may bear a name that only it told: they get their own back."""
+    """Let go of what a memory named and said."""
     connection.execute("UPDATE facts SET subject = '', predicate = '', object = '' WHERE memory = ?", (memory,))
     connection.execute("DELETE FROM facts WHERE memory = ?", (memory,))
+    unname(connection, memory)
+
+
+_RENAME = f"""
+    UPDATE facts SET subject = {sealed.kept("facts", "subject", "?1", "'cleartext'")}
+     WHERE memory = ?2 AND number = ?3 AND predicate IN ({sealed.either("facts", "predicate", "?4")})
+"""
+"""Who has names is kept in the clear: others have none."""
+
+
+def unname(connection: apsw.Connection, memory: int) -> None:
+    """Let go of what a memory named. Facts of others may bear a name that only it told: they get their own back."""
     sql = "SELECT m.scope, c.text, m.speaker FROM memories AS m JOIN contents AS c ON c.memory = m.key WHERE m.key = ?"
     for key in naming.forget(connection, memory):
         told: list[Any] = connection.execute(sql, (key,)).fetchall()
         for scope, text, speaker in told:
             for number, fact in enumerate(facts(text, speaker)):
                 subject = naming.canonical(connection, scope, fact.subject)
-                connection.execute(
-                    "UPDATE facts SET subject = ? WHERE memory = ? AND number = ? AND predicate = ?",
-                    (subject, key, number, fact.predicate),
-                )
+                connection.execute(_RENAME, (subject, key, number, fact.predicate))

@@ -12,7 +12,7 @@ from engram.env import from_micros, to_micros
 from engram.errors import InvalidQuery, NotFound
 from engram.guard.scopes import Visibility
 from engram.kinds import Ending, Episode, Happening, Participant
-from engram.store.sqlite import memories, rows
+from engram.store.sqlite import memories, rows, sealed
 from engram.store.sqlite.scopes import predicate
 from engram.types import Memory
 
@@ -20,13 +20,15 @@ _AT_ONCE = 500
 
 
 def insert(connection: apsw.Connection, memory: Memory, goal: str, at: datetime, participants: Sequence[Participant]) -> Episode:
+    meant = sealed.kept("episodes", "goal", "?2", "?5", ("?1",))
     connection.execute(
-        "INSERT INTO episodes (memory, goal, outcome, result, valence, started_at) VALUES (?, ?, ?, '', 0, ?)",
-        (memory.key, goal, Ending.ONGOING, to_micros(at)),
+        f"INSERT INTO episodes (memory, goal, outcome, result, valence, started_at) VALUES (?1, {meant}, ?3, '', 0, ?4)",
+        (memory.key, goal, Ending.ONGOING, to_micros(at), memory.tier),
     )
+    name, role = (sealed.kept("participants", *what, "?4", ("?1",)) for what in (("name", "?2"), ("role", "?3")))
     connection.executemany(
-        "INSERT OR IGNORE INTO participants (memory, name, role) VALUES (?, ?, ?)",
-        ((memory.key, one.name, one.role) for one in participants),
+        f"INSERT OR IGNORE INTO participants (memory, name, role) VALUES (?1, {name}, {role})",
+        ((memory.key, one.name, one.role, memory.tier) for one in participants),
     )
     return of(connection, [memory])[0]
 
@@ -34,13 +36,19 @@ def insert(connection: apsw.Connection, memory: Memory, goal: str, at: datetime,
 def append(connection: apsw.Connection, memory: Memory, event: Happening) -> None:
     """One more event, if the episode is not over."""
     require_ongoing(connection, memory)
+    words = (("type", "?3"), ("text", "?4"), ("actor", "?5"))
     connection.execute(
-        """
+        f"""
         INSERT INTO events (memory, number, at, type, text, actor, ok)
-        SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5, ?6 FROM events WHERE memory = ?1
+        SELECT ?1, n, ?2, {", ".join(sealed.kept("events", *what, "?7", ("?1", "n")) for what in words)}, ?6
+          FROM (SELECT coalesce(max(number), 0) + 1 AS n FROM events WHERE memory = ?1)
         """,
-        (memory.key, to_micros(event.at), event.type, event.text, event.actor, None if event.ok is None else int(event.ok)),
+        (memory.key, to_micros(event.at), event.type, event.text, event.actor, _flag(event.ok), memory.tier),
     )
+
+
+def _flag(ok: bool | None) -> int | None:
+    return None if ok is None else int(ok)
 
 
 def require_ongoing(connection: apsw.Connection, memory: Memory) -> None:
@@ -51,10 +59,11 @@ def require_ongoing(connection: apsw.Connection, memory: Memory) -> None:
         raise InvalidQuery("this episode is over.", way_out="Begin another one; `caused_by` links it to this one.")
 
 
-def finish(connection: apsw.Connection, key: int, outcome: Ending, result: str, valence: float, at: datetime) -> None:
+def finish(connection: apsw.Connection, memory: Memory, outcome: Ending, result: str, valence: float, at: datetime) -> None:
+    said = sealed.kept("episodes", "result", "?3", "?6", ("?1",))
     connection.execute(
-        "UPDATE episodes SET outcome = ?, result = ?, valence = ?, ended_at = ? WHERE memory = ?",
-        (outcome, result, valence, None if outcome is Ending.ONGOING else to_micros(at), key),
+        f"UPDATE episodes SET outcome = ?2, result = {said}, valence = ?4, ended_at = ?5 WHERE memory = ?1",
+        (memory.key, outcome, result, valence, None if outcome is Ending.ONGOING else to_micros(at), memory.tier),
     )
 
 
@@ -113,17 +122,23 @@ def of(connection: apsw.Connection, found: Sequence[Memory]) -> list[Episode]:
         some = [memory.key for memory in found[start : start + _AT_ONCE]]
         marks = ", ".join("?" * len(some))
         row: Any
-        for row in connection.execute(
-            f"SELECT memory, goal, outcome, result, valence, started_at, ended_at FROM episodes WHERE memory IN ({marks})", some
-        ):
+        for row in connection.execute(f"SELECT {_EPISODE} FROM episodes AS e WHERE e.memory IN ({marks})", some):
             episodes[row[0]] = row[1:]
         for row in connection.execute(
-            f"SELECT memory, at, type, text, actor, ok FROM events WHERE memory IN ({marks}) ORDER BY memory, number", some
+            f"SELECT {_EVENT} FROM events AS v WHERE v.memory IN ({marks}) ORDER BY v.memory, v.number", some
         ):
             events.setdefault(row[0], []).append(_event(*row[1:]))
-        for row in connection.execute(f"SELECT memory, name, role FROM participants WHERE memory IN ({marks})", some):
+        for row in connection.execute(f"SELECT {_PARTICIPANT} FROM participants AS p WHERE p.memory IN ({marks})", some):
             people.setdefault(row[0], []).append(Participant(*row[1:]))
     return [_episode(memory, episodes[memory.key], events, people) for memory in found if memory.key in episodes]
+
+
+_EPISODE = (
+    f"e.memory, {sealed.told('episodes', 'goal', 'e')}, e.outcome, {sealed.told('episodes', 'result', 'e')}, e.valence, "
+    "e.started_at, e.ended_at"
+)
+_EVENT = f"v.memory, v.at, {', '.join(sealed.told('events', one, 'v') for one in ('type', 'text', 'actor'))}, v.ok"
+_PARTICIPANT = f"p.memory, {sealed.told('participants', 'name', 'p')}, {sealed.told('participants', 'role', 'p')}"
 
 
 def _event(at: int, type_: str, text: str, actor: str, ok: int | None) -> Happening:

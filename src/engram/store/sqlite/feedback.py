@@ -14,7 +14,7 @@ import apsw
 from engram.env import from_micros, to_micros
 from engram.guard.scopes import Visibility
 from engram.store.protocol import Judgement
-from engram.store.sqlite import memories
+from engram.store.sqlite import memories, sealed
 from engram.store.sqlite.scopes import intern, predicate
 from engram.types import Memory, Scope, Space
 
@@ -35,11 +35,15 @@ def put(
     vector: bytes | None,
     forget_before: datetime,
 ) -> None:
-    """Keep one judgement, and let those on this memory go that no longer count."""
+    """Keep one judgement, and let those on this memory go that no longer count. Its vector is kept as closely as the memory."""
     connection.execute("DELETE FROM feedback WHERE memory = ? AND at < ?", (memory, to_micros(forget_before)))
     kept = (b"" if space is None or vector is None else vector, space if vector else None)
     connection.execute(
-        "INSERT INTO feedback (memory, scope, at, helpful, digest, vector, space) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        """
+        INSERT INTO feedback (memory, scope, at, helpful, digest, vector, space)
+        SELECT key, ?2, ?3, ?4, ?5, CASE WHEN tier = 'confidential' AND ?6 <> x'' THEN project(?6) ELSE ?6 END, ?7
+          FROM memories WHERE key = ?1
+        """,
         (memory, intern(connection, scope), to_micros(at), int(helpful), digest, *kept),
     )
 
@@ -50,8 +54,9 @@ def of(connection: apsw.Connection, seen: Visibility, keys: Sequence[int], diges
     model = ("", 0) if space is None else (space.model, space.dimensions)
     sql = f"""
         SELECT f.memory, f.at, f.helpful, f.digest = ?,
-               CASE WHEN (s.model, s.dimensions) = (?, ?) THEN f.vector ELSE x'' END
-          FROM feedback AS f LEFT JOIN spaces AS s ON s.key = f.space
+               CASE WHEN (s.model, s.dimensions) <> (?, ?) OR f.space IS NULL THEN x''
+                    WHEN m.tier = 'confidential' THEN straighten(f.vector) ELSE f.vector END
+          FROM feedback AS f JOIN memories AS m ON m.key = f.memory LEFT JOIN spaces AS s ON s.key = f.space
          WHERE f.memory IN ({", ".join("?" * len(keys))}) AND {visible} ORDER BY f.at, f.key
     """
     found: list[Any] = connection.execute(sql, (digest, *model, *keys, *values)).fetchall()
@@ -62,14 +67,16 @@ def corrected(connection: apsw.Connection, seen: Visibility, digests: Sequence[b
     """For each wording that was corrected: what stands in its place. By the index of digests, as `memories.by_digest`."""
     visible, values = predicate(seen, "m.scope")
     found: dict[bytes, Memory] = {}
-    for start in range(0, len(digests), _AT_ONCE):
-        some = digests[start : start + _AT_ONCE]
+    forms = sealed.digests(connection, digests)
+    stored = list(forms)
+    for start in range(0, len(stored), _AT_ONCE):
+        some = stored[start : start + _AT_ONCE]
         sql = f"""
             SELECT c.digest, m.key FROM contents AS c CROSS JOIN memories AS m ON m.key = c.memory
              WHERE c.digest IN ({", ".join("?" * len(some))}) AND {_IS_CORRECTED} AND {visible}
         """
         rows: list[Any] = connection.execute(sql, (*some, *values)).fetchall()
-        found |= {bytes(digest): heir(connection, seen, key) for digest, key in rows}
+        found |= {forms[bytes(digest)]: heir(connection, seen, key) for digest, key in rows}
     return found
 
 
@@ -102,4 +109,5 @@ def heir(connection: apsw.Connection, seen: Visibility, key: int) -> Memory:
 _AT_ONCE = 500
 _LONGEST_LINE = 64
 _IS_CORRECTED = f"""m.status = 'superseded' AND EXISTS
-    (SELECT 1 FROM status_history AS h WHERE h.memory = m.key AND h.new = 'superseded' AND h.reason = '{CORRECTED}')"""
+    (SELECT 1 FROM status_history AS h WHERE h.memory = m.key AND h.new = 'superseded'
+        AND {sealed.told("status_history", "reason", "h")} = '{CORRECTED}')"""

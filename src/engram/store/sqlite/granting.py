@@ -96,13 +96,13 @@ class Granting(Path):
 
             def work(connection: apsw.Connection) -> Any:
                 connection.execute("DELETE FROM receipts WHERE at < ?", (oldest,))
-                found = connection.execute("SELECT request, body FROM receipts WHERE name = ?", (name,)).fetchall()
+                found = connection.execute(f"SELECT request, {_ANSWERED} FROM receipts WHERE name = ?", (name,)).fetchall()
                 if not found:
                     connection.execute("INSERT INTO receipts (name, request, at) VALUES (?, ?, ?)", (name, asked, now))
                     return None
                 return found[0]
 
-            known: tuple[bytes, bytes | None] | None = self._write(reader, "once", work)
+            known: tuple[bytes, str | bytes | None] | None = self._write(reader, "once", work)
             if known is None:
                 return None
             if not hmac.compare_digest(known[0], asked):
@@ -112,7 +112,7 @@ class Granting(Path):
                     "what this idempotency key stands for is under way, or its answer is gone.",
                     way_out="Wait and ask again; after an hour look what is there, and take a new key.",
                 )
-            return bytes(known[1])
+            return known[1].encode("latin-1") if isinstance(known[1], str) else bytes(known[1])
 
     def end_once(self, reader: Reader, key: str, body: bytes | None) -> None:
         """Keep the answer for whoever asks again; or, with None, let the key be used again, because nothing was done."""
@@ -120,9 +120,16 @@ class Granting(Path):
         sql = (
             "DELETE FROM receipts WHERE name = ?2 AND ?1 IS NULL"
             if body is None
-            else "UPDATE receipts SET body = ?1 WHERE name = ?2"
+            else f"UPDATE receipts SET body = {_ANSWER} WHERE name = ?2"
         )
-        self._write(reader, "once", lambda connection: connection.execute(sql, (body, name)).get)
+        told = None if body is None else body.decode("latin-1")
+        self._write(reader, "once", lambda connection: connection.execute(sql, (told, name)).get)
+
+
+_ANSWER = "CAST('sealed:' || seal('confidential', ?1, 0, 'receipt/' || hex(?2)) AS BLOB)"
+_ANSWERED = """CASE WHEN substr(body, 1, 7) = CAST('sealed:' AS BLOB)
+    THEN unseal(CAST(substr(body, 8) AS TEXT), 0, 'receipt/' || hex(name)) ELSE body END"""
+"""An answer may hold words of any memory, so it is kept as closely as can be."""
 
 
 def forget_receipts(connection: apsw.Connection) -> None:

@@ -16,7 +16,7 @@ from engram.store.sqlite import rows, sealed
 from engram.store.sqlite.scopes import predicate
 from engram.types import Memory, Status, TextHit
 
-_WORDING = sealed.opened("text", table="v", place="'version/' || v.number")
+_WORDING = sealed.told("versions", "text", "v")
 
 
 def as_then(connection: apsw.Connection, found: Sequence[Memory], moment: datetime) -> list[Memory]:

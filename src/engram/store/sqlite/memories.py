@@ -14,6 +14,7 @@ import apsw
 
 from engram.env import from_micros, to_micros
 from engram.errors import NotFound
+from engram.guard import pii
 from engram.guard.scopes import Visibility
 from engram.store.protocol import Filter, Heard
 from engram.store.sqlite import claims, rows, sealed
@@ -39,11 +40,11 @@ def insert(connection: apsw.Connection, memory: Memory, around: str = "") -> Mem
     )
     key = connection.last_insert_rowid()
     connection.execute(
-        """
+        f"""
         INSERT INTO contents (memory, text, summary, key_fact, tag, around, digest, clear,
                               text_tokens, summary_tokens, key_fact_tokens, tag_tokens)
         VALUES (?1, seal(?2, ?3, ?1, 'text'), seal(?2, ?4, ?1, 'summary'), seal(?2, ?5, ?1, 'key_fact'),
-                seal(?2, ?6, ?1, 'tag'), ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+                seal(?2, ?6, ?1, 'tag'), ?7, {sealed.digest("?2", "?8")}, ?9, ?10, ?11, ?12, ?13)
         """,
         (key, memory.tier, *_words(memory), around, identity_of(memory), sealed.clear_of(memory), *memory.tokens),
     )
@@ -70,10 +71,10 @@ def rewrite(connection: apsw.Connection, old: Memory, new: Memory, reason: str =
         (*_narrow(new), key),
     )
     connection.execute(
-        """
+        f"""
         UPDATE contents
            SET text = seal(?2, ?3, ?1, 'text'), summary = seal(?2, ?4, ?1, 'summary'), key_fact = seal(?2, ?5, ?1, 'key_fact'),
-               tag = seal(?2, ?6, ?1, 'tag'), digest = ?7, clear = ?8,
+               tag = seal(?2, ?6, ?1, 'tag'), digest = {sealed.digest("?2", "?7")}, clear = ?8,
                text_tokens = ?9, summary_tokens = ?10, key_fact_tokens = ?11, tag_tokens = ?12
          WHERE memory = ?1
         """,
@@ -82,7 +83,7 @@ def rewrite(connection: apsw.Connection, old: Memory, new: Memory, reason: str =
     connection.execute("DELETE FROM attributes WHERE memory = ?", (key,))
     _put_attributes(connection, key, new)
     if new.status is not old.status:
-        log_status(connection, key, StatusChange(old.status, new.status, reason, new.updated_at or from_micros(0)))
+        log_status(connection, new, StatusChange(old.status, new.status, reason, new.updated_at or from_micros(0)))
     log_change(connection, key, "update")
 
 
@@ -92,34 +93,37 @@ def _reword(connection: apsw.Connection, old: Memory, new: Memory) -> None:
     unindex_words(connection, key, _indexed(connection, key), around)
     index_words(connection, key, sealed.indexed_of(new), around)
     if new.tier is not old.tier:
-        version = sealed.opened("text", table="v", tier="?2", place="'version/' || v.number", row="?1")
-        connection.execute(
-            f"UPDATE versions AS v SET text = seal(?3, {version}, ?1, 'version/' || v.number) WHERE v.memory = ?1",
-            (key, old.tier, new.tier),
-        )
+        sealed.retier(connection, key, old.tier, new.tier)
+        # The topic of its box has words of it, and is made anew from what may be told.
+        connection.execute("UPDATE boxes SET topic = '' WHERE key = (SELECT box FROM boxed WHERE memory = ?)", (key,))
     if new.text != old.text:
+        wording = sealed.kept("versions", "text", "?4", "?3", ("?1", "?2"))
         connection.execute(
-            "INSERT INTO versions (memory, number, text, replaced_at) VALUES (?1, ?2, seal(?3, ?4, ?1, 'version/' || ?2), ?5)",
-            (key, old.version, new.tier, old.text, micros(new.updated_at)),
+            f"INSERT INTO versions (memory, number, text, replaced_at) VALUES (?1, ?2, {wording}, ?5)",
+            (key, old.version, pii.closer(old.tier, new.tier), old.text, micros(new.updated_at)),
         )
         # A vector of the old words would find the new ones under the wrong meaning.
         connection.execute("DELETE FROM embeddings WHERE memory = ?", (key,))
     elif Tier.CONFIDENTIAL in (old.tier, new.tier):
         way = "project" if new.tier is Tier.CONFIDENTIAL else "straighten"
         connection.execute(f"UPDATE embeddings SET vector = {way}(vector) WHERE memory = ?", (key,))
+    if (old.tier is Tier.CONFIDENTIAL) is not (new.tier is Tier.CONFIDENTIAL):
+        way = "project" if new.tier is Tier.CONFIDENTIAL else "straighten"
+        connection.execute(f"UPDATE feedback SET vector = {way}(vector) WHERE memory = ? AND vector <> x''", (key,))
 
 
 def _words(memory: Memory) -> tuple[str, str, str, str]:
     return memory.text, memory.summary, memory.key_fact, memory.tag
 
 
-def log_status(connection: apsw.Connection, key: int, change: StatusChange) -> None:
+def log_status(connection: apsw.Connection, memory: Memory, change: StatusChange) -> None:
+    reason = sealed.kept("status_history", "reason", "?4", "?6", ("?1", "n"))
     connection.execute(
-        """
-        INSERT INTO status_history (memory, number, old, new, reason, at)
-        SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5 FROM status_history WHERE memory = ?1
+        f"""
+        INSERT INTO status_history (memory, number, old, new, reason, at) SELECT ?1, n, ?2, ?3, {reason}, ?5
+          FROM (SELECT coalesce(max(number), 0) + 1 AS n FROM status_history WHERE memory = ?1)
         """,
-        (key, change.old, change.new, change.reason, to_micros(change.at)),
+        (memory.key, change.old, change.new, change.reason, to_micros(change.at), memory.tier),
     )
 
 
@@ -221,6 +225,11 @@ def by_keys(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) 
     return _in_order(_fetch(connection, seen, "key", keys), keys, lambda memory: memory.key)
 
 
+def by_key(connection: apsw.Connection, key: int) -> Memory:
+    """A memory that is there, whoever may see it: for what the vault does by itself."""
+    return rows.memories(connection, f"{rows.SELECT} WHERE m.key = ?", (key,))[0]
+
+
 def heard(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -> dict[int, Heard]:
     """What recall asks of each visible candidate. The index holds all of it, in a third of the pages that the rows take."""
     visible, values = predicate(seen, "scope")
@@ -281,20 +290,22 @@ def by_digest(connection: apsw.Connection, seen: Visibility, digests: Sequence[b
     """
     visible, values = predicate(seen, "m.scope")
     found: dict[bytes, str] = {}
-    for start in range(0, len(digests), _AT_ONCE):
-        some = digests[start : start + _AT_ONCE]
+    forms = sealed.digests(connection, digests)
+    stored = list(forms)
+    for start in range(0, len(stored), _AT_ONCE):
+        some = stored[start : start + _AT_ONCE]
         sql = f"""
             SELECT c.digest, m.id FROM contents AS c CROSS JOIN memories AS m ON m.key = c.memory
              WHERE c.digest IN ({", ".join("?" * len(some))}) AND m.status = 'active' AND {visible} ORDER BY m.key DESC
         """
         rows_: list[Any] = connection.execute(sql, (*some, *values)).fetchall()
-        found.update({bytes(digest): memory_id for digest, memory_id in rows_})
+        found.update({forms[bytes(digest)]: memory_id for digest, memory_id in rows_})
     return found
 
 
 def versions(connection: apsw.Connection, seen: Visibility, memory_id: str) -> list[Version]:
     key = one(connection, seen, memory_id).key
-    words = sealed.opened("text", table="v", place="'version/' || v.number")
+    words = sealed.told("versions", "text", "v")
     sql = f"SELECT v.number, {words}, v.replaced_at FROM versions AS v JOIN memories AS m ON m.key = v.memory"
     found = connection.execute(f"{sql} WHERE v.memory = ? ORDER BY v.number", (key,))
     return [Version(number, text, from_micros(at)) for number, text, at in found]
@@ -302,7 +313,10 @@ def versions(connection: apsw.Connection, seen: Visibility, memory_id: str) -> l
 
 def status_history(connection: apsw.Connection, seen: Visibility, memory_id: str) -> list[StatusChange]:
     key = one(connection, seen, memory_id).key
-    found = connection.execute("SELECT old, new, reason, at FROM status_history WHERE memory = ? ORDER BY number", (key,))
+    reason = sealed.told("status_history", "reason", "h")
+    found = connection.execute(
+        f"SELECT h.old, h.new, {reason}, h.at FROM status_history AS h WHERE h.memory = ? ORDER BY h.number", (key,)
+    )
     return [StatusChange(Status(old), Status(new), reason, from_micros(at)) for old, new, reason, at in found]
 
 
@@ -363,13 +377,16 @@ def _narrow(memory: Memory) -> tuple[rows.Value, ...]:
     )
 
 
+_ATTRIBUTE = sealed.kept("attributes", "value", "?3", "?4", ("?2",))
+
+
 def _put_attributes(connection: apsw.Connection, key: int, memory: Memory) -> None:
     held = dict(memory.attributes)
     if memory.affect != NEUTRAL:
         held[rows.AFFECT] = rows.told_affect(memory.affect)
     if held:
         connection.executemany(
-            "INSERT INTO attributes (memory, name, value) VALUES (?1, ?2, seal(?4, ?3, 0, 'attribute/' || ?2))",
+            f"INSERT INTO attributes (memory, name, value) VALUES (?1, ?2, {_ATTRIBUTE})",
             ((key, name, value, memory.tier) for name, value in held.items()),
         )
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import apsw
 
+from engram.store.sqlite import sealed
 from engram.text.entities import PERSON, UNSURE, Mention, folded, mentions, other_names
 
 
@@ -114,8 +115,10 @@ def _retell(connection: apsw.Connection, scope: int, old: str, new: str) -> None
     """Facts of somebody who is called otherwise now."""
     if old != new:
         connection.execute(
-            """
-            UPDATE facts SET subject = ? WHERE subject = ? AND memory IN (SELECT key FROM memories WHERE scope = ?)
+            f"""
+            UPDATE facts SET subject = {sealed.kept("facts", "subject", "?1", "(SELECT tier FROM memories WHERE key = memory)")}
+             WHERE subject IN ({sealed.either("facts", "subject", "?2")})
+               AND memory IN (SELECT key FROM memories WHERE scope = ?3)
             """,
             (new, old, scope),
         )

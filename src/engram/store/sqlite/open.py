@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import apsw
@@ -27,6 +28,8 @@ class DatabaseKey:
         self.cipher = cipher
         self._own = fields  # made from the master key; the vault's fields are under it, or under one that it wraps
         self._fields: FieldCipher | None = None
+        self.guarded: Callable[[], bool] = lambda: True
+        """Are words that are personal by themselves sealed, whatever they stand beside? (`guard_personal`)"""
 
     def __repr__(self) -> str:
         return f"DatabaseKey({self.cipher})"
@@ -111,7 +114,7 @@ def _connect(path: Path, key: DatabaseKey, mode: int, *, immutable: bool = False
             leave_the_log_alone(connection)  # before the first page is read: that may already refuse
         key.give_to(connection)
         connection.execute("SELECT count(*) FROM sqlite_master").fetchall()  # the first page now verifies, or raises
-        sealed.register(connection, key.fields_of(connection))
+        sealed.register(connection, key.fields_of(connection), lambda: key.guarded())
     except BaseException:  # an interrupt too: a connection that nobody has would keep the log in use
         connection.close()
         raise

@@ -68,7 +68,7 @@ def note(connection: apsw.Connection, held: Held, memory: Memory) -> None:
 
 def _earlier(connection: apsw.Connection, memory: Memory) -> Iterator[str]:
     """Its former wordings, and the turns it came from."""
-    version = sealed.opened("text", table="v", tier="?2", place="'version/' || v.number", row="?1")
+    version = sealed.told("versions", "text", "v", "?2")
     turn = sealed.opened("text", table="t", tier="t.tier", row="t.key", place="'turn'")
     for sql in (
         f"SELECT {version} FROM versions AS v WHERE v.memory = ?1 AND ?2 <> ''",

@@ -17,7 +17,7 @@ from engram.env import from_micros
 from engram.guard.scopes import Visibility
 from engram.store.sqlite.scopes import intern, predicate
 from engram.text.terms import digest_of, terms
-from engram.types import Gap, Scope
+from engram.types import Gap, Scope, Tier
 
 _WAITING = 256  # questions noted between two batches
 _TELLING = 4  # letters of a word that tells something
@@ -58,14 +58,14 @@ class Questions:
 def write(connection: apsw.Connection, noted: Noted, now: int, keep: int) -> None:
     """In the transaction that is open. No index depends on it, so the change log stays as it is."""
     for (scope, digest), one in noted.items():
-        where = intern(connection, scope), digest
+        where = intern(connection, scope), bytes(connection.execute("SELECT blind(?)", (digest,)).get)
         if one.answered:
             connection.execute("DELETE FROM questions WHERE scope = ? AND digest = ?", where)
             continue
         if one.times:
             connection.execute(
-                """
-                INSERT INTO questions (scope, digest, text, times, asked_at) VALUES (?, ?, ?, ?, ?)
+                f"""
+                INSERT INTO questions (scope, digest, text, times, asked_at) VALUES (?1, ?2, {_kept("?3", "?2")}, ?4, ?5)
                 ON CONFLICT (scope, digest) DO UPDATE SET times = times + excluded.times, asked_at = excluded.asked_at
                 """,
                 (*where, one.text, one.times, now),
@@ -81,11 +81,31 @@ def write(connection: apsw.Connection, noted: Noted, now: int, keep: int) -> Non
         )
 
 
+def seal_old(connection: apsw.Connection) -> None:
+    """Bring over what was noted before questions were sealed. There are few: `gap_rows` of each scope."""
+    old: list[Any] = connection.execute("SELECT key, digest, text FROM questions WHERE unicode(text) <> 1").fetchall()
+    for key, digest, text in old:
+        blind = bytes(connection.execute("SELECT blind(?)", (digest,)).get)
+        connection.execute(
+            f"UPDATE OR REPLACE questions SET digest = ?2, text = {_kept('?3', '?2')} WHERE key = ?1", (key, blind, text)
+        )
+
+
+def _kept(text: str, digest: str) -> str:
+    """A question may ask for anything, so each is kept as closely as can be."""
+    return f"shut('{Tier.CONFIDENTIAL}', {text}, {_place(digest)})"
+
+
+def _place(digest: str) -> str:
+    return f"'questions.text/' || hex({digest})"
+
+
 def read(connection: apsw.Connection, seen: Visibility, *, limit: int, asked_after: int, offered_before: int | None) -> list[Gap]:
     """The most asked first, then the latest. `offered_before`: only what was not offered since."""
     visible, values = predicate(seen, "q.scope")
     sql = f"""
-        SELECT q.text, q.times, q.asked_at, q.offered_at, s.project, s.squad, s.agent, s.channel, s.user
+        SELECT unshut(q.text, {_place("q.digest")}), q.times, q.asked_at, q.offered_at,
+               s.project, s.squad, s.agent, s.channel, s.user
           FROM questions AS q JOIN scopes AS s ON s.key = q.scope
          WHERE {visible} AND q.asked_at >= ? AND (? IS NULL OR coalesce(q.offered_at, 0) < ?)
          ORDER BY q.times DESC, q.asked_at DESC, q.key DESC LIMIT ?
@@ -106,7 +126,7 @@ def read(connection: apsw.Connection, seen: Visibility, *, limit: int, asked_aft
 def forget(connection: apsw.Connection, erased: Sequence[str]) -> None:
     """Part of erasing: a question that shares a telling word with what was erased may tell of it."""
     words = _telling(erased)
-    rows: list[Any] = connection.execute("SELECT key, text FROM questions").fetchall()
+    rows: list[Any] = connection.execute(f"SELECT key, unshut(text, {_place('digest')}) FROM questions").fetchall()
     gone = [(key,) for key, text in rows if words & _telling([text])]
     connection.executemany("DELETE FROM questions WHERE key = ?", gone)
 

@@ -83,7 +83,7 @@ class Recounting(Writing):
                 new = dated(draft.memory, version=old.version + 1, updated_at=now, status=old.status, key=old.key)
                 memories.rewrite(connection, old, new)
                 self._put_vector(connection, reader, new, draft.vector, space)
-                episodes.finish(connection, old.key, outcome, result, valence, now)
+                episodes.finish(connection, new, outcome, result, valence, now)
                 return episodes.of(connection, [new])[0]
 
             return self._write(reader, "episode", work, subject=draft.memory.id)

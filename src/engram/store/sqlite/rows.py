@@ -66,7 +66,7 @@ def _attributes(connection: apsw.Connection, keys: Sequence[Any]) -> dict[Any, d
     for start in range(0, len(keys), _AT_ONCE):
         some = keys[start : start + _AT_ONCE]
         sql = f"""
-            SELECT a.memory, a.name, {sealed.opened("value", table="a", row="0", place="'attribute/' || a.name")}
+            SELECT a.memory, a.name, {sealed.told("attributes", "value", "a")}
               FROM attributes AS a JOIN memories AS m ON m.key = a.memory
              WHERE a.memory IN ({", ".join("?" * len(some))})
         """
@@ -164,8 +164,8 @@ def conditions(where: Filter, alias: str = "m") -> tuple[str, list[Value]]:
         parts.append(f"{when} < ?")
         values.append(to_micros(where.until))
     for name, value in (where.attributes or {}).items():
-        parts.append(f"{alias}.key IN (SELECT memory FROM attributes WHERE name = ? AND value IN (?, {_SEALED}))")
-        values.extend((name, value, value, f"attribute/{name}"))
+        parts.append(f"{alias}.key IN (SELECT memory FROM attributes WHERE name = ? AND value IN (?, {_SEALED}, {_SHUT}))")
+        values.extend((name, value, value, f"attribute/{name}", value, name))
     if named := [
         (dimension, value) for dimension, value in zip(SCOPE_DIMENSIONS, scope_values(where.scope), strict=True) if value
     ]:
@@ -176,7 +176,9 @@ def conditions(where: Filter, alias: str = "m") -> tuple[str, list[Value]]:
 
 
 _SEALED = f"seal('{Tier.SENSITIVE}', ?, 0, ?)"
-"""A value as memories that are kept closely have it: the same for all, so that they are found by it too."""
+_SHUT = sealed.kept("attributes", "value", "?", f"'{Tier.SENSITIVE}'", ("?",))
+"""A value as memories that are kept closely have it, by older releases and by this one: the same for all, so that they are found
+by it too."""
 
 
 def narrow(where: Filter) -> bool:

@@ -3,13 +3,19 @@
 Each connection has `seal(tier, value, row, column)`, `unseal(value, row, column)`, `project(vector)` and `straighten(vector)`
 under the vault's field key. A cleartext row passes by them: its expressions never call into Python.
 
+Words that stand beside a memory (`BESIDE`: events, steps, facts, wordings of before, …) inherit its tier, and are sealed too if
+they are personal themselves. Each such value bears a mark if it is sealed, so that it opens whatever became of its memory since:
+`shut(tier, value, place)` and `unshut(value, place)`, by the expressions `kept` and `told`. `blind(digest)` is a digest under
+the key.
+
 What the text index holds of a memory: all words of a cleartext one; of a sensitive one what is left when the personal is masked
 (`contents.clear`); of a confidential one nothing, it is found by its meaning alone (§10.5.5).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 
 import apsw
 
@@ -20,16 +26,53 @@ from engram.types import Memory, Tier
 FIELD_KEY = "field_key"
 """Where a vault whose key was changed keeps the key of its fields, wrapped under that of the new master key."""
 
+MARK = "\x01sealed:"
+"""What a sealed value begins with. Words that begin so are sealed whatever they are: no value is taken for what it is not."""
 
-def register(connection: apsw.Connection, cipher: FieldCipher) -> None:
+BESIDE: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
+    {
+        "attributes": (("name",), ("value",)),  # not by memory: equal values are equal ciphertexts, and found by each other
+        "versions": (("memory", "number"), ("text",)),
+        "status_history": (("memory", "number"), ("reason",)),
+        "episodes": (("memory",), ("goal", "result")),
+        "events": (("memory", "number"), ("type", "text", "actor")),
+        "participants": (("memory",), ("name", "role")),
+        "skills": (("memory",), ("name",)),
+        "skill_parts": (("memory", "part", "number"), ("text", "extra")),
+        "facts": ((), ("subject", "predicate", "object")),  # likewise: facts of one subject are found by it
+    }
+)
+"""Tables of a memory's words beside `contents`: the columns that name a row, and those that hold words. All have a `memory`."""
+
+_TIERED = {
+    "attributes": "unseal({0}.value, 0, 'attribute/' || {0}.name)",
+    "versions": "unseal({0}.text, {0}.memory, 'version/' || {0}.number)",
+}
+"""How the two that were sealed before there were marks are opened, if their memory is kept closely."""
+
+
+def register(connection: apsw.Connection, cipher: FieldCipher, guarded: Callable[[], bool] = lambda: True) -> None:
+    """`guarded`: are words that are personal by themselves sealed beside a cleartext memory?"""
+
     def seal(tier: str, value: str, row: int, column: str) -> str:
         return value if tier == Tier.CLEARTEXT else cipher.seal(value, f"{column}/{row}")
 
     def unseal(value: str, row: int, column: str) -> str:
         return cipher.unseal(value, f"{column}/{row}")
 
+    def shut(tier: str, value: str, place: str) -> str:
+        if not value:
+            return ""
+        if tier == Tier.CLEARTEXT and not value.startswith(MARK) and not (guarded() and pii.closely(value)):
+            return value
+        return MARK + cipher.seal(value, place)
+
+    def unshut(value: str, place: str) -> str:
+        return cipher.unseal(value.removeprefix(MARK), place) if value.startswith(MARK) else value
+
     functions: dict[str, tuple[Callable[..., str | bytes], int]] = {
         "seal": (seal, 4), "unseal": (unseal, 3), "project": (cipher.project, 1), "straighten": (cipher.straighten, 1),
+        "shut": (shut, 3), "unshut": (unshut, 2), "blind": (cipher.blind, 1),
     }  # fmt: skip
     for name, (function, arguments) in functions.items():
         connection.create_scalar_function(name, function, arguments, deterministic=True)
@@ -48,6 +91,46 @@ def opened(column: str, *, table: str = "c", tier: str = "m.tier", row: str = "m
     return f"CASE {tier} WHEN 'cleartext' THEN {table}.{column} ELSE unseal({table}.{column}, {row}, {name}) END"
 
 
+# ── words beside a memory ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def kept(table: str, column: str, value: str, tier: str, row: Iterable[str] = ()) -> str:
+    """An expression that seals a value where its tier or its words ask for it. All is SQL; `row` is what `BESIDE` names it by."""
+    return f"shut({tier}, {value}, {_place(table, column, row)})"
+
+
+def told(table: str, column: str, alias: str, tier: str = "m.tier") -> str:
+    """A column of `BESIDE` as an expression that opens it. `tier`, its memory's, is asked only for what older releases sealed."""
+    value = f"{alias}.{column}"
+    marked = f"substr({value}, 1, {len(MARK)}) = char(1) || '{MARK[1:]}'"
+    place = _place(table, column, (f"{alias}.{name}" for name in BESIDE[table][0]))
+    before = f" WHEN {tier} <> 'cleartext' THEN {_TIERED[table].format(alias)}" if table in _TIERED else ""
+    return f"CASE WHEN {marked} THEN unshut({value}, {place}){before} ELSE {value} END"
+
+
+def either(table: str, column: str, value: str, row: Iterable[str] = ()) -> str:
+    """The forms that a value may have in a column whose rows are not named by their memory: to be looked up by `IN`."""
+    return f"{value}, shut('{Tier.SENSITIVE}', {value}, {_place(table, column, row)})"
+
+
+def retier(connection: apsw.Connection, memory: int, old: str, new: str, tables: Iterable[str] = BESIDE) -> None:
+    """All words beside a memory as its tier has them now. (The memory's own, and its turns, have a tier in their rows.)"""
+    for table in tables:
+        row, columns = BESIDE[table]
+        changes = ", ".join(
+            f"{column} = {kept(table, column, told(table, column, 't', '?2'), '?3', (f't.{name}' for name in row))}"
+            for column in columns
+        )
+        connection.execute(f"UPDATE {table} AS t SET {changes} WHERE t.memory = ?1", (memory, old, new))
+
+
+def _place(table: str, column: str, row: Iterable[str]) -> str:
+    """What a sealed value is bound to, as SQL: ciphertext that is moved does not open."""
+    return " || '/' || ".join((f"'{table}.{column}'", *row))
+
+
+# ── vectors, digests and the text index ────────────────────────────────────────────────────────────────────────────────────
+
 VECTOR = "CASE m.tier WHEN 'confidential' THEN straighten(e.vector) ELSE e.vector END"
 """A stored vector as the index takes it."""
 
@@ -55,12 +138,26 @@ INDEXED = "CASE m.tier WHEN 'cleartext' THEN c.text WHEN 'sensitive' THEN c.clea
 """What the text index was told of a memory's words."""
 
 
+def digest(tier: str, plain: str) -> str:
+    """A wording's digest as its tier has it stored; both are SQL."""
+    return f"CASE {tier} WHEN 'cleartext' THEN {plain} ELSE blind({plain}) END"
+
+
+def digests(connection: apsw.Connection, plain: Iterable[bytes]) -> dict[bytes, bytes]:
+    """Every form that these may be stored in, each with the plain one."""
+    forms = {one: one for one in plain}
+    return forms | {bytes(connection.execute("SELECT blind(?)", (one,)).get): one for one in list(forms)}
+
+
 def clear_of(memory: Memory) -> str:
     """What may stand in the text index of a sensitive memory: the rest of its words; nothing, if it cannot be told what is."""
-    if memory.tier is not Tier.SENSITIVE:
-        return ""
-    spans = pii.closely(memory.text)
-    return pii.masked(memory.text, spans) if spans else ""
+    return rest_of(memory.text) if memory.tier is Tier.SENSITIVE else ""
+
+
+def rest_of(text: str) -> str:
+    """Words that are kept closely, without what makes them so; nothing, if that cannot be told from them."""
+    spans = pii.closely(text)
+    return pii.masked(text, spans) if spans else ""
 
 
 def indexed_of(memory: Memory) -> str:

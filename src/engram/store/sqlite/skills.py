@@ -11,6 +11,7 @@ import apsw
 from engram.env import from_micros
 from engram.guard.scopes import Visibility
 from engram.kinds import Cue, FailureMode, Practice, Precondition, Refinement, Skill, Step
+from engram.store.sqlite import sealed
 from engram.store.sqlite.rows import Value, micros
 from engram.store.sqlite.scopes import predicate
 from engram.types import Memory
@@ -23,9 +24,9 @@ def put(connection: apsw.Connection, skill: Skill) -> None:
     key, done = skill.memory.key, skill.practice
     connection.execute("DELETE FROM skills WHERE memory = ?", (key,))
     connection.execute(
-        """
+        f"""
         INSERT INTO skills (memory, name, threshold, executions, successes, failures, partials, rate, seconds, used_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        VALUES (?1, {sealed.kept("skills", "name", "?2", "?11", ("?1",))}, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
         """,
         (
             key,
@@ -38,11 +39,17 @@ def put(connection: apsw.Connection, skill: Skill) -> None:
             done.rate,
             done.seconds,
             micros(done.used_at),
+            skill.memory.tier,
         ),
     )
+    row = ("?1", "?2", "?3")
+    text, extra = (sealed.kept("skill_parts", *what, "?9", row) for what in (("text", "?4"), ("extra", "?5")))
     connection.executemany(
-        "INSERT INTO skill_parts (memory, part, number, text, extra, weight, count, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        ((key, *part) for part in _parts(skill)),
+        f"""
+        INSERT INTO skill_parts (memory, part, number, text, extra, weight, count, at)
+        VALUES (?1, ?2, ?3, {text}, {extra}, ?6, ?7, ?8)
+        """,
+        ((key, *part, skill.memory.tier) for part in _parts(skill)),
     )
 
 
@@ -79,16 +86,19 @@ def of(connection: apsw.Connection, found: Sequence[Memory]) -> list[Skill]:
 
 
 def _skill(connection: apsw.Connection, memory: Memory) -> Skill | None:
-    sql = "SELECT name, threshold, executions, successes, failures, partials, rate, seconds, used_at FROM skills WHERE memory = ?"
+    figures = "s.threshold, s.executions, s.successes, s.failures, s.partials, s.rate, s.seconds, s.used_at"
+    sql = f"SELECT {sealed.told('skills', 'name', 's')}, {figures} FROM skills AS s WHERE s.memory = ?"
     rows: list[Any] = connection.execute(sql, (memory.key,)).fetchall()
     if not rows:
         return None
     name, threshold, executions, successes, failures, partials, rate, seconds, used_at = rows[0]
     parts: dict[str, list[tuple[Any, ...]]] = {}
     row: Any
-    for row in connection.execute(
-        "SELECT part, text, extra, weight, count, at FROM skill_parts WHERE memory = ? ORDER BY part, number", (memory.key,)
-    ):
+    text, extra = (sealed.told("skill_parts", what, "p") for what in ("text", "extra"))
+    sql = (
+        f"SELECT p.part, {text}, {extra}, p.weight, p.count, p.at FROM skill_parts AS p WHERE p.memory = ? ORDER BY part, number"
+    )
+    for row in connection.execute(sql, (memory.key,)):
         parts.setdefault(row[0], []).append(row[1:])
     return Skill(
         memory=memory,

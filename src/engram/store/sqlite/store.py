@@ -1,7 +1,8 @@
 """The store on SQLite: every verb of the protocol.
 
 The class only joins what stands in `writing`, `judging`, `world`, `recounting`, `boxing`, `purging`, `reading`, `caring`,
-`shelving`, `suspending`, `granting`, `spending`, `probing` and `wondering` on the one `path`; `vault.open_vault` makes it.
+`shelving`, `suspending`, `granting`, `spending`, `probing`, `renewing` and `wondering` on the one `path`;
+`vault.open_vault` makes it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from engram.store.sqlite.probing import Probing
 from engram.store.sqlite.purging import Purging
 from engram.store.sqlite.reading import Reading
 from engram.store.sqlite.recounting import Recounting
+from engram.store.sqlite.renewing import Renewing
 from engram.store.sqlite.shelving import Shelving
 from engram.store.sqlite.spending import Spending
 from engram.store.sqlite.suspending import Suspending
@@ -22,6 +24,7 @@ from engram.store.sqlite.world import World
 
 
 class SqliteStore(
-    Judging, World, Recounting, Boxing, Purging, Reading, Caring, Shelving, Suspending, Granting, Spending, Probing, Wondering
-):
+    Judging, World, Recounting, Boxing, Purging, Reading, Caring, Shelving, Suspending, Granting, Spending, Probing,
+    Renewing, Wondering,
+):  # fmt: skip
     """All verbs of one open vault."""

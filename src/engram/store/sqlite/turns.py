@@ -19,6 +19,8 @@ from engram.store.sqlite import embeddings, memories, sealed
 from engram.store.sqlite.scopes import intern, predicate
 from engram.types import Draft, Memory, Scope, Tier, Turn, Waiting, scope_values
 
+_SAID = sealed.opened("text", table="t", tier="t.tier", row="t.key", place="'turn'")
+
 
 def capture(
     connection: apsw.Connection,
@@ -58,7 +60,31 @@ def keep(connection: apsw.Connection, keys: Sequence[int], drafts: Sequence[Draf
 
 
 def link(connection: apsw.Connection, memory: int, turns: Sequence[int]) -> None:
+    """Say where a memory comes from. Words that it comes from are kept as closely as it is."""
     connection.executemany("INSERT OR IGNORE INTO sources (memory, turn) VALUES (?, ?)", ((memory, turn) for turn in turns))
+    keep_closely(connection, memory)
+
+
+def keep_closely(connection: apsw.Connection, memory: int) -> None:
+    """Let the turns that a memory came from be kept at least as closely as it is; what stands around others follows."""
+    found: list[Any] = connection.execute(
+        """
+        SELECT t.key, t.tier, m.tier FROM sources AS s JOIN turns AS t ON t.key = s.turn JOIN memories AS m ON m.key = s.memory
+         WHERE s.memory = ? AND m.tier <> 'cleartext'
+        """,
+        (memory,),
+    ).fetchall()
+    for turn, now, asked in found:
+        raise_tier(connection, turn, pii.closer(Tier(now), Tier(asked)))
+
+
+def raise_tier(connection: apsw.Connection, turn: int, tier: Tier) -> None:
+    """Keep the words of a turn more closely than they were."""
+    sql = f"UPDATE turns AS t SET text = seal(?2, {_SAID}, t.key, 'turn'), tier = ?2 WHERE t.key = ?1 AND t.tier <> ?2"
+    connection.execute(sql, (turn, tier))
+    if connection.changes():
+        beside = [_neighbour(connection, turn, way) for way in ("<", ">")]
+        reframe(connection, [turn, *(key for key in beside if key is not None)])
 
 
 def reframe(connection: apsw.Connection, turns: Sequence[int]) -> None:
@@ -89,10 +115,9 @@ def _to_be_found_by(connection: apsw.Connection, key: int) -> str:
     if not found or found[0][0] == Tier.CONFIDENTIAL:
         return ""
     text = str(found[0][1])
-    return text if found[0][0] == Tier.CLEARTEXT else pii.masked(text, pii.closely(text))
+    return text if found[0][0] == Tier.CLEARTEXT else sealed.rest_of(text)
 
 
-_SAID = sealed.opened("text", table="t", tier="t.tier", row="t.key", place="'turn'")
 _AROUND = 600
 """Characters of a turn that stand around its neighbours' memories."""
 

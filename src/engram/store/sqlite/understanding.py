@@ -37,18 +37,19 @@ class Understanding(Scrubbing):
     ) -> list[Memory]:
         """Keep who and what new memories name and what they say of it; what they outdate steps back in the same transaction.
 
-        `told`: the facts, where they are known without reading. What is kept closely is not taken apart: names and facts stand
-        in the clear.
+        `told`: the facts, where they are known without reading. What is kept closely is not taken apart, and who it names is not
+        listed; facts that are told are sealed as it is.
         """
         return [self._understand_one(connection, reader, memory, now, told) for memory in made]
 
     def _understand_one(
         self, connection: apsw.Connection, reader: Reader, memory: Memory, now: datetime, told: Sequence[Fact] | None
     ) -> Memory:
-        if memory.tier is not Tier.CLEARTEXT:
+        if memory.tier is not Tier.CLEARTEXT and told is None:
             return memory
         scope = intern(connection, memory.scope)
-        naming.note(connection, scope, memory.key, memory.text, memory.speaker)
+        if memory.tier is Tier.CLEARTEXT:
+            naming.note(connection, scope, memory.key, memory.text, memory.speaker)
         return self._outdate(connection, reader, memory, claims.note(connection, scope, memory, told), now)
 
     def _outdate(

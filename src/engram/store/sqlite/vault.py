@@ -20,7 +20,7 @@ from engram.guard.keys import MasterKey, Purpose
 from engram.guard.unlock import create, unlock
 from engram.settings import LiveSettings
 from engram.store.folder import Header, VaultFolder, read_header, write_header
-from engram.store.sqlite import care, rotation, schema, shelving
+from engram.store.sqlite import care, renewing, rotation, schema, shelving
 from engram.store.sqlite import open as opening
 from engram.store.sqlite.binding import explain
 from engram.store.sqlite.locks import VaultLock
@@ -51,6 +51,7 @@ def open_vault(path: Path, live: LiveSettings, env: Env, credentials: Credential
     header = read_header(folder.header)
     with fresh or unlocked(folder, header, live, env, credentials) as master:
         key = opening.key_for(master, header.cipher)
+        key.guarded = lambda: live.now.guard_personal
         lock, snapshots = VaultLock(folder.lock, env), master.subkey(Purpose.SNAPSHOTS)
         opened = Opened(folder, key, master.subkey(Purpose.AUDIT), lock, snapshots, master.subkey(Purpose.TOKENS))
     opened.read_only = not folder.has_room_to_write()
@@ -137,6 +138,7 @@ def _make_database(path: Path, key: opening.DatabaseKey, live: LiveSettings, env
     try:
         schema.migrate(connection, env.now())
         with connection:
+            renewing.is_new(connection)
             Silence(lambda: live.now, env).grow(connection, at_least=live.now.wal_pages)
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     finally:

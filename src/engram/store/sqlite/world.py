@@ -11,12 +11,12 @@ from engram.beliefs import status
 from engram.env import from_micros
 from engram.guard.scopes import Visibility, readable, require_owner
 from engram.known import Belief, Entity
-from engram.store.sqlite import claims, memories, naming
+from engram.store.sqlite import claims, memories, naming, sealed
 from engram.store.sqlite.scopes import intern, predicate
 from engram.store.sqlite.writing import Writing
 from engram.text.entities import folded
 from engram.text.substance import told
-from engram.types import Memory, Reader
+from engram.types import Memory, Reader, Tier
 
 _UNREAD, _READ = "unread_to", "read_to"
 
@@ -131,15 +131,16 @@ def _beliefs(connection: apsw.Connection, seen: Visibility, subject: str, past: 
         f"SELECT name FROM entities WHERE key IN ({', '.join('?' * len(keys))})", keys
     ).fetchall()
     subjects = list(dict.fromkeys([subject, *(folded(row[0]) for row in names)]))
+    any_form = ", ".join(sealed.either("facts", "subject", f"?{n + 1}") for n in range(len(subjects)))
     now = "" if past else " AND f.until IS NULL AND f.holds AND m.status = 'active'"
     found: list[Any] = connection.execute(
         f"""
-        SELECT f.subject, f.predicate, f.object, m.confidence, f.since, f.until, m.id, m.status,
+        SELECT {claims.FACT}, m.confidence, f.since, f.until, m.id, m.status,
                (SELECT group_concat(o.confidence) FROM edges AS g JOIN memories AS o
                     ON o.key = CASE WHEN g.source = m.key THEN g.target ELSE g.source END
                  WHERE g.kind = 'contradicts' AND (g.source = m.key OR g.target = m.key) AND o.status = 'active')
           FROM facts AS f JOIN memories AS m ON m.key = f.memory
-         WHERE f.subject IN ({", ".join("?" * len(subjects))}) AND {visible}{now} ORDER BY f.since DESC, f.memory DESC
+         WHERE f.subject IN ({any_form}) AND {visible}{now} ORDER BY f.since DESC, f.memory DESC
         """,
         (*subjects, *values),
     ).fetchall()
@@ -176,7 +177,8 @@ def _read_page(connection: apsw.Connection, seen: Visibility, limit: int) -> int
 
 def _read_one(connection: apsw.Connection, memory: Memory) -> None:
     scope = intern(connection, memory.scope)
-    naming.note(connection, scope, memory.key, memory.text, memory.speaker)
-    claims.note(connection, scope, memory)
+    if memory.tier is Tier.CLEARTEXT:
+        naming.note(connection, scope, memory.key, memory.text, memory.speaker)
+        claims.note(connection, scope, memory)
     values = (*told(memory.text, memory.speaker, memory.category), memory.key)
     connection.execute("UPDATE memories SET substance = ?, named = ? WHERE key = ?", values)

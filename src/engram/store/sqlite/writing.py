@@ -27,6 +27,7 @@ from engram.store.sqlite import (
     embeddings,
     episodes,
     feedback,
+    inheriting,
     memories,
     proving,
     questions,
@@ -224,9 +225,13 @@ class Writing(Understanding):
                 check_memory(new, self._live.now)
                 new = dated(new)
                 memories.rewrite(connection, old, new)
-                if new.text != old.text or new.tier is not old.tier:
+                if new.text != old.text:
                     claims.forget(connection, new.key)
+                if new.tier is not old.tier:
+                    inheriting.follow(connection, new)
+                if new.text != old.text or new.tier is not old.tier:
                     new = self._understand(connection, reader, [new], self._env.now())[0]
+                if new.text != old.text:
                     self._unfound(connection, new.key, self._env.now())
                 return new
 

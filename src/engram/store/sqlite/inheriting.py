@@ -1,0 +1,50 @@
+"""What belongs to a memory, or came of it, is kept as closely as it is (§10.24.2).
+
+The words beside it are in `sealed.BESIDE` and change with its row. Here is what is more than its row: who it names, the turns it
+came from, and the memories that were derived from it. A tier is only ever handed on upwards; it is lowered by hand, one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import apsw
+
+from engram.guard import pii
+from engram.links import DERIVED
+from engram.store.sqlite import claims, memories, turns
+from engram.types import Memory, Tier
+
+_KINDS = ", ".join(f"'{kind}'" for kind in sorted(DERIVED))
+_CAME_OF = f"SELECT source FROM edges WHERE target = ? AND kind IN ({_KINDS})"
+
+
+def follow(connection: apsw.Connection, memory: Memory) -> None:
+    """Bring what hangs on a memory in line with a tier that its row has by now."""
+    if memory.tier is Tier.CLEARTEXT:
+        return
+    claims.unname(connection, memory.key)  # names stand in the clear
+    turns.keep_closely(connection, memory.key)
+    derived: list[Any] = connection.execute(_CAME_OF, (memory.key,)).fetchall()
+    inherit(connection, [(key, memory.key) for (key,) in derived])
+
+
+def inherit(connection: apsw.Connection, pairs: Iterable[tuple[int, int]]) -> None:
+    """Let each first memory, which came of the second, be kept at least as closely; and what came of it in turn."""
+    for key, origin in pairs:
+        asked = connection.execute("SELECT tier FROM memories WHERE key = ?", (origin,)).get
+        raise_to(connection, key, Tier(str(asked)))
+
+
+def raise_to(connection: apsw.Connection, key: int, tier: Tier) -> bool:
+    """Keep a memory at least so closely; was it not before?"""
+    held = connection.execute("SELECT tier FROM memories WHERE key = ?", (key,)).get
+    if held is None or (wanted := pii.closer(Tier(str(held)), tier)) == held:
+        return False
+    old = memories.by_key(connection, key)
+    new = replace(old, tier=wanted)
+    memories.rewrite(connection, old, new)
+    follow(connection, new)
+    return True

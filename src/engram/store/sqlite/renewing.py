@@ -1,0 +1,133 @@
+"""What older releases kept is brought to what this one would do with it, a page at a time, beside the use: sealed, and judged.
+
+How far sealing has come is in `meta`: it is done once in a vault's life. What was judged by other rules is known by its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import apsw
+
+from engram.env import from_micros
+from engram.guard import pii
+from engram.guard.scopes import readable, require_owner
+from engram.store.sqlite import inheriting, memories, questions, sealed, turns
+from engram.store.sqlite.path import Path
+from engram.store.sqlite.scopes import predicate
+from engram.text.terms import identity_of
+from engram.types import Memory, Reader, StatusChange, Tier
+
+_DONE, _TURNS, _MEMORIES = "sealed_all", "sealed_turns_to", "sealed_to"
+_TIERS_SINCE = "SELECT coalesce(max(applied_at), 0) FROM schema_version WHERE version = 4"
+"""Since when a memory's tier is decided when it is kept: one that was not touched since has none."""
+
+_OWN_WORDS = tuple(table for table in sealed.BESIDE if table != "facts")
+"""Beside a cleartext memory: its facts are its own words, which are in the clear."""
+
+
+class Renewing(Path):
+    """Mixed into the store."""
+
+    def seal_old(self, reader: Reader, *, limit: int) -> int:
+        """Seal what was left in the clear before it was known to be personal, or before it was sealed at all: how many rows of
+        turns or memories were looked at; 0 if all were."""
+        with self._watched(reader, "seal_old"):
+            require_owner(reader, "sealing all that is kept")
+            with self._readers.use("seal_old") as connection:
+                if connection.execute("SELECT 1 FROM meta WHERE name = ?", (_DONE,)).get:
+                    return 0
+            guarded = self._live.now.guard_personal
+            return self._writer.run(lambda connection: _seal_page(connection, limit, guarded), "sealing what is old")
+
+    def screened_otherwise(self, reader: Reader, edition: int, *, after: int, limit: int) -> list[Memory]:
+        """Memories above a key that were judged by another edition of the rules, or by none."""
+        visible, values = predicate(readable(reader), "m.scope")
+        sql = f"SELECT m.key FROM memories AS m WHERE m.key > ? AND m.screened <> ? AND {visible} ORDER BY m.key LIMIT ?"
+        with self._read(reader, "screen") as connection:
+            found: list[Any] = connection.execute(sql, (after, edition, *values, limit)).fetchall()
+            return memories.by_keys(connection, readable(reader), [row[0] for row in found])
+
+    def put_screened(self, reader: Reader, edition: int, verdicts: Mapping[int, str]) -> int:
+        """Keep by which rules memories were judged, and flag those that have a reason; how many were flagged.
+
+        One that was changed since, or that somebody has looked at, is left alone. The reason stands in the memory's history.
+        """
+        with self._watched(reader, "screen"):
+            require_owner(reader, "judging all that is kept")
+
+            def work(connection: apsw.Connection) -> int:
+                flagged = 0
+                for memory in memories.by_keys(connection, readable(reader), list(verdicts)):
+                    if memory.screened == edition:
+                        continue
+                    reason = "" if memory.flagged else verdicts[memory.key]
+                    sql = "UPDATE memories SET screened = ?, flagged = flagged OR ? WHERE key = ?"
+                    connection.execute(sql, (edition, bool(reason), memory.key))
+                    memories.log_change(connection, memory.key, "update")
+                    if reason:
+                        flagged += 1
+                        change = StatusChange(memory.status, memory.status, reason, self._env.now())
+                        memories.log_status(connection, memory, change)
+                return flagged
+
+            return self._writer.run(work, "judging what is old")
+
+
+def is_new(connection: apsw.Connection) -> None:
+    """A vault that this release makes has nothing old in it."""
+    connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, 1)", (_DONE,))
+
+
+def _seal_page(connection: apsw.Connection, limit: int, guarded: bool) -> int:
+    if guarded and (looked := _seal_turns(connection, limit)):
+        return looked
+    if looked := _seal_memories(connection, limit, guarded):
+        return looked
+    questions.seal_old(connection)
+    connection.execute("DELETE FROM meta WHERE name IN (?, ?)", (_TURNS, _MEMORIES))
+    is_new(connection)
+    return 0
+
+
+def _seal_turns(connection: apsw.Connection, limit: int) -> int:
+    sql = "SELECT key, tier, text FROM turns WHERE key > ? ORDER BY key LIMIT ?"
+    found: list[Any] = connection.execute(sql, (_reached(connection, _TURNS), limit)).fetchall()
+    for key, tier, text in found:
+        wanted = pii.tier_of(pii.closely(text)) if tier == Tier.CLEARTEXT else Tier.CLEARTEXT
+        if wanted is not Tier.CLEARTEXT:
+            turns.raise_tier(connection, key, wanted)
+    return _reach(connection, _TURNS, [row[0] for row in found])
+
+
+def _seal_memories(connection: apsw.Connection, limit: int, guarded: bool) -> int:
+    since = from_micros(int(connection.execute(_TIERS_SINCE).get))
+    sql = "SELECT key FROM memories WHERE key > ? ORDER BY key LIMIT ?"
+    keys: list[Any] = connection.execute(sql, (_reached(connection, _MEMORIES), limit)).fetchall()
+    for (key,) in keys:
+        memory = memories.by_key(connection, key)
+        if memory.tier is Tier.CLEARTEXT and guarded and (memory.updated_at or since) < since:
+            inheriting.raise_to(connection, key, pii.tier_of(pii.closely(memory.text)))
+            memory = memories.by_key(connection, key)
+        if memory.tier is Tier.CLEARTEXT:
+            sealed.retier(connection, key, memory.tier, memory.tier, _OWN_WORDS)
+            continue
+        sealed.retier(connection, key, memory.tier, memory.tier)
+        connection.execute(
+            "UPDATE contents SET digest = blind(digest) WHERE memory = ? AND digest = ?", (key, identity_of(memory))
+        )
+        if memory.tier is Tier.CONFIDENTIAL:  # which of these are projected cannot be told; what was said of the very words stays
+            connection.execute("UPDATE feedback SET vector = x'', space = NULL WHERE memory = ?", (key,))
+        inheriting.follow(connection, memory)
+    return _reach(connection, _MEMORIES, [row[0] for row in keys])
+
+
+def _reached(connection: apsw.Connection, name: str) -> int:
+    return int(connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).get or 0)
+
+
+def _reach(connection: apsw.Connection, name: str, keys: list[int]) -> int:
+    if keys:
+        connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (name, keys[-1]))
+    return len(keys)
