@@ -164,6 +164,25 @@ def test_nor_without_an_encoder(tmp_path: Path) -> None:
         assert texts(mem.list()) == [NEW]
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "again", "dropped"),
+    [
+        ("The office is owned by Ann.", "The office is owned by Bert.", "Ann owns the office.", True),
+        ("The API runs on port 8080.", "The API runs on port 9090.", "The API is listening on port 8080.", True),
+        ("My sister lives in Porto.", "My sister lives in Lisbon.", "My sister is based in Porto.", True),
+        ("My sister lives in Porto.", "My sister lives in Lisbon.", "My sister moved to Porto.", False),
+        ("The office is owned by Ann.", "The office is owned by Bert.", "Ann owns the garage.", False),
+        ("The API runs on port 8080.", "The API runs on port 9090.", "The API runs on port 7070.", False),
+    ],
+)
+def test_nor_the_same_fact_in_other_words_even_without_an_encoder(
+    tmp_path: Path, old: str, new: str, again: str, dropped: bool
+) -> None:
+    with open_mind(tmp_path / "vault", words_only=True) as mem:
+        true = mem.feedback(mem.remember(old).id, correction=new)
+        assert (mem.remember(again).id == true.id) == dropped
+
+
 def test_nor_after_what_took_its_place_is_gone(mem: Engram) -> None:
     new = mem.feedback(mem.remember(OLD).id, correction=NEW)
     mem.forget(new.id, erase=True)

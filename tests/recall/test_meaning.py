@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pytest
 from recall.minds import FACTS, open_mind, settle, texts
 
 from engram.models.embed import OnnxEmbedder
-from engram.types import Outcome, Turn
+from engram.types import Outcome, Reader, Scope, Turn
 
 MORE = (
     "My flat has two bedrooms and a balcony", "The dentist moved my appointment to Tuesday", "I sold the old Volvo last summer",
@@ -105,3 +106,24 @@ def test_what_was_corrected_does_not_come_back_in_other_words(tmp_path: Path, en
         for other in ("My sister used to live in Porto.", "My brother lives in Porto.", "My sister does not live in Porto."):
             assert mem.observe(Turn(other)).counts["kept"] == 1, other
         assert mem.observe(Turn("My sister is living in Porto.", "Ann")).counts["kept"] == 1
+
+
+@pytest.mark.slow
+def test_labelled_rewordings_of_what_was_corrected(tmp_path: Path, encoder: OnnxEmbedder) -> None:
+    """Few come back in other words, and nothing that is true beside them is refused (M19)."""
+    with (Path(__file__).parent.parent / "labelled" / "rewordings.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    slipped, refused = [], []
+    with open_mind(tmp_path / "vault", embedder=encoder) as owner:
+        for number, (old, new) in enumerate(dict.fromkeys((row["old"], row["new"]) for row in rows)):
+            mem = owner.as_reader(Reader(Scope(agent=f"a{number}")))
+            mem.feedback(mem.remember(old).id, correction=new)
+            for row in (one for one in rows if (one["old"], one["new"]) == (old, new)):
+                kept = mem.remember(row["said"])
+                if kept.text != row["said"]:
+                    refused += [row["said"]] if row["again"] == "no" else []
+                    continue
+                slipped += [row["said"]] if row["again"] == "yes" else []
+                mem.forget(kept.id, erase=True)
+    assert len(slipped) <= 0.15 * sum(row["again"] == "yes" for row in rows), slipped
+    assert not refused

@@ -52,6 +52,11 @@ def is_besides(sentence: str) -> bool:
     return _BESIDES.search(sentence) is not None
 
 
+def tells_a_change(sentence: str) -> bool:
+    """Does it tell that something became so, and not that it is? Who was said not to live there may have moved there."""
+    return _HAPPENED.search(sentence) is not None
+
+
 def bound(predicate: str, holds: bool, said: str, rest: str) -> str:
     """The bound that follows a fact, from the words that told it and the rest of its sentence; empty if it holds in general."""
     after = _FILLER.sub("", rest)

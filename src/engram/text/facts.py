@@ -369,13 +369,13 @@ _RULES: tuple[tuple[re.Pattern[str], _Make, bool], ...] = tuple(
         ),
         (rf"^(?P<s>[Tt]he [\w -]{{2,30}}?) (?:is|is now) (?:owned|maintained|led) by {_OBJECT}{_END}", _by, True),
         (
-            rf"^(?P<s>[Tt]he [\w-]+(?: [\w-]+)?) {_ADVERB}(?:runs|listens|listening|running"
+            rf"^(?P<s>[Tt]he [\w-]+(?: [\w-]+)??) {_ADVERB}(?:runs|listens|listening|running"
             rf"|listen) on port {_NUMBER}",
             _port,
             True,
         ),
         (
-            rf"^(?P<s>[Tt]he (?!user\b)[\w-]+(?: [\w-]+)?) {_ADVERB}(?:runs|running|hosted|deployed|lives|stored"
+            rf"^(?P<s>[Tt]he (?!user\b)[\w-]+(?: [\w-]+)??) {_ADVERB}(?:runs|running|hosted|deployed|lives|stored"
             rf"|moved) (?:on|in|to) (?!port )(?P<o>[A-Z][\w.-]*(?: [A-Z][\w.-]*)?|[a-z]+[\d.-][\w.-]*){_END}",
             _plain("runs on"),
             True,

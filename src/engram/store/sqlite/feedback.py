@@ -16,6 +16,7 @@ from engram.guard.scopes import Visibility
 from engram.store.protocol import Judgement
 from engram.store.sqlite import memories, sealed
 from engram.store.sqlite.scopes import intern, predicate
+from engram.text.facts import Fact
 from engram.types import Memory, Scope, Space
 
 CORRECTED = "corrected"
@@ -78,6 +79,20 @@ def corrected(connection: apsw.Connection, seen: Visibility, digests: Sequence[b
         rows: list[Any] = connection.execute(sql, (*some, *values)).fetchall()
         found |= {forms[bytes(digest)]: heir(connection, seen, key) for digest, key in rows}
     return found
+
+
+def by_facts(connection: apsw.Connection, seen: Visibility, told: Sequence[Fact]) -> list[Memory]:
+    """What was corrected and said something of the same subject and sort as one of these."""
+    visible, values = predicate(seen, "m.scope")
+    sql = f"""
+        SELECT m.key FROM facts AS f CROSS JOIN memories AS m ON m.key = f.memory
+         WHERE f.subject = ? AND f.predicate = ? AND {_IS_CORRECTED} AND {visible}
+    """
+    found: dict[int, None] = {}
+    for fact in told:
+        rows: list[Any] = connection.execute(sql, (fact.subject, fact.predicate, *values)).fetchall()
+        found |= dict.fromkeys(row[0] for row in rows)
+    return memories.by_keys(connection, seen, list(found))
 
 
 def all_corrected(connection: apsw.Connection, seen: Visibility) -> list[int]:

@@ -14,6 +14,7 @@ from engram.store.admission import check_memory
 from engram.store.protocol import Judgement, Once, Question
 from engram.store.sqlite import claims, edges, embeddings, feedback, memories, turns
 from engram.store.sqlite.writing import Writing
+from engram.text.facts import Fact
 from engram.text.terms import digest_of, identity_of
 from engram.types import Draft, Edge, Memory, Policy, Reader, Space, Status
 
@@ -124,6 +125,11 @@ class Judging(Writing):
         """Of these digests, those of wordings that were corrected, with what stands in their place."""
         with self._read(reader, "digests") as connection:
             return feedback.corrected(connection, readable(reader), wanted)
+
+    def corrected_facts(self, reader: Reader, told: Sequence[Fact]) -> list[Memory]:
+        """What was corrected and said something of one of these, of the same sort."""
+        with self._read(reader, "digests") as connection:
+            return feedback.by_facts(connection, readable(reader), told)
 
     def corrections(self, reader: Reader) -> list[int]:
         """Keys of what was corrected."""
