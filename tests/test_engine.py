@@ -164,7 +164,7 @@ def test_history_may_be_messages_as_most_programs_hold_them(mem: Engram) -> None
     said = [{"role": "user", "content": "Where is the API?"}, {"role": "assistant", "content": parts}]
     window = mem.context("thanks, and since when?", model="gpt-5", history=[*said, {"role": "assistant", "content": None}])
     assert [(one.speaker, one.text) for one in window.history] == [
-        ("user", "Where is the API?"), ("assistant", "It runs on Fly now."),
+        ("user", "Where is the API?"), ("assistant", "It runs on Fly now.\n[image]"),
     ]  # fmt: skip
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.context.history import COMPRESSED, SUMMARY, VERBATIM, compress
+from engram.context.history import COMPRESSED, SUMMARY, VERBATIM, Said, compress, turns_of
 from engram.text.tokens import count
 from engram.types import Turn
 
@@ -53,8 +56,95 @@ def test_no_sentence_is_broken() -> None:
     said = " ".join(turn.text for turn in turns)
     for piece in compress(turns, 900, count):
         body = piece.text.partition("turns):")[2] if piece.form == SUMMARY else piece.text
-        for sentence in body.replace("user: ", "\n").replace("assistant: ", "\n").split("\n"):
-            assert sentence.strip() in said
+        for line in filter(str.strip, body.splitlines()):
+            assert line.removeprefix("- ").removeprefix("user: ").removeprefix("assistant: ") in said
+
+
+@pytest.fixture(scope="module")
+def huge() -> list[Turn]:
+    """180 turns of a thousand tokens each, no two the same; every thirtieth says something that must not be lost."""
+    words = ["harbour", "ledger", "window", "pepper", "violin", "meadow", "copper", "lantern"]
+    turns = []
+    for turn in range(180):
+        said = [
+            f"In part {turn}-{place} the {words[(turn + place) % 8]} stood beside the {words[turn * place % 8]}, as it does."
+            for place in range(40)
+        ]
+        if turn % 30 == 5:
+            said[17] = f"We decided to keep ledger number {turn} in PostgreSQL."
+            said[23] = f"The build failed with error E{turn:04} in src/ledger/part_{turn}.py."
+        turns.append(Turn(" ".join(said), ("user", "assistant")[turn % 2]))
+    return turns
+
+
+def must_not_be_lost() -> list[str]:
+    kept = range(5, 180, 30)
+    return [text for n in kept for text in (f"ledger number {n} in PostgreSQL", f"error E{n:04} in src/ledger/part_{n}.py")]
+
+
+def _check_whole_sentences(turns: list[Turn], pieces: list[Said]) -> None:
+    for piece in pieces:
+        if piece.form == VERBATIM:
+            assert piece.text == turns[piece.first].text
+            continue
+        lines = piece.text.splitlines()[1:] if piece.form == SUMMARY else [piece.text]
+        for line in lines:
+            for said in re.findall(r"[A-Z].*?\.(?= |$)", line):
+                assert any(said in turn.text for turn in turns[piece.first : piece.first + piece.turns])
+            assert line.endswith(".")
+
+
+@pytest.mark.parametrize("grant", [83_000, 20_000, 4_000])
+def test_a_huge_history_fills_its_grant_and_loses_nothing_that_matters(huge: list[Turn], grant: int) -> None:
+    pieces = compress(huge, grant, count)
+    text = "\n".join(piece.shown for piece in pieces)
+    assert 0.95 * grant <= count(text) <= grant
+    assert [lost for lost in must_not_be_lost() if lost not in text] == []
+    _check_whole_sentences(huge, pieces)
+
+
+def test_what_does_not_stand_word_for_word_takes_a_fourth_at_most(huge: list[Turn]) -> None:
+    pieces = compress(huge, 83_000, count)
+    short = [piece for piece in pieces if piece.form != VERBATIM]
+    whole = sum(count(huge[piece.first + turn].text) for piece in short for turn in range(piece.turns))
+    assert sum(piece.turns for piece in pieces) == len(huge)
+    assert len(pieces) > 40  # most of the room is for what was said last, as it was said
+    assert whole >= 4 * sum(piece.tokens for piece in short)
+
+
+def test_something_pasted_stands_as_an_excerpt_and_hides_nothing_before_it() -> None:
+    log = "\n".join(f"line {number} of the log says that all is well." for number in range(600))
+    paste = Turn(f"Here it is.\n{log}\nThe job failed with error E77.\n{log}", "user")
+    turns = [*_long(30), paste, Turn("I see. The last line tells it.", "assistant"), Turn("Thanks.", "user")]
+    pieces = compress(turns, 1_000, count)
+    assert sum(piece.tokens for piece in pieces) <= 1_000
+    excerpt = next(piece for piece in pieces if piece.first == 30)
+    assert "The job failed with error E77." in excerpt.text
+    assert excerpt.form == COMPRESSED
+    assert {piece.form for piece in pieces if piece.first in (28, 29, 31, 32)} == {VERBATIM}
+
+
+def test_a_run_without_a_break_is_no_trouble() -> None:
+    turns = [Turn("a" * 200_000, "user"), Turn("b/" * 100_000, "tool"), *_long(8)]
+    assert sum(piece.tokens for piece in compress(turns, 150, count)) <= 150
+
+
+def test_parts_of_messages_are_words_or_said_to_be_there() -> None:
+    theirs = [
+        {"role": "user", "content": [{"type": "text", "text": "What is this?"}, {"type": "image", "source": {}}]},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "look", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "content": [{"type": "text", "text": "A cat"}]}]},
+        {"role": "tool", "tool_call_id": "t2", "content": "no such file: a.py"},
+        {"role": "assistant", "content": None, "tool_calls": []},
+        {"role": "assistant", "content": " \n"},
+        {"role": "user", "content": [{"type": "input_audio", "input_audio": {}}]},
+    ]
+    assert [(turn.speaker, turn.text) for turn in turns_of(theirs)] == [
+        ("user", "What is this?\n[image]"),
+        ("user", "A cat"),
+        ("tool", "no such file: a.py"),
+        ("user", "[audio]"),
+    ]
 
 
 def test_long_code_goes_first() -> None:

@@ -88,8 +88,12 @@ def _key_fact(text: str) -> str:
     if len(first.split()) <= KEY_FACT_WORDS:
         return first
     ends = sorted({match.start() for pattern in (_CLAUSE_END, _BORDER) for match in pattern.finditer(first)})
-    fitting = [first[:end] for end in ends if _LEAST_WORDS <= len(first[:end].split()) <= KEY_FACT_WORDS]
-    return fitting[-1] if fitting else " ".join(first.split()[:KEY_FACT_WORDS]).rstrip(" ,;:")
+    fitting = [
+        first[:end]
+        for end in ends
+        if _LEAST_WORDS <= len(first[:end].split()) <= KEY_FACT_WORDS and not first.count('"', 0, end) % 2  # in no quotation
+    ]
+    return fitting[-1] if fitting else " ".join(first.split()[:KEY_FACT_WORDS]).rstrip(" ,;:") + "…"
 
 
 def _tag(key_fact: str, summary: str) -> str:

@@ -1,5 +1,5 @@
-"""What was said before, in as many tokens as there are: all of it word for word if that fits; else the last turns so, those
-before as one line each, the rest as what must not be lost (§8.3).
+"""What was said before, in as many tokens as there are: all of it word for word if that fits; else the last turns so, as far
+back as there is room beside what the rest comes to, which is a line a turn and then what must not be lost (§8.3).
 
 Extractive: every sentence stands as it was said, whole. What was decided, which files and what errors came up is kept longest;
 long code and tool output is left out first, for it can be looked up again.
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from engram.errors import InvalidQuery
 from engram.text import sentences
@@ -21,12 +22,18 @@ OpenAI = Mapping[str, object]
 Count = Callable[[str], int]
 VERBATIM, COMPRESSED, SUMMARY = "verbatim", "compressed", "summary"
 
-_VERBATIM_TURNS = 6
+_ORDERS = ("system", "developer")
+_WORDLESS = ("image", "audio", "video", "file", "document")
+
+_VERBATIM_TURNS = 6  # at least, if they fit
 _COMPRESSED_TURNS = 20
-_SUMMARY_SHARE = 0.1  # of the tokens that the summarized turns had
+_SUMMARY_SHARE, _SUMMARY_MOST = 0.1, 0.25  # of the tokens that the summarized turns had
+_LONG = 4  # what has more than a fourth of all room is something pasted: it stands as an excerpt
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _CODE_LINES = 5
-_LONGEST = 60  # tokens of a sentence that still stands for a turn
+_SHORTEST, _LONGEST = 4, 60  # tokens of what still stands for a turn
+_LETTERS = 10  # of a token, at most, in anything that is read
+_MATTERS = 2.0  # a decision, an error, a file
 _TELLING: tuple[tuple[re.Pattern[str], float], ...] = (
     (
         re.compile(
@@ -58,19 +65,41 @@ def turns_of(history: Iterable[Turn | OpenAI]) -> list[Turn]:
     turns = [one if isinstance(one, Turn) else _turn_of(one) for one in history]
     if any(not isinstance(words, str) for turn in turns for words in (turn.text, turn.speaker)):  # callers are others' programs
         raise _no_history()
-    return [turn for turn in turns if turn.text]
+    return [turn for turn in turns if turn.text.strip()]
+
+
+def orders_and_talk(turns: Sequence[Turn]) -> tuple[str, list[Turn]]:
+    """What the program itself tells the model, which is no talk and is never shortened; and what was said."""
+    orders = [turn.text for turn in turns if turn.speaker.lower() in _ORDERS]
+    return "\n\n".join(orders), [turn for turn in turns if turn.speaker.lower() not in _ORDERS]
 
 
 def _turn_of(message: object) -> Turn:
     if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
         raise _no_history()
     content = message.get("content")
-    if isinstance(content, list):
-        texts = [part.get("text") for part in content if isinstance(part, Mapping)]
-        content = "\n".join(text for text in texts if isinstance(text, str))
+    if isinstance(content, list | tuple):
+        content = "\n".join(filter(None, map(_words_of, content)))
     if content is not None and not isinstance(content, str):
         raise _no_history()
     return Turn(content or "", message["role"])
+
+
+def _words_of(part: object) -> str:
+    """A part of a message as words: its text, that of a tool's result, or what it is that has none."""
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, Mapping):
+        return ""
+    if isinstance(part.get("text"), str):
+        return str(part["text"])
+    inner = part.get("content")  # a tool's result
+    if isinstance(inner, list | tuple):
+        return "\n".join(filter(None, map(_words_of, inner)))
+    if isinstance(inner, str):
+        return inner
+    kind = str(part.get("type"))
+    return next((f"[{name}]" for name in _WORDLESS if name in kind), "")
 
 
 def _no_history() -> InvalidQuery:
@@ -90,60 +119,93 @@ class Said:
     turns: int
     tokens: int
 
+    @property
+    def shown(self) -> str:
+        return shown(self.speaker, self.text, self.form)
+
+
+def shown(speaker: str, text: str, form: str) -> str:
+    """As it stands in the prompt. A dash says that it is an excerpt."""
+    return text if form == SUMMARY else f"{'' if form == VERBATIM else '- '}{speaker}: {text}"
+
 
 def compress(turns: Sequence[Turn], budget: int, count: Count) -> list[Said]:
     """The history in the order it was said, in no more than `budget` tokens."""
-    if fits(turns, budget, count):
-        return [_whole(turns, at, count) for at in range(len(turns))]
+    sizes = [_cost(turn.speaker, turn.text, VERBATIM, count) for turn in turns]
+    if sum(sizes) <= budget:
+        return [_whole(turns, at, size) for at, size in enumerate(sizes)]
+    short = _Short(turns, sizes, budget, count)
     kept: list[Said] = []
-    left = budget
-    at = len(turns)
-    while at > 0 and len(turns) - at < _VERBATIM_TURNS:
-        one = _whole(turns, at - 1, count)
-        if one.tokens > left:
+    left, at = budget, len(turns)
+    while at > 0:
+        recent = len(turns) - at < _VERBATIM_TURNS
+        room = left - (short.told(at - 1) if recent else short.need(at - 1))
+        if sizes[at - 1] <= room:
+            piece: Said | None = _whole(turns, at - 1, sizes[at - 1])
+        elif recent or sizes[at - 1] > budget // _LONG:
+            piece = _excerpt(turns, at - 1, room // 2, count) or short.line(at - 1)
+        else:
             break
-        kept.append(one)
-        left -= one.tokens
         at -= 1
-    lines_end = max(at - _COMPRESSED_TURNS, 0)
-    room = _summary_room(turns[:lines_end], left, count)
-    while at > lines_end:
-        line = _line(turns, at - 1, count)
-        if line is not None and line.tokens <= left - room:
+        if piece is not None and piece.tokens <= left:
+            kept.append(piece)
+            left -= piece.tokens
+    old = max(at - _COMPRESSED_TURNS, 0)
+    room = min(short.told(old), left)
+    lines = [line for place in range(at - 1, old - 1, -1) if (line := short.line(place)) is not None]
+    for line in sorted(lines, key=lambda line: -_worth(line.text)):  # of those that tell as much, the latest
+        if line.tokens <= left - room:
             kept.append(line)
             left -= line.tokens
-        at -= 1
-    told = _summary(turns[:lines_end], min(room, left), count)
-    return [*([told] if told is not None else []), *reversed(kept)]
+    told = _summary(turns[:old], min(left, int(_SUMMARY_MOST * sum(sizes[:old]))), count)
+    return [*([told] if told is not None else []), *sorted(kept, key=lambda piece: piece.first)]
 
 
-def fits(turns: Sequence[Turn], budget: int, count: Count) -> bool:
-    """Is there room for all of it, word for word?"""
-    left = budget
-    for turn in turns:
-        left -= count(_shown(turn.speaker, turn.text))
-        if left < 0:
-            return False
-    return True
+class _Short:
+    """What turns come to as a line each and, before those, as a summary; each is read once."""
+
+    def __init__(self, turns: Sequence[Turn], sizes: Sequence[int], budget: int, count: Count) -> None:
+        self._turns, self._budget, self._count = turns, budget, count
+        self._before = [0, *accumulate(sizes)]
+        self._lines: dict[int, Said | None] = {}
+
+    def line(self, place: int) -> Said | None:
+        """What matters of a turn or, if nothing does, the sentence that tells most of it."""
+        if place not in self._lines:
+            self._lines[place] = _excerpt(self._turns, place, _LONGEST, self._count, least=_MATTERS)
+        return self._lines[place]
+
+    def told(self, old: int) -> int:
+        """What the summary of the first so many should have."""
+        return min(int(_SUMMARY_SHARE * self._before[old]), self._budget // 4)
+
+    def need(self, number: int) -> int:
+        """What the first so many turns take, if none of them stands word for word."""
+        old = max(number - _COMPRESSED_TURNS, 0)
+        return self.told(old) + sum(line.tokens for place in range(old, number) if (line := self.line(place)) is not None)
 
 
-def _whole(turns: Sequence[Turn], at: int, count: Count) -> Said:
-    text = turns[at].text
-    return Said(text, turns[at].speaker, VERBATIM, at, 1, count(_shown(turns[at].speaker, text)))
+def _whole(turns: Sequence[Turn], at: int, tokens: int) -> Said:
+    return Said(turns[at].text, turns[at].speaker, VERBATIM, at, 1, tokens)
 
 
-def _line(turns: Sequence[Turn], at: int, count: Count) -> Said | None:
-    """The sentence that tells most of a turn; None if it has none that is worth a line."""
-    ranked = sorted(_sentences(turns[at].text), key=lambda sentence: -_worth(sentence))
-    for sentence in ranked:
-        tokens = count(_shown(turns[at].speaker, sentence))
-        if tokens <= _LONGEST:
-            return Said(sentence, turns[at].speaker, COMPRESSED, at, 1, tokens)
-    return None
-
-
-def _summary_room(old: Sequence[Turn], left: int, count: Count) -> int:
-    return min(int(_SUMMARY_SHARE * sum(count(turn.text) for turn in old)), left // 2) if old else 0
+def _excerpt(turns: Sequence[Turn], at: int, room: int, count: Count, least: float = 0.0) -> Said | None:
+    """The most telling sentences of a turn in their order, within the room; None if not one fits. After the first, those that
+    tell at `least` so much."""
+    speaker, found = turns[at].speaker, _sentences(turns[at].text)
+    worths = [_worth(sentence) for sentence in found]
+    spent = _cost(speaker, "", COMPRESSED, count)
+    chosen: list[int] = []
+    for place in sorted(range(len(found)), key=lambda place: -worths[place]):
+        if spent + _SHORTEST > room or (chosen and worths[place] < least):
+            break
+        tokens = count(found[place]) + 1 if len(found[place]) <= _LETTERS * room else room
+        if spent + tokens <= room:
+            chosen.append(place)
+            spent += tokens
+    text = " ".join(found[place] for place in sorted(chosen))
+    tokens = _cost(speaker, text, COMPRESSED, count)
+    return Said(text, speaker, COMPRESSED, at, 1, tokens) if text and tokens <= room else None
 
 
 def _summary(old: Sequence[Turn], room: int, count: Count) -> Said | None:
@@ -153,15 +215,19 @@ def _summary(old: Sequence[Turn], room: int, count: Count) -> Said | None:
     if not old or spent >= room:
         return None
     found = [(at, place, said) for at, turn in enumerate(old) for place, said in enumerate(_sentences(turn.text))]
+    worths = {said: _worth(said) for _, _, said in found}  # what comes again is judged once
     chosen = []
-    for at, place, said in sorted(found, key=lambda one: (-_worth(one[2]), -one[0])):
-        tokens = count(f" {old[at].speaker}: {said}") + 1
-        if _worth(said) > 0 and tokens <= _LONGEST and spent + tokens <= room:
-            chosen.append((at, place, f"{old[at].speaker}: {said}"))
+    for at, place, said in sorted(found, key=lambda one: (-worths[one[2]], -one[0])):
+        if spent + _SHORTEST > room or not worths[said]:
+            break
+        line = shown(old[at].speaker, said, COMPRESSED)
+        tokens = count(line) + 1 if len(line) <= _LETTERS * _LONGEST else room
+        if tokens <= _LONGEST and spent + tokens <= room:
+            chosen.append((at, place, line))
             spent += tokens
     if not chosen:
         return None
-    text = " ".join([head, *(said for _, _, said in sorted(chosen))])
+    text = "\n".join([head, *(line for _, _, line in sorted(chosen))])
     return Said(text, "", SUMMARY, 0, len(old), count(text) + 1)
 
 
@@ -171,12 +237,13 @@ def _sentences(text: str) -> list[str]:
 
 
 def _worth(sentence: str) -> float:
+    sentence = sentence[: _LETTERS * _LONGEST]  # some patterns look at a run without a break from each of its letters
     words = len(sentence.split())
     if words < 3:
         return 0.0
     return sum(weight for pattern, weight in _TELLING if pattern.search(sentence)) + min(words, 20) / 40
 
 
-def _shown(speaker: str, text: str) -> str:
-    """As it stands in the prompt, with the line end after it."""
-    return f"{speaker}: {text}\n"
+def _cost(speaker: str, text: str, form: str, count: Count) -> int:
+    """With the line end after it."""
+    return count(shown(speaker, text, form) + "\n")

@@ -36,9 +36,16 @@ class Window:
 
 
 def planned(
-    message: str, model: str, budget: int | None, profile: str, mode: str = "standard", *, models_file: str | None = None
+    message: str,
+    model: str,
+    budget: int | None,
+    profile: str,
+    mode: str = "standard",
+    *,
+    orders: str = "",
+    models_file: str | None = None,
 ) -> Window:
-    """Refuses what is no model's name, budget, profile or mode."""
+    """Refuses what is no model's name, budget, profile or mode. `orders`: what takes of the window besides the message."""
     if not isinstance(message, str):
         raise InvalidQuery("the message must be text.")
     if not isinstance(model, str) or not model.strip():  # type: ignore[redundant-expr]
@@ -52,7 +59,7 @@ def planned(
     injected = MODES[mode]
     known = capabilities(model, models_file)
     count = partial(tokens.count, family=known.tokenizer)
-    room = known.window - min(known.output, known.window // _ANSWER) - count(message)
+    room = known.window - min(known.output, known.window // _ANSWER) - count(message) - count(orders)
     granted = max(room, 1) if budget is None else budget
     hits = min(max(granted // _SHORTEST, _FEWEST), _MOST)  # where there is no history, memory has it all
     hits = min(hits, injected.most or hits)

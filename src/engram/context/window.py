@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import accumulate
 
 from engram.context.budget import ASIDES, HISTORY, MORNING, RECALLED, UNKNOWN, WORKING, Profile, flow_on, grants
 from engram.context.days import TOKENS, dated, day, when
@@ -29,6 +31,7 @@ _TITLES = {
 }
 _LINE = 7  # tokens of "[12 .85] " and the line end, at most
 _AGAIN, _SPARE = 3, 0.02
+_LOOKED_AT = 24  # memories, for one that fits into what is left
 _DAY = 7  # tokens of a date on a line of its own, at most
 _NO_ASIDES: Mapping[str, str] = {}
 _SAID = Candidate(0.0, (None, None, None, None))
@@ -62,7 +65,11 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextWindow:
-    """What an agent reads. `text` is the whole of it; `to_openai` and `to_anthropic` give it as those take it."""
+    """What an agent reads. `text` is the whole of it; `to_openai` and `to_anthropic` give it as those take it.
+
+    ids: of the memories that stand there; [1] is the first. instructions: the system's messages of the history, which go before
+    all else and count as little to the budget as the message does.
+    """
 
     text: str
     tokens: int
@@ -72,32 +79,41 @@ class ContextWindow:
     items: tuple[Item, ...]
     history: tuple[Said, ...]
     recall: Recall
+    ids: tuple[str, ...] = ()
+    instructions: str = ""
     notes: tuple[str, ...] = ()
 
     def to_openai(self) -> list[dict[str, str]]:
-        """Messages: what is known as the system's, the last turns as they were said, the message."""
-        known = self._known()
-        head = [{"role": "system", "content": known}] if known else []
-        return [*head, *self._turns(), {"role": "user", "content": self.message}]
+        """Messages: the system's, with what is known; the last turns as they were said; the message."""
+        first = self._first_turn()
+        system = self._system(first)
+        head = [{"role": "system", "content": system}] if system else []
+        return [*head, *self._turns(first)]
 
     def to_anthropic(self) -> dict[str, object]:
-        """The same as `system` and `messages`, which begin with the user and take turns."""
+        """The same as `system`, if there is something, and `messages`, which begin with the user and take turns."""
+        first = self._first_turn(begins="user")
         messages: list[dict[str, str]] = []
-        for one in (*self._turns(), {"role": "user", "content": self.message}):
+        for one in self._turns(first):
             if messages and messages[-1]["role"] == one["role"]:
-                messages[-1] = {"role": one["role"], "content": f"{messages[-1]['content']}\n\n{one['content']}"}
-            elif messages or one["role"] == "user":
-                messages.append(one)
-        return {"system": self._known(), "messages": messages}
+                one["content"] = f"{messages.pop()['content']}\n\n{one['content']}"
+            messages.append(one)
+        system = self._system(first)
+        return {"system": system, "messages": messages} if system else {"messages": messages}
 
-    def _known(self) -> str:
-        """The block without the turns that go as messages of their own."""
-        told = [piece for piece in self.history if piece.form != VERBATIM]
-        texts = {section.name: section.text for section in self.sections} | {HISTORY: _told(told)}
-        return _block(texts)
+    def _first_turn(self, begins: str = "") -> int:
+        """From which piece of the history on they go as messages of their own, the first of them word for word."""
+        whole = (at for at, piece in enumerate(self.history) if piece.form == VERBATIM)
+        return next((at for at in whole if begins in ("", _message(self.history[at])["role"])), len(self.history))
 
-    def _turns(self) -> list[dict[str, str]]:
-        return [_message(piece) for piece in self.history if piece.form == VERBATIM]
+    def _system(self, first: int) -> str:
+        """The program's own instructions, and the block without the turns that go as messages."""
+        texts = {section.name: section.text for section in self.sections} | {HISTORY: _told(self.history[:first])}
+        return "\n\n".join(filter(None, (self.instructions, _block(texts))))
+
+    def _turns(self, first: int) -> list[dict[str, str]]:
+        asked = [{"role": "user", "content": self.message}] if self.message.strip() else []
+        return [*map(_message, self.history[first:]), *asked]
 
 
 def build(
@@ -117,31 +133,48 @@ def build(
     """The window for a message. `working` writes what is being worked on within so many tokens, of which the lines that are
     `safe` stand there, as do the hits that are `near`; `cost` makes the model's tokens of those that a memory was kept with.
     `asides`: lines of further sections, of which those stand there that fit."""
-    count = by_lines(count)
-    there = {RECALLED: any(map(near, recall.hits)), HISTORY: bool(history), WORKING: bool(working(budget))}
-    claims = [claim for claim in (*profile.claims, *ASIDES) if there.get(claim.name, bool(asides.get(claim.name)))]
-    room = max(budget - count(_block({claim.name: "x" for claim in claims})), 0)
-    given = grants(claims, room)
-    texts = {name: _within(_only(lines, safe), given.get(name, 0), count) for name, lines in asides.items()}
-    texts[WORKING] = _only(working(given.get(WORKING, 0)), safe)
-    shelf = Shelf.of(recall.hits, cost, frozenset(texts[WORKING].splitlines()), near)
-    wanted = {name: count(text) for name, text in texts.items()} | {RECALLED: shelf.wants, HISTORY: room}
-    given = flow_on(claims, given, wanted)
-    said = compress(history, given.get(HISTORY, 0), count)
-    texts[HISTORY] = _told(said)
-    given = flow_on(claims, given, wanted | {HISTORY: count(texts[HISTORY])})
-    left = room - sum(count(text) for text in texts.values() if text)
-    made = _fitted(message, recall, shelf.packed(left), texts, said, given, budget, count)
+    lines = by_lines(count)
+
+    def within(most: int) -> ContextWindow:
+        there = {RECALLED: any(map(near, recall.hits)), HISTORY: bool(history), WORKING: bool(working(most))}
+        claims = [claim for claim in (*profile.claims, *ASIDES) if there.get(claim.name, bool(asides.get(claim.name)))]
+        room = max(most - lines(_block({claim.name: "x" for claim in claims})), 0)
+        given = grants(claims, room)
+        texts = {name: _within(_only(text, safe), given.get(name, 0), lines) for name, text in asides.items()}
+        texts[WORKING] = _only(working(given.get(WORKING, 0)), safe)
+        shelf = Shelf.of(recall.hits, cost, frozenset(texts[WORKING].splitlines()), near)
+        wanted = {name: lines(text) for name, text in texts.items()} | {RECALLED: shelf.wants, HISTORY: room}
+        given = flow_on(claims, given, wanted)
+        said = compress(history, given.get(HISTORY, 0), lines)
+        texts[HISTORY] = _told(said)
+        given = flow_on(claims, given, wanted | {HISTORY: lines(texts[HISTORY])})
+        left = room - sum(lines(text) for text in texts.values() if text)
+        fitted = partial(_fitted, message, recall, texts=texts, said=said, given=given, budget=most, count=lines)
+        return _filled(fitted, shelf, left, most, lines)
+
+    most = budget
+    while True:
+        made = within(most)
+        tokens = count(made.text) if made.text else 0
+        if tokens <= budget:
+            return replace(made, tokens=tokens, budget=budget)
+        most -= tokens - budget  # line by line it was a little less: estimates are rounded
+
+
+def _filled(fitted: Callable[[list[Item]], ContextWindow], shelf: Shelf, left: int, budget: int, count: Count) -> ContextWindow:
+    """The most of what is on the shelf that stands in a window of this budget."""
+    made = fitted(shelf.packed(left))
     for _ in range(_AGAIN):  # lines cost less than was allowed for: what is left goes to more of them
         spare = budget - made.tokens
         if spare <= budget * _SPARE or all(item.tier is Tier.FULL or item.reason in _SETTLED for item in made.items):
-            break
+            return made
         left += spare
-        again = _fitted(message, recall, shelf.packed(left), texts, said, given, budget, count)
+        again = fitted(shelf.packed(left))
         if again.tokens <= made.tokens:
             break
         made = again
-    return made
+    more = fitted(_topped_up(made.items, budget - made.tokens, count))
+    return more if more.tokens > made.tokens else made
 
 
 def _only(lines: str, safe: Callable[[str], bool]) -> str:
@@ -199,13 +232,12 @@ class Shelf:
         """Each hit with the tier at which it stands in so many tokens, or why it does not."""
         days = _DAY * min(self.days, max(room // 60, 1))
         tiers = pack(self.candidates, max(room - days, 0), self.steps)
-        items, number = [], 0
+        items = []
         for hit, candidate, tier in zip(self.hits, self.candidates, tiers, strict=True):
-            number += tier is not None
             taken = 0 if tier is None else candidate.costs[tier] or 0
             reason = _IN_MIND if candidate is _SAID else _TOO_FAR if candidate is _FAR else _REASONS[tier]
-            items.append(Item(hit.memory, tier, taken, reason, number if tier is not None else 0))
-        return items
+            items.append(Item(hit.memory, tier, taken, reason))
+        return _numbered(items)
 
 
 _REASONS: Mapping[Tier | None, str] = {
@@ -249,7 +281,8 @@ def _fitted(
         last = next((at for at in range(len(items) - 1, -1, -1) if items[at].tier is not None), None)
         if tokens <= budget or last is None:
             break
-        items[last] = replace(items[last], tier=None, tokens=0, number=0, reason=_REASONS[None])
+        items[last] = _less(items[last])
+        words[items[last].number] = _words(items[last])
     if tokens > budget:
         texts, text, tokens, said = {}, "", 0, ()
     took = {name: count(texts[name]) for name in _TITLES if texts.get(name)}
@@ -265,8 +298,41 @@ def _fitted(
         items=tuple(items),
         history=tuple(said),
         recall=recall,
+        ids=tuple(item.memory.id for item in items if item.tier is not None),
         notes=(*recall.notes, *((_TOO_SMALL,) if small else ())),
     )
+
+
+def _numbered(items: Sequence[Item]) -> list[Item]:
+    numbers = accumulate(int(item.tier is not None) for item in items)
+    return [item if item.tier is None else replace(item, number=number) for item, number in zip(items, numbers, strict=True)]
+
+
+def _topped_up(items: Sequence[Item], spare: int, count: Count) -> list[Item]:
+    """What no line fits into that would have been next: the first of the others that does, in whatever form."""
+    days = {day(item.memory) for item in items if item.tier is not None}
+    more, looked = [], 0
+    for item in items:
+        if item.tier is not Tier.FULL and item.reason not in _SETTLED and looked < _LOOKED_AT:
+            looked += 1
+            now = count(_as_line(item)) if item.tier is not None else -_DAY * (day(item.memory) not in days)
+            for tier in (Tier.FULL, Tier.KEY_FACT, Tier.TAG)[: None if item.tier is None else 1]:
+                longer = replace(item, tier=tier, number=len(items), reason=_REASONS[tier])
+                if 0 < (cost := count(_as_line(longer))) - now <= spare:
+                    spare -= cost - now
+                    item = replace(longer, tokens=cost)
+                    days.add(day(item.memory))
+                    break
+        more.append(item)
+    return _numbered(more)
+
+
+def _less(item: Item) -> Item:
+    """As its key fact, if that is shorter; else not at all."""
+    short = item.tier in (Tier.FULL, Tier.SUMMARY) and 0 < len(item.memory.key_fact) < len(item.memory.text) // 2
+    tier = Tier.KEY_FACT if short else None
+    tokens = item.tokens * len(item.memory.key_fact) // len(item.memory.text) if short else 0
+    return replace(item, tier=tier, tokens=tokens, number=item.number if short else 0, reason=_REASONS[tier])
 
 
 # ── words ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -290,6 +356,10 @@ def _remembered(items: Sequence[Item], words: Mapping[int, str]) -> str:
     return "\n".join(lines)
 
 
+def _as_line(item: Item) -> str:
+    return f"[{item.number} {_short(item.memory.confidence)}] {_words(item)}\n"
+
+
 def _words(item: Item) -> str:
     forms = (item.memory.text, item.memory.summary, item.memory.key_fact, item.memory.tag)
     return " ".join(harmless(dated(forms[item.tier or 0], item.memory)).split())
@@ -300,7 +370,7 @@ def _short(confidence: float) -> str:
 
 
 def _told(said: Sequence[Said]) -> str:
-    return "\n".join(harmless(f"{piece.speaker}: {piece.text}" if piece.speaker else piece.text) for piece in said)
+    return "\n".join(harmless(piece.shown) for piece in said)
 
 
 def _message(piece: Said) -> dict[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
-from engram.context.history import OpenAI, turns_of
+from engram.context.history import OpenAI, orders_and_talk, turns_of
 from engram.context.plan import planned
 from engram.context.window import ContextWindow, build
 from engram.deadline import if_time_allows, patience
@@ -87,13 +87,14 @@ class Asking(View):
     ) -> ContextWindow:
         """What an agent should read for this message: memories and history within a budget, every token accounted for.
 
-        history: what was said before, as turns or as messages of `role` and `content`.
+        history: what was said before, as turns or as messages of `role` and `content`; the system's go before all else.
         model: whose window and tokenizer count. budget: tokens of the whole, else what the model has room for. profile: how it
         is divided (chat, task, cron, orchestrator, swarm, flow). mode: how much is said unasked (minimal, standard, deep).
         """
         settings, desks, searcher = self._vault.live.now, self._vault.desks, self._vault.searcher
-        said = turns_of(history)
-        plan = planned(message, model, budget, profile, mode or settings.injection_mode, models_file=settings.models_file or None)
+        orders, said = orders_and_talk(turns_of(history))
+        style, models_file = mode or settings.injection_mode, settings.models_file or None
+        plan = planned(message, model, budget, profile, style, orders=orders, models_file=models_file)
         mind = Working(desks, self._reader)
         # What a long message wants mostly stands at its end, after what was pasted.
         asked = self._asked(message[-QUERY_CHARACTERS:], min(plan.hits, settings.page_limit // 2), None, now, None, None, None)
@@ -112,7 +113,7 @@ class Asking(View):
             history=said,
             asides=asides(desks, searcher, self._reader, message, found, plan.mode),
         )
-        window = replace(window, budget=plan.budget)
+        window = replace(window, budget=plan.budget, instructions=orders)
         standing = {item.memory.key for item in window.items if item.tier is not None}
         searcher.given(self._reader, replace(found, hits=tuple(hit for hit in found if hit.memory.key in standing)))
         shown(desks, self._reader, window)

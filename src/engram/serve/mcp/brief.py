@@ -27,7 +27,7 @@ _SHOWN: Mapping[type, tuple[str, ...]] = {
     Hit: ("memory", "score", "trust"),
     Trust: ("composite",),
     Recall: ("hits", "outcome", "hidden", "notes"),
-    ContextWindow: ("text", "tokens", "budget", "notes"),
+    ContextWindow: ("text", "tokens", "budget", "ids", "notes"),
     Page: ("memories", "cursor"),
     Report: ("operation", "ids", "counts", "notes"),
     Evidence: ("question", "why", "outcome", "hits", "missing", "parts"),
