@@ -22,6 +22,7 @@ from engram.vitals import Counts as Counts
 from engram.vitals import Encoder as Encoder
 from engram.vitals import Event as Event
 from engram.vitals import Events as Events
+from engram.vitals import Fact as Fact
 from engram.vitals import Finding as Finding
 from engram.vitals import Health as Health
 from engram.vitals import Language as Language
@@ -221,6 +222,7 @@ class Draft:
     memory: Memory
     turns: tuple[int, ...] = ()
     vector: bytes | None = None
+    facts: tuple[Fact, ...] | None = None  # what it says, where that is known without reading it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -174,6 +174,17 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Fact:
+    """What is said of somebody or something. `single`: it has one such at a time; `holds` is false for what is so no more."""
+
+    subject: str
+    predicate: str
+    object: str
+    single: bool = True
+    holds: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Affect:
     """What a memory feels like: valence (bad to good) and dominance (at its mercy to in control) -1 … 1; arousal and surprise
     0 … 1."""

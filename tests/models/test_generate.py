@@ -48,7 +48,9 @@ def speaking(*answers: str, tokens: int = 50) -> Callable[[Asked], Reply]:
 
 
 def statements(*told: str, **more: Any) -> str:
-    rows = [{"text": one, "category": "fact", "confidence": 0.9, "turn": 0, "happened_on": None, **more} for one in told]
+    rows = [
+        {"text": one, "category": "fact", "confidence": 0.9, "turn": 0, "happened_on": None, "facts": [], **more} for one in told
+    ]
     return json.dumps({"statements": rows})
 
 
@@ -336,3 +338,36 @@ def test_long_turns_are_read_in_portions(clock: HandClock, tmp_path: Path) -> No
         mem.ingest(Turn(f"Fact {n}: " + f"the depot {n} holds spare part {n}. " * 600, session="s") for n in range(6))
     assert len(prompts) > 1
     assert max(map(len, prompts)) < 40_000
+
+
+def fact(subject: str, predicate: str, thing: str, *, many: bool = False, over: bool = False) -> dict[str, Any]:
+    return {"subject": subject, "predicate": predicate, "object": thing, "many": many, "over": over}
+
+
+def test_what_a_model_reads_goes_through_the_seam_of_facts_and_names(server: Server, clock: HandClock, tmp_path: Path) -> None:
+    """An update of its own wording ends what it contradicts; names are one person's; what is not founded is left out."""
+    first = statements("Ada Quist mans the harbour desk", facts=[fact("Ada Quist", "mans", "harbour desk")])
+    second = statements(
+        "Ada Quist mans the ferry desk now",
+        facts=[fact("Ada Quist", "mans", "ferry desk"), fact("Ada Quist", "minds", "bank vault")],
+    )
+    server.reply = speaking(first, second)
+    with open_with(tmp_path / "v", clock, llm="openai:m", llm_url=f"{server.url}/v1") as mem:
+        old = mem.ingest([Turn("At the harbour desk, mind you, it is Ada Quist who mans it.", session="s")])
+        clock.advance(86_400)
+        mem.ingest([Turn("The ferry desk it is now that Ada Quist mans.", session="s")])
+        assert [(one.subject, one.predicate, one.object, one.status) for one in mem.beliefs("Ada")] == [
+            ("ada quist", "mans", "ferry desk", "held")
+        ]
+        past = {one.object: one for one in mem.beliefs("Ada Quist", past=True)}
+        assert past.keys() == {"harbour desk", "ferry desk"}, "nobody spoke of a vault"
+        assert (past["harbour desk"].status, past["harbour desk"].memory in old.ids) == ("retracted", True)
+
+
+def test_what_was_corrected_is_not_brought_back_by_a_model(server: Server, clock: HandClock, tmp_path: Path) -> None:
+    server.reply = speaking(statements("Ada works at Acme"))
+    with open_with(tmp_path / "v", clock, llm="ollama:m", llm_url=server.url) as mem:
+        true = mem.feedback(mem.remember("Ada works at Acme.").id, correction="Ada works at Globex.")
+        mem.ingest([Turn("You know that Acme place, is it not there that Ada works at?", session="s")])
+        assert [(one.object, one.memory) for one in mem.beliefs("Ada")] == [("globex", true.id)]
+        assert not any("Ada works at Acme" in text for text in texts(mem.list()))

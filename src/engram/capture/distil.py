@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from engram.capture import marks, screen
@@ -28,14 +28,18 @@ from engram.guard.injection import Verdict
 from engram.index.lexical import STOP_WORDS
 from engram.models.extract import Extracted, Extractor
 from engram.settings import Settings
+from engram.text.entities import folded
+from engram.text.facts import facts
 from engram.text.terms import terms
-from engram.types import Kind, Policy, Proposition, Reader, Role, Turn, Waiting
+from engram.types import Fact, Kind, Policy, Proposition, Reader, Role, Tier, Turn, Waiting
 
 _AT_ONCE = 40  # turns that are given to the model together
 _CONTEXT = 4  # turns before them that it sees too
 _GROUNDED = 0.5  # share of a statement's telling words that must have been said
 _STEM = 5  # letters by which words are compared: "visited" is said by "visiting"
 _GIVE_UP = timedelta(days=1)
+_FACTS, _LONGEST_PART = 8, 120  # of one statement; characters of a subject, a predicate or an object
+_USER = "user"
 
 
 _OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
@@ -176,7 +180,10 @@ def believed(
         if screen.judged(text, settings).verdict is not Verdict.CLEAN:
             refused["reads as an attack on the model"] += 1
         elif text:
-            taken.append(_candidate(checked, cut(text, settings.content_bytes), turns, said))
+            heard = set().union(before, *said)
+            made = _candidate(checked, cut(text, settings.content_bytes), turns, said)
+            made.facts = _facts(checked, made, heard, settings)
+            taken.append(made)
     return taken, refused
 
 
@@ -193,10 +200,40 @@ def _checked(one: object, settings: Settings) -> Extracted | str:
         return "too long"
     if one.category not in CATEGORIES:
         return "an unknown category"
+    told: object = one.facts
+    if not isinstance(told, tuple | list) or not all(_is_fact(fact) for fact in told):
+        return "a fact that is none"
     number: object = one.confidence
     if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= 1:
         return "a confidence that is none"
     return one if one.happened_at is None or _is_time(one.happened_at) else "a time that is none"
+
+
+def _facts(one: Extracted, made: Candidate, heard: set[str], settings: Settings) -> tuple[Fact, ...] | None:
+    """What the statement says by the rules, and by the model where that is made of what was said and may be kept; None if the
+    model adds nothing. A subject and predicate that the rules read are theirs."""
+    speaker = made.statement.proposition.speaker
+    read = facts(made.text, speaker)
+    known = {(fact.subject, fact.predicate) for fact in read}
+    told = [_plain(fact) for fact in one.facts[:_FACTS] if _may_be_kept(fact, heard, settings)]
+    more = tuple(fact for fact in dict.fromkeys(told) if (fact.subject, fact.predicate) not in known)
+    return (*read, *more) if more else None
+
+
+def _plain(fact: Fact) -> Fact:
+    predicate = " ".join(fact.predicate.casefold().replace("_", " ").split())
+    return replace(fact, subject=folded(fact.subject), predicate=predicate, object=folded(fact.object))
+
+
+def _may_be_kept(fact: Fact, heard: set[str], settings: Settings) -> bool:
+    parts = (fact.subject, fact.predicate, fact.object)
+    if any(not folded(part) or len(part) > _LONGEST_PART for part in parts):
+        return False
+    text = " ".join(parts)
+    said = all(_stems(part) <= heard for part in (fact.subject, fact.object) if folded(part) != _USER)
+    whole = marks.cut(text, catch_secrets=settings.catch_secrets).text == text
+    plain = screen.tier_of(text, settings) is Tier.CLEARTEXT and screen.is_sound(text, settings)
+    return said and whole and plain
 
 
 def _is_time(value: object) -> bool:
@@ -207,6 +244,10 @@ def _is_time(value: object) -> bool:
     except (ValueError, OverflowError):
         return False
     return True
+
+
+def _is_fact(value: object) -> bool:
+    return isinstance(value, Fact) and all(isinstance(part, str) for part in (value.subject, value.predicate, value.object))
 
 
 def _ungrounded(one: Extracted, heard: set[str]) -> str:

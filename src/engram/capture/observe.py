@@ -241,10 +241,11 @@ class Observer:
             heirs = heirs_of(self._store, self._tools.index, here, [said], self._live.now)
             if heirs:
                 return heirs[0]
-        draft, space = self._drafted(memory, vector, tier), space_of(self._tools.embedder)
+        draft = replace(self._drafted(memory, vector, tier), facts=None if told is None else tuple(told))
+        space = space_of(self._tools.embedder)
         if once is not None:
             once.answer = lambda kept: str(kept[0].id)
-        return self._store.capture(reader, memory.scope, [], [draft], space=space, told=told, timeout=timeout, once=once)[0]
+        return self._store.capture(reader, memory.scope, [], [draft], space=space, timeout=timeout, once=once)[0]
 
     def _remember_again(
         self,

@@ -22,7 +22,7 @@ from engram.store.sqlite.store import SqliteStore
 from engram.text.person import is_assistant, named
 from engram.text.terms import day_of, digest_of, identity_of, terms
 from engram.text.wordlist import word_set
-from engram.types import Memory, Policy, Reader
+from engram.types import Fact, Memory, Policy, Reader
 
 _NEIGHBOURS = 5  # by whom surprise is measured (C5)
 MOST_SURPRISING = 0.3
@@ -39,6 +39,7 @@ class Candidate:
     vector: Vectors | None = None
     surprise: float = 0.0
     flagged: bool = False  # reads as an attack on the model
+    facts: tuple[Fact, ...] | None = None  # where they are known without reading it
     echoes: list[Candidate] = field(default_factory=list)  # the same, said again in the same batch
 
     def __post_init__(self) -> None:

@@ -10,18 +10,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from engram.types import Turn
+from engram.types import Fact, Turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extracted:
-    """One statement that a model took from turns. `turn`: from which of them, counted from 0, if it says so."""
+    """One statement that a model took from turns. `turn`: from which of them, counted from 0, if it says so.
+
+    `facts`: what it says as subject, predicate and object; the rules read it besides.
+    """
 
     text: str
     category: str = "fact"
     confidence: float = 0.8
     happened_at: datetime | None = None
     turn: int | None = None
+    facts: tuple[Fact, ...] = ()
 
 
 class Extractor(Protocol):

@@ -12,25 +12,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from engram.text.bounds import bound, is_besides
 from engram.text.entities import folded
 from engram.text.gazetteer import GIVEN_NAMES
 from engram.text.numerals import digits
 from engram.text.values import calendar, is_value
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """`holds` is false for what is said to be so no more."""
-
-    subject: str
-    predicate: str
-    object: str
-    single: bool = True
-    holds: bool = True
-
+from engram.types import Fact as Fact
 
 _ATTRIBUTES = (
     r"(?:(?:favou?rite|preferred|current|new|main|default|home|work|office|email|mobile|phone|street|time|due|launch"

@@ -3,7 +3,7 @@ and what no longer follows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -33,14 +33,15 @@ class Understanding(Scrubbing):
         reader: Reader,
         made: Sequence[Memory],
         now: datetime,
-        told: Sequence[Fact] | None = None,
+        told: Mapping[str, Sequence[Fact] | None] | None = None,
     ) -> list[Memory]:
         """Keep who and what new memories name and what they say of it; what they outdate steps back in the same transaction.
 
-        `told`: the facts, where they are known without reading. What is kept closely is not taken apart, and who it names is not
-        listed; facts that are told are sealed as it is.
+        `told`: the facts, by the memory's id, where they are known without reading. What is kept closely is not taken apart, and
+        who it names is not listed; facts that are told are sealed as it is.
         """
-        return [self._understand_one(connection, reader, memory, now, told) for memory in made]
+        known = told or {}
+        return [self._understand_one(connection, reader, memory, now, known.get(memory.id)) for memory in made]
 
     def _understand_one(
         self, connection: apsw.Connection, reader: Reader, memory: Memory, now: datetime, told: Sequence[Fact] | None

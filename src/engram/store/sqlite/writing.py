@@ -106,7 +106,7 @@ class Writing(Understanding):
         """Keep what was said and what was drafted from it, all or none. Each turn brings its time and session.
 
         `again`: ids of memories that some of the turns say once more; they are counted, trusted more, and linked to these.
-        `told`: the facts that each of these memories stands for, where they are known without reading it.
+        `told`: the facts that these say, where they are known without reading.
         `wait`: the turns are to be read by a model too (`distil`).
         Vectors of another model than the vault's are left out: a memory is not lost for its vector. A wording that was
         corrected here is not kept again: what stands in its place is returned for it. `HeardBefore` if a turn's ref is known.
@@ -122,6 +122,7 @@ class Writing(Understanding):
                 check_memory(draft.memory, settings)
             ready = [replace(draft, memory=self._born(draft.memory, scope, now)) for draft in drafts]
             digests = {draft.memory.id: identity_of(draft.memory) for draft in ready}
+            facts = {draft.memory.id: draft.facts for draft in ready}
 
             def work(connection: apsw.Connection) -> list[Memory]:
                 # Another thread or process may have kept these turns, or said the same, since that was looked up.
@@ -135,13 +136,13 @@ class Writing(Understanding):
                 here_before = known.keys() | corrected.keys()
                 new = [draft for draft in ready if digests[draft.memory.id] not in here_before]
                 keys, made = turns.capture(connection, scope, said, new, key, to_micros(now) if wait else 0)
-                by_id = {memory.id: memory for memory in self._understand(connection, reader, made, now, told)}
+                by_id = {memory.id: memory for memory in self._understand(connection, reader, made, now, facts)}
                 for draft in ready:
                     if digests[draft.memory.id] in corrected:
                         by_id[draft.memory.id] = corrected[digests[draft.memory.id]]
                     elif draft.memory.id not in by_id:
                         twin = known[digests[draft.memory.id]]
-                        self._said_again(connection, reader, twin, [keys[number] for number in draft.turns], now, told)
+                        self._said_again(connection, reader, twin, [keys[number] for number in draft.turns], now, draft.facts)
                         by_id[draft.memory.id] = memories.one(connection, writable(reader), twin)
                 kept = [by_id[draft.memory.id] for draft in ready]
                 for memory_id, numbers in (again or {}).items():
@@ -187,7 +188,8 @@ class Writing(Understanding):
                 known = memories.by_digest(connection, here, digests)
                 corrected = feedback.corrected(connection, here, digests)
                 fresh = [d for d, digest in zip(ready, digests, strict=True) if digest not in known and digest not in corrected]
-                kept = self._understand(connection, reader, turns.keep(connection, keys, fresh, key), now)
+                facts = {draft.memory.id: draft.facts for draft in fresh}
+                kept = self._understand(connection, reader, turns.keep(connection, keys, fresh, key), now, facts)
                 for memory_id, numbers in (again or {}).items():
                     old = memories.one(connection, writable(reader), memory_id)
                     others = [keys[n] for n in dict.fromkeys(numbers) if keys[n] not in turns.sources_of(connection, old.key)]
