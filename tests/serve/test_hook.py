@@ -346,8 +346,9 @@ def test_a_prompt_loads_neither_the_command_line_nor_the_engine(made: Engram) ->
     keep("The API runs on Fly.io in Frankfurt")
     program = (
         "import sys; from engram.serve.cli import main; code = main(['hook', 'user-prompt']); "
-        "heavy = [one for one in ('typer', 'numpy', 'onnxruntime', 'rich', 'engram.engine') if one in sys.modules]; "
-        "print(code, heavy, file=sys.stderr)"
+        "heavy = {'typer', 'numpy', 'onnxruntime', 'rich', 'engram.engine', 'engram.kinds', 'engram.text.facts', "
+        "'engram.guard.pii', 'engram.serve.mcp'}; "
+        "print(code, sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
     given = event("UserPromptSubmit", prompt="How do I deploy the API to Fly.io?")
     done = subprocess.run([sys.executable, "-c", program], input=json.dumps(given).encode(), capture_output=True, timeout=60)

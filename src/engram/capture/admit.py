@@ -17,7 +17,7 @@ from engram.capture.corrected import Said, heirs_of
 from engram.capture.drafts import weighed
 from engram.capture.tools import Tools
 from engram.errors import EmbeddingError, EngramError
-from engram.guard.pii import closer
+from engram.guard.tiers import closer
 from engram.index.vectors.encoding import encode
 from engram.models.embed import Vectors
 from engram.settings import Settings

@@ -18,7 +18,7 @@ from engram.capture.screen import REFUSED, judged, tier_of
 from engram.capture.tools import Tools
 from engram.errors import AccessDenied, InjectionBlocked, InvalidContent, NotFound
 from engram.guard.injection import Verdict
-from engram.guard.pii import closer
+from engram.guard.tiers import closer
 from engram.kinds import EPISODE, WARNING, Ending, Episode, Happening, Participant, Skill
 from engram.memory.episodes import narrative, novelty_of, significance_of, surprise_of, trouble, valence_of
 from engram.memory.likeness import LIKE, likeness, stems

@@ -27,8 +27,8 @@ from engram.capture.sift import sift
 from engram.capture.tools import Tools, give_vectors
 from engram.deadline import if_time_allows, is_over, overtime, result_of
 from engram.errors import EmbeddingError, EngramError, InvalidContent, NotFound, SearchTimeout, WriteFailed
-from engram.guard.pii import closer
 from engram.guard.scopes import writable
+from engram.guard.tiers import closer
 from engram.index.vectors.encoding import encode
 from engram.index.vectors.live import LiveIndex
 from engram.models.embed import Embedder, Vectors

@@ -14,7 +14,7 @@ from dataclasses import replace
 from engram.errors import InjectionBlocked
 from engram.guard import injection, pii
 from engram.guard.injection import Assessment, Verdict
-from engram.guard.pii import closer
+from engram.guard.tiers import closer
 from engram.settings import Settings
 from engram.types import Memory, Tier, Turn
 

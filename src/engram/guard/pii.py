@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engram.guard import checksums, people, secrets
+from engram.guard.tiers import closer
 from engram.types import Tier
 
 
@@ -55,7 +56,6 @@ TIERS = {
 }
 """Every kind there is."""
 
-_RANK = {tier: rank for rank, tier in enumerate(Tier)}
 
 # Where two nets catch the same figures, the surer one has them.
 _FIRST = (
@@ -171,11 +171,7 @@ def find(text: str) -> tuple[Span, ...]:
 
 def tier_of(spans: tuple[Span, ...]) -> Tier:
     """How closely a text with these in it must be kept."""
-    return max((span.tier for span in spans), key=_RANK.__getitem__, default=Tier.CLEARTEXT)
-
-
-def closer(one: Tier, other: Tier) -> Tier:
-    return max(one, other, key=_RANK.__getitem__)
+    return closer(*(span.tier for span in spans))
 
 
 def masked(text: str, spans: tuple[Span, ...] | None = None) -> str:

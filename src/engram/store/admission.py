@@ -9,13 +9,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engram.env import from_micros, to_micros
 from engram.errors import ContentTooLarge, DimensionMismatch, InjectionBlocked, InvalidContent, InvalidQuery
-from engram.kinds import Happening, Participant
-from engram.settings import Settings
 from engram.types import SCOPE_DIMENSIONS, Edge, Kind, Memory, Scope, Source, Status, Tier, Turn, scope_values
+
+if TYPE_CHECKING:
+    from engram.kinds import Happening, Participant
+    from engram.settings import Settings
 
 _NAME_BYTES = 256
 _OURS = "engram:"

@@ -11,8 +11,6 @@ import sys
 from collections.abc import Sequence
 
 from engram.serve import hook
-from engram.serve.mcp import greeting
-from engram.serve.mcp.start import start
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,8 +19,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if (event := hook.meant(given)) is not None:
             return hook.run(*event)  # an agent waits for it: without the time that all other commands take to load
-        if (profile := greeting.meant(given)) is not None:
-            return start(profile)
+        if given[:1] == ["mcp"]:
+            from engram.serve.mcp import greeting, start
+
+            if (profile := greeting.meant(given)) is not None:
+                return start.start(profile)
         from engram.serve.cli.app import run  # here, so that an interrupt while the program loads ends as quietly
 
         return run(given)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,14 +13,15 @@ from engram.models import catalog
 from engram.models.budget import of_this_process
 from engram.models.catalog import Model
 from engram.models.chat import model_by
-from engram.models.endpoint import endpoint_of
 from engram.models.llms import capabilities
-from engram.models.remote import RemoteEmbedder
 from engram.serve.cli import caller, show
 from engram.serve.cli.caller import Caller, Json
 from engram.serve.cli.progress import progress
 from engram.text import tokens
 from engram.types import Language
+
+if TYPE_CHECKING:
+    from engram.models.remote import RemoteEmbedder
 
 app = typer.Typer(help="The encoder that finds meaning: bring it here once, offline ever after.", add_completion=False)
 Which = Annotated[
@@ -188,6 +189,9 @@ def _in_use(asked: Caller, as_json: bool) -> None:
 
 def _remote(asked: Caller) -> RemoteEmbedder | None:
     """The endpoint that the settings name, if they name one."""
+    from engram.models.endpoint import endpoint_of  # with numpy, which help and completion do without
+    from engram.models.remote import RemoteEmbedder
+
     endpoint = endpoint_of(asked.live().now)
     return None if endpoint is None else RemoteEmbedder(endpoint, asked.env)
 

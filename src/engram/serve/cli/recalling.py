@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from engram.recall.search import COURTESY
 from engram.serve.cli import show
 from engram.serve.cli.commands import Done, Face
 from engram.serve.operations.keeping import Observe
 from engram.types import Evidence, Hit, LeftOut, Outcome, Reasoned, Recall, Report, Verdict
-
-if TYPE_CHECKING:
-    pass
 
 _LEFT_OUT = 10
 _MEANING = {
@@ -27,6 +22,8 @@ _MEANING = {
 
 
 def _recalled(done: Done) -> None:
+    from engram.recall.search import COURTESY  # loaded by now; help does without
+
     found: Recall = done.value
     if done.given.explain:
         _explain(found.hits)

@@ -24,9 +24,8 @@ from engram.memory.handoff import Checkpoint, to_checkpoint
 from engram.serve.hook.hosts import Event
 from engram.settings import LiveSettings, Settings
 from engram.store.folder import VaultFolder
-from engram.store.sqlite.store import SqliteStore
+from engram.store.sqlite.glimpse import Glimpse, glimpse
 from engram.store.sqlite.suspending import CHECKPOINT, HANDOFF
-from engram.store.sqlite.vault import Credentials, open_vault
 from engram.text.fence import fence
 from engram.text.terms import terms
 from engram.types import SCOPE_DIMENSIONS, Memory, Policy, Reader, Scope, Source
@@ -55,7 +54,7 @@ def glance(event: Event, vault: str | None, identity: Mapping[str, str], say: Ca
         return
     if live.now.harden_process:
         harden()
-    store, _ = open_vault(where, live, env, Credentials())
+    store = glimpse(where, live, env)
     try:
         reader = reader_of(live.now, event, identity)
         found = morning if event.name == "session-start" else bearing_on
@@ -81,7 +80,7 @@ def scoped(settings: Settings, event: Event) -> dict[str, str]:
 # ── with a prompt ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def bearing_on(store: SqliteStore, reader: Reader, event: Event, settings: Settings, now: datetime) -> str:
+def bearing_on(store: Glimpse, reader: Reader, event: Event, settings: Settings, now: datetime) -> str:
     """The memories that bear on a prompt; nothing if none clearly does."""
     prompt = marks.cut(event.prompt).text[-_PROMPT:]
     asked = [] if asks_nothing(prompt) else [term for term in terms(prompt) if term not in STOP_WORDS]
@@ -110,7 +109,7 @@ def _bearing(text: str, weights: dict[str, float], names: set[str]) -> float:
 # ── at the start ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def morning(store: SqliteStore, reader: Reader, event: Event, settings: Settings, now: datetime) -> str:
+def morning(store: Glimpse, reader: Reader, event: Event, settings: Settings, now: datetime) -> str:
     """What was handed over here, and what matters most of what was kept lately."""
     handed = [line for line in _handed(store, reader) if not settings.guard_injection or _is_clean(line)]
     kept = [one for one in store.page(reader, limit=_RECENT) if _is_fit(one, event)]
@@ -124,7 +123,7 @@ def morning(store: SqliteStore, reader: Reader, event: Event, settings: Settings
     return fence("\n".join([*told, *(["Kept so far:", *lines] if lines else [])]))
 
 
-def _handed(store: SqliteStore, reader: Reader) -> Iterator[str]:
+def _handed(store: Glimpse, reader: Reader) -> Iterator[str]:
     for name, word in ((CHECKPOINT, "Was being done"), (HANDOFF, "Asked last")):
         found = store.put_away_last(reader, name)
         noted = None if found is None else to_checkpoint(found[1], found[0])

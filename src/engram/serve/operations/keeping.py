@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from engram.errors import InvalidQuery
 from engram.guard.scopes import require_owner
+from engram.guard.tiers import closer
 from engram.serve.operations.arguments import Id, Ids, Turns, Unchanged
 from engram.serve.operations.operation import Arg, Effect, Operation
 from engram.types import Kind, Memory, Report, Role, Source, Tier, Turn
@@ -50,8 +51,7 @@ def _at_least(mem: Engram, given: Remember) -> Tier | None:
     """Only the owner has words kept less closely than they ask for, or than they are kept already."""
     if given.tier is None or mem.reader.role is Role.OWNER:
         return given.tier
-    from engram.capture.screen import tier_of  # their patterns take longer to make than the whole table
-    from engram.guard.pii import closer
+    from engram.capture.screen import tier_of  # its patterns take longer to make than the whole table
 
     wanted = closer(given.tier, tier_of(given.text, mem.settings.now))
     return None if wanted is Tier.CLEARTEXT else wanted
@@ -115,8 +115,6 @@ def update(mem: Engram, given: Update) -> Memory:
     if given.flagged is False:
         require_owner(mem.reader, "clearing the mark of an attack")
     if given.tier is not None and mem.reader.role is not Role.OWNER:
-        from engram.guard.pii import closer  # as above
-
         old = mem.get(given.id)
         if old is not None and closer(old.tier, given.tier) is not given.tier:
             require_owner(mem.reader, "keeping a memory less closely")

@@ -12,7 +12,7 @@ from typing import Any
 
 import apsw
 
-from engram.guard import pii
+from engram.guard.tiers import closer
 from engram.links import DERIVED
 from engram.store.sqlite import claims, memories, turns
 from engram.types import Memory, Tier
@@ -41,7 +41,7 @@ def inherit(connection: apsw.Connection, pairs: Iterable[tuple[int, int]]) -> No
 def raise_to(connection: apsw.Connection, key: int, tier: Tier) -> bool:
     """Keep a memory at least so closely; was it not before?"""
     held = connection.execute("SELECT tier FROM memories WHERE key = ?", (key,)).get
-    if held is None or (wanted := pii.closer(Tier(str(held)), tier)) == held:
+    if held is None or (wanted := closer(Tier(str(held)), tier)) == held:
         return False
     old = memories.by_key(connection, key)
     new = replace(old, tier=wanted)

@@ -14,10 +14,10 @@ import apsw
 
 from engram.env import from_micros, to_micros
 from engram.errors import NotFound
-from engram.guard import pii
 from engram.guard.scopes import Visibility
+from engram.guard.tiers import closer
 from engram.store.protocol import Filter, Heard
-from engram.store.sqlite import claims, rows, sealed
+from engram.store.sqlite import rows, sealed
 from engram.store.sqlite.rows import micros
 from engram.store.sqlite.scopes import intern, predicate
 from engram.text.substance import told
@@ -100,7 +100,7 @@ def _reword(connection: apsw.Connection, old: Memory, new: Memory) -> None:
         wording = sealed.kept("versions", "text", "?4", "?3", ("?1", "?2"))
         connection.execute(
             f"INSERT INTO versions (memory, number, text, replaced_at) VALUES (?1, ?2, {wording}, ?5)",
-            (key, old.version, pii.closer(old.tier, new.tier), old.text, micros(new.updated_at)),
+            (key, old.version, closer(old.tier, new.tier), old.text, micros(new.updated_at)),
         )
         # A vector of the old words would find the new ones under the wrong meaning.
         connection.execute("DELETE FROM embeddings WHERE memory = ?", (key,))
@@ -144,6 +144,8 @@ def wipe_out(connection: apsw.Connection, memory: Memory) -> None:
     connection.execute("UPDATE feedback SET vector = zeroblob(length(vector)), digest = '' WHERE memory = ?", (key,))
     for statement in _WIPES:
         connection.execute(statement, (key,))
+    from engram.store.sqlite import claims  # what reads facts out of words takes longer to load than all that reads rows
+
     claims.forget(connection, key)
     connection.execute("DELETE FROM memories WHERE key = ?", (key,))  # side tables follow by their references
     log_change(connection, key, "erase")

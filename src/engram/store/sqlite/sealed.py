@@ -19,7 +19,6 @@ from types import MappingProxyType
 
 import apsw
 
-from engram.guard import pii
 from engram.guard.fields import FieldCipher
 from engram.types import Memory, Tier
 
@@ -63,7 +62,7 @@ def register(connection: apsw.Connection, cipher: FieldCipher, guarded: Callable
     def shut(tier: str, value: str, place: str) -> str:
         if not value:
             return ""
-        if tier == Tier.CLEARTEXT and not value.startswith(MARK) and not (guarded() and pii.closely(value)):
+        if tier == Tier.CLEARTEXT and not value.startswith(MARK) and not (guarded() and _is_personal(value)):
             return value
         return MARK + cipher.seal(value, place)
 
@@ -154,8 +153,16 @@ def clear_of(memory: Memory) -> str:
     return rest_of(memory.text) if memory.tier is Tier.SENSITIVE else ""
 
 
+def _is_personal(text: str) -> bool:
+    from engram.guard import pii  # only writing needs its patterns, which take longer to make than a hook has
+
+    return bool(pii.closely(text))
+
+
 def rest_of(text: str) -> str:
     """Words that are kept closely, without what makes them so; nothing, if that cannot be told from them."""
+    from engram.guard import pii  # as above
+
     spans = pii.closely(text)
     return pii.masked(text, spans) if spans else ""
 

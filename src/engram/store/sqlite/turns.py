@@ -13,8 +13,8 @@ from typing import Any
 import apsw
 
 from engram.env import from_micros, to_micros
-from engram.guard import pii
 from engram.guard.scopes import Visibility
+from engram.guard.tiers import closer
 from engram.store.sqlite import embeddings, memories, sealed
 from engram.store.sqlite.scopes import intern, predicate
 from engram.types import Draft, Memory, Scope, Tier, Turn, Waiting, scope_values
@@ -75,7 +75,7 @@ def keep_closely(connection: apsw.Connection, memory: int) -> None:
         (memory,),
     ).fetchall()
     for turn, now, asked in found:
-        raise_tier(connection, turn, pii.closer(Tier(now), Tier(asked)))
+        raise_tier(connection, turn, closer(Tier(now), Tier(asked)))
 
 
 def raise_tier(connection: apsw.Connection, turn: int, tier: Tier) -> None:

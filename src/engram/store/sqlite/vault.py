@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import apsw
 
@@ -20,13 +21,15 @@ from engram.guard.keys import MasterKey, Purpose
 from engram.guard.unlock import create, unlock
 from engram.settings import LiveSettings
 from engram.store.folder import Header, VaultFolder, read_header, write_header
-from engram.store.sqlite import care, renewing, rotation, schema, shelving
+from engram.store.sqlite import care, rotation, schema, shelving
 from engram.store.sqlite import open as opening
 from engram.store.sqlite.binding import explain
 from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.silence import Silence, hide_times
-from engram.store.sqlite.store import SqliteStore
 from engram.store.sqlite.tides import Opened
+
+if TYPE_CHECKING:
+    from engram.store.sqlite.store import SqliteStore
 
 log = logging.getLogger("engram.store.vault")
 
@@ -46,6 +49,14 @@ class Credentials:
 
 def open_vault(path: Path, live: LiveSettings, env: Env, credentials: Credentials) -> tuple[SqliteStore, str]:
     """The store of the vault at `path`, made if missing; and, if it was made, the sentence about its key."""
+    from engram.store.sqlite.store import SqliteStore  # all verbs: `glimpse` has fewer, and no time for the others
+
+    opened, notice = enter(path, live, env, credentials)
+    return SqliteStore(opened, live, env), notice
+
+
+def enter(path: Path, live: LiveSettings, env: Env, credentials: Credentials) -> tuple[Opened, str]:
+    """The same before any verb of it."""
     folder = VaultFolder(path)
     notice, fresh = ("", None) if folder.exists() else _make(folder, live, env, credentials)
     header = read_header(folder.header)
@@ -73,7 +84,7 @@ def open_vault(path: Path, live: LiveSettings, env: Env, credentials: Credential
         opened.lock.release()
         key.wipe()
         raise
-    return SqliteStore(opened, live, env), notice
+    return opened, notice
 
 
 def unlocked(folder: VaultFolder, header: Header, live: LiveSettings, env: Env, credentials: Credentials) -> MasterKey:
@@ -133,6 +144,8 @@ def _make(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Creden
 
 
 def _make_database(path: Path, key: opening.DatabaseKey, live: LiveSettings, env: Env) -> None:
+    from engram.store.sqlite import renewing  # opening a vault that is there does without
+
     care.discard(path)
     connection = opening.writing(path, key, synchronous="full", cache_kib=live.now.page_cache_kib)
     try:
