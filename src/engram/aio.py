@@ -283,6 +283,7 @@ class AsyncEngram:
     check = Verb(Engram.check)
     audit = Verb(Engram.audit)
     ration = Verb(Engram.ration)
+    release = Verb(Engram.release)
     coarse = Verb(Engram.coarse)
     sound = Verb(Engram.sound)
 

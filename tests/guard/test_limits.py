@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from hand_clock import HandClock
 from hypothesis import given
 from hypothesis import strategies as st
-from recall.minds import FACTS, open_mind
+from recall.minds import FACTS, KEY, open_mind, settle
 
+from engram.engine import Engram
+from engram.env import Env
 from engram.errors import RateLimited
 from engram.guard import limits
+from engram.models.embed import CallableEmbedder, Vectors
+from engram.models.fakes import hashing_embedder
 from engram.serve.operations import OPERATIONS, rationing, read
+from engram.types import Policy, Reader, Role, Scope
 
 
 @given(st.floats(-2, 2, allow_nan=False))
@@ -44,6 +54,106 @@ def test_the_one_too_many_is_refused_whichever_process_asks(tmp_path: Path) -> N
             asker.ration()
         with pytest.raises(RateLimited):
             other.ration()
+
+
+CHILD = """
+import sys
+from pathlib import Path
+from recall.minds import open_mind
+with open_mind(Path(sys.argv[1]), words_only=True, ask_per_minute=3) as mem:
+    mem.ration()
+    mem.ration()
+"""
+
+
+def test_another_process_counts_the_same(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "vault", words_only=True, ask_per_minute=3) as mem:
+        paths = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
+        subprocess.run(
+            [sys.executable, "-c", CHILD, str(tmp_path / "vault")],
+            check=True,
+            env={**os.environ, "PYTHONPATH": paths},
+            timeout=60,
+        )
+        mem.ration()
+        with pytest.raises(RateLimited):
+            mem.ration()
+
+
+@given(st.floats(0, 100), st.floats(0.001, 10), st.floats(0, 10))
+def test_an_answer_goes_out_on_the_grid_and_no_later_than_it_must(elapsed: float, grid: float, most: float) -> None:
+    free, bound = limits.wait(elapsed, grid), limits.wait(elapsed, grid, most)
+    points = (elapsed + free) / grid
+    assert points == pytest.approx(round(points))
+    assert points >= 1 - 1e-9
+    assert bound == min(free, most)
+    assert limits.wait(elapsed, 0.0) == 0.0
+
+
+SLOW = {"kayak": 0.013, "ferry": 0.031, "nothing": 0.002, "hidden": 0.044}
+
+
+@pytest.fixture
+def slowly(tmp_path: Path) -> Iterator[tuple[Engram, HandClock]]:
+    """A vault on a clock that stands still, but for questions that take as long as their word says."""
+    clock, hashing = HandClock(), hashing_embedder(64)
+
+    def encode(texts: Sequence[str]) -> Vectors:
+        clock.advance(sum(took for text in texts for word, took in SLOW.items() if word in text.split()))
+        return hashing.passages(texts)
+
+    settings = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
+    env = Env(now=clock.now, monotonic=clock.monotonic, sleep=clock.sleep)
+    embedder = CallableEmbedder(encode, name="slow", dimensions=64)
+    rex = Reader(Scope(agent="rex"))
+    with Engram.open(tmp_path / "vault", key=KEY, reader=rex, settings=settings, env=env, embedder=embedder) as mem:
+        settle(mem)
+        yield mem, clock
+
+
+def test_what_is_found_hidden_missing_or_refused_takes_the_same_time(slowly: tuple[Engram, HandClock]) -> None:
+    mem, clock = slowly
+    mem.remember("The boat lies at the pier")
+    mem.as_reader(Reader(Scope(agent="ann"))).remember("The boat is sold")
+    ask = OPERATIONS["recall"]
+    took = {}
+    for word in SLOW:
+        began = clock.monotonic()
+        rationing.call(ask, mem, read(ask, {"query": f"where is the boat {word}"}))
+        took[word] = round(clock.monotonic() - began, 6)
+    assert set(took.values()) == {0.05}
+    mem.settings.set(ask_per_minute=1)
+    began = clock.monotonic()
+    with pytest.raises(RateLimited):
+        rationing.call(ask, mem, read(ask, {"query": "where is the boat kayak"}))
+    assert clock.monotonic() - began == pytest.approx(0.05)
+
+
+def test_a_deadline_comes_before_the_grid_and_the_owner_waits_for_nothing(slowly: tuple[Engram, HandClock]) -> None:
+    mem, clock = slowly
+    ask = OPERATIONS["recall"]
+    asked = read(ask, {"query": "where is the boat kayak"})
+    began = clock.monotonic()
+    rationing.call(ask, mem, asked, timeout=0.02)
+    assert clock.monotonic() - began == pytest.approx(0.02)
+    began = clock.monotonic()
+    with mem.deadline(0.03):
+        rationing.call(ask, mem, asked)
+    assert clock.monotonic() - began == pytest.approx(0.03)
+    owner = mem.as_reader(Reader(policy=Policy.ALL, role=Role.OWNER))
+    began = clock.monotonic()
+    rationing.call(ask, owner, asked)
+    assert clock.monotonic() - began == pytest.approx(0.013)
+
+
+def test_every_operation_that_takes_a_question_is_counted() -> None:
+    """One that is added later and takes words to look for fails here until it is."""
+    questions = {"query", "question", "message", "about", "similar", "situation", "goal"}
+    writes_down = {"feedback", "checkpoint"}  # what is asked there is kept, and answered with nothing that was searched for
+    for operation in OPERATIONS.values():
+        asks = {field.name for field in operation.fields} & questions
+        if asks and operation.name not in writes_down:
+            assert operation.name in rationing.PROBES or rationing.WITH.get(operation.name) in asks, operation.name
 
 
 def test_a_session_has_an_end_and_another_identity_its_own_count(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """What a program that asks may learn from the answers' numbers, and how often it may ask.
 
 Whoever may search can probe: "has the user cancer?" 0.94, "diabetes?" 0.12. So callers from outside get scores in four steps, no
-timings, at most so many questions a minute and a session, and noise if that is set (§10.16). The order of hits stays. Pure.
+timings, at most so many questions a minute and a session, and noise if that is set (§10.16). The order of hits stays. Nor do they
+learn from how long it took: answers go out on a grid. Pure.
 """
 
 from __future__ import annotations
@@ -55,6 +56,16 @@ def coarse(value: T, noise: float = 0.0, chance: Callable[[], float] = lambda: 0
         elif isinstance(held, tuple) or is_dataclass(held):
             changed[one.name] = coarse(held, noise, chance)
     return replace(value, **changed)
+
+
+def wait(elapsed: float, grid: float, most: float = math.inf) -> float:
+    """Seconds to hold an answer back that took `elapsed`: up to the next point of a grid, and never longer than `most`.
+
+    What was found, what was not and what may not be seen take different times; on the grid all of them look alike, unless one
+    takes so much longer that it misses a point (§10.8).
+    """
+    due = max(math.ceil(elapsed / grid), 1) * grid if grid > 0 else elapsed
+    return max(min(due - elapsed, most), 0.0)
 
 
 def laplace(uniform: float) -> float:

@@ -160,4 +160,12 @@ class Keeping:
     ask_per_minute: int = tunable(20, "Questions that a tool or client may ask a minute; 0: any.", low=0, high=1000000, ref="R15")
     ask_per_session: int = tunable(200, "The same in one session.", low=0, high=1000000, ref="R15")
     score_noise: float = tunable(0.0, "Noise on the scores that these are told, its scale.", low=0.0, high=1.0, ref="R15")
+    answer_grid_ms: float = tunable(
+        50.0,
+        "Answers to a tool or client go out at multiples of this after the question: how long one took tells little.",
+        unit="ms",
+        low=0.0,
+        high=10000.0,
+        ref="R15, §10.8",
+    )
     guard_injection: bool = tunable(True, "What reads as an attack on the model is refused or left out of answers.", ref="C9")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -148,6 +149,20 @@ class Asking(View):
         if rates.per_minute or rates.per_session:
             with suppress(DiskFull):
                 limits.check(rates, *vault.store.probed(self._reader, session or "", vault.env.now()))
+
+    def release(self, since: float | None = None, timeout: float | None = None) -> float:
+        """Hold back what was asked for at the moment `since` until the next point of the grid (`answer_grid_ms`); the moment now.
+
+        A deadline is kept: nothing is held back beyond `timeout` seconds after `since`, or beyond one that is in force.
+        """
+        env = self._vault.env
+        if since is not None:
+            elapsed = env.monotonic() - since
+            most = math.inf if timeout is None or not timeout > 0 else timeout - elapsed
+            pause = patience(limits.wait(elapsed, self._vault.live.now.answer_grid_ms / 1000, most))
+            if pause:
+                env.sleep(pause)
+        return env.monotonic()
 
     def coarse(self, answer: T) -> T:
         """An answer as callers from outside get it: its scores in steps, with noise if that is set, without timings."""

@@ -23,8 +23,8 @@ _TEXT: Schema = {"type": "string"}
 
 def search(mem: Engram, given: Mapping[str, Any]) -> Said:
     query = _text(given, "query")
-    rationing.count(mem)
-    hits = mem.recall(query, limit=10)
+    with rationing.asked(mem):
+        hits = mem.recall(query, limit=10)
     return _said({"results": [_reference(hit.memory) for hit in hits]})
 
 

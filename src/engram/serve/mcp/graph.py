@@ -118,10 +118,10 @@ def open_nodes(mem: Engram, given: Mapping[str, Any]) -> Said:
 
 def search_nodes(mem: Engram, given: Mapping[str, Any]) -> Said:
     """By meaning, as every search here; what the words stand in is found too."""
-    rationing.count(mem)
-    hits = mem.recall(given["query"], limit=50)
-    named = [hit.memory.attributes[_ENTITY] for hit in hits if _PART in hit.memory.attributes]
-    return _graph(mem, _nodes(mem, named) if named else {})
+    with rationing.asked(mem):
+        hits = mem.recall(given["query"], limit=50)
+        named = [hit.memory.attributes[_ENTITY] for hit in hits if _PART in hit.memory.attributes]
+        return _graph(mem, _nodes(mem, named) if named else {})
 
 
 # ── changing it ────────────────────────────────────────────────────────────────────────────────────────────────────────

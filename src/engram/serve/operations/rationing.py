@@ -1,10 +1,12 @@
-"""Operations as callers from outside may use them: so often, and with numbers that tell no more than they must. R15
+"""Operations as callers from outside may use them: so often, with numbers and at moments that tell no more than they must. R15
 
 Every face of the network and of tools goes through here. The owner is nobody from outside: a token of theirs is told all.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +17,8 @@ from engram.types import Role
 if TYPE_CHECKING:
     from engram.engine import Engram
 
-PROBES = frozenset({"recall", "explain", "reason", "context", "timeline"})
-"""What can be asked a thousand small questions: these are counted."""
+PROBES = frozenset({"recall", "explain", "reason", "context", "timeline", "begin_episode"})
+"""What can be asked a thousand small questions: these are counted. What begins is told what went wrong and well before."""
 
 WITH = {"episodes": "similar", "warnings": "about", "skills": "situation"}
 """And these, if they are asked by words."""
@@ -27,10 +29,9 @@ SESSION: ContextVar[str | None] = ContextVar("session", default=None)
 
 def call(operation: Operation, mem: Engram, given: object, *, timeout: float | None = None) -> Any:
     """The value it answers with, for a tool or a client of the network."""
-    if operation.name in PROBES or getattr(given, WITH.get(operation.name, ""), None):
-        count(mem)
-    value = operation.call(mem, given, timeout=timeout)
-    return value if not operation.reads or mem.reader.role is Role.OWNER else mem.coarse(value)
+    with _asking(operation, mem, given, timeout):
+        value = operation.call(mem, given, timeout=timeout)
+        return value if mem.reader.role is Role.OWNER or not (operation.reads or operation.name in PROBES) else mem.coarse(value)
 
 
 def answer(
@@ -39,10 +40,24 @@ def answer(
     """The same in its wire form; a write is made once for its key."""
     if operation.reads:
         return wire.plain(call(operation, mem, given, timeout=timeout))
-    return operation.answer(mem, given, timeout=timeout, key=key)
+    with _asking(operation, mem, given, timeout):
+        return operation.answer(mem, given, timeout=timeout, key=key)
 
 
-def count(mem: Engram) -> None:
-    """One question more."""
-    if mem.reader.role is not Role.OWNER:
+def _asking(operation: Operation, mem: Engram, given: object, timeout: float | None) -> AbstractContextManager[None]:
+    asks = operation.name in PROBES or getattr(given, WITH.get(operation.name, ""), None)
+    return asked(mem, timeout) if asks else nullcontext()
+
+
+@contextmanager
+def asked(mem: Engram, timeout: float | None = None) -> Iterator[None]:
+    """One question more: it is counted, and whatever comes of it, an answer, none, or a refusal, goes out on the grid of time."""
+    if mem.reader.role is Role.OWNER:
+        yield
+        return
+    began = mem.release()
+    try:
         mem.ration(SESSION.get())
+        yield
+    finally:
+        mem.release(began, timeout)
