@@ -1,7 +1,7 @@
 """A token of one agent reaches nothing of another, through any operation on any face. M12, §10.13
 
-Ada has left the same strange word in all that her verbs keep. Rex, who may write, tries every operation with her ids, cursors, box
-numbers, categories, names and words. What he is answered, or refused with, holds neither the word nor an id of hers, and what is
+Ada has left the same strange words in all that her verbs keep. Rex, who may write, tries every operation with her ids, cursors,
+boxes, categories, names and words. What he is answered, or refused with, holds neither her words nor an id of hers, and what is
 hers is afterwards as it was. An operation that is added fails here until it is tried.
 """
 
@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +18,23 @@ import pytest
 from recall.minds import open_mind
 from serve.served import Api, serving
 from serve.talking import server_of, talk
-from serve.test_parity import request
+from serve.test_parity import ask
 
 from engram.engine import Engram
 from engram.errors import EngramError
+from engram.serve.mcp import resources
 from engram.serve.mcp.profiles import tools_of
 from engram.serve.operations import OPERATIONS, Operation, rationing, read
 from engram.types import Policy, Reader, Role, Scope
 
-WORD = "zqorvath"
+WORD, SECRET = "zqorvath", "mulfrid"
+"""What Rex asks for, and what stands beside it wherever Ada put it."""
+
 ADA = Reader(Scope(agent="ada"))
 OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
 ROLES = {
     "agent": Reader(Scope(agent="rex")),
-    "guest": Reader(Scope(agent="rex", channel="web"), role=Role.GUEST, grants_write=True),
+    "guest": Reader(Scope(agent="rex", channel="web"), role=Role.GUEST, may_write=True),
 }
 
 
@@ -54,36 +58,36 @@ class Hers:
 
 
 def lived(ada: Engram) -> Hers:
-    one = ada.remember(f"Her {WORD} is in the cellar", category="hersalone", attributes={"who": WORD})
-    two = ada.remember(f"Nobody knows of {WORD} Blimm")
-    ada.update(two.id, text=f"Nobody knows of {WORD} Blimm yet")
+    one = ada.remember(f"Her {WORD} {SECRET} is in the cellar", category="hersalone", attributes={"who": SECRET})
+    two = ada.remember(f"Nobody knows of {WORD} {SECRET} Blimm")
+    ada.update(two.id, text=f"Nobody knows of {WORD} {SECRET} Blimm yet")
     ada.relate(one.id, two.id)
-    said = ada.observe(user=f"My brother {WORD.title()} Blimm moved to Aalborg in March.").ids[0]
-    ada.learn(WORD, "works at", "the harbour")
+    said = ada.observe(user=f"My brother {WORD.title()} Mulfrid moved to Aalborg in March.").ids[0]
+    ada.learn(WORD, "works at", SECRET)
     for _ in range(3):
-        with ada.episode(f"Deploy {WORD}", participants=(WORD,)) as course:
-            course.event("did", f"build {WORD}")
-            course.event("did", f"push {WORD}")
-    with ada.episode(f"Break {WORD}") as course:
-        course.event("tried", f"bend {WORD}", ok=False)
-        course.outcome("failure", f"{WORD} broke")
+        with ada.episode(f"Deploy {WORD} {SECRET}", participants=(SECRET,)) as course:
+            course.event("did", f"build {WORD} {SECRET}")
+            course.event("did", f"push {WORD} {SECRET}")
+    with ada.episode(f"Break {WORD} {SECRET}") as course:
+        course.event("tried", f"bend {WORD} {SECRET}", ok=False)
+        course.outcome("failure", f"{WORD} {SECRET} broke")
     ada.learn_skills()
-    ada._vault.store.wondered(ada.reader, f"where is {WORD} from?")
-    ada.working.attend(f"Think of {WORD}")
-    ada.working.checkpoint(f"Tune {WORD}")
-    ada.forget(two.id, reason=f"{WORD} asked")
+    ada._vault.store.wondered(ada.reader, f"where is {WORD} {SECRET} from?")
+    ada.working.attend(f"Think of {WORD} {SECRET}")
+    ada.working.checkpoint(f"Tune {WORD} {SECRET}")
+    ada.forget(two.id, reason=f"{WORD} {SECRET} asked")
     box = ada.boxes()[0]
     page = ada.list(limit=1)
     assert page.cursor is not None
-    going = ada.episode(f"Paint {WORD}")
-    skill = ada.skills(f"Deploy {WORD}")[0].skill.id
+    going = ada.episode(f"Paint {WORD} {SECRET}")
+    skill = ada.skills(f"Deploy {WORD} {SECRET}")[0].skill.id
     return Hers(one.id, two.id, said, going.id, skill, box.key, box.trace, page.cursor, 0)
 
 
 def attempts(hers: Hers, mine: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
     """For every operation, calls that name what is Ada's. Empty: it takes nothing by which it could be named."""
     by_id = [{"id": one} for one in hers.ids]
-    filters = {"categories": ["hersalone"], "attributes": {"who": WORD}, "statuses": ["active", "archived"]}
+    filters = {"categories": ["hersalone"], "attributes": {"who": SECRET}, "statuses": ["active", "archived"]}
     return {
         "remember": [{"text": f"Nobody knows of {WORD} Blimm", "attributes": {"agent": "ada"}}],
         "observe": [{"user": f"My brother {WORD.title()} Blimm moved to Aalborg in March."}],
@@ -100,8 +104,8 @@ def attempts(hers: Hers, mine: str) -> Mapping[str, Sequence[Mapping[str, Any]]]
         "explain": [{"query": WORD, "id": one} for one in hers.ids],
         "context": [{"message": f"Tell me of {WORD}", "budget": 500}],
         "reason": [{"question": f"Where does {WORD} live and why?"}],
-        "list": [{"cursor": hers.cursor}, {"category": "hersalone", "status": "any"}, {"attributes": {"who": WORD}}],
-        **{name: by_id for name in ("get", "show", "versions", "words", "standing", "traverse", "episode")},
+        "list": [{"cursor": hers.cursor}, {"category": "hersalone", "status": "any"}, {"attributes": {"who": SECRET}}],
+        **dict.fromkeys(("get", "show", "versions", "words", "standing", "traverse", "episode"), by_id),
         "edges": [{"ids": list(hers.ids)}],
         "boxes": [{}, {"trace": hers.trace}],
         "box": [{"key": hers.box}],
@@ -153,11 +157,7 @@ def http(rex: Engram) -> Iterator[Call]:
     granted = owner.grant("rex", scope=reader.scope, role=reader.role, writes=True)
     with serving(owner) as server:
         api = Api(server.port, granted.secret)
-        yield lambda operation, given: _plain(request(api, operation, given, as_it_is=True))
-
-
-def _plain(answer: Any) -> str:
-    return str(answer.body.decode())
+        yield lambda operation, given: ask(api, operation, given).body.decode()
 
 
 def mcp(rex: Engram) -> Iterator[Call]:
@@ -184,13 +184,13 @@ def ada(tmp_path: Path) -> Iterator[Engram]:
 
 def state_of(ada: Engram) -> tuple[Any, ...]:
     """All that is hers, as she sees it."""
-    held = [one for one in ada.list(status=None, limit=200)]
+    held = [replace(one, accesses=0, accessed_at=None, strength=0.0) for one in ada.list(status=None, limit=200)]  # her own use
     return (
         held,
         [ada.versions(one.id) for one in held],
         [ada.edges(one.id) for one in held],
-        ada.episodes(limit=50),
-        ada._vault.store.skills(ada.reader),
+        [(one.id, one.goal, one.outcome, one.result, one.events) for one in ada.episodes(limit=50)],
+        [(one.id, one.name, one.steps, one.practice) for one in ada._vault.store.skills(ada.reader)],
         ada.beliefs(WORD, past=True),
         ada.resume().goal,
     )
@@ -207,20 +207,62 @@ def test_a_token_of_one_agent_reaches_nothing_of_another(ada: Engram, face: str,
     hers = lived(ada)
     rex = ada.as_reader(ROLES[role])
     mine = rex.remember("Rex was here").id
-    before = state_of(ada)
-    (call,) = (made for made in [next(calls := FACES[face](rex))])
-    for name, tries in attempts(hers, mine).items():
-        for given in tries:
-            told = call(OPERATIONS[name], given)
-            for own in _spoken(given):
-                told = told.replace(own, "")
-            assert not [one for one in hers.ids if one in told], (name, given)
-            assert WORD not in told.lower(), (name, given, told)
+    before, ids = state_of(ada), [one.id for one in ada.list(status=None, limit=200)]
+    tries = attempts(hers, mine)
+    assert SECRET in str(ada.recall(WORD).hits), "there is something to be found"
+    with contextmanager(FACES[face])(rex) as call:
+        for name in sorted(tries, key=lambda one: (one != "audit", one == "begin_episode")):  # what he names, he is told
+            for given in tries[name]:
+                told, said = call(OPERATIONS[name], given), json.dumps(given)
+                assert SECRET in said or SECRET not in told.lower(), (name, given, told)
+                assert not [one for one in ids if one in told and one not in said], (name, given, told)
     assert state_of(ada) == before
-    calls.close()
 
 
-def _spoken(given: Mapping[str, Any]) -> list[str]:
-    """What was said in asking may be said in answering."""
-    words = [value for value in given.values() if isinstance(value, str)]
-    return sorted(words, key=len, reverse=True)
+def others(hers: Hers) -> Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]:
+    """The same for tools that are no operations, by profile and name."""
+    about = [{"entityName": WORD, "contents": ["meddled"]}]
+    gone = [{"entityName": WORD, "observations": [f"Her {WORD} {SECRET} is in the cellar"]}]
+    link = [{"from": WORD, "to": f"{WORD} blimm", "relationType": "knows"}]
+    return {
+        "chatgpt": {"search": [{"query": WORD}], "fetch": [{"id": one} for one in hers.ids]},
+        "memory-server": {
+            "read_graph": [{}],
+            "open_nodes": [{"names": [WORD, "Rex"]}],
+            "search_nodes": [{"query": WORD}],
+            "create_entities": [{"entities": [{"name": "Rex", "entityType": "agent", "observations": ["was here"]}]}],
+            "create_relations": [{"relations": link}],
+            "add_observations": [{"observations": about}],
+            "delete_observations": [{"deletions": gone}],
+            "delete_relations": [{"relations": link}],
+            "delete_entities": [{"entityNames": [WORD]}],
+        },
+    }
+
+
+@pytest.mark.parametrize("profile", ["chatgpt", "memory-server"])
+def test_nor_through_other_tools_resources_and_prompts(ada: Engram, profile: str) -> None:
+    hers, rex = lived(ada), ada.as_reader(ROLES["agent"])
+    before, ids = state_of(ada), [one.id for one in ada.list(status=None, limit=200)]
+    tries = others(hers)[profile]
+    assert tries.keys() == {tool.name for tool in tools_of(profile)}
+    server = server_of(rex, profile)
+    for name, calls in tries.items():
+        for given in calls:
+            answer = talk(server, lambda client, name=name, given=given: client.call_tool(name, dict(given)))
+            told = f"{[one.text for one in answer.content]} {answer.structured_content}".lower()
+            assert SECRET in json.dumps(given) or SECRET not in told, (name, given, told)
+    places = [f"memory://memory/{one}" for one in hers.ids]
+    for place in (*places, *(one["uri"] for one in resources.listed(rex.reader))):
+        told = _attempted(lambda place=place: resources.read_text(rex, place))
+        assert SECRET not in told.lower(), place
+        assert not [one for one in ids if one in told and one not in place], place
+    assert SECRET not in _attempted(lambda: resources.start(rex, f"Deploy {WORD}")).lower()
+    assert state_of(ada) == before
+
+
+def _attempted(work: Callable[[], str]) -> str:
+    try:
+        return work()
+    except EngramError as problem:
+        return str(problem)

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 from serve.console import Engram as Console
-from serve.served import Api, serving
+from serve.served import Answer, Api, serving
 from serve.talking import call
 from serve.test_operations import arguments_of
 
@@ -143,19 +143,29 @@ def words_for(operation: Operation, given: Mapping[str, Any], folder: Path) -> l
 
 
 def request(api: Api, operation: Operation, given: Mapping[str, Any]) -> Any:
+    answer = ask(api, operation, given)
+    assert answer.status in (200, 201), answer.body
+    return answer.json
+
+
+def ask(api: Api, operation: Operation, given: Mapping[str, Any]) -> Answer:
+    """The request that its route makes of a call, and whatever is answered."""
     (route,) = (one for one in routes() if one.operation is operation)
     path = route.path
     for name in route.in_path:
         value = given[name]
-        path = path.replace(f"{{{name}}}", quote(value[0] if isinstance(value, list) else value))
+        path = path.replace(f"{{{name}}}", quote(str(value[0] if isinstance(value, list) else value)))
     rest = {name: value for name, value in given.items() if name not in route.in_path}
     if route.has_body:
-        answer = api(route.method, path, rest)
-    else:
-        said = {name: str(value).lower() if isinstance(value, bool) else value for name, value in rest.items()}
-        answer = api(route.method, f"{path}?{urlencode(said, doseq=True)}")
-    assert answer.status in (200, 201), answer.body
-    return answer.json
+        return api(route.method, path, rest)
+    said = {name: _in_address(value) for name, value in rest.items()}
+    return api(route.method, f"{path}?{urlencode(said, doseq=True)}")
+
+
+def _in_address(value: Any) -> Any:
+    if isinstance(value, dict):
+        return [f"{name}:{text}" for name, text in value.items()]
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def settled(value: Any, known: str) -> Any:

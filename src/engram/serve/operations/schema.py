@@ -215,7 +215,9 @@ def _shape(kind: Any, inner: Callable[[Any], Schema]) -> Schema:
     if origin in (Union, types.UnionType):
         return {"anyOf": [inner(part) for part in parts]}
     if origin is tuple and parts[-1] is not Ellipsis:
-        return {"type": "array", "items": inner(parts[0]), "minItems": len(parts), "maxItems": len(parts)}
+        sorts = [inner(part) for part in dict.fromkeys(parts)]
+        items = sorts[0] if len(sorts) == 1 else {"anyOf": sorts}
+        return {"type": "array", "items": items, "minItems": len(parts), "maxItems": len(parts)}
     if origin in (tuple, list, Sequence, frozenset, set):
         return {"type": "array", "items": inner(parts[0])}
     if origin in (Mapping, dict):
