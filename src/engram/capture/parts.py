@@ -27,11 +27,11 @@ def in_parts(text: str, most: int, mark: Callable[[str], str]) -> Iterator[Turn]
         yield from _pieces(text, most, mark)
         return
     before = ""
-    for who, said in talk:
-        context = f"{before}\n{who}: "
-        for piece in _pieces(said, most, lambda words, context=context: mark(context + words)):  # type: ignore[misc]
-            yield replace(piece, speaker=who or piece.speaker)
-        before = said
+    for one in talk:
+        context = f"{before}\n{one.who}: "
+        for piece in _pieces(one.said, most, lambda words, context=context: mark(context + words)):  # type: ignore[misc]
+            yield replace(piece, speaker=one.who or piece.speaker, at=one.at)
+        before = one.said
 
 
 def _pieces(text: str, most: int, mark: Callable[[str], str]) -> Iterator[Turn]:

@@ -184,8 +184,7 @@ def _markdown(path: Path, settings: Settings, refused: Refused) -> Iterator[Foun
         except OSError as error:
             refused(str(note), 0, error.strerror or "cannot be read")
         else:
-            if body.strip():
-                yield turn
+            yield from (said for said in turns.spoken(turn) if said.text.strip())
 
 
 def _notes(folder: Path) -> Iterator[Path]:

@@ -54,7 +54,7 @@ def read_document(path: Path, settings: Settings, refused: Refused) -> Iterator[
     name = path.name.encode(errors="replace").decode()
     try:
         whole = Turn(content.decode("utf-8-sig"), session=name, ref=f"{name}#{hashlib.sha256(content).hexdigest()[:16]}")
-        found = _spoken(whole)
+        found = spoken(whole)
         for turn in found:
             check(turn, settings)
     except UnicodeDecodeError as error:
@@ -65,13 +65,14 @@ def read_document(path: Path, settings: Settings, refused: Refused) -> Iterator[
         yield from (turn for turn in found if turn.text.strip())
 
 
-def _spoken(whole: Turn) -> list[Turn]:
+def spoken(whole: Turn) -> list[Turn]:
+    """A text as one turn, or as those of its speakers if it is a conversation."""
     talk = speeches(whole.text)
     if talk is None:
         return [whole]
     return [
-        replace(whole, text=said, speaker=who or whole.speaker, ref=f"{whole.ref}:{number}")
-        for number, (who, said) in enumerate(talk)
+        replace(whole, text=one.said, speaker=one.who or whole.speaker, at=one.at or whole.at, ref=f"{whole.ref}:{number}")
+        for number, one in enumerate(talk)
     ]
 
 

@@ -1,25 +1,47 @@
 """A plain text that is a conversation: lines that begin with a name and a colon are what that one said.
 
-"Bob: I am allergic to shellfish." is about Bob, not about who handed the text over. A form ("Name: …", "Age: …"), a mail or a
-glossary looks much the same: labels that are no names are known, and names that come once each count only if someone
-speaks of himself.
+"Bob: I am allergic to shellfish." is about Bob, not about who handed the text over. The name may be bold ("**Bob:** …"), and a
+time may stand before or behind it ("[10:02] Bob: …", "Bob (10:02): …"). A form ("Name: …", "Age: …"), a mail, a timetable or a
+glossary looks much the same: labels that are no names are known, and names that come once each count only if someone speaks of
+himself.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
 
 from engram.text.wordlist import word_set
 
-Speech = tuple[str, str]
-"""Who, and what was said; nobody ("") for what stands before the first name."""
 
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """Who, nobody ("") for what stands before the first name; what was said; and when, if the day is told, too."""
+
+    who: str
+    said: str
+    at: datetime | None = None
+
+
+_DAY = r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}"
+_CLOCK = r"\d{1,2}:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d)?(?: ?[AaPp][Mm])?"
+_TIME = rf"(?:(?:{_DAY})(?:,? |T))?{_CLOCK}"
+_NAME = r"[^\W\d_a-z][^\W\d_]+(?:['’-][^\W\d_]+)?(?: [^\W\d_a-z][^\W\d_.]*\.?){0,2}|user|assistant|human|bot|me|you"
 _WHO = re.compile(
-    r"[^\S\n]{0,8}(?P<name>[^\W\d_a-z][^\W\d_]+(?:['’-][^\W\d_]+)?(?: [^\W\d_a-z][^\W\d_.]*\.?){0,2}"
-    r"|user|assistant|human|bot|me|you):[^\S\n]+(?=\S)"
+    rf"[^\S\n]{{0,8}}(?:(?P<open>[\[(])?(?P<before>{_TIME})(?(open)[\])]) {{1,2}}(?:[-–—] )?)?"
+    rf"(?P<bold>\*\*?|__)?(?P<name>{_NAME})(?: said)?(?P<inside>:)?(?(bold)(?P=bold))"
+    rf"(?: ?[\[(](?P<behind>{_TIME})[\])])?(?(inside)|:)(?:[^\S\n]+(?=\S)|[^\S\n]*$)"
 )
-_FIRST = re.compile(r"\b(?:I|I['’](?:m|ve|ll|d)|[Mm]y|[Mm]e|[Mm]ine|[Ww]e|[Oo]ur)\b")
+_DATED = re.compile(r"\d{4}-\d\d-\d\d")
+_ROLES = dict.fromkeys(("user", "human", "me", "you"), "user")
+_ROLES |= dict.fromkeys(("assistant", "bot", "ai", "chatgpt", "claude", "gemini", "copilot"), "assistant")
+_PREFACE = 3  # lines that may stand before a talk of a user and a machine
+_ONE = re.compile(
+    r"\b(?:I|I['’](?:m|ve|ll|d)|[Mm]y|[Mm]e|[Mm]ine|[Ii]ch|[Mm]eine?|[Jj]e|[Yy]o|[Ee]u|[Яя]|[Мм]о[йя]|أنا)\b|[我私]"
+)
+_MANY = re.compile(r"\b(?:[Ww]e|[Oo]ur|[Ww]ir)\b")
 _LABELS = word_set(
     """
     name names age city country address phone email mail date day time when where who what why how note notes nb warning caution
@@ -42,26 +64,65 @@ def speaker_of(line: str) -> str | None:
 
 def speeches(text: str) -> list[Speech] | None:
     """What each one said, in order; None if the text is no conversation."""
-    found: list[tuple[str, list[str]]] = []
-    lines = counted = 0
+    found: list[tuple[re.Match[str] | None, list[str]]] = []
+    lines = 0
     for line in text.splitlines():
         lines += bool(line.strip())
         who = _named(line)
         if who is not None:
-            counted += 1
-            found.append((who.group("name"), [line[who.end() :]]))
+            found.append((who, [line[who.end() :]]))
         elif found:
             found[-1][1].append(line)
         elif line.strip():
-            found.append(("", [line]))
-    if counted < 2 or 2 * counted < lines:
+            found.append((None, [line]))
+    said = [(who, "\n".join(words).strip()) for who, words in found]
+    named = [(who, words) for who, words in said if who is not None]
+    roles = {_ROLES.get(who.group("name").lower()) for who, _ in named}
+    preface = said[0][1].count("\n") if said and said[0][0] is None else 0
+    people = roles != {"user", "assistant"} or preface > _PREFACE  # else they may be an example in a longer text
+    if people and not _is_talk(named, lines):
         return None
-    times = Counter(name for name, _ in found if name)
-    if max(times.values()) < 2 and not any(_FIRST.search(line) for name, said in found if name for line in said):
+    return [Speech("" if who is None else _called(who.group("name"), people), words, _moment(who)) for who, words in said]
+
+
+def _is_talk(named: list[tuple[re.Match[str], str]], lines: int) -> bool:
+    """Are these, in a text of so many lines, people who talk? A user and a machine are, however long each of them goes on.
+
+    A bold name may be a heading, and one behind a bare time a point of a timetable: they need more to be taken for a speaker's.
+    """
+    if len(named) < 2 or 2 * len(named) < lines:
+        return False
+    again = max(Counter(who.group("name") for who, _ in named).values()) > 1
+    if any(who.group("bold") for who, _ in named):
+        return len({who.group("name") for who, words in named if _ONE.search(words)}) > (0 if again else 1)
+    return again or any(_ONE.search(words) or _MANY.search(words) for who, words in named if not _is_bare(who))
+
+
+def _is_bare(who: re.Match[str]) -> bool:
+    told = who.group("before")
+    return bool(told) and not who.group("open") and ":" in told[:3]
+
+
+def _called(name: str, people: bool) -> str:
+    """A speaker's name; "Claude" is one where people talk, and a machine where nobody but a user does."""
+    role = _ROLES.get(name.lower(), name)
+    return name if people and role == "assistant" else role
+
+
+def _moment(who: re.Match[str] | None) -> datetime | None:
+    """When it was said, if its day is written in the one way that everybody reads alike."""
+    told = (who.group("before") or who.group("behind")) if who else None
+    if told is None or not _DATED.match(told):
         return None
-    return [(name, "\n".join(said).strip()) for name, said in found]
+    try:
+        return datetime.fromisoformat(told.replace(", ", " "))
+    except ValueError:
+        return None  # "10:02 PM", or no such day
 
 
 def _named(line: str) -> re.Match[str] | None:
     found = _WHO.match(line)
-    return None if found is None or found.group("name").split()[0].lower() in _LABELS else found
+    if found is None or found.group("name").split()[0].lower() in _LABELS:
+        return None
+    alone = found.end() == len(line)  # a name on a line of its own is a heading, unless it is marked as a speaker's
+    return None if alone and not found.group("bold") and found.group("name").lower() not in _ROLES else found
