@@ -187,6 +187,28 @@ def test_what_was_remembered_and_is_said_there_corroborates(tmp_path: Path, word
         assert [(one.text, one.corroborations, one.refs) for one in mem.list()] == [(kept.text, 1, ("a",))]
 
 
+@pytest.mark.parametrize("words_only", [False, True])
+@pytest.mark.parametrize("said", ["I am allergic to peanuts", "Kafka is fast on our cluster.", "My flat is near Termini"])
+def test_what_was_heard_and_is_to_be_remembered_corroborates(tmp_path: Path, words_only: bool, said: str) -> None:
+    with open_mind(tmp_path / "v", words_only=words_only) as mem:
+        heard = mem.observe(Turn(f"{said}!", ref="a")).ids[0]
+        kept = mem.remember(said, importance=0.9, attributes={"why": "asked for"})
+        assert (kept.id, kept.corroborations, kept.importance, kept.attributes) == (heard, 1, 0.9, {"why": "asked for"})
+        assert len(mem.list()) == 1
+        mem.observe(Turn(said, "Ben"))
+        mem.remember(said, happened_at=at(3))
+        assert len(mem.list()) == 3, "what another says, and what is of a day, is a memory of its own"
+
+
+def test_a_rephrasing_of_what_was_remembered_corroborates(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "v", duplicate_cosine=0.85) as mem:
+        kept = mem.remember("I adopted a grey cat named Miso in Oslo.")
+        assert mem.remember("I really adopted a grey cat named Miso in Oslo").id == kept.id
+        assert mem.remember("I adopted a grey cat named Momo in Oslo").id != kept.id
+        assert mem.remember("I have not adopted a grey cat named Miso in Oslo").id != kept.id
+        assert mem.remember("I really adopted a grey cat named Miso in Oslo", kind=Kind.SKILL).id != kept.id
+
+
 def test_anothers_words_an_answer_and_another_day_are_not_what_was_remembered(tmp_path: Path) -> None:
     with open_mind(tmp_path / "v", words_only=True) as mem:
         mem.remember("I am allergic to peanuts")

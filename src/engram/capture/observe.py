@@ -23,7 +23,7 @@ from engram.capture.drafts import drafts, weighed
 from engram.capture.hearing import Heard, Previous, hear, muse
 from engram.capture.reporting import Batch, Sum, alone, reported, to_words
 from engram.capture.screen import screened, tier_after, tier_of, version
-from engram.capture.sift import sift
+from engram.capture.sift import known_as, sift, twin_of
 from engram.capture.tools import Tools, give_vectors
 from engram.deadline import if_time_allows, is_over, overtime, result_of
 from engram.errors import EmbeddingError, EngramError, InvalidContent, NotFound, SearchTimeout, WriteFailed
@@ -37,7 +37,6 @@ from engram.store.admission import check_memory, check_name, check_turn
 from engram.store.protocol import HeardBefore, Once
 from engram.text import tokens
 from engram.text.facts import Fact
-from engram.text.terms import identity_of
 from engram.text.when import began
 from engram.types import Draft, Memory, Policy, Reader, Report, Tier, Turn
 
@@ -221,7 +220,7 @@ class Observer:
         tier: Tier | None = None,
         told: Sequence[Fact] | None = None,
     ) -> Memory:
-        """Keep what was said to be kept, as it stands; said twice in one place, it is one memory that is surer. `tier`: how
+        """Keep what was said to be kept, as it stands; said or heard there before, it is one memory that is surer. `tier`: how
         closely, if its words are not to decide that; `told`: the facts it stands for, if its words are not to be read for them.
 
         What was corrected there is not kept again, not even on request: what stands in its place is returned. A correction
@@ -232,15 +231,20 @@ class Observer:
         attributes = {name: self._clean(value).text for name, value in memory.attributes.items()}
         memory = replace(memory, text=self.worth_keeping(memory.text), attributes=attributes)
         here = replace(reader, scope=memory.scope)
-        twin = self._store.digests(here, [identity_of(memory)]) if memory.scope == reader.scope else {}
-        if twin:
-            return self._remember_again(reader, memory, next(iter(twin.values())), timeout, once, tier, told)
+        names = known_as(memory) if memory.scope == reader.scope else []
+        held = self._store.digests(here, names) if names else {}
+        if held:
+            known = next(held[name] for name in names if name in held)
+            return self._remember_again(reader, memory, known, timeout, once, tier, told)
         vector = self._vector(memory)
         if writable(reader).admits(memory.scope):  # else it is refused below, and nothing of that place is told
             said = Said.of(memory.text, memory.text, memory.speaker, vector)
             heirs = heirs_of(self._store, self._tools.index, here, [said], self._live.now)
             if heirs:
                 return heirs[0]
+        twin = twin_of(self._store, self._tools.index, reader, memory, vector, self._live.now) if names and told is None else None
+        if twin is not None:
+            return self._remember_again(reader, memory, twin, timeout, once, tier, told)
         draft = replace(self._drafted(memory, vector, tier), facts=None if told is None else tuple(told))
         space = space_of(self._tools.embedder)
         if once is not None:

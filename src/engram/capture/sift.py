@@ -22,7 +22,7 @@ from engram.store.sqlite.store import SqliteStore
 from engram.text.person import is_assistant, named
 from engram.text.terms import day_of, digest_of, identity_of, terms
 from engram.text.wordlist import word_set
-from engram.types import Fact, Memory, Policy, Reader
+from engram.types import Fact, Kind, Memory, Policy, Reader, Source
 
 _NEIGHBOURS = 5  # by whom surprise is measured (C5)
 MOST_SURPRISING = 0.3
@@ -120,8 +120,36 @@ def _remembered(store: SqliteStore, reader: Reader, candidates: Sequence[Candida
     }
 
 
+def known_as(memory: Memory) -> list[bytes]:
+    """What a statement that is to be remembered is known by: its words, and what is made of them where they are only heard."""
+    if memory.source is not Source.USER:
+        return [identity_of(memory)]
+    said = Said.of(memory.text, memory.text, memory.speaker, None)
+    return [identity_of(replace(memory, text=wording)) for wording in said.wordings]
+
+
+def twin_of(
+    store: SqliteStore, index: LiveIndex | None, reader: Reader, memory: Memory, vector: Vectors | None, settings: Settings
+) -> str | None:
+    """The id of a memory where the reader stands that says in other words what is to be remembered."""
+    here = replace(reader, policy=Policy.OWN)
+    found = index.search_many(here, vector[None], _NEIGHBOURS) if index is not None and vector is not None else None
+    close = found[0].keys[found[0].scores >= settings.duplicate_cosine].tolist() if found else []
+    wordings = Said.of(memory.text, memory.text, memory.speaker, vector).wordings
+    for one in store.fetch(here, close) if close else ():
+        alike = one.kind is memory.kind or Kind.SKILL not in (one.kind, memory.kind)
+        if alike and _by_whom(one, memory.speaker) and _one_day(day_of(memory), day_of(one)):
+            if any(says_the_same(wording, one.text, settings) for wording in wordings):
+                return one.id
+    return None
+
+
+def _by_whom(memory: Memory, speaker: str) -> bool:
+    return named(memory.speaker) == named(speaker)
+
+
 def _by_one(memory: Memory | None, speaker: str) -> bool:
-    return memory is not None and not day_of(memory) and named(memory.speaker) == named(speaker)
+    return memory is not None and not day_of(memory) and _by_whom(memory, speaker)
 
 
 def surprise(near: Nearest | None, cosines: Vectors) -> float:
