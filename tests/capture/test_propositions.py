@@ -95,13 +95,20 @@ def test_what_only_looks_like_a_short_statement_is_not_kept(said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["ok noted", "I've saved that for you.", "Done! The file is updated.", "I have updated your list."]
-)
+    "said",
+    [
+        "ok noted", "I've saved that for you.", "Done! The file is updated.", "I have updated your list.", "Updated.",
+        "That sounds like a nice arrangement.", "Verstanden, ich merke mir das.", "Entendido, lo tendré en cuenta.",
+        "好的,祝您旅途愉快!",
+    ],
+)  # fmt: skip
 def test_what_an_assistant_says_it_did_is_boilerplate(said: str) -> None:
     assert texts(said, "assistant") == []
 
 
-@pytest.mark.parametrize("said", ["The file is updated nightly by cron.", "I've saved the report as march.csv."])
+@pytest.mark.parametrize(
+    "said", ["The file is updated nightly by cron.", "I've saved the report as march.csv.", "Alles klar: der Port ist 8080."]
+)
 def test_an_assistants_report_that_tells_more_is_kept(said: str) -> None:
     assert texts(said, "assistant") == [f"The assistant: {said}"]
 
@@ -167,6 +174,10 @@ def test_a_bare_yes_is_an_answer_only_to_a_question() -> None:
     assert texts("Yes!", previous="Do you own a boat?") == ['Ann, asked "Do you own a boat?": Yes!']
     assert texts("Yes!", previous="You own a boat.") == []
     assert texts("Yes!", previous="How are you?") == []
+
+
+def test_an_offer_of_help_is_no_question_that_is_answered() -> None:
+    assert texts("I own a boat.", previous="I'm well! How can I help you today?") == ["Ann owns a boat."]
 
 
 def test_a_full_answer_carries_the_words_it_was_asked_with() -> None:

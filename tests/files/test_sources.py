@@ -117,6 +117,17 @@ def test_notes_of_a_folder_without_what_is_hidden_or_leads_out(tmp_path: Path) -
     assert [why for _, why in refused] == ["a link that leads out of the folder"]
 
 
+def test_a_note_that_is_a_talk_is_the_turns_of_its_speakers(tmp_path: Path) -> None:
+    (tmp_path / "talk.md").write_text("---\ndate: 2024-05-01\n---\n**Ann:** I live in Rome.\n\n**Bob:** My cat is Tiger.\n")
+    found, refused = taken(tmp_path / "talk.md")
+    assert [(turn.speaker, turn.text, turn.at.date().isoformat()) for turn in found] == [
+        ("Ann", "I live in Rome.", "2024-05-01"),
+        ("Bob", "My cat is Tiger.", "2024-05-01"),
+    ]
+    assert len({turn.ref for turn in found}) == 2
+    assert not refused
+
+
 def test_what_mem0_held(tmp_path: Path) -> None:
     path = tmp_path / "mem0.json"
     held = [

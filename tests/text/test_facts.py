@@ -47,6 +47,9 @@ def test_updates_are_told_from_what_only_looks_like_one() -> None:
         ("The user: I no longer use Vim.", Fact("user", "uses", "vim", single=False, holds=False)),
         ("The user's favorite color is green now.", Fact("user", "favorite color", "green")),
         ("The user has two kids.", Fact("user", "number of children", "2")),
+        ("My new number is 0151 998-7766, the old one is dead.", Fact("user", "phone number", "01519987766")),
+        ("My email address is now ann@mail.example.org.", Fact("user", "email", "ann@mail.example.org")),
+        ("The API's version is 3.11.", Fact("api", "version", "3.11")),
     ],
 )
 def test_facts(text: str, fact: Fact) -> None:

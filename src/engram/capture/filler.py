@@ -51,6 +51,7 @@ _COME_TO_ASK = re.compile(
     r"(?:quick )?(?:questions?|help|assistance|advice|back|fine)?\W*$",
     re.IGNORECASE,
 )
+_REACTION = 4  # words with content that a reaction may have
 _NO_SUBJECT = phrases.CONTENTLESS | word_set("less same")
 _DETERMINERS = word_set("the a an this that these those his her their every each")
 _I_PAST = re.compile(r"\b(?:i|we) ((?:\w+ly |just |also )?\w+)", re.IGNORECASE)
@@ -136,7 +137,7 @@ def _reaction(sentence: str, found: list[str], rest: list[str]) -> str | None:
         return "reaction" if any(word in phrases.FEELING for word in found) else "filler"
     numbered = any(word[:1].isdigit() for word in found)
     opening = phrases.REACTING.match(sentence)
-    if opening and len(rest) <= 4 and not numbered and not _SELF.search(sentence, opening.end()):
+    if opening and len(rest) <= _REACTION and not numbered and not _SELF.search(sentence, opening.end()):
         return "reaction"
     if phrases.CHEERING.search(sentence) and len(rest) <= 5 and not numbered and not _TELLING.search(sentence):
         return "reaction"
@@ -198,8 +199,10 @@ def boilerplate(sentence: str) -> str | None:
         return "question"
     if _AS_AN_AI.search(sentence) or (phrases.BOILERPLATE.match(sentence) and not _opens_into_content(sentence, found)):
         return "boilerplate"
-    if phrases.RECEIPT.match(sentence):
+    if phrases.RECEIPT.match(sentence) or phrases.NODDING.match(sentence):
         return "boilerplate"
+    if phrases.REACTING.match(sentence) and len(content(found)) <= _REACTION and not any(word[:1].isdigit() for word in found):
+        return "reaction"
     return None if content(found) else "filler"
 
 

@@ -190,6 +190,7 @@ PLEASANTRY = _anywhere(
     r"\bwhat(?:'s| is)? (?:up|new|happening|going on)\b",
     r"\banything (?:new|else|exciting)\b",
     r"\b(?:how|what) about you\b|\band you\b|\byou (?:ok|okay)\b",
+    r"\bcan i (?:do for you|(?:help|assist)(?: you)?)(?: today| now| further| with (?:that|this|anything|something)| else)*\W*$",
 )
 
 # What assistants say around an answer.
@@ -217,6 +218,13 @@ BOILERPLATE = _opening(
     r"(?:ok|okay|done|great|perfect|alright)[\s,.!:–—-]+(?:noted|got it|understood|will do|sure|done|saved)\b",
     r"i think there(?:'s| has) been a|regarding your [^.]{0,60}that's",
 )
+# The same in a word or two of other languages, with no more than a courtesy behind it.
+NODDING = re.compile(
+    r"^\W*(?:verstanden|alles klar|gern(?:e geschehen)?|notiert|entendido|anotado|de acuerdo|de nada|(?:c'est )?(?:bien )?noté"
+    r"|d'accord|compris|de rien|capito|entendi|понял[аи]?|понятно|хорошо|пожалуйста)\b[^\d:;]{0,30}$"
+    r"|^\W*(?:好的|明白了?|了解|没问题|收到|不客气|はい|承知|了解です|شكر|حسن|عفو|تم )[^\d:：]{0,12}$",
+    re.IGNORECASE,
+)
 
 _KEPT = r"(?:saved|noted|stored|remembered|recorded|updated|logged|added|deleted|removed|created|fixed|changed|done)"
 # What an assistant says that it did, and no more: with a name, a number or a word more it is part of the answer.
@@ -224,7 +232,7 @@ RECEIPT = _opening(
     rf"(?:i(?:'ve| have)? |we(?:'ve| have) )(?:(?:now|just|also|successfully) )?{_KEPT}"
     r"(?: (?:it|this|that|them|(?:the|your|these|those) [a-z]+))?(?: (?:for you|now|as well|too|accordingly))?[\s.!]*$",
     rf"(?:it|this|that|everything|all|(?:the|your) [a-z]+)(?:'s| is| are| was| (?:has|have) been)? (?:now )?{_KEPT}[\s.!]*$",
-    r"(?:all )?done[\s.!]*$",
+    rf"(?:all )?{_KEPT}[\s.!]*$",
     after="ok|okay|done|great|sure|yes|all right|alright",
 )
 

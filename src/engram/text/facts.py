@@ -48,10 +48,10 @@ _ADVERB = (
     r"(?:(?:now|currently|recently|just|finally|also|actually|already|still|officially|have|has|had|'ve|am|are|is|'m|'s|'re) )*"
 )
 _END = (
-    r"(?=$|[.,;:!?()]| (?:and|but|because|since|so|with|after|before|when|while|as|instead|again|now|anymore|for|until"
+    r"(?=$|[,;:!?()]|\.(?!\w)| (?:and|but|because|since|so|with|after|before|when|while|as|instead|again|now|anymore|for|until"
     r"|which|who|where|last|this|next|from|on|in|at|by|these|yesterday|today)\b)"
 )
-_OBJECT = r"(?P<o>(?:(?:Dr|Mr|Mrs|Ms|St)\. )?[^\s.,;:!?()][^.,;:!?()]{0,60}?)"
+_OBJECT = r"(?P<o>(?:(?:Dr|Mr|Mrs|Ms|St)\. )?[^\s.,;:!?()](?:[^.,;:!?()]|\.(?=\w)){0,60}?)"
 _PROPER = r"(?P<o>[A-Z][\w&.'’-]*(?:,? [A-Z][\w&.'’-]*){0,3})"
 _THING = r"(?P<o>(?:[\w.+#/&'’-]+)(?: [\w.+#/&'’-]+){0,4}?)"
 _NUMBER = r"(?P<o>\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
@@ -111,6 +111,7 @@ _TRAIL = re.compile(
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"^(?:a|an|the|my|our|his|her|their|some|called|named|about|around|only|just|now) ", re.IGNORECASE)
+_DIALLED = re.compile(r"\+?[(\d](?:[ ()/.-]{0,2}\d){6,}$")
 _LONGEST = 400
 
 _Make = Callable[[re.Match[str], str], Iterator[Fact]]
@@ -182,18 +183,17 @@ _NOBODY = frozenset({"it", "this", "that", "there", "what", "who", "he", "she", 
 def _attribute(match: re.Match[str], whose: str) -> Iterator[Fact]:
     subject, attribute, thing = match["s"], match["attr"].lower(), match["o"]
     owner = folded(whose) if subject.lower() in ("my", "our", "the user's", "the user’s") else _subject(subject, whose)
-    attribute = (
-        re.sub(
-            r"^(?:current|new"
-            r"|preferred) ",
-            "",
-            attribute,
-        )
-        .replace("colour", "color")
-        .replace("favourite", "favorite")
-    )
+    attribute = re.sub(r"^(?:current|new|preferred) ", "", attribute).replace("colour", "color").replace("favourite", "favorite")
+    attribute = _one_name(attribute, thing)
     if owner and is_value(attribute, _TRAIL.sub("", thing.strip())):
-        yield Fact(owner, attribute, _object(thing))
+        yield Fact(owner, attribute, re.sub(r"[^\d+]", "", thing) if attribute == "phone number" else _object(thing))
+
+
+def _one_name(attribute: str, thing: str) -> str:
+    """What goes by several names, by one: "my number is 0151 998 7766" is the phone's, whatever is called a number besides."""
+    if attribute in ("number", "phone") and _DIALLED.match(thing.strip()):
+        return "phone number"
+    return re.sub(r"^(work |home )?e-?mail(?: address)?$", lambda found: f"{found[1] or ''}email", attribute)
 
 
 def _switched(match: re.Match[str], whose: str) -> Iterator[Fact]:
