@@ -49,6 +49,20 @@ def test_without_an_encoder_words_find_it_and_the_answer_says_so(wordy: Engram, 
     assert found.quality.strategy == "words"
 
 
+def test_what_has_no_vector_yet_is_not_said_to_be_unknown(tmp_path: Path) -> None:
+    """As after a model was installed, in a run too short for the vectors to be made beside it."""
+    with open_mind(tmp_path / "v", words_only=True) as mem:
+        mem.remember(FACTS[0])
+    with open_mind(tmp_path / "v") as mem:
+        found = mem.recall("zebras of the savannah")
+        assert (found.outcome, len(found)) == (Outcome.DEGRADED, 0)
+        assert "engram model fill" in " ".join(found.notes)
+        mem.backfill()
+        settle(mem)
+        found = mem.recall("zebras of the savannah")
+        assert (found.outcome is Outcome.DEGRADED, found.notes) == (False, ())
+
+
 def test_an_empty_vault_knows_nothing(mem: Engram) -> None:
     found = mem.recall("Where does Carla live?")
     assert (found.outcome, len(found), found.hidden) == (Outcome.NOTHING_KNOWN, 0, 0)

@@ -115,6 +115,11 @@ class Arms:
         )
         return False
 
+    def admit_gaps(self, reader: Reader, notes: list[str]) -> None:
+        """Before nothing is said to be known: what has no vector yet was not compared by its meaning."""
+        if self._embedder is not None and self._store.lacks_vectors(reader, SPACE):
+            notes.append("some memories have no vectors yet: they were looked up by their words alone (`engram model fill`).")
+
     def words(self, reader: Reader, plan: Plan, text: str) -> list[ArmResult]:
         """What holds the rare words of the question, or stands beside them; with what a match could score at best."""
         wanted = self._planner.plan(text, plan.postings, self._store.latest_change(reader))

@@ -200,6 +200,8 @@ class Searcher:
             deep = planned.deeper(settings)
             again = partial(self._read_words, reader, deep, asked.text, watch)
             walk = self._look(reader, asked, deep, query, again, notes, watch, settings)
+        if not walk.taken and not notes:
+            self._arms.admit_gaps(reader, notes)
         return walk
 
     def _start(self, read: Callable[..., T], *what: object) -> Future[T]:

@@ -115,6 +115,21 @@ def without_vector(
     return found
 
 
+_ENDS = 256
+"""Memories looked at on either end: vectors are missing from before a model was there, or since it went. All would be O(n)."""
+
+
+def lacking(connection: apsw.Connection, seen: Visibility, space: str) -> bool:
+    visible, values = predicate(seen, "m.scope")
+    sql = f"""
+        SELECT EXISTS (SELECT 1 FROM memories AS m
+         WHERE (m.key < (SELECT min(key) FROM memories) + {_ENDS} OR m.key > (SELECT max(key) FROM memories) - {_ENDS})
+           AND m.status = 'active' AND {visible} AND NOT EXISTS
+               (SELECT 1 FROM embeddings WHERE memory = m.key AND space = (SELECT key FROM spaces WHERE name = ?)))
+    """
+    return bool(connection.execute(sql, (*values, space)).get)
+
+
 def pending(connection: apsw.Connection, seen: Visibility) -> int:
     """How many active memories have no vector in any space."""
     visible, values = predicate(seen, "m.scope")

@@ -224,6 +224,11 @@ class Reading(Path):
         with self._read(reader, "backlog") as connection:
             return embeddings.without_vector(connection, readable(reader), space, after, limit)
 
+    def lacks_vectors(self, reader: Reader, space: str) -> bool:
+        """Are there memories without a vector, as far as the oldest and the newest tell?"""
+        with self._read(reader, "backlog") as connection:
+            return embeddings.lacking(connection, readable(reader), space)
+
     def frequencies(self, reader: Reader, terms: Sequence[str], *, most: int) -> list[int]:
         """In how many memories of the whole vault each term stands: what tells a rare word from a common one."""
         check_terms(terms)
