@@ -43,7 +43,10 @@ lock: .venv/locked
 	@$(BIN)/uv pip compile pyproject.toml --group dev --extra keychain --universal --python-version 3.11 \
 		--generate-hashes --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) \
 		--quiet --output-file requirements.lock
-	@! grep -nE '://|^ *(-i|-f|--index-url|--extra-index-url|--find-links)|@ */' requirements.lock
+	@echo 'mcp>=1.20,<2' | $(BIN)/uv pip compile - --universal --python-version 3.11 --no-annotate \
+		--generate-hashes --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) \
+		--quiet --output-file tests/serve/mcp1.lock
+	@! grep -nE '://|^ *(-i|-f|--index-url|--extra-index-url|--find-links)|@ */' requirements.lock tests/serve/mcp1.lock
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
