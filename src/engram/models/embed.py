@@ -18,6 +18,7 @@ import numpy.typing as npt
 from engram.deadline import Deadline, bounded, late, present
 from engram.errors import DimensionMismatch, EmbedderUnavailable, EmbeddingFailed, EngramError
 from engram.models.catalog import Model
+from engram.models.onnx import runtime
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -104,18 +105,17 @@ class OnnxEmbedder:
 def _load_onnx(model: Model) -> tuple[onnxruntime.InferenceSession, tokenizers.Tokenizer]:
     if not model.installed():
         raise EmbedderUnavailable(f"the model {model.name!r} is not installed.")
-    # Late: loading these takes longer than opening a vault, and a vault is often opened to read only.
-    import onnxruntime
-    from tokenizers import Tokenizer
+    from tokenizers import Tokenizer  # late, as the runtime
 
-    options = onnxruntime.SessionOptions()
+    onnx = runtime()
+    options = onnx.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False  # the arena keeps the largest input's memory for good
     options.log_severity_level = 3
     tokenizer = Tokenizer.from_file(str(model.folder / "tokenizer.json"))
     tokenizer.enable_truncation(model.max_tokens)
     tokenizer.no_padding()
-    session = onnxruntime.InferenceSession(str(model.folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
+    session = onnx.InferenceSession(str(model.folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
     return session, tokenizer
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engram.errors import EmbedderUnavailable, EmbeddingFailed
+from engram.models.onnx import runtime
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -71,14 +72,14 @@ class OnnxReranker:
                     raise EmbedderUnavailable(
                         f"the reranking model {self.name!r} is not complete: it needs model.onnx, tokenizer.json."
                     )
-                import onnxruntime  # late, as for the encoder
-                from tokenizers import Tokenizer
+                from tokenizers import Tokenizer  # late, as the runtime
 
-                options = onnxruntime.SessionOptions()
+                onnx = runtime()
+                options = onnx.SessionOptions()
                 options.intra_op_num_threads = options.inter_op_num_threads = 1
                 options.log_severity_level = 3
                 tokenizer = Tokenizer.from_file(str(files[1]))
                 tokenizer.enable_truncation(512)
-                session = onnxruntime.InferenceSession(str(files[0]), options, providers=["CPUExecutionProvider"])
+                session = onnx.InferenceSession(str(files[0]), options, providers=["CPUExecutionProvider"])
                 self._loaded = session, tokenizer
             return self._loaded

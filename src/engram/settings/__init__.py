@@ -11,6 +11,7 @@ environment variables and configuration files.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import difflib
 import logging
@@ -142,6 +143,20 @@ def host_folder(variable: str, usual: str) -> Path:
     """Where another program keeps its own settings: what its variable names, else a folder in the user's home."""
     named = os.environ.get(variable, "").strip()
     return Path(named).expanduser() if named else Path.home() / usual
+
+
+@contextlib.contextmanager
+def told(variable: str, value: str) -> Iterator[None]:
+    """Another program's variable for as long as that program, loaded into this process, looks at it."""
+    before = os.environ.get(variable)
+    os.environ[variable] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[variable]
+        else:
+            os.environ[variable] = before
 
 
 def passphrase() -> str | None:
