@@ -3,8 +3,8 @@
 A fact is outdated by a newer one of the same subject and predicate with another object, if a subject has one such object at a
 time and both are values of one sort (`text/values.py`); or by being said to be so no more. The newer wins, unless it is less
 sure than the older by more than `MARGIN`: then both stand, contested, until one has more witnesses, each of whom makes it surer.
-What tells of an earlier time than what is known outdates nothing. The newer takes over a share of how sure the older was: that
-there is such a thing at all was known already.
+What tells of an earlier time than what is known outdates nothing: it was so until then. The newer takes over a share of how sure
+the older was: that there is such a thing at all was known already.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from engram.text.values import clash, covers, same
 
 MARGIN = 0.3
 SHARE = 0.2
+_LATELY_DAYS = 62
 SOON_DAYS = 14  # an appointment of another month is another appointment
 
 
@@ -29,20 +30,23 @@ class Epistemic(StrEnum):
 
 
 class Ruling(StrEnum):
-    """What becomes of an older fact by a newer one."""
+    """What becomes of a fact that is known by one that comes in; `past`: it stands, and the other was so before it."""
 
     STANDS = "stands"
+    PAST = "past"
     OUTDATED = "outdated"
     CONTESTED = "contested"
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A fact with how sure it is, and since when it is so."""
+    """A fact with how sure it is, since when it is so, and when it was said. `dated`: its own words tell since when."""
 
     fact: Fact
     confidence: float
     since: datetime | None = None
+    said: datetime | None = None
+    dated: bool = True
 
 
 def disagree(new: Fact, old: Fact) -> bool:
@@ -58,11 +62,21 @@ def ruling(new: Claim, old: Claim) -> Ruling:
     if not disagree(new.fact, old.fact):
         return Ruling.STANDS
     if new.since is not None and old.since is not None:
-        if new.since < old.since:
+        if new.fact.predicate == "scheduled" and abs(new.since - old.since).days > SOON_DAYS:
             return Ruling.STANDS
-        if new.fact.predicate == "scheduled" and (new.since - old.since).days > SOON_DAYS:
-            return Ruling.STANDS
+        if _earlier(new, old):
+            return Ruling.PAST if new.fact.holds and new.since < old.since else Ruling.STANDS
     return Ruling.OUTDATED if new.confidence >= old.confidence - MARGIN else Ruling.CONTESTED
+
+
+def _earlier(new: Claim, old: Claim) -> bool:
+    """Does the new one tell of a time before the old? What was only said on a day may have been outdated then already: who says
+    in May to have moved in April is not held to what he said in between. But what is long past is no news."""
+    if new.since is None or old.since is None or new.said is None or old.said is None:
+        return new.since is not None and old.since is not None and new.since < old.since
+    if old.dated or not new.dated:
+        return new.since < old.since
+    return new.said < old.said or (old.said - new.since).days > _LATELY_DAYS
 
 
 def transferred(confidence: float, outdated: Sequence[float]) -> float:

@@ -11,6 +11,7 @@ from hand_clock import HandClock
 from hypothesis import given
 from hypothesis import strategies as st
 from memory.stories import START, did, event, open_story, story
+from recall.minds import open_mind
 
 from engram.engine import Engram
 from engram.errors import NotFound
@@ -179,6 +180,14 @@ def test_a_failure_warns_of_what_was_tried_and_what_came_of_it() -> None:
         ("decision", "We do not deploy on Fridays", True),
         ("principle", "Always write tests", False),
         ("fact", "Ann never eats fish", False),
+        ("fact", "The user: Do not ever force-push to main.", True),
+        ("fact", "Never deploy on Fridays.", True),
+        ("moment", "We tried Redis streams for the queue and it lost messages.", True),
+        ("fact", "That approach with polling turned out to be too slow, so we gave it up.", True),
+        ("fact", "The old cron job must not be started again.", True),
+        ("fact", "The user never eats fish.", False),
+        ("fact", "Tom doesn't like coffee.", False),
+        ("moment", "We tried the new bakery and it was great.", False),
     ],
 )
 def test_what_warns(category: str, text: str, so: bool) -> None:
@@ -246,3 +255,16 @@ def test_what_failed_is_known_before_it_is_tried_again(mem: Engram) -> None:
     }
     assert len(mem.warnings()) == 2
     assert mem.recall("restoring the backup").hits[0].memory.category in ("warning", "principle", "episode")
+
+
+def test_what_was_said_to_be_in_vain_is_known_before_it_is_tried_and_nothing_else_is(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "vault") as mem:
+        for said in (
+            "We tried Redis streams for the queue and it lost messages.",
+            "Never deploy on Fridays.",
+            "The cat is grey.",
+        ):
+            mem.observe(user=said)
+        assert ["Redis" in one.text for one in mem.episode("use Redis streams for the new queue").warnings] == [True]
+        assert ["Fridays" in one.text for one in mem.warnings("deploy the shop on Fridays")] == [True]
+        assert mem.warnings("feed the cat") == ()

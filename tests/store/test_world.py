@@ -215,6 +215,19 @@ def test_what_many_have_said_is_not_overturned_by_one_remark_and_is_by_a_second(
     assert [(one.object, one.status, one.memory) for one in mem.beliefs("the office")] == [("bert", "held", new.id)]
 
 
+def test_a_change_that_is_told_late_outdates_what_was_said_since(mem: Engram) -> None:
+    """Who says on the 20th to have moved last week was not asked on the 16th."""
+    say(mem, "I live in Hamburg.", days=15)
+    say(mem, "I moved to Berlin last week.", days=19)
+    assert [one.object for one in mem.beliefs("the user")] == ["berlin"]
+    say(mem, "I live in Rostock.", days=-20)  # an old talk that comes in late
+    assert [one.object for one in mem.beliefs("the user")] == ["berlin"]
+    past = {one.object: one.until for one in mem.beliefs("the user", past=True)}
+    assert past.keys() == {"berlin", "hamburg", "rostock"}
+    assert past["rostock"] is not None
+    assert [one.text for one in mem.list()] == ["The user moved to Berlin last week."]
+
+
 def test_a_memory_that_says_more_is_linked_to_what_outdates_a_part_of_it(mem: Engram) -> None:
     old = mem.remember("The office is owned by Ann, and it has a garden with a pond.")
     new = mem.remember("The office is owned by Bert.")

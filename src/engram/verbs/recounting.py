@@ -12,7 +12,7 @@ from typing import Self
 from engram.errors import EngramError, InvalidQuery, NotFound
 from engram.kinds import EPISODE, WARNING, Ending, Episode, Happening, Participant, Skill, SkillMatch
 from engram.memory.edges import walk
-from engram.memory.likeness import alike
+from engram.memory.likeness import alike, stems
 from engram.memory.skills import fits, match, ranked
 from engram.memory.warnings import warns
 from engram.recall.search import sound
@@ -25,6 +25,8 @@ log = logging.getLogger("engram")
 
 _AROUND = timedelta(hours=12)
 _LATEST = 500
+_TO_THE_POINT = 0.5
+"""How relevant a warning is at least, if it shares no word with what is about to be done."""
 
 
 class Recording:
@@ -197,13 +199,15 @@ class Recounting(Asking):
     def warnings(self, about: str | None = None, *, limit: int = 10) -> Sequence[Memory]:
         """What was tried and failed, and what must not be done: about this, the nearest first; or all, the newest first.
 
-        A failed episode leaves a warning by itself; `remember(…, category="warning")` makes one; rules that forbid count.
+        A failed episode leaves a warning by itself; `remember(…, category="warning")` makes one; what forbids something, or tells
+        that it was tried in vain, counts wherever it was said.
         """
         if about is None:
             found = self._vault.store.page(self._reader, limit=limit, where=Filter(categories=(WARNING,)))
             return tuple(sound(found, self._vault.live.now))
         hits = [*self._hits(about, Filter(categories=(WARNING,)), limit), *self._hits(about, Filter(), 5 * limit)]
-        best = {hit.memory.id: hit for hit in sorted(hits, key=lambda hit: hit.score) if warns(hit.memory)}
+        near = [hit for hit in hits if hit.trust.relevance >= _TO_THE_POINT or stems(about) & stems(hit.memory.text)]
+        best = {hit.memory.id: hit for hit in sorted(near, key=lambda hit: hit.score) if warns(hit.memory)}
         return tuple(hit.memory for hit in sorted(best.values(), key=lambda hit: -hit.score)[:limit])
 
     def _hits(self, text: str, where: Filter, limit: int) -> Sequence[Hit]:

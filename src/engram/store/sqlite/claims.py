@@ -22,7 +22,7 @@ from engram.store.sqlite.rows import micros
 from engram.text.facts import Fact, facts
 from engram.types import Memory, Source
 
-SUPERSEDES, OUTDATES, CONTRADICTS = "supersedes", "outdates", "contradicts"
+SUPERSEDES, OUTDATES, CONTRADICTS, PAST = "supersedes", "outdates", "contradicts", "past"
 _SHORT = 160
 _MORE = re.compile(r"\b(?:and|but|because|while|although|which)\b|;")
 """Up to so many characters, and without a second clause, a memory is its fact; another one tells more."""
@@ -30,12 +30,13 @@ _MORE = re.compile(r"\b(?:and|but|because|while|although|which)\b|;")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an older memory by a newer one, as the link to it: superseded, outdated in a fact, or contradicted; and how
-    sure it was."""
+    """What became of a memory that was here by one that comes in, as the link to it: superseded, outdated in a fact, or
+    contradicted; and how sure it was. `past`: it tells what came after, from `since` on."""
 
     older: str
     link: str
     confidence: float
+    since: int | None = None
 
 
 def note(connection: apsw.Connection, scope: int, memory: Memory, told: Sequence[Fact] | None = None) -> list[Outcome]:
@@ -47,11 +48,26 @@ def note(connection: apsw.Connection, scope: int, memory: Memory, told: Sequence
     for number, fact in enumerate(told):
         named = fact.subject
         fact = replace(fact, subject=naming.canonical(connection, scope, named))
+        ended = _ended(fact, since)
         for outcome in _settle(connection, scope, memory, fact, named, since):
+            if outcome.link == PAST:
+                ended = outcome.since if ended is None or outcome.since is None else min(ended, outcome.since)
             outcomes[outcome.older] = outcome
-        figures = (fact.single, fact.holds, since, _ended(fact, since), memory.tier)
+        figures = (fact.single, fact.holds, since, ended, memory.tier)
         connection.execute(_PUT, (memory.key, number, fact.subject, fact.predicate, fact.object, *figures))
-    return list(outcomes.values())
+    return _all_past(connection, memory, outcomes)
+
+
+def _all_past(connection: apsw.Connection, memory: Memory, outcomes: dict[str, Outcome]) -> list[Outcome]:
+    """What tells of an earlier time only counts where the memory says nothing that still holds."""
+    spent = _is_spent(connection, memory.key, memory.text)
+    return [one for one in outcomes.values() if one.link != PAST or spent]
+
+
+def _is_spent(connection: apsw.Connection, memory: int, text: str) -> bool:
+    """Has all that a memory says ended?"""
+    left = connection.execute("SELECT count(*) FROM facts WHERE memory = ? AND until IS NULL", (memory,)).get
+    return not left and len(text) <= _SHORT and not _MORE.search(text)
 
 
 FACT = ", ".join(sealed.told("facts", one, "f") for one in ("subject", "predicate", "object"))
@@ -73,7 +89,8 @@ def settle(connection: apsw.Connection, scope: int, memory: Memory) -> list[Outc
     outcomes: dict[str, Outcome] = {}
     for subject, said, thing, single, holds in found:
         fact = Fact(subject, said, thing, bool(single), bool(holds))
-        outcomes |= {one.older: one for one in _settle(connection, scope, memory, fact, "", _since(memory))}
+        ruled = _settle(connection, scope, memory, fact, "", _since(memory))
+        outcomes |= {one.older: one for one in ruled if one.link != PAST}
     return list(outcomes.values())
 
 
@@ -104,29 +121,43 @@ def _ended(fact: Fact, since: int | None) -> int | None:
 def _settle(
     connection: apsw.Connection, scope: int, memory: Memory, fact: Fact, named: str, since: int | None
 ) -> Iterator[Outcome]:
-    new = Claim(fact, memory.confidence, None if since is None else from_micros(since))
+    told = memory.happened_until is not None
+    new = Claim(fact, memory.confidence, _at(since), _at(_said(connection, memory.key, micros(memory.learned_at))), told)
     found: list[Any] = connection.execute(
         f"""
         SELECT f.memory, f.number, {sealed.told("facts", "object", "f")}, f.single, f.since, m.id, m.confidence, m.pinned,
-               {sealed.opened("text")}, m.speaker
+               {sealed.opened("text")}, m.speaker, m.learned_at, m.happened_until IS NOT NULL
           FROM facts AS f JOIN memories AS m ON m.key = f.memory JOIN contents AS c ON c.memory = m.key
          WHERE f.subject IN ({sealed.either("facts", "subject", "?1")}) AND f.until IS NULL AND f.holds AND f.memory <> ?3
            AND f.predicate IN ({sealed.either("facts", "predicate", "?2")}) AND m.scope = ?4 AND m.status = 'active'
         """,
         (fact.subject, fact.predicate, memory.key, scope),
     ).fetchall()
-    for key, number, thing, single, at, memory_id, confidence, pinned, text, speaker in found:
-        old = Claim(Fact(fact.subject, fact.predicate, thing, bool(single)), confidence, None if at is None else from_micros(at))
+    for key, number, thing, single, at, memory_id, confidence, pinned, text, speaker, learned, dated in found:
+        said = Fact(fact.subject, fact.predicate, thing, bool(single))
+        old = Claim(said, confidence, _at(at), _at(_said(connection, key, learned)), bool(dated))
         ruled = ruling(new, old)
         if ruled is Ruling.STANDS or _may_be_two(named, _named(text, speaker, number, fact.predicate)):
+            continue
+        if ruled is Ruling.PAST:
+            yield Outcome(memory_id, PAST, confidence, at)
             continue
         if ruled is Ruling.CONTESTED or pinned:
             yield Outcome(memory_id, CONTRADICTS, confidence)
             continue
         connection.execute("UPDATE facts SET until = ? WHERE memory = ? AND number = ?", (since, key, number))
-        left = connection.execute("SELECT count(*) FROM facts WHERE memory = ? AND until IS NULL", (key,)).get
-        over = not left and len(text) <= _SHORT and not _MORE.search(text)
-        yield Outcome(memory_id, SUPERSEDES if over else OUTDATES, confidence)
+        yield Outcome(memory_id, SUPERSEDES if _is_spent(connection, key, text) else OUTDATES, confidence)
+
+
+def _said(connection: apsw.Connection, memory: int, learned: int | None) -> int | None:
+    """When it was said: the last turn it came from; else when it was kept."""
+    sql = "SELECT max(t.at) FROM sources AS s JOIN turns AS t ON t.key = s.turn WHERE s.memory = ?"
+    found = connection.execute(sql, (memory,)).get
+    return learned if found is None else int(found)
+
+
+def _at(moment: int | None) -> datetime | None:
+    return None if moment is None else from_micros(moment)
 
 
 def _named(text: str, speaker: str, number: int, predicate: str) -> str:

@@ -57,6 +57,11 @@ class Understanding(Scrubbing):
         self, connection: apsw.Connection, reader: Reader, memory: Memory, outcomes: Sequence[claims.Outcome], now: datetime
     ) -> Memory:
         """Link what a memory outdates or contradicts, and retire what says nothing else. Some of how sure that was passes on."""
+        if (after := next((one for one in outcomes if one.link == claims.PAST), None)) is not None:
+            if not turns.sources_of(connection, memory.key):
+                return memory  # somebody gave it to be kept: it is history, and stays
+            links.put(connection, writable(reader), [Edge(after.older, memory.id, claims.SUPERSEDES)], now, self._live.now)
+            return self._move(connection, reader, memory.id, Status.SUPERSEDED, "a newer statement was known", now)
         for one in outcomes:
             links.put(connection, writable(reader), [Edge(memory.id, one.older, one.link)], now, self._live.now)
             if one.link == claims.SUPERSEDES:
