@@ -48,7 +48,15 @@ def test_every_choice_has_its_default_among_the_choices() -> None:
 
 
 def test_no_setting_is_named_like_a_variable_that_means_something_else() -> None:
-    assert not {"home", "config", "passphrase"} & set(TABLE)
+    assert not {"config", "passphrase"} & set(TABLE)
+
+
+def test_the_variable_goes_over_the_setting_that_names_a_vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ENGRAM_HOME", raising=False)
+    save("home", str(tmp_path / "filed"))
+    assert room.home() == tmp_path / "filed"
+    monkeypatch.setenv("ENGRAM_HOME", str(tmp_path / "named"))
+    assert room.home() == tmp_path / "named"
 
 
 def test_the_defaults_agree_with_each_other() -> None:

@@ -156,7 +156,7 @@ def open_engram(
     clock: Callable[[], datetime] | None = None,
     role: Role | str = Role.AGENT,
 ) -> Engram:
-    """Open the vault at `path` (else `ENGRAM_HOME`, else the platform's data folder); it is made if missing.
+    """Open the vault at `path` (else `ENGRAM_HOME`, the setting `home`, or the platform's data folder); it is made if missing.
 
     agent, project, squad, channel, user: who this program is. They decide what it sees and where it writes.
     key: the vault's key as 32 bytes or recovery text, if it is not in the keychain, a key file or a passphrase.

@@ -87,7 +87,7 @@ class OpenVault:
         if self.live.now.harden_process:
             for note in harden():
                 log.info("%s", note)
-        where = settings_room.home() if path is None else vault_path(path)
+        where = vault_path(self.live.now.home or settings_room.home()) if path is None else vault_path(path)
         self.store, self.notice = open_vault(where, self.live, env, credentials)
         self.session = session or env.new_id()
         self.closed = False

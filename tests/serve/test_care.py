@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from serve.console import Engram
 
+import engram as library
+from engram import settings
+
 KEY_SENTENCE = "Who has that file can read the vault, and without it nobody can"
 
 
@@ -28,6 +31,51 @@ def test_init_twice_says_that_it_is_there(made: Engram, vault: Path) -> None:
     assert other.err.startswith("E5003: ")
     assert made("init", "--passphrase").code == 1
     assert (vault / "vault.toml").read_bytes() == before
+
+
+def test_a_hidden_vault_is_found_by_the_configuration_and_a_decoy_holds_nothing(
+    engram: Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ENGRAM_HOME")
+    usual = settings.data_folder()
+    facts = engram("init", "--hidden", "--decoy", "--json").json
+    path = Path(facts["path"])
+    assert (path.parent, path.name[0], facts["made"]) == (usual.parent, ".", True)
+    assert "engram" not in path.name
+    assert path.stat().st_mode & 0o077 == 0
+    assert engram("remember", "The piano is black").code == 0
+    assert engram("status", "--json").json["path"] == str(path)
+    assert engram("doctor").code == 0
+    assert engram("config", "get", "home").out.strip() == str(path)
+    with library.open(agent="rex", role="owner") as mem:
+        assert [one.text for one in mem.list()] == ["The piano is black"]
+    assert [one.name for one in usual.iterdir()] == ["settings.db"]
+    decoy = (usual / "settings.db").read_bytes()
+    assert decoy.startswith(b"SQLite format 3")
+    assert b"theme" in decoy
+    assert b"piano" not in decoy
+    assert str(path).encode() not in decoy
+    again = engram("init", "--hidden", "--decoy", "--json").json
+    assert (again["path"], again["made"]) == (str(path), False)
+    assert (usual / "settings.db").read_bytes() == decoy
+
+
+def test_what_cannot_be_hidden_is_said(engram: Engram, vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert engram("init", "--decoy").code == 2
+    assert engram("--vault", str(vault), "init", "--hidden").code == 2
+    assert engram("init", "--hidden").code == 1, "ENGRAM_HOME names another place"
+    monkeypatch.delenv("ENGRAM_HOME")
+    assert engram("init").code == 0
+    refused = engram("init", "--hidden")
+    assert (refused.code, refused.out) == (1, "")
+    assert "move the folder" in refused.err
+
+
+def test_a_setting_names_the_vault_that_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ENGRAM_HOME", raising=False)
+    with library.open(settings={"home": str(tmp_path / "elsewhere"), "model": "none"}) as mem:
+        mem.remember("The piano is black")
+    assert (tmp_path / "elsewhere" / "vault.db").exists()
 
 
 def test_init_takes_the_cipher(engram: Engram, vault: Path) -> None:

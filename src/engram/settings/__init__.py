@@ -124,13 +124,30 @@ def key_folder() -> Path:
 
 
 def home(environ: Mapping[str, str] | None = None) -> Path:
-    """The vault when none is named: `ENGRAM_HOME`, else the platform's data folder."""
-    named = (os.environ if environ is None else environ).get("ENGRAM_HOME")
-    folder = Path(platformdirs.user_data_dir("engram", appauthor=False))
+    """The vault when none is named: `ENGRAM_HOME`, else `home` in the configuration file, else the platform's data folder."""
+    named = (os.environ if environ is None else environ).get("ENGRAM_HOME") or _home_in_file(environ)
     try:
-        return Path(named).expanduser().absolute() if named else folder / "vault"
+        return Path(named).expanduser().absolute() if named else data_folder() / "vault"
     except RuntimeError:  # ~somebody who is not there
         raise ConfigInvalid("ENGRAM_HOME can be no folder.", way_out="Name a folder; it is made if missing.") from None
+
+
+def data_folder() -> Path:
+    """Where a program's data usually lies, and where one would look for a vault first."""
+    return Path(platformdirs.user_data_dir("engram", appauthor=False))
+
+
+def hidden_home(random: Callable[[int], bytes]) -> Path:
+    """A folder for a vault whose name says nothing, beside those of other programs and out of plain listings (§10.2.1)."""
+    return data_folder().parent / f".state-{random(4).hex()}"
+
+
+def _home_in_file(environ: Mapping[str, str] | None) -> str:
+    try:
+        told = _parsed(_file_text(config_path(environ))).get("home", "")
+    except _Unreadable:
+        return ""
+    return told if isinstance(told, str) else ""
 
 
 def model_folder(environ: Mapping[str, str] | None = None) -> Path:

@@ -155,6 +155,9 @@ class Keeping:
     extract_timeout_s: float = tunable(
         60.0, "An extractor that has not answered by then is done without.", unit="s", low=0.01, high=3600.0, ref="C2"
     )
+    home: str = tunable(
+        "", "The vault that is meant when none is named; empty is the platform's data folder.", ref="V13, §10.2", restart=True
+    )
     catch_secrets: bool = tunable(True, "Keys, tokens and passwords are left out of all that is kept.", ref="C16")
     guard_personal: bool = tunable(True, "What holds personal data is sealed under a key of its own.", ref="C8")
     ask_per_minute: int = tunable(20, "Questions that a tool or client may ask a minute; 0: any.", low=0, high=1000000, ref="R15")

@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import stat
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
@@ -40,6 +41,13 @@ class Header:
     format: int = FORMAT
     next: KeyHeader | None = None
     handover: bytes = b""
+
+
+def hide(path: Path) -> None:
+    """Where the platform has a mark for that, keep a folder out of listings; elsewhere its name does that."""
+    if hasattr(os, "chflags"):  # macOS and the BSDs
+        with suppress(OSError):
+            os.chflags(path, getattr(stat, "UF_HIDDEN", 0))
 
 
 @dataclass(frozen=True, slots=True)

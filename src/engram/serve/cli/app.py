@@ -78,7 +78,8 @@ def _version(wanted: bool) -> None:
 def root(
     ctx: typer.Context,
     vault: Annotated[
-        str | None, typer.Option(metavar="PATH", help="The vault; else ENGRAM_HOME, else the platform's data folder.")
+        str | None,
+        typer.Option(metavar="PATH", help="The vault; else ENGRAM_HOME, the setting `home`, the platform's data folder."),
     ] = None,
     agent: Annotated[str | None, typer.Option(help="Agent to read and write as.", rich_help_panel=_IDENTITY)] = None,
     project: Annotated[str | None, typer.Option(help="Project to stand in.", rich_help_panel=_IDENTITY)] = None,

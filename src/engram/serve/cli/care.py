@@ -8,13 +8,15 @@ from typing import Annotated, Literal
 
 import typer
 
+from engram import settings as settings_room
 from engram.errors import ConfigInvalid
 from engram.serve.cli import caller, show
-from engram.serve.cli.caller import Caller, Json, Yes
+from engram.serve.cli.caller import BadCall, Caller, Json, Yes
 from engram.serve.cli.commands import Done, Face
 from engram.serve.operations.caring import Backups, Checked, Purge
-from engram.store.folder import Header, VaultFolder, read_header
+from engram.store.folder import Header, VaultFolder, hide, read_header
 from engram.store.sqlite import maintenance
+from engram.store.sqlite.decoy import leave
 from engram.types import AuditEntry, Backup, Encoder, Finding, Health, Role, Severity
 
 _PANEL = "Vault"
@@ -42,13 +44,23 @@ def init(
         typer.Option(show_default=False, help="Page cipher; sqlcipher is the format that SQLCipher 4 tools open."),
     ] = None,
     passphrase: Annotated[bool, typer.Option("--passphrase", help="Keep the key under a passphrase.")] = False,
+    hidden: Annotated[
+        bool, typer.Option("--hidden", help="Make it in a folder whose name says nothing; `home` names it.")
+    ] = False,
+    decoy: Annotated[
+        bool, typer.Option("--decoy", help="With --hidden: leave a harmless file where one would look first.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Make a vault, and say where it and its key are."""
     asked = caller.of(ctx, as_json)
+    if hidden or decoy:
+        asked = _out_of_sight(asked, hidden)
     made, notice = not caller.exists(asked.path), ""
     if made:
         notice = _make(asked, cipher, passphrase)
+    if hidden:
+        _remember_where(asked, decoy)
     header = read_header(VaultFolder(asked.path).header)
     if not made:
         _require_same(asked, header, cipher, passphrase)
@@ -59,6 +71,33 @@ def init(
         show.line(notice)
     else:
         show.line(f"There is a vault at {asked.path} already. Nothing was changed.")
+
+
+def _out_of_sight(asked: Caller, hidden: bool) -> Caller:
+    """The caller with a vault in a folder of no telling name; the one that is hidden already, if there is one."""
+    if not hidden:
+        raise BadCall("A decoy hides nothing if the vault lies where one would look. Pass --hidden too.")
+    if asked.vault is not None:
+        raise BadCall("--hidden chooses the folder itself. Leave out --vault, or name a folder of your own without --hidden.")
+    usual, known = settings_room.data_folder() / "vault", asked.path
+    if caller.exists(known):
+        if known.name.startswith("."):
+            return replace(asked, vault=str(known))
+        raise ConfigInvalid(
+            f"there is a vault at {known} already.",
+            way_out=f"Close it, move the folder to {settings_room.hidden_home(asked.env.random)}, and set `home` to that.",
+        )
+    if known != usual:
+        raise ConfigInvalid(f"ENGRAM_HOME or `home` names {known}.", way_out="Unset it: --hidden chooses the folder itself.")
+    return replace(asked, vault=str(settings_room.hidden_home(asked.env.random)))
+
+
+def _remember_where(asked: Caller, decoy: bool) -> None:
+    """Only now that the vault is there: the configuration file says where, so that every command finds it."""
+    hide(asked.path)
+    settings_room.save("home", str(asked.path))
+    if decoy and (left := leave(settings_room.data_folder())) is not None:
+        asked.remark(f"A decoy lies at {left}.")
 
 
 def _make(asked: Caller, cipher: str | None, passphrase: bool) -> str:
