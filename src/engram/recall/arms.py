@@ -5,7 +5,7 @@ An arm that cannot work says so in `notes`, and the others go on. A further arm 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -15,17 +15,23 @@ from engram.errors import EmbeddingError
 from engram.index.lexical import TermPlanner
 from engram.index.vectors.live import LiveIndex, Nearest
 from engram.models.embed import Embedder, Vectors
-from engram.recall.fusion import ArmResult
-from engram.recall.plan import Plan
+from engram.recall.activation import Way, spread
+from engram.recall.fusion import ArmResult, Fused
+from engram.recall.plan import Asked, Plan
 from engram.recall.weights import attainable
+from engram.settings import Settings
+from engram.store.sqlite.nearby import Step
 from engram.store.sqlite.rows import narrow
 from engram.store.sqlite.store import SqliteStore
+from engram.text.entities import mentions
 from engram.text.terms import terms
 from engram.types import Reader, Space, TextHit
 
 SPACE = "text"
-VECTORS, WORDS, WORDINGS, ENTITY = "vectors", "words", "wordings", "entity"
+VECTORS, WORDS, WORDINGS, ENTITY, GRAPH = "vectors", "words", "wordings", "entity", "graph"
 _ABOUT_THEN = timedelta(days=3)
+_NAMED = 0.5  # the activation of what names whom a question names, whether or not it is near
+_BY_NAME = 0.35  # what reaching something over a name counts against a link that somebody made, unless connections are asked for
 
 
 class Arms:
@@ -101,6 +107,33 @@ class Arms:
         allowed = set(found[1]) if not narrow(plan.where) else set(self._store.keys_having(reader, plan.where))
         keys = np.array([key for key in found[1] if key in allowed][: plan.breadth], np.int64)
         return [ArmResult(ENTITY, keys, np.ones(len(keys), np.float32))] if len(keys) else []
+
+    def graph(
+        self, reader: Reader, plan: Plan, asked: Asked, found: Fused, settings: Settings
+    ) -> tuple[list[ArmResult], Mapping[int, Way]]:
+        """What links lead to from the first candidates, and what names whom the question names; with the way to each."""
+        first = zip(found.keys[: settings.graph_seeds].tolist(), found.scores.tolist(), strict=False)
+        top = max(float(found.scores[0]), 1e-6) if len(found.keys) else 1.0
+        starts = {key: min(score / top, 1.0) for key, score in first if score > 0}
+        names = [mention.name for mention in mentions(asked.text)]
+        named = {one.there: one.by for one in self._store.naming(reader, names, most=settings.graph_seeds)}
+        starts = dict.fromkeys(named, _NAMED) | starts
+
+        def follow(front: Sequence[int]) -> list[Step]:
+            links = self._store.linked(reader, front, asked.now, most=settings.graph_links)
+            return links + self._store.named_alike(reader, front, fan=settings.graph_fan, most=settings.graph_links)
+
+        by_name = 1.0 if plan.sought.connects else _BY_NAME
+        reached = spread(starts, follow, settings, hops=plan.hops, most=plan.breadth)
+        ways = {key: Way(key, (name,), named=True) for key, name in named.items()} | dict(reached.ways)
+        levels = dict.fromkeys(named, _NAMED) | dict(zip(reached.keys.tolist(), reached.levels.tolist(), strict=True))
+        levels = {key: level * (by_name if ways[key].named else 1.0) for key, level in levels.items()}
+        passed = self._store.passing(reader, list(levels), plan.where) if narrow(plan.where) else levels
+        best = sorted(passed, key=lambda key: (-levels[key], -key))[: plan.breadth]
+        if not best:
+            return [], {}
+        scores = np.array([levels[key] for key in best], np.float32)
+        return [ArmResult(GRAPH, np.array(best, np.int64), scores)], {key: ways[key] for key in best}
 
     def _is_ours(self, notes: list[str]) -> bool:
         """Are the vectors here of the model in use? Asked each time: another process may have made them all anew."""

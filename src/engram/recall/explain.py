@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from engram.env import to_micros
+from engram.recall.activation import Way
 from engram.recall.fusion import ArmResult, Fused
 from engram.recall.parts import BESIDE, GATHER, SUBSTANCE, TIME
 from engram.recall.select import Pick
@@ -13,14 +14,27 @@ from engram.store.protocol import Filter
 from engram.text.terms import terms
 from engram.types import Explanation, LeftOut, Memory, Signal, Stage, Why
 
+_NO_WAYS: Mapping[int, str] = {}
 
-def why(fused: Fused, at: int, rerank: str = "") -> Why:
+
+def told(ways: Mapping[int, Way], memories: Mapping[int, Memory]) -> dict[int, str]:
+    """The ways to what links led to, as sentences; where a way began is named if that is at hand."""
+    return {
+        key: f"reached over {', then '.join(way.by)}"
+        + (f" from {memories[way.start].id}" if way.start != key and way.start in memories else "")
+        for key, way in ways.items()
+    }
+
+
+def why(fused: Fused, at: int, rerank: str = "", ways: Mapping[int, str] = _NO_WAYS) -> Why:
     arms = [name for name in fused.parts if name not in _NOTED]
     total = float(sum(abs(fused.parts[arm][at]) for arm in arms)) or 1.0
     gave = {arm: max(float(fused.parts[arm][at]), 0.0) for arm in arms}  # what speaks against a hit is no part of why it is one
     signals = tuple(Signal(arm, int(fused.ranks[arm][at]), float(fused.raw[arm][at]), gave[arm] / total) for arm in arms)
     moved = {name: float(fused.parts[name][at]) for name in _NOTED if name in fused.parts}
     notes = [f"{_NOTED[name]} ({by:+.2f})" for name, by in moved.items() if by]
+    way = ways.get(int(fused.keys[at]))
+    notes += [way] if way else []
     return Why(signals, (*notes, *((f"reranked by {rerank.partition('+')[2]}",) if "+" in rerank else ())))
 
 
@@ -43,13 +57,15 @@ def left_out(picks: Sequence[Pick], scale: float = 1.0) -> tuple[LeftOut, ...]:
     )
 
 
-def of_candidate(fused: Fused, picks: Sequence[Pick], memory: Memory, scale: float = 1.0) -> Explanation | None:
+def of_candidate(
+    fused: Fused, picks: Sequence[Pick], memory: Memory, scale: float = 1.0, ways: Mapping[int, str] = _NO_WAYS
+) -> Explanation | None:
     """What became of a candidate; None if it was none."""
     pick = next((pick for pick in picks if pick.memory.key == memory.key), None)
     if pick is not None:
         rank = 1 + sum(one.stage is Stage.ANSWER for one in picks[: picks.index(pick)]) if pick.stage is Stage.ANSWER else 0
         reason = f"it is hit number {rank}" if rank else pick.reason
-        found = why(fused, pick.at)
+        found = why(fused, pick.at, ways=ways)
         score, needed = pick.score * scale, _times(pick.needed, scale)
         return Explanation(id=memory.id, stage=pick.stage, reason=reason, rank=rank, score=score, needed=needed, why=found)
     places = (fused.keys == memory.key).nonzero()[0]
@@ -58,7 +74,7 @@ def of_candidate(fused: Fused, picks: Sequence[Pick], memory: Memory, scale: flo
     at = int(places[0])
     reason = f"{at} candidates stand above it, more than were looked at"
     score, needed = float(fused.scores[at]) * scale, picks[-1].score * scale if picks else None
-    return Explanation(id=memory.id, stage=Stage.LIMIT, reason=reason, score=score, needed=needed, why=why(fused, at))
+    return Explanation(id=memory.id, stage=Stage.LIMIT, reason=reason, score=score, needed=needed, why=why(fused, at, ways=ways))
 
 
 def _times(score: float | None, scale: float) -> float | None:

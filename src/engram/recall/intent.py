@@ -30,6 +30,7 @@ class Sought:
     """What a question is after: its intent, the time it names, whether it asks when, and whether for something with a name.
 
     `asks_now`: it asks how things are, not how they were. `about`: whom or what it asks all about.
+    `connects`: it asks what things have to do with each other.
     """
 
     intent: Intent = Intent.LOOKUP
@@ -38,6 +39,7 @@ class Sought:
     asks_name: bool = False
     asks_now: bool = True
     about: str = ""
+    connects: bool = False
 
     @property
     def gathers(self) -> bool:
@@ -90,6 +92,11 @@ _TEMPORAL = _any(
     r"^what (?:happened|did .* do|was .* doing|were .* doing|have .* been doing)\b.*"
     r"\b(?:yesterday|last|ago|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|in (?:19|20)\d\d|this (?:week|month|year))\b",
     r"\b(?:before|after) or (?:before|after)\b|\b(?:which|what) (?:came|happened) (?:first|last|before|after)\b",
+)
+_CONNECTS = _any(
+    r"\bhow (?:is|are|was|were|does|do|did) .+ (?:connected|related|linked|tied|relate|connect|fit together)\b",
+    r"\b(?:connection|relation(?:ship)?|link|tie)s? (?:between|of|from) .+ (?:and|to|with)\b",
+    r"\bwhat (?:connects|links|ties|relates)\b|\bha(?:s|ve|d) to do with\b|\bknow each other\b",
 )
 _LENGTH = _any(r"^how many (?:more )?(?:days|nights|weeks|months|years)\b")
 _MANY = _any(
@@ -145,7 +152,7 @@ def sought(question: str, now: datetime) -> Sought:
     whom = _WHOM.search(text) if intent is Intent.ENTITY else None
     about = whom["name"] if whom is not None else ""
     asks_when = intent is Intent.TEMPORAL or bool(_LENGTH.search(text))
-    return Sought(intent, when, asks_when, bool(_NAMED.search(text)), present, about)
+    return Sought(intent, when, asks_when, bool(_NAMED.search(text)), present, about, bool(_CONNECTS.search(text)))
 
 
 def intent_of(question: str) -> Intent:

@@ -13,7 +13,7 @@ from engram.errors import InvalidQuery
 from engram.index.lexical import asks_nothing as asks_nothing
 from engram.memory.layers import RULES, STORIES
 from engram.models.embed import Vectors
-from engram.recall.intent import Sought, sought
+from engram.recall.intent import Intent, Sought, sought
 from engram.settings import Settings
 from engram.store.admission import check_filter
 from engram.store.protocol import Filter
@@ -52,6 +52,7 @@ class Plan:
     whole: bool = False
     sought: Sought = _PLAIN
     entity_weight: float = 0.0
+    hops: int = 0
 
     def deeper(self, settings: Settings) -> Plan:
         """The same, looking further: for when the first look found nothing that is good enough."""
@@ -63,15 +64,26 @@ def plan(asked: Asked, settings: Settings) -> Plan:
     where = narrowed(asked.where, asked.mode)
     if asked.as_of is not None:
         where = replace(where, as_of=asked.as_of)
+    after = sought(asked.text, asked.now)
     return Plan(
         where=where,
         vector_weight=settings.vector_weight,
         breadth=min(max(settings.recall_candidates, 2 * (asked.limit or 0)), settings.page_limit),
         postings=settings.posting_budget,
         most=asked.limit or settings.recall_limit,
-        sought=sought(asked.text, asked.now),
+        sought=after,
         entity_weight=settings.entity_weight,
+        hops=hops(after, settings) if where.as_of is None else 0,
     )
+
+
+def hops(sought: Sought, settings: Settings) -> int:
+    """How many links far to look: as far as a cause may be, where one is asked for; not at all for an ordinary question."""
+    if not settings.graph_weight:
+        return 0
+    if sought.intent is Intent.CAUSAL:
+        return settings.graph_hops_causal
+    return settings.graph_hops if sought.connects or sought.intent is Intent.ENTITY or settings.graph_always else 0
 
 
 def narrowed(where: Filter, mode: Mode | None) -> Filter:

@@ -25,7 +25,8 @@ from engram.index.vectors.live import LiveIndex
 from engram.models.embed import Embedder, Vectors
 from engram.models.rerank import Reranker
 from engram.recall import explain
-from engram.recall.arms import ENTITY, SPACE, VECTORS, WORDINGS, WORDS, Arms
+from engram.recall.activation import Way
+from engram.recall.arms import ENTITY, GRAPH, SPACE, VECTORS, WORDINGS, WORDS, Arms
 from engram.recall.fusion import ArmResult, Fused, calibrated, reciprocal, reordered, scores_of
 from engram.recall.plan import Asked, Plan, asks_nothing, checked, plan
 from engram.recall.rerank import by_opinion, mmr, newest
@@ -147,7 +148,7 @@ class Searcher:
         if asked.limit is None and asks_nothing(asked.text):
             return Explanation(id=memory.id, stage=Stage.GATE, reason="a courtesy asks for nothing: nothing was looked up")
         walk = self._walk(reader, asked, whole=True)
-        told = explain.of_candidate(walk.fused, walk.picks, memory, walk.scale)
+        told = explain.of_candidate(walk.fused, walk.picks, memory, walk.scale, walk.ways)
         if told is not None:
             return told
         if walk.plan.where.indexed and (problem := explain.filtered(walk.plan.where, memory)):
@@ -234,8 +235,15 @@ class Searcher:
             arms += words()
         with watch.stage("fuse"):
             arms = self._arms.complete(reader, query, arms)
-            weights = _weights(arms, planned)
-            fused = self._settle(reader, asked, planned, query, _fuse(arms, weights, settings), settings)
+            weights = _weights(arms, planned, settings)
+            fused = _fuse(arms, weights, settings)
+            ways: Mapping[int, Way] = {}
+            if planned.hops:
+                more, ways = self._arms.graph(reader, planned, asked, fused, settings)
+                arms = self._arms.complete(reader, query, arms + more)
+                weights = _weights(arms, planned, settings)
+                fused = _fuse(arms, weights, settings)
+            fused = self._settle(reader, asked, planned, query, fused, settings)
         with watch.stage("fetch"):
             got = self._gather(reader, asked, query, fused, planned, settings)
         with watch.stage("rerank"):
@@ -256,6 +264,7 @@ class Searcher:
             rerank=how,
             picks=picks,
             links=links,
+            ways=explain.told(ways, got.memories),
             unseen=got.unseen,
             least=least(fused, settings),
             notes=notes,
@@ -385,7 +394,7 @@ class Searcher:
                 pick.memory,
                 pick.score * walk.scale,
                 trust(pick.memory, float(found[pick.at]) / best if best > 0 else 0.0, walk.asked.now, pick.memory.key in doubted),
-                explain.why(walk.fused, pick.at, walk.rerank),
+                explain.why(walk.fused, pick.at, walk.rerank, walk.ways),
             )
             for pick in taken
         )
@@ -397,13 +406,13 @@ class Searcher:
         return Recall(hits, outcome, _quality(walk, hits), hidden, tuple(dict.fromkeys(notes)))
 
 
-def _weights(arms: Sequence[ArmResult], planned: Plan) -> dict[str, float]:
+def _weights(arms: Sequence[ArmResult], planned: Plan, settings: Settings) -> dict[str, float]:
     """What each arm counts for this question: words less, where the best match holds little of what was asked (R2)."""
     words = 1.0 - planned.vector_weight
     found = next((arm for arm in arms if arm.name == WORDS), None)
     if found is not None and found.most and len(found.scores):
         words = word_weight(words, float(found.scores[0]), found.most)
-    known = {VECTORS: 1.0 - words, WORDS: words, WORDINGS: 1.0, ENTITY: planned.entity_weight}
+    known = {VECTORS: 1.0 - words, WORDS: words, WORDINGS: 1.0, ENTITY: planned.entity_weight, GRAPH: settings.graph_weight}
     return {arm.name: known[arm.name] for arm in arms}
 
 

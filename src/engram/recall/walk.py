@@ -43,6 +43,7 @@ class Walk:
     rerank: str
     picks: Sequence[Pick]
     links: Links
+    ways: Mapping[int, str]  # over which links what was reached came to be here
     unseen: int  # candidates too far to be looked at
     least: float
     notes: Sequence[str]

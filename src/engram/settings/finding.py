@@ -51,6 +51,27 @@ class Finding(Keeping):
         high=10.0,
         ref="R6",
     )
+    graph_weight: float = tunable(
+        3.0,
+        "What a memory gains by links from what was found, where a question asks for causes, connections or all about"
+        " somebody; 0: links are not followed.",
+        low=0.0,
+        high=10.0,
+        ref="R5",
+    )
+    graph_always: bool = tunable(False, "Links are followed for every question.", ref="R5")
+    graph_hops: int = tunable(2, "How many links far.", unit="links", low=1, high=5, ref="R5")
+    graph_hops_causal: int = tunable(3, "How many, where a cause is asked for.", unit="links", low=1, high=5, ref="R5")
+    graph_decay: float = tunable(0.6, "What is left of an activation after a link.", low=0.0, high=1.0, ref="R5")
+    graph_threshold: float = tunable(0.1, "Activation under which it goes no further.", low=0.0, high=1.0, ref="R5")
+    graph_seeds: int = tunable(10, "First candidates from which links are followed.", unit="memories", low=1, high=100, ref="R5")
+    graph_links: int = tunable(
+        500, "Links that are followed in one step, the surest.", unit="links", low=10, high=10000, ref="R5"
+    )
+    graph_fan: int = tunable(
+        40, "A name that more memories have than this leads from none to another.", unit="memories", low=0, high=1000, ref="R5"
+    )
+    graph_rank: bool = tunable(False, "What many links lead to stands above what one leads to (PageRank).", ref="R5")
     newest_likeness: float = tunable(
         0.87,
         "Likeness, over that of unrelated things, from which two statements are of the same matter: the newer one stands first.",

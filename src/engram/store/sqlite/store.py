@@ -1,7 +1,7 @@
 """The store on SQLite: every verb of the protocol.
 
 The class only joins what stands in `writing`, `judging`, `world`, `recounting`, `boxing`, `purging`, `reading`, `caring`,
-`shelving`, `suspending`, `granting`, `spending`, `probing`, `renewing` and `wondering` on the one `path`;
+`shelving`, `suspending`, `granting`, `spending`, `probing`, `renewing`, `wondering` and `nearby` on the one `path`;
 `vault.open_vault` makes it.
 """
 
@@ -11,6 +11,7 @@ from engram.store.sqlite.boxing import Boxing
 from engram.store.sqlite.caring import Caring
 from engram.store.sqlite.granting import Granting
 from engram.store.sqlite.judging import Judging
+from engram.store.sqlite.nearby import Nearby
 from engram.store.sqlite.probing import Probing
 from engram.store.sqlite.purging import Purging
 from engram.store.sqlite.reading import Reading
@@ -25,6 +26,6 @@ from engram.store.sqlite.world import World
 
 class SqliteStore(
     Judging, World, Recounting, Boxing, Purging, Reading, Caring, Shelving, Suspending, Granting, Spending, Probing,
-    Renewing, Wondering,
+    Renewing, Wondering, Nearby,
 ):  # fmt: skip
     """All verbs of one open vault."""
