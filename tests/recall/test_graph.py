@@ -182,7 +182,7 @@ def test_a_name_that_everything_bears_leads_nowhere(mem: Engram) -> None:
     assert len(store.named_alike(mem.reader, [first.key], fan=13, most=50)) == 12
 
 
-@pytest.mark.parametrize("kind", ["related_to", sorted(LASTING)[0]])
+@pytest.mark.parametrize("kind", ["related_to", min(LASTING)])
 @pytest.mark.parametrize(("confidence", "days"), [(1.0, 10), (0.9, 60), (0.5, 200), (0.21, 31), (0.15, 0), (0.05, 400)])
 def test_how_sure_a_link_is_now_is_the_same_in_the_store_as_by_the_rule(
     mem: Engram, kind: str, confidence: float, days: int
