@@ -142,12 +142,24 @@ def test_ordinary_talk_retires_nothing(mem: Engram, first: str, second: str) -> 
         ("Our database is MySQL", "Our database is now Postgres"),
         ("I like tea", "I don't like tea anymore"),
         ("Tom Baker lives in Rome", "Tom Baker lives in Oslo"),
+        ("My phone number is 040 555 1234, for forms", "My new number is 0151 998 7766"),
+        ("My home address is 12 Elm Street", "My home address is 9 Oak Street"),
     ],
 )
 def test_an_update_retires_what_it_updates(mem: Engram, first: str, second: str) -> None:
     say(mem, first)
     say(mem, second, days=1)
     assert len(mem.list()) == 1
+
+
+def test_what_a_memory_that_is_kept_closely_says_is_sealed(mem: Engram) -> None:
+    say(mem, "My phone number is 0151 998 7766")
+    assert [one.tier for one in mem.list()] == [Tier.SENSITIVE]
+    assert [(one.predicate, one.object) for one in mem.beliefs("the user")] == [("phone number", "01519987766")]
+    with mem._vault.store._readers.use("facts") as connection:
+        rows = connection.execute("SELECT subject || predicate || object FROM facts").fetchall()
+    assert len(rows) == 1
+    assert not any(word in rows[0][0] for word in ("user", "phone", "998"))
 
 
 def test_what_is_much_less_sure_contests_and_does_not_replace(mem: Engram) -> None:

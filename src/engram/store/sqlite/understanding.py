@@ -37,8 +37,8 @@ class Understanding(Scrubbing):
     ) -> list[Memory]:
         """Keep who and what new memories name and what they say of it; what they outdate steps back in the same transaction.
 
-        `told`: the facts, by the memory's id, where they are known without reading. What is kept closely is not taken apart, and
-        who it names is not listed; facts that are told are sealed as it is.
+        `told`: the facts, by the memory's id, where they are known without reading. Whom it names that is kept closely is not
+        listed; its facts are sealed as it is, so that a new phone number takes the place of the old one.
         """
         known = told or {}
         return [self._understand_one(connection, reader, memory, now, known.get(memory.id)) for memory in made]
@@ -46,8 +46,6 @@ class Understanding(Scrubbing):
     def _understand_one(
         self, connection: apsw.Connection, reader: Reader, memory: Memory, now: datetime, told: Sequence[Fact] | None
     ) -> Memory:
-        if memory.tier is not Tier.CLEARTEXT and told is None:
-            return memory
         scope = intern(connection, memory.scope)
         if memory.tier is Tier.CLEARTEXT:
             naming.note(connection, scope, memory.key, memory.text, memory.speaker)
