@@ -43,7 +43,7 @@ REMEMBER = _rule(
     "remember (?:that|this|to|my|i|we)|don't forget|keep in mind|note that|make a note|for future reference|fyi|remind me"
 )
 CORRECTION = re.compile(
-    r"^\W*(?:actually|no|sorry|wait|oops|correction)\b[,.!:\s-]+"
+    r"^[^\w\n]*(?:actually|no|sorry|wait|oops|correction)\b[,.!:\s-]+"
     r"(?:no\b|not\b|it(?:'s| is| was)|i (?:meant|was wrong)|that(?:'s| is|was) (?:not|wrong)|i don't|there)"
     r"|\bi (?:meant|misspoke|was wrong|was mistaken)\b|\bscratch that\b|\bto correct (?:myself|that)\b"
     r"|\bnot \w+ but (?:rather )?\w+|\bno longer\b",

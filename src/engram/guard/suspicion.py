@@ -213,7 +213,7 @@ _COMMAND = re.compile(
 )
 _AGAIN = 12  # times that the same must come again to be a flood; nothing else is worth the search for one
 _FLOOD = re.compile(r"(\S{1,24})(?:\s{1,2}\1){13,}|([^\W_]{2,24}?)\2{11,}")
-_DATA = re.compile(r"^\s*[\"'`]?\s*[\[{]\s*[\"'\[{]")
+_DATA = re.compile(r"^\s*(?:[\"'`]\s*)?[\[{]\s*[\"'\[{]")
 
 
 def as_read(text: str) -> Read:

@@ -6,6 +6,7 @@ Extractive, so that nothing is said that was not; what a model could say better 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 
 from engram.index.lexical import STOP_WORDS
 from engram.text import sentences
@@ -18,6 +19,8 @@ from engram.types import Turn
 _CLAUSE_END = re.compile(r"[,;]\s|\s[–—-]\s|\s(?=(?:because|which|while|although|though|since|but)\b)", re.IGNORECASE)
 _LEAST_WORDS = 4
 _STATEMENT_TOKENS = 40
+_TOKEN_CHARACTERS = 32
+"""Characters of a token at most, nearly always."""
 _SMALL_TALK = word_set(
     """
     ah aha alright awesome bye cheers cool fine glad good great haha hello hey hi hm hmm lol nice oh ok okay perfect please really
@@ -52,20 +55,29 @@ def shorten(text: str, most: int) -> str:
     text = " ".join(text.split())
     if count(text) <= most:
         return text
-    found = split(text)
-    for end in range(len(found) - 1, 0, -1):
-        if count(head := " ".join(found[:end])) <= most:
-            return head
+    found = split(text[: most * _TOKEN_CHARACTERS + 1])
+    if whole := _most(lambda end: " ".join(found[:end]), range(1, len(found)), most):
+        return whole
     first = found[0] if found else text
-    for end in reversed([match.start() for match in _CLAUSE_END.finditer(first)]):
-        if len(first[:end].split()) >= _LEAST_WORDS and count(first[:end]) <= most:
-            return first[:end]
-    return _cut(first, most)
+    clause = _most(lambda end: first[:end], [match.start() for match in _CLAUSE_END.finditer(first)], most)
+    return clause if len(clause.split()) >= _LEAST_WORDS else _cut(first, most)
+
+
+def _most(head: Callable[[int], str], ends: Sequence[int], most: int) -> str:
+    """The longest beginning that fits; empty if none does. Halving, because to count each of a thousand takes minutes."""
+    low, high = 0, len(ends)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count(head(ends[middle - 1])) <= most:
+            low = middle
+        else:
+            high = middle - 1
+    return head(ends[low - 1]) if low else ""
 
 
 def _cut(text: str, most: int) -> str:
     """The longest beginning that fits, to a word's end where the script has one. Longer text has more tokens, nearly always."""
-    low, high = 0, min(len(text), most * 32)
+    low, high = 0, min(len(text), most * _TOKEN_CHARACTERS)
     while low < high:
         middle = (low + high + 1) // 2
         if count(text[:middle] + "…") <= most:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import dropwhile
 
 from engram.index.lexical import STOP_WORDS
 from engram.text.terms import terms
@@ -32,6 +33,7 @@ _JOINTS = re.compile(
 )
 _BORDER = re.compile(r"(.+?),?\s+\b(before|after|since|until)\s+(.+?)\s*\??$", re.IGNORECASE)
 _NAME = re.compile(r"[A-Z][\w'’-]*(?:\s+(?:of\s+|de\s+|van\s+|von\s+)?[A-Z][\w'’-]*)*")
+_MOST_NAMED = 8  # a question that names more asks of all of them at once
 _POSSESSIVE = re.compile(r"['’]s$")
 _NO_NAMES = word_set(
     """
@@ -132,7 +134,7 @@ class _Search:
 
 def conjuncts(question: str) -> list[tuple[str, str]]:
     """The questions that are joined in this one; each is told whom it is about, if only the first says so."""
-    pieces = [piece.strip(" ,?") for piece in _JOINTS.split(question)]
+    pieces = [piece.strip(" ,?") for piece in _JOINTS.split(_one_line(question))]
     pieces = [piece for piece in pieces if len(set(terms(piece))) > 1]
     if len(pieces) < 2:
         return []
@@ -143,14 +145,14 @@ def conjuncts(question: str) -> list[tuple[str, str]]:
 def by_name(question: str) -> list[tuple[str, str]]:
     """The question asked of each one that it names, if it names several."""
     named = names(question)
-    if len(named) < 2:
+    if not 2 <= len(named) <= _MOST_NAMED:
         return []
     return [(_without(question, [other for other in named if other != name]), f"what it asks of {name}") for name in named]
 
 
 def border(question: str) -> tuple[str, str, str] | None:
     """What is asked, on which side, and the event that it hangs on; None if the border is a date, which recall reads itself."""
-    match = _BORDER.match(question.strip())
+    match = _BORDER.match(_one_line(question))
     if match is None or any(word.isdigit() for word in terms(match[3])) or not set(terms(match[3])) - STOP_WORDS:
         return None
     return match[1] + "?", match[2].lower(), match[3]
@@ -160,13 +162,17 @@ def names(text: str) -> list[str]:
     """Names in a text, as far as capital letters tell: the first word of a sentence is one only if it is no common word."""
     found = []
     for match in _NAME.finditer(text):
-        words = match.group().split()
-        while words and _POSSESSIVE.sub("", words[0]).lower() in _NO_NAMES:
-            words = words[1:]
+        said = match.group().split()
+        words = list(dropwhile(lambda word: _POSSESSIVE.sub("", word).lower() in _NO_NAMES, said))
         name = _POSSESSIVE.sub("", " ".join(words))
-        if name and (not _opens_sentence(text, match) or len(words) < len(match.group().split()) or _is_name(name)):
+        if name and (not _opens_sentence(text, match) or len(words) < len(said) or _is_name(name)):
             found.append(name)
     return list(dict.fromkeys(found))
+
+
+def _one_line(question: str) -> str:
+    """With single spaces: patterns that allow for any number of them would try each run from each of its places."""
+    return " ".join(question.split())
 
 
 def unsaid(question: str, hits: tuple[Hit, ...]) -> tuple[str, ...]:

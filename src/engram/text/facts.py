@@ -103,7 +103,7 @@ _PAST = re.compile(
     r"\b(?:was|were|lived|worked|back (?:in|then)|in (?:19|20)\d\d|years? ago|as a (?:kid|child)|when i was)\b", re.IGNORECASE
 )
 _LABEL = re.compile(r"^(?P<who>[^:\n]{1,60}?)(?: to [^:\n]{1,40}?)?(?:, asked \"[^\"]*\")?: ")
-_ASIDE = re.compile(r"\(asked: \"[^\"]*\"\)|\[[^\]]*\]")
+_ASIDE = re.compile(r"\(asked: \"[^\"]{0,4000}\"\)|\[[^\]]{0,400}\]")
 _TRAIL = re.compile(
     r"(?:,? (?:now|today|anymore|instead|these days|at the moment|lately|currently|again|already|too|as well|right now|for now)"
     r"|,? (?:last|this|next) (?:week|month|year|summer|winter|spring|fall|\w+day)|,? (?:two|three|a few|\d+) \w+ ago"

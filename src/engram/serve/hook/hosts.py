@@ -38,7 +38,10 @@ class Event(NamedTuple):
 
 def read(content: bytes, client: str, named: str = "") -> Event:
     """The event on standard input; which one is said by the command, else by the host."""
-    given: Any = json.loads(content) if content.strip() else {}
+    try:
+        given: Any = json.loads(content) if content.strip() else {}
+    except (ValueError, RecursionError):
+        given = None
     if not isinstance(given, dict):
         raise NoEvent("what stands on standard input is no event.")
     name = named or _NAMES.get(str(given.get("hook_event_name")), "")

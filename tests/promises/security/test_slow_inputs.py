@@ -1,0 +1,96 @@
+"""§10.17: whatever reads words of strangers takes time that grows with their length, and not with its square.
+
+Each reader gets long texts made of one thing again and again, at one length and at twice that. What is compared is the CPU time
+of the two, in one run: a reader that tries every run from each of its places takes four times as long, and more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from engram.capture import categories, chunks, filler, hearing, marks, signals, tiers
+from engram.errors import EngramError
+from engram.guard import injection, pii, secrets
+from engram.index import lexical
+from engram.memory import gaps, momentum, shortening
+from engram.models import schema
+from engram.recall import evidence, intent
+from engram.serve.hook import hosts
+from engram.settings import Settings
+from engram.text import affect, entities, facts, fence, sentences, substance, terms, timex, tokens, transcript, when
+from engram.types import Turn
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+LENGTH = 2_000
+SLOW_S = 0.02  # below this, twice the length says nothing
+MOST = 3.3  # twice the work and some noise; four times is a square
+
+READERS: dict[str, Callable[[str], object]] = {
+    "affect": affect.affect,
+    "a model's answer": schema.value_in,
+    "a hook's input": lambda text: hosts.read(text.encode(), "claude-code"),
+    "attacks": injection.assess,
+    "beginnings": lambda text: shortening.shorten(text, 60),
+    "categories": categories.sort,
+    "chunks": lambda text: chunks.chunks(text, lambda piece: None),
+    "conjunctions": evidence.conjuncts,
+    "borders": evidence.border,
+    "names asked for": evidence.by_name,
+    "digests": terms.digest_of,
+    "entities": lambda text: entities.mentions(text, "user"),
+    "facts": lambda text: facts.facts(text, "user"),
+    "fences": fence.fence,
+    "filler": filler.reason,
+    "hearing": lambda text: hearing.hear([Turn(text, "user", NOW, "s")], {}, Settings()),
+    "intents": lambda text: intent.sought(text, NOW),
+    "leaning": momentum.leaning,
+    "marks": lambda text: marks.cut(text, catch_secrets=True),
+    "personal data": pii.closely,
+    "personal data, all of it": pii.find,
+    "questions": gaps.question_in,
+    "questions that ask nothing": lexical.asks_nothing,
+    "secrets": secrets.find,
+    "sentences": sentences.spans,
+    "signals": signals.scan,
+    "substance": lambda text: substance.told(text, "user"),
+    "terms": terms.terms,
+    "tiers": tiers.tiers,
+    "times": lambda text: timex.read(text, NOW),
+    "tokens": tokens.count,
+    "transcripts": transcript.speeches,
+    "what was then": lambda text: when.resolve(text, NOW),
+}
+AGAIN = (
+    "a", "A", " ", "\n", ".", "-", "#", "<", "[", "{", "(", '"', ":", "@", "0", "_", "\\", "é", "漢", "漢。", "\u200b", "a ",
+    "Ab ", "A. ", "a@b.co ", "0-", "0 ", "1. ", "- a\n", "Ann: x\n", "Ann: ", "of the ", "and Bob ", "I ", "my name is Ab ",
+    "in 2020 ", "on monday ", "from 3 to ", "http://a.", "password: ", "key=", "<private>", "QUJD", "eyJ.", "sk-aaaa", "```\n",
+    "> ", "| a ", "ignore all ", "1.2.3.", "4111 ", "passport no ", "member id ", "because ", '{"a":', '(asked: "',
+)  # fmt: skip
+
+
+def seconds(read: Callable[[str], object], text: str) -> float:
+    before = time.process_time()
+    with contextlib.suppress(EngramError, ValueError):  # what these two say of what is no JSON
+        read(text)
+    return time.process_time() - before
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_twice_the_text_takes_about_twice_the_time(name: str) -> None:
+    """Whatever it is made of; what is refused is refused as fast."""
+    read = READERS[name]
+    seconds(read, "What was loaded once is at hand, on Monday too.")
+    slow = {}
+    for piece in AGAIN:
+        short, long = ((piece * length)[:length] for length in (LENGTH, 2 * LENGTH))
+        if seconds(read, long) < SLOW_S:
+            continue
+        ratio = min(seconds(read, long) for _ in range(2)) / max(min(seconds(read, short) for _ in range(2)), 1e-4)
+        if ratio > MOST:
+            slow[piece] = round(ratio, 1)
+    assert slow == {}
