@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from engram.memory.layers import layer_of
@@ -11,6 +12,7 @@ from engram.serve.cli import show
 from engram.serve.cli.commands import Done, Face
 from engram.serve.operations.keeping import Forget, Remember
 from engram.serve.operations.looking import Whole
+from engram.text.metadata import Metadata
 from engram.text.terms import digest_of
 from engram.types import NEUTRAL, Affect, Memory, Page
 
@@ -59,6 +61,7 @@ def _get(done: Done) -> None:
 
 def _show(done: Done) -> None:
     _memory(done.value.memory)
+    _about(done.value.metadata)
     _history(done.value)
 
 
@@ -98,6 +101,16 @@ def _felt(affect: Affect) -> str:
         return ""
     figures = f"valence {affect.valence:g}, arousal {affect.arousal:g}, dominance {affect.dominance:g}"
     return f"{affect.sentiment}: {figures}, surprise {affect.surprise:g}"
+
+
+def _about(found: Metadata) -> None:
+    """What its words tell, as far as they do."""
+    rows = [(field.name, getattr(found, field.name)) for field in fields(found) if field.name != "sentiment"]
+    told = [(name, value if isinstance(value, str) else ", ".join(value)) for name, value in rows]
+    if any(value for _, value in told):
+        show.line()
+        show.line("About", style="bold")
+        show.pairs(told, indent="  ")
 
 
 def _history(whole: Whole) -> None:

@@ -12,6 +12,7 @@ from engram.kinds import Box, Reached
 from engram.memory.lifecycle import Standing
 from engram.serve.operations.arguments import AnyStatus, Id, Ids
 from engram.serve.operations.operation import Arg, Operation
+from engram.text.metadata import Metadata, metadata
 from engram.types import Edge, Events, Kind, Memory, Page, Status, StatusChange, Turn, Version
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Whole:
     status_history: tuple[StatusChange, ...]
     edges: tuple[Edge, ...]
     turns: tuple[Turn, ...]
+    metadata: Metadata
 
 
 def show(mem: Engram, given: Get) -> Whole:
@@ -49,6 +51,7 @@ def show(mem: Engram, given: Get) -> Whole:
         tuple(mem.status_history(given.id)),
         tuple(mem.edges(given.id)),
         tuple(mem.words(given.id)),
+        metadata(memory.text, memory.happened_at or memory.learned_at, memory.speaker),
     )
 
 
