@@ -17,7 +17,7 @@ from engram.env import Env
 from engram.errors import AccessDenied, ContentTooLarge, EngramError, InvalidContent, InvalidQuery
 from engram.memory.mind import Age
 from engram.memory.momentum import Topic
-from engram.memory.working import Leaving, SlotSource
+from engram.memory.working import Leaving, SlotSource, Strategy
 from engram.models.embed import CallableEmbedder
 from engram.types import Policy, Reader, Role, Scope, Turn
 
@@ -72,6 +72,24 @@ def test_the_settings_say_how_much_there_is_room_for(path: Path, env: Env) -> No
         gone = [left for number in range(5) for left in mem.working.attend(f"statement {number}")]
         assert len(in_mind(mem)) == 3
         assert [(one.slot.text, one.reason) for one in gone] == [("statement 0", Leaving.ROOM), ("statement 1", Leaving.ROOM)]
+
+
+def test_the_strategy_that_is_set_makes_the_room(path: Path, env: Env) -> None:
+    found = {}
+    with opened(path, env, working_tokens=22) as mem:
+        for strategy in Strategy:
+            mem.settings.set(working_strategy=strategy.value)
+            mem.working.clear()
+            mem.working.attend(
+                "Ann plays chess. She does so on most of the evenings in winter, and on some in autumn.", activation=0.5
+            )
+            mem.working.attend("Bob runs the harbour office.", activation=0.7)
+            mem.working.attend("The invoices moved to Lisbon.", activation=0.9)
+            assert mem.working.tokens <= 22
+            found[strategy] = in_mind(mem)
+    assert found[Strategy.EVICT_LOWEST] == ["The invoices moved to Lisbon.", "Bob runs the harbour office."]
+    assert found[Strategy.COMPRESS_LOWEST] == [*found[Strategy.EVICT_LOWEST], "Ann plays chess."]
+    assert found[Strategy.SUMMARIZE_BATCH][1].startswith("Ann plays chess. Bob")
 
 
 def test_what_was_heard_comes_to_mind_after_half_a_minute_as_a_statement(mem: Engram, clock: HandClock) -> None:

@@ -14,9 +14,9 @@ from recall.minds import KEY, open_mind, store_of, texts, words_apart
 import engram
 from engram.capture.corrected import says_again
 from engram.engine import Engram
-from engram.errors import AccessDenied, InvalidContent, InvalidQuery, NotFound
+from engram.errors import AccessDenied, EngramError, InvalidContent, InvalidQuery, NotFound
 from engram.settings import Settings
-from engram.types import Draft, Edge, Fate, Kind, Memory, Reader, Scope, Source, Status, Turn
+from engram.types import Draft, Edge, Fate, Kind, Memory, Reader, Role, Scope, Source, Status, Turn
 
 OLD, NEW = "My sister lives in Porto", "My sister lives in Lisbon"
 ASKED = "Where does my sister live?"
@@ -55,6 +55,21 @@ def test_the_new_fact_is_kept_and_the_old_one_retired(mem: Engram) -> None:
     ]
     assert [(e.source, e.target, e.kind) for e in mem.edges(old.id)] == [(new.id, old.id, "supersedes")]
     assert {entry.operation for entry in mem.audit() if entry.subject in (old.id, new.id)} >= {"correct", "add"}
+
+
+def test_a_correction_is_made_whole_or_not_at_all(mem: Engram) -> None:
+    old, owner = mem.remember(OLD), replace(mem.reader, role=Role.OWNER)
+    refuse = "CREATE TRIGGER refuse BEFORE INSERT ON edges BEGIN SELECT RAISE(ABORT, 'refused'); END"
+    store_of(mem)._write(owner, "test", lambda connection: connection.execute(refuse))  # its last step fails
+    with pytest.raises(EngramError):
+        mem.feedback(old.id, False, correction=NEW)
+    assert texts(mem.list(status=None)) == [OLD]
+    kept = mem.get(old.id)
+    assert kept is not None
+    assert (kept.status, kept.unhelpful) == (Status.ACTIVE, 0)
+    store_of(mem)._write(owner, "test", lambda connection: connection.execute("DROP TRIGGER refuse"))
+    assert mem.feedback(old.id, False, correction=NEW).text == NEW
+    assert said(mem) == [NEW]
 
 
 def test_the_new_fact_has_its_vector_at_once(mem: Engram) -> None:

@@ -95,6 +95,15 @@ def test_what_changed_since_is_found(mem: Engram) -> None:
     assert ready(mem) == 0
 
 
+def test_what_another_process_changed_is_found_too(mem: Engram, tmp_path: Path, env: Env, encoder: Encoder) -> None:
+    talk(mem)
+    given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
+    with Engram.open(tmp_path / "vault", reader=REX, key=KEY, settings=given, env=env, embedder=encoder.embedder()) as other:
+        other.remember("The blue pipeline of the ledger service is closed today")
+    assert "The blue pipeline of the ledger service is closed today" in texts(ask(mem))
+    assert ready(mem) == 0
+
+
 def test_after_a_minute_it_is_looked_up_anew(mem: Engram, clock: HandClock) -> None:
     talk(mem)
     clock.advance(59)

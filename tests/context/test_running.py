@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
-from recall.minds import open_mind
+from recall.minds import open_mind, texts
 
 from engram.context.budget import PROFILES
 from engram.engine import Engram
 from engram.errors import InvalidQuery
-from engram.types import Reader, Role, Scope
+from engram.types import Policy, Reader, Role, Scope
 
 MODEL = "gpt-4"
 
@@ -41,6 +42,35 @@ def test_a_cancelled_run_leaves_nothing_in_the_vault_and_the_message_in_mind(tmp
         assert mem.working.just_said is not None
     with open_mind(tmp_path / "vault") as again:
         assert again.resume().saved_at is not None, "it was put away at once"
+
+
+def test_a_cancelled_run_leaves_nothing_behind_that_nobody_ends(tmp_path: Path) -> None:
+    threads = set(threading.enumerate())
+    with open_mind(tmp_path / "vault") as mem:
+        mem.remember("The ledger service runs on Fly")
+        for number in range(5):
+            run = mem.begin(f"My sister Carla moved {number} invoices to Lisbon.", model=MODEL)
+            run.cancel()
+            run.cancel()
+            with pytest.raises(InvalidQuery):
+                run.end("Too late.")
+        mem._vault.ahead.settle()
+        assert not mem.episodes()
+    assert not [thread.name for thread in set(threading.enumerate()) - threads]
+    with open_mind(tmp_path / "vault") as again:
+        assert texts(again.list(status=None)) == ["The ledger service runs on Fly"], "nothing comes in later either"
+
+
+def test_two_agents_at_work_in_one_vault_do_not_hear_each_other(mem: Engram) -> None:
+    with mem:
+        ann, bob = (mem.as_reader(Reader(Scope(agent=name), Policy.OWN)) for name in ("ann", "bob"))
+        first = ann.begin("I moved the invoices to Lisbon.", model=MODEL)
+        second = bob.begin("I moved the boats to Porto.", model=MODEL)
+        second.end("Noted.")
+        first.end("Noted.")
+        assert "Porto" not in ann.context("Where did I move what?", model=MODEL).text
+        assert "Lisbon" not in bob.context("Where did I move what?", model=MODEL).text
+        assert [turn.text for turn in ann.working.turns] == ["I moved the invoices to Lisbon.", "Noted."]
 
 
 @pytest.mark.parametrize("profile", sorted(PROFILES))

@@ -157,7 +157,10 @@ def test_nothing_known_is_an_empty_window(tmp_path: Path) -> None:
         assert window.to_openai() == [{"role": "user", "content": "Where does Carla live?"}]
 
 
-@pytest.mark.parametrize("wrong", [{"model": ""}, {"budget": 0}, {"budget": "many"}, {"profile": "party"}])
+@pytest.mark.parametrize(
+    "wrong",
+    [{"model": ""}, {"budget": 0}, {"budget": -5}, {"budget": "many"}, {"budget": True}, {"profile": "party"}, {"mode": "loud"}],
+)
 def test_what_is_no_model_budget_or_profile_is_refused(filled: Engram, wrong: dict[str, object]) -> None:
     with filled as mem, pytest.raises(InvalidQuery):
         mem.context("Carla", **{"model": MODEL, **wrong})  # type: ignore[arg-type]
@@ -225,6 +228,28 @@ def test_grants_are_what_they_came_to(filled: Engram) -> None:
             window = mem.context(ASKED, model=MODEL, budget=budget)
             assert all(0 < section.tokens <= section.granted <= budget for section in window.sections)
             assert sum(section.granted for section in window.sections) <= budget
+
+
+def test_a_budget_beyond_all_bounds_is_no_trouble(filled: Engram) -> None:
+    with filled as mem:
+        window = mem.context(ASKED, model=MODEL, budget=10**15, history=[Turn("Hello.", "user")])
+        assert window.budget == 10**15
+        assert {item.tier for item in window.items} <= {Tier.FULL, None}
+
+
+def test_before_anything_was_known_nothing_is(filled: Engram) -> None:
+    with filled as mem:
+        early = mem.context("Where does Carla live?", model=MODEL, now=datetime(1990, 1, 1, tzinfo=UTC))
+        assert early.tokens <= early.budget
+
+
+def test_a_history_longer_than_the_models_window_leaves_room_for_memory(filled: Engram) -> None:
+    talk = [Turn(f"On day {number} we wrote down {number} storks by the river.", "user") for number in range(1_500)]
+    with filled as mem:
+        window = mem.context("Where does Carla live?", model=MODEL, history=talk)
+        assert 0.95 * window.budget <= window.tokens == count(window.text) <= window.budget < 8_192
+        assert "Lisbon" in window.text
+        assert window.history[-1].text == talk[-1].text
 
 
 def test_it_is_said_that_there_is_no_room(filled: Engram) -> None:

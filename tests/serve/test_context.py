@@ -31,6 +31,24 @@ def test_as_data_with_history(made: Engram, tmp_path: Path) -> None:
     assert "line 2" in told.err
 
 
+def test_messages_as_most_programs_keep_them_are_history(made: Engram, tmp_path: Path) -> None:
+    made("remember", "The harbour office opens at nine")
+    before = tmp_path / "said.jsonl"
+    before.write_text(
+        '{"role": "user", "content": "We talked about boats."}\n{"role": "assistant", "content": null}\n{"role": 1}\n'
+    )
+    told = made("context", "harbour office", "--budget", "300", "--history", str(before))
+    assert "user: We talked about boats." in told.out
+    assert "line 3" in told.err
+    assert "line 2" not in told.err
+
+
+def test_what_is_in_mind_stands_line_by_line(made: Engram) -> None:
+    made("attend", "The mast is broken")
+    made("attend", "The sail is torn")
+    assert "Working on:\nThe sail is torn\nThe mast is broken\n" in made("context", "what next?").out
+
+
 def test_what_is_no_profile_is_refused(made: Engram) -> None:
     made("remember", "The harbour office opens at nine")
     refused = made("context", "harbour", "--profile", "party")

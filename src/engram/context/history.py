@@ -14,16 +14,13 @@ from itertools import accumulate
 
 from engram.errors import InvalidQuery
 from engram.text import sentences
+from engram.text.messages import OpenAI, turn_of
 from engram.types import Turn
-
-OpenAI = Mapping[str, object]
-"""A message as most programs hold it: `role` and `content`, which is text or a list of parts."""
 
 Count = Callable[[str], int]
 VERBATIM, COMPRESSED, SUMMARY = "verbatim", "compressed", "summary"
 
 _ORDERS = ("system", "developer")
-_WORDLESS = ("image", "audio", "video", "file", "document")
 
 _VERBATIM_TURNS = 6  # at least, if they fit
 _COMPRESSED_TURNS = 20
@@ -62,44 +59,20 @@ def turns_of(history: Iterable[Turn | OpenAI]) -> list[Turn]:
     """What was said before as turns. A message without words, such as a call of a tool, says nothing."""
     if isinstance(history, str | bytes | Mapping) or not isinstance(history, Iterable):
         raise _no_history()
-    turns = [one if isinstance(one, Turn) else _turn_of(one) for one in history]
-    if any(not isinstance(words, str) for turn in turns for words in (turn.text, turn.speaker)):  # callers are others' programs
-        raise _no_history()
-    return [turn for turn in turns if turn.text.strip()]
+    turns = []
+    for one in history:
+        turn = one if isinstance(one, Turn) else turn_of(one)
+        if turn is None or not (isinstance(turn.text, str) and isinstance(turn.speaker, str)):  # type: ignore[redundant-expr]
+            raise _no_history()
+        if turn.text.strip():
+            turns.append(turn)
+    return turns
 
 
 def orders_and_talk(turns: Sequence[Turn]) -> tuple[str, list[Turn]]:
     """What the program itself tells the model, which is no talk and is never shortened; and what was said."""
     orders = [turn.text for turn in turns if turn.speaker.lower() in _ORDERS]
     return "\n\n".join(orders), [turn for turn in turns if turn.speaker.lower() not in _ORDERS]
-
-
-def _turn_of(message: object) -> Turn:
-    if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
-        raise _no_history()
-    content = message.get("content")
-    if isinstance(content, list | tuple):
-        content = "\n".join(filter(None, map(_words_of, content)))
-    if content is not None and not isinstance(content, str):
-        raise _no_history()
-    return Turn(content or "", message["role"])
-
-
-def _words_of(part: object) -> str:
-    """A part of a message as words: its text, that of a tool's result, or what it is that has none."""
-    if isinstance(part, str):
-        return part
-    if not isinstance(part, Mapping):
-        return ""
-    if isinstance(part.get("text"), str):
-        return str(part["text"])
-    inner = part.get("content")  # a tool's result
-    if isinstance(inner, list | tuple):
-        return "\n".join(filter(None, map(_words_of, inner)))
-    if isinstance(inner, str):
-        return inner
-    kind = str(part.get("type"))
-    return next((f"[{name}]" for name in _WORDLESS if name in kind), "")
 
 
 def _no_history() -> InvalidQuery:

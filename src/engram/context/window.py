@@ -178,7 +178,7 @@ def _filled(fitted: Callable[[list[Item]], ContextWindow], shelf: Shelf, left: i
 
 
 def _only(lines: str, safe: Callable[[str], bool]) -> str:
-    return "\n".join(line for line in lines.splitlines() if safe(line))
+    return "\n".join(line for line in lines.splitlines() if line.strip() and safe(line))
 
 
 def _within(lines: str, room: int, count: Count) -> str:

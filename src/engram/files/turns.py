@@ -1,4 +1,5 @@
-"""Turns as files hold them: one JSON object a line, with `text` and, where known, `speaker`, `at`, `session` and `ref`.
+"""Turns as files hold them: one JSON object a line, with `text` and, where known, `speaker`, `at`, `session` and `ref`. A message
+of `role` and `content` will do.
 
 Comes in: a file, plain or gzipped. Goes out: turns; and for each line that is none, its number and the reason, which holds no
 words of it.
@@ -18,6 +19,7 @@ from typing import IO, Any
 from engram.errors import EngramError
 from engram.settings import Settings
 from engram.store.admission import check_turn
+from engram.text import messages
 from engram.text.transcript import speeches
 from engram.types import Turn
 
@@ -78,6 +80,8 @@ def spoken(whole: Turn) -> list[Turn]:
 
 def turn_of(row: Mapping[str, Any], settings: Settings) -> Turn:
     """One row as a turn that the store will take."""
+    if "text" not in row and (message := messages.turn_of(row)) is not None:
+        row = {"speaker": message.speaker, **row, "text": message.text}
     if "text" not in row:
         raise NotATurn("there is no `text`")
     if not isinstance(row["text"], str):

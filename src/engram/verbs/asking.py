@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
-from engram.context.history import OpenAI, orders_and_talk, turns_of
+from engram.context.history import orders_and_talk, turns_of
 from engram.context.plan import planned
 from engram.context.window import ContextWindow, build
 from engram.deadline import if_time_allows, patience
@@ -24,6 +24,7 @@ from engram.recall.select import near
 from engram.session.asides import asides, shown, wonder
 from engram.session.working import Working
 from engram.store.protocol import Filter, Once
+from engram.text.messages import OpenAI
 from engram.types import Explanation, Memory, Mode, Reasoned, Recall, Status, Turn, Warmth
 from engram.verbs.view import View
 
