@@ -89,7 +89,6 @@ def test_the_strategy_that_is_set_makes_the_room(path: Path, env: Env) -> None:
             found[strategy] = in_mind(mem)
     assert found[Strategy.EVICT_LOWEST] == ["The invoices moved to Lisbon.", "Bob runs the harbour office."]
     assert found[Strategy.COMPRESS_LOWEST] == [*found[Strategy.EVICT_LOWEST], "Ann plays chess."]
-    assert found[Strategy.SUMMARIZE_BATCH][1].startswith("Ann plays chess. Bob")
 
 
 def test_what_was_heard_comes_to_mind_after_half_a_minute_as_a_statement(mem: Engram, clock: HandClock) -> None:

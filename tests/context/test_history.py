@@ -124,9 +124,18 @@ def test_something_pasted_stands_as_an_excerpt_and_hides_nothing_before_it() -> 
     assert {piece.form for piece in pieces if piece.first in (28, 29, 31, 32)} == {VERBATIM}
 
 
-def test_a_run_without_a_break_is_no_trouble() -> None:
-    turns = [Turn("a" * 200_000, "user"), Turn("b/" * 100_000, "tool"), *_long(8)]
-    assert sum(piece.tokens for piece in compress(turns, 150, count)) <= 150
+def test_a_run_without_a_break_is_no_trouble_and_is_said_to_be_there() -> None:
+    turns = [*_long(8), Turn("a" * 200_000, "user"), Turn("b/" * 100_000, "tool")]
+    pieces = compress(turns, 150, count)
+    assert sum(piece.tokens for piece in pieces) <= 150
+    assert ["tokens left out]" in piece.text for piece in pieces[-2:]] == [True, True]
+
+
+def test_talk_of_which_nothing_must_be_kept_fills_its_grant_too() -> None:
+    turns = [Turn(f"Hm {number}", "user") for number in range(3_000)]
+    pieces = compress(turns, 4_000, count)
+    assert 0.95 * 4_000 <= sum(piece.tokens for piece in pieces) <= 4_000
+    assert pieces[-1].text == "Hm 2999"
 
 
 def test_parts_of_messages_are_words_or_said_to_be_there() -> None:

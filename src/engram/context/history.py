@@ -25,6 +25,7 @@ _ORDERS = ("system", "developer")
 _VERBATIM_TURNS = 6  # at least, if they fit
 _COMPRESSED_TURNS = 20
 _SUMMARY_SHARE, _SUMMARY_MOST = 0.1, 0.25  # of the tokens that the summarized turns had
+_FULL = 0.95
 _LONG = 4  # what has more than a fourth of all room is something pasted: it stands as an excerpt
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _CODE_LINES = 5
@@ -99,7 +100,7 @@ class Said:
 
 def shown(speaker: str, text: str, form: str) -> str:
     """As it stands in the prompt. A dash says that it is an excerpt."""
-    return text if form == SUMMARY else f"{'' if form == VERBATIM else '- '}{speaker}: {text}"
+    return text if form == SUMMARY else f"{'' if form == VERBATIM else '- '}{' '.join(speaker.split())}: {text}"
 
 
 def compress(turns: Sequence[Turn], budget: int, count: Count) -> list[Said]:
@@ -108,19 +109,27 @@ def compress(turns: Sequence[Turn], budget: int, count: Count) -> list[Said]:
     if sum(sizes) <= budget:
         return [_whole(turns, at, size) for at, size in enumerate(sizes)]
     short = _Short(turns, sizes, budget, count)
+    found = _pieces(turns, sizes, short, budget, count)
+    if sum(piece.tokens for piece in found) < _FULL * budget:  # the summary had less to say than was kept for it
+        short.most = sum(piece.tokens for piece in found if piece.form == SUMMARY)
+        found = _pieces(turns, sizes, short, budget, count)
+    return found
+
+
+def _pieces(turns: Sequence[Turn], sizes: Sequence[int], short: _Short, budget: int, count: Count) -> list[Said]:
     kept: list[Said] = []
     left, at = budget, len(turns)
     while at > 0:
         recent = len(turns) - at < _VERBATIM_TURNS
         room = left - (short.told(at - 1) if recent else short.need(at - 1))
         if sizes[at - 1] <= room:
-            piece: Said | None = _whole(turns, at - 1, sizes[at - 1])
+            piece = _whole(turns, at - 1, sizes[at - 1])
         elif recent or sizes[at - 1] > budget // _LONG:
-            piece = _excerpt(turns, at - 1, room // 2, count) or short.line(at - 1)
+            piece = _excerpt(turns, at - 1, room // 2, count) or short.line(at - 1) or _left_out(turns, at - 1, sizes, count)
         else:
             break
         at -= 1
-        if piece is not None and piece.tokens <= left:
+        if piece.tokens <= left:
             kept.append(piece)
             left -= piece.tokens
     old = max(at - _COMPRESSED_TURNS, 0)
@@ -135,10 +144,10 @@ def compress(turns: Sequence[Turn], budget: int, count: Count) -> list[Said]:
 
 
 class _Short:
-    """What turns come to as a line each and, before those, as a summary; each is read once."""
+    """What turns come to as a line each and, before those, as a summary of so many tokens at `most`; each is read once."""
 
     def __init__(self, turns: Sequence[Turn], sizes: Sequence[int], budget: int, count: Count) -> None:
-        self._turns, self._budget, self._count = turns, budget, count
+        self._turns, self._count, self.most = turns, count, budget // 4
         self._before = [0, *accumulate(sizes)]
         self._lines: dict[int, Said | None] = {}
 
@@ -150,7 +159,7 @@ class _Short:
 
     def told(self, old: int) -> int:
         """What the summary of the first so many should have."""
-        return min(int(_SUMMARY_SHARE * self._before[old]), self._budget // 4)
+        return min(int(_SUMMARY_SHARE * self._before[old]), self.most)
 
     def need(self, number: int) -> int:
         """What the first so many turns take, if none of them stands word for word."""
@@ -160,6 +169,12 @@ class _Short:
 
 def _whole(turns: Sequence[Turn], at: int, tokens: int) -> Said:
     return Said(turns[at].text, turns[at].speaker, VERBATIM, at, 1, tokens)
+
+
+def _left_out(turns: Sequence[Turn], at: int, sizes: Sequence[int], count: Count) -> Said:
+    """In the place of something long that has no sentence short enough."""
+    text, speaker = f"[{sizes[at]:,} tokens left out]", turns[at].speaker
+    return Said(text, speaker, COMPRESSED, at, 1, _cost(speaker, text, COMPRESSED, count))
 
 
 def _excerpt(turns: Sequence[Turn], at: int, room: int, count: Count, least: float = 0.0) -> Said | None:
