@@ -80,6 +80,39 @@ def test_figures_stay_within_bounds(uses: int, weight: float, days: float, arous
     assert 0.0 <= told.decay <= 1.0
 
 
+_AGES = st.floats(0, 3000)
+_USES = st.integers(0, 1000)
+
+
+@given(_AGES, _AGES, _USES, _USES, st.floats(0, 1), st.floats(0, 1), st.sampled_from(["l2", "huber", "elastic"]))
+def test_time_only_takes_away_and_use_and_affect_only_give(
+    one: float, other: float, few: int, many: int, calm: float, stirred: float, mode: str
+) -> None:
+    settings = replace(SETTINGS, retention_mode=mode)
+    sooner, later = sorted((one, other))
+    few, many = sorted((few, many))
+    calm, stirred = sorted((calm, stirred))
+    memory = kept(accesses=few, accessed_at=START, affect=Affect(arousal=calm))
+    for figure in (retention, strength):
+        left = figure(memory, after(later), settings)
+        assert figure(memory, after(sooner), settings) >= left
+        assert figure(replace(memory, accesses=many), after(later), settings) >= left - 1e-12
+        assert figure(replace(memory, affect=Affect(arousal=stirred)), after(later), settings) >= left - 1e-12
+
+
+@given(_AGES)
+def test_the_shapes_lie_one_above_the_other(age: float) -> None:
+    half_lives = age / 30
+    assert shape(half_lives, "elastic") <= shape(half_lives, "l2") + 1e-12
+    assert shape(half_lives, "l2") <= shape(half_lives, "huber") + 1e-12
+
+
+@given(st.sampled_from(list(Source)), _USES)
+def test_a_persons_own_word_lasts_longest(source: Source, uses: int) -> None:
+    said = half_life(kept(source=Source.USER, accesses=uses), SETTINGS)
+    assert half_life(kept(source=source, accesses=uses), SETTINGS) <= said
+
+
 def test_what_is_pinned_does_not_fade() -> None:
     assert strength(kept(pinned=True), after(5000), SETTINGS) == 1.0
     assert strength(kept(), after(5000), SETTINGS) < 0.1
@@ -125,7 +158,8 @@ def test_the_base_level_rises_with_use_and_sinks_with_time() -> None:
         ({"source": Source.INFERRED}, 1, Lifecycle.ACTIVE, Verification.SYSTEM_INFERRED, Keeping.DURABLE),
         ({"unhelpful": 1}, 1, Lifecycle.ACTIVE, Verification.DISPUTED, Keeping.DURABLE),
         ({"status": Status.CHALLENGED}, 1, Lifecycle.ACTIVE, Verification.DISPUTED, Keeping.DURABLE),
-        ({}, 400, Lifecycle.STALE, Verification.UNVERIFIED, Keeping.DURABLE),
+        ({"category": "moment"}, 400, Lifecycle.STALE, Verification.UNVERIFIED, Keeping.DURABLE),
+        ({}, 400, Lifecycle.ACTIVE, Verification.UNVERIFIED, Keeping.DURABLE),
         ({"pinned": True}, 400, Lifecycle.ACTIVE, Verification.UNVERIFIED, Keeping.PROTECTED),
         ({"category": "decision"}, 400, Lifecycle.ACTIVE, Verification.UNVERIFIED, Keeping.PROTECTED),
         ({"status": Status.SUPERSEDED}, 1, Lifecycle.ARCHIVED, Verification.UNVERIFIED, Keeping.DURABLE),

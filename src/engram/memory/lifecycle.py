@@ -23,6 +23,7 @@ _STALE = 0.25
 _DOUBTED = 0.35
 _STIRS = 0.5
 """What stirs so much is not let go of for being old (§37)."""
+_FADING = (Layer.WORKING, Layer.EPISODIC)
 _EPHEMERAL_FOR = timedelta(days=30)
 _ARCHIVED_AFTER = timedelta(days=90)
 _LASTING = frozenset({"commitment", "preference", "decision", "principle", "correction", WARNING})
@@ -30,7 +31,8 @@ _LASTING = frozenset({"commitment", "preference", "decision", "principle", "corr
 
 
 class Lifecycle(StrEnum):
-    """candidate: not yet believed. validated: borne out by others. active: in use. stale: faded. archived: put away."""
+    """candidate: not yet believed. validated: borne out by others. active: in use. stale: an event that faded; knowledge
+    and rules do not grow stale by not being asked for. archived: put away."""
 
     CANDIDATE = "candidate"
     VALIDATED = "validated"
@@ -107,7 +109,7 @@ def lifecycle(memory: Memory, now: datetime, settings: Settings) -> Lifecycle:
         return Lifecycle.ARCHIVED
     if keeping(memory) is Keeping.EPHEMERAL:
         return Lifecycle.CANDIDATE
-    if keeping(memory) is not Keeping.PROTECTED and retention(memory, now, settings) < _STALE:
+    if keeping(memory) is not Keeping.PROTECTED and layer_of(memory) in _FADING and retention(memory, now, settings) < _STALE:
         return Lifecycle.STALE
     return Lifecycle.VALIDATED if verification(memory) is Verification.USER_CONFIRMED else Lifecycle.ACTIVE
 
@@ -140,4 +142,4 @@ def expired(memory: Memory, now: datetime, settings: Settings) -> str:
         return "was a guess that nobody bore out" if age > _EPHEMERAL_FOR else ""
     slight = memory.importance < 0.3 and memory.accesses < 3 and memory.affect.arousal < _STIRS
     faded = slight and retention(memory, now, settings) < 0.15
-    return "has faded" if age > _ARCHIVED_AFTER and faded and layer_of(memory) in (Layer.WORKING, Layer.EPISODIC) else ""
+    return "has faded" if age > _ARCHIVED_AFTER and faded and layer_of(memory) in _FADING else ""
