@@ -308,11 +308,11 @@ def test_who_and_which_vault_are_said_before_the_command(made: Engram, tmp_path:
         assert (ran.code, "Frankfurt" in ran.out) == (0, told)
     unknown = made("--agent", "x", "hook", "nope", given=b"{}")
     assert (unknown.code, unknown.out) == (0, "")
-    assert made("--agent", "rex", "--vault", str(elsewhere), "hook", "install", "--client", "codex").code == 0
+    assert made("--agent", "rex", "--vault", str(elsewhere), "hook", "install", "--client", "codex", "--yes").code == 0
     settings = (Path.home() / ".codex" / "hooks.json").read_text()
     command = json.loads(settings)["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"]
     assert shlex.split(command)[-6:] == [f"--vault={elsewhere}", "--agent=rex", "hook", "user-prompt", "--client", "codex"]
-    assert made("hook", "install", "--client", "codex", "--uninstall").code == 0
+    assert made("hook", "install", "--client", "codex", "--uninstall", "--yes").code == 0
     assert not (Path.home() / ".codex" / "hooks.json").exists()
 
 
@@ -370,28 +370,29 @@ def test_hooks_are_put_in_once_and_taken_out_to_the_byte(engram: Engram, client:
     path = Path.home() / file
     path.parent.mkdir()
     path.write_text(OTHERS)
-    first = engram("hook", "install", "--client", client)
+    first = engram("hook", "install", "--client", client, "--yes")
     assert first.code == 0
-    assert "+" in first.out
+    assert "+" in first.err
     now = json.loads(path.read_text())
     assert now["model"] == "opus"
     assert now["hooks"]["Stop"][0] == {"hooks": [{"type": "command", "command": "say done"}]}
     assert now["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"].endswith(f"hook user-prompt --client {client}")
     assert [one.read_text() for one in path.parent.glob("*.engram-backup")] == [OTHERS]
-    again = engram("hook", "install", "--client", client)
+    again = engram("hook", "install", "--client", client, "--yes")
     assert "Nothing to do" in again.out
     assert json.loads(path.read_text()) == now
-    assert engram("hook", "install", "--client", client, "--uninstall").code == 0
+    assert engram("hook", "install", "--client", client, "--uninstall", "--yes").code == 0
     assert path.read_text() == OTHERS
-    assert "Nothing to do" in engram("hook", "install", "--client", client, "--uninstall").out
+    assert "Nothing to do" in engram("hook", "install", "--client", client, "--uninstall", "--yes").out
 
 
 def test_what_changed_since_stays_changed() -> None:
-    put = with_hooks(OTHERS, "claude-code", "/opt/engram")
+    file = Path("settings.json")
+    put = with_hooks(file, OTHERS, "claude-code", "/opt/engram").after or ""
     changed = {**json.loads(put), "theme": "dark"}
-    left = json.loads(without_hooks(json.dumps(changed), "claude-code", [OTHERS]))
+    left = json.loads(without_hooks(file, json.dumps(changed), "claude-code", [OTHERS]).after or "")
     assert left == {**json.loads(OTHERS), "theme": "dark"}
-    moved = with_hooks(put, "claude-code", "/usr/bin/engram")
+    moved = with_hooks(file, put, "claude-code", "/usr/bin/engram").after or ""
     assert "/opt/engram" not in moved
     assert moved.count("hook stop --client claude-code") == 1
 
@@ -400,9 +401,9 @@ def test_a_file_that_was_not_there_is_gone_again(engram: Engram) -> None:
     path = Path.home() / ".claude" / "settings.json"
     assert engram("hook", "install", "--client", "claude-code", "--dry-run").code == 0
     assert not path.exists()
-    engram("hook", "install", "--client", "claude-code")
+    engram("hook", "install", "--client", "claude-code", "--yes")
     assert path.exists()
-    engram("hook", "install", "--client", "claude-code", "--uninstall")
+    engram("hook", "install", "--client", "claude-code", "--uninstall", "--yes")
     assert not path.exists()
 
 
@@ -410,7 +411,7 @@ def test_a_file_that_is_none_is_left_alone(engram: Engram) -> None:
     path = Path.home() / ".claude" / "settings.json"
     path.parent.mkdir()
     path.write_text("{ not json")
-    ran = engram("hook", "install", "--client", "claude-code")
+    ran = engram("hook", "install", "--client", "claude-code", "--yes")
     assert (ran.code, path.read_text()) == (1, "{ not json")
     assert engram("hook", "install", "--client", "emacs").code == 2
 
@@ -418,7 +419,7 @@ def test_a_file_that_is_none_is_left_alone(engram: Engram) -> None:
 def test_the_command_that_is_installed_is_one_that_runs(made: Engram) -> None:
     engram_home = os.environ["ENGRAM_HOME"]
     keep("The API runs on Fly.io in Frankfurt")
-    assert made("hook", "install", "--client", "claude-code").code == 0
+    assert made("hook", "install", "--client", "claude-code", "--yes").code == 0
     hooks = json.loads((Path.home() / ".claude" / "settings.json").read_text())["hooks"]
     command = hooks["UserPromptSubmit"][0]["hooks"][0]["command"]
     given = json.dumps(event("UserPromptSubmit", prompt="How do I deploy the API to Fly.io?"))

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import stat
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,6 +44,12 @@ class Edit:
         name = str(self.path)
         lines = difflib.unified_diff(old, new, name if old else os.devnull, name if self.after is not None else os.devnull)
         return "".join(line if line.endswith("\n") else line + "\n" for line in lines)
+
+
+def program() -> list[str]:
+    """How to start this very installation, wherever a host looks for programs; never with modules from there (`-P`)."""
+    script = Path(sys.executable).with_name("engram.exe" if sys.platform == "win32" else "engram")
+    return [str(script)] if script.exists() else [sys.executable, "-P", "-m", "engram.serve.cli"]
 
 
 def read(path: Path) -> str | None:
@@ -104,7 +111,7 @@ class _Member:
     end: int
 
 
-def put_json(path: Path, text: str | None, place: Sequence[str], entry: Mapping[str, Any]) -> Edit:
+def put_json(path: Path, text: str | None, place: Sequence[str], entry: object) -> Edit:
     """The entry at this place, as in ("mcpServers", "engram"); objects on the way are made."""
     if text is None or not text.strip():
         return Edit(path, text, json.dumps(_nested(place, entry), indent=2, ensure_ascii=False) + "\n")
@@ -125,6 +132,11 @@ def put_json(path: Path, text: str | None, place: Sequence[str], entry: Mapping[
     if _at(whole, place) == entry:
         return Edit(path, text, text)
     return _checked(Edit(path, text, after), json.loads(after), place, entry)
+
+
+def found_json(path: Path, text: str | None, place: Sequence[str]) -> Any:
+    """What stands at this place; None if nothing does."""
+    return _at(_object(path, text), place) if text is not None and text.strip() else None
 
 
 def take_json(path: Path, text: str | None, place: Sequence[str]) -> Edit:
@@ -157,15 +169,15 @@ def _object(path: Path, text: str) -> dict[str, Any]:
     return whole
 
 
-def _checked(edit: Edit, read_again: Any, place: Sequence[str], entry: Mapping[str, Any]) -> Edit:
+def _checked(edit: Edit, read_again: Any, place: Sequence[str], entry: object) -> Edit:
     """A name that stands twice, say, may hide what was put in: then nothing is written."""
     if _at(read_again, place) != entry:
         raise ConfigInvalid(f"{edit.path} is laid out in a way that is not understood.", way_out=_BY_HAND)
     return edit
 
 
-def _nested(place: Sequence[str], entry: Mapping[str, Any]) -> Any:
-    made: Any = dict(entry)
+def _nested(place: Sequence[str], entry: object) -> Any:
+    made: Any = entry
     for name in reversed(place):
         made = {name: made}
     return made

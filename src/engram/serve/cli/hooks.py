@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import shlex
-import shutil
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from engram import settings as settings_room
-from engram.errors import ConfigInvalid
 from engram.serve import hook
 from engram.serve import hosts as files
-from engram.serve.cli import caller, show
+from engram.serve.cli import caller
+from engram.serve.cli.caller import Yes
+from engram.serve.cli.edits import settle
 from engram.serve.hook.hosts import EVENTS
 from engram.serve.hook.install import FILES, with_hooks, without_hooks
 
@@ -27,8 +26,9 @@ def install(
     client: Annotated[str, typer.Option(help=f"The agent: {' or '.join(FILES)}.")],
     uninstall: Annotated[bool, typer.Option("--uninstall", help="Take out what was put in, and nothing else.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
+    yes: Yes = False,
 ) -> None:
-    """Put hooks into an agent's settings, or take them out. Shows the change and keeps the file as it was beside it.
+    """Put hooks into an agent's settings, or take them out: shows the difference, asks, keeps a backup.
 
     Who they read and write as, and which vault, are the options before the command (`engram --agent rex hook install …`).
     """
@@ -37,22 +37,11 @@ def install(
         raise caller.BadCall(f"There is no such client; there are {', '.join(FILES)}.")
     path = settings_room.host_folder(*FILES[client][:2]) / FILES[client][2]
     old = files.read(path)
-    try:
-        new = without_hooks(old or "", client, _backups(path)) if uninstall else with_hooks(old or "", client, _program(asked))
-    except ValueError:
-        raise ConfigInvalid(
-            f"{path} is no settings file of {client}, so it was left alone.", way_out="Mend it by hand."
-        ) from None
-    edit = files.Edit(path, old, new or None)
-    if not edit.changes:
-        asked.say(f"Nothing to do: {path} {'has no hooks of ours' if uninstall else 'has them already'}.")
-        return
-    show.line(edit.diff().rstrip("\n"))
-    if dry_run:
-        return
-    backup = files.write(edit, asked.env.now())
-    asked.say(f"{'Taken out of' if uninstall else 'Put into'} {path}." + (f" As it was: {backup.name}." if backup else ""))
-    if client == "codex" and not uninstall:
+    edit = without_hooks(path, old, client, _backups(path)) if uninstall else with_hooks(path, old, client, _program(asked))
+    nothing = "has no hooks of ours" if uninstall else "has them already"
+    done = f"{'Taken out of' if uninstall else 'Put into'} {path}."
+    written = settle(asked, edit, nothing=nothing, done=done, yes=yes, dry_run=dry_run)
+    if written and client == "codex" and not uninstall:
         asked.say("Codex asks once whether these hooks are trusted.")
 
 
@@ -62,12 +51,9 @@ def _backups(path: Path) -> list[str]:
 
 
 def _program(asked: caller.Caller) -> str:
-    """How this very program is called, as who and on which vault it would be here, from wherever an agent works; never with
-    modules from there (`-P`)."""
-    found = shutil.which("engram")
-    program = [found] if found else [sys.executable, "-P", "-m", "engram.serve.cli"]
+    """How this very program is called, as who and on which vault it would be here, from wherever an agent works."""
     where = {} if asked.path == settings_room.home({}) else {"vault": str(asked.path)}
-    return shlex.join([*program, *(f"--{name}={value}" for name, value in {**where, **asked.identity}.items())])
+    return shlex.join([*files.program(), *(f"--{name}={value}" for name, value in {**where, **asked.identity}.items())])
 
 
 def _event(event: str) -> None:

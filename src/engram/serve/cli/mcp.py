@@ -10,9 +10,9 @@ import typer
 
 from engram import settings as settings_room
 from engram.errors import ConfigInvalid
-from engram.serve import hosts
 from engram.serve.cli import caller, show
 from engram.serve.cli.caller import BadCall, Caller, Yes
+from engram.serve.cli.edits import settle
 from engram.serve.mcp import clients, greeting
 from engram.serve.mcp.clients import CLIENTS
 from engram.serve.mcp.greeting import PROFILES
@@ -100,15 +100,8 @@ def install(
         return
     here = Path.cwd() if project else None
     edit = clients.uninstalled(host, here) if uninstall else clients.installed(host, here, wanted)
-    if not edit.changes:
-        asked.say(f"Nothing to do: {edit.path} {'does not have' if uninstall else 'already has'} it.")
-        return
-    show.remark(edit.diff().rstrip("\n"))
-    asked.confirm(f"Write {edit.path}?", yes)
-    backup = hosts.write(edit, asked.env.now())
-    asked.say(f"{host.title} {'no longer starts' if uninstall else 'will start'} Engram ({edit.path}). {host.after}".rstrip())
-    if backup is not None:
-        asked.remark(f"What was there is in {backup}.")
+    done = f"{host.title} {'no longer starts' if uninstall else 'will start'} Engram ({edit.path}). {host.after}"
+    settle(asked, edit, nothing=f"{'does not have' if uninstall else 'already has'} it", done=done, yes=yes)
 
 
 def _environment(asked: Caller) -> dict[str, str]:

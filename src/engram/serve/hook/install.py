@@ -1,4 +1,4 @@
-"""The hosts' settings files with our hooks in them, and without: text in, text out. Pure.
+"""The hosts' settings files with our hooks in them, and without, as edits of `serve/hosts.py`.
 
 Only entries whose command is `… hook EVENT --client CLIENT` are ours; all others, and whatever else stands in a file, stay.
 """
@@ -8,9 +8,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from engram.errors import ConfigInvalid
+from engram.serve import hosts
 from engram.serve.hook.hosts import CLAUDE, CODEX, EVENTS
+from engram.serve.hosts import Edit
 
 FILES = {CLAUDE: ("CLAUDE_CONFIG_DIR", ".claude", "settings.json"), CODEX: ("CODEX_HOME", ".codex", "hooks.json")}
 _EVENTS = {
@@ -21,50 +25,47 @@ _STARTS = "startup|resume|clear|compact"
 _TIMEOUT_S = 10
 
 
-def with_hooks(text: str, client: str, program: str) -> str:
-    """The file with our hooks, each once, calling `program`. ValueError if it is no settings file."""
-    given = _parsed(text)
-    kept = _without(given, client)
-    hooks = kept.setdefault("hooks", {})
+def with_hooks(path: Path, text: str | None, client: str, program: str) -> Edit:
+    """The file with our hooks, each once, calling `program`."""
+    after = text
     for event in _EVENTS[client]:
         entry = {"type": "command", "command": f"{program} hook {event} --client {client}", "timeout": _TIMEOUT_S}
-        group: dict[str, Any] = {"hooks": [entry]}
-        if event == "session-start":
-            group = {"matcher": _STARTS, **group}
-        hooks.setdefault(EVENTS[event], []).append(group)
-    return text if kept == given else _written(kept)
+        group: dict[str, Any] = {"matcher": _STARTS} if event == "session-start" else {}
+        groups = [*_others(_groups(path, after, event), client), {**group, "hooks": [entry]}]
+        after = hosts.put_json(path, after, _place(event), groups).after
+    return Edit(path, text, after)
 
 
-def without_hooks(text: str, client: str, before: Sequence[str] = ()) -> str:
-    """The file without our hooks; to the byte as it was `before` they came, if nothing else changed. Empty if that is all."""
-    given = _parsed(text)
-    left = _without(given, client)
-    if left == given:
-        return text
-    same = next((one for one in before if _is(one, left)), None)
-    return same if same is not None else _written(left) if left else ""
+def without_hooks(path: Path, text: str | None, client: str, before: Sequence[str] = ()) -> Edit:
+    """The file without our hooks; to the byte as it was `before` they came, if nothing else changed. None if that is all."""
+    after = text
+    for event in EVENTS:
+        groups = _groups(path, after, event)
+        others = _others(groups, client)
+        if others != groups:
+            gone = hosts.put_json(path, after, _place(event), others) if others else hosts.take_json(path, after, _place(event))
+            after = gone.after
+    if after is None or after == text:
+        return Edit(path, text, after)
+    left = json.loads(after)
+    return Edit(path, text, next((one for one in before if _is(one, left)), after))
 
 
-def _is(text: str, value: dict[str, Any]) -> bool:
-    try:
-        return _parsed(text) == value
-    except ValueError:
-        return False
+def _place(event: str) -> tuple[str, str]:
+    return "hooks", EVENTS[event]
 
 
-def _without(given: dict[str, Any], client: str) -> dict[str, Any]:
-    """Without what is ours, and without the lists that were there for it alone."""
+def _groups(path: Path, text: str | None, event: str) -> list[Any]:
+    found = hosts.found_json(path, text, _place(event))
+    if found is not None and not isinstance(found, list):
+        raise ConfigInvalid(f"the hooks in {path} are not what they should be.", way_out="It was left as it is.")
+    return found or []
+
+
+def _others(groups: list[Any], client: str) -> list[Any]:
+    """Without what is ours, and without the groups that were there for it alone."""
     ours = re.compile(rf"engram.* hook (?:{'|'.join(EVENTS)}) --client {client}$")
-    hooks = given.get("hooks", {})
-    if not isinstance(hooks, dict) or not all(isinstance(groups, list) for groups in hooks.values()):
-        raise ValueError("its hooks are not what they should be")
-    left: dict[str, Any] = {}
-    for event, groups in hooks.items():
-        kept = [one for one in (_pruned(group, ours) for group in groups) if one is not None]
-        if kept or not groups:
-            left[event] = kept
-    rest = {name: value for name, value in given.items() if name != "hooks"}
-    return {**rest, "hooks": left} if left or (not hooks and "hooks" in given) else rest
+    return [one for one in (_pruned(group, ours) for group in groups) if one is not None]
 
 
 def _pruned(group: Any, ours: re.Pattern[str]) -> Any:
@@ -77,12 +78,8 @@ def _pruned(group: Any, ours: re.Pattern[str]) -> Any:
     return {**group, "hooks": kept} if kept else None
 
 
-def _parsed(text: str) -> dict[str, Any]:
-    given = json.loads(text) if text.strip() else {}
-    if not isinstance(given, dict):
-        raise ValueError("not a settings file")
-    return given
-
-
-def _written(value: dict[str, Any]) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+def _is(text: str, value: object) -> bool:
+    try:
+        return bool(json.loads(text) == value)
+    except ValueError:
+        return False

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from engram.engine import Engram
 from engram.errors import RateLimited
 from engram.guard.tokens import Granted, Token
-from engram.serve.http.problems import Misdirected, Unauthorized
+from engram.serve.http.problems import Misdirected, StrangePage, Unauthorized
 
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 _STRANGERS_A_MINUTE = 60
@@ -33,7 +33,7 @@ class Doors:
         if name not in self.names and not (self.public and _is_address(name)):
             raise Misdirected("this server does not go by the name that the request is for.")
         if origin is not None and origin not in self.origins and _place(origin) != (host or "").lower():
-            raise Misdirected("a page from there may not call this server.")
+            raise StrangePage("a page from there may not call this server.")
 
 
 def doors(bound: str, names: str, origins: str) -> Doors:

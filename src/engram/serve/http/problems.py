@@ -53,9 +53,15 @@ class Unauthorized(AccessDenied):
 
 
 class Misdirected(AccessDenied):
-    """The request was meant for somebody else: a name that is not ours, a page that may not call."""
+    """The request was meant for somebody else: a name that is not ours."""
 
-    default_way_out = "Name the host or the page in `serve_names` or `serve_origins` if it may."
+    default_way_out = "Name the host in `serve_names` if it is this one's."
+
+
+class StrangePage(AccessDenied):
+    """A page that may not call: 403, as MCP has it too."""
+
+    default_way_out = "Name the page in `serve_origins` if it may."
 
 
 class Refused(InvalidQuery):

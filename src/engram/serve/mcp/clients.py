@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,9 +65,7 @@ CLIENTS: Mapping[str, Client] = {
 
 
 def entry(client: Client, arguments: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any]:
-    """How to start this very installation, wherever the host looks for programs."""
-    script = Path(sys.executable).with_name("engram.exe" if sys.platform == "win32" else "engram")
-    command = [str(script)] if script.exists() else [sys.executable, "-m", "engram.serve.cli"]
+    command = hosts.program()
     start = {"command": command[0], "args": [*command[1:], "mcp", *arguments]}
     return {**client.more, **start, **({"env": dict(environment)} if environment else {})}
 
