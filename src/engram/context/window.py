@@ -232,12 +232,13 @@ class Shelf:
         """Each hit with the tier at which it stands in so many tokens, or why it does not."""
         days = _DAY * min(self.days, max(room // 60, 1))
         tiers = pack(self.candidates, max(room - days, 0), self.steps)
-        items = []
+        items, number = [], 0
         for hit, candidate, tier in zip(self.hits, self.candidates, tiers, strict=True):
+            number += tier is not None
             taken = 0 if tier is None else candidate.costs[tier] or 0
             reason = _IN_MIND if candidate is _SAID else _TOO_FAR if candidate is _FAR else _REASONS[tier]
-            items.append(Item(hit.memory, tier, taken, reason))
-        return _numbered(items)
+            items.append(Item(hit.memory, tier, taken, reason, number if tier is not None else 0))
+        return items
 
 
 _REASONS: Mapping[Tier | None, str] = {
@@ -257,7 +258,10 @@ def _costs(memory: Memory, cost: Cost) -> tuple[int | None, int | None, int | No
     # What was never counted is taken for long: two characters a token.
     kept = zip(forms, memory.tokens, strict=True)
     line = _LINE + (TOKENS if memory.happened_until is not None else 0)
-    costs = [cost((tokens or len(form) // 2 + 1) + line) if form else None for form, tokens in kept]
+    above, costs = "", []
+    for form, tokens in kept:  # a form that is no shorter than the one above it need not be weighed
+        costs.append(cost((tokens or len(form) // 2 + 1) + line) if form and form != above else None)
+        above = form
     return (costs[0], costs[1], costs[2], costs[3])
 
 
