@@ -14,6 +14,8 @@ from engram.types import Kind
         ("I live in Oslo.", "fact", Kind.FACT),
         ("I prefer dark mode.", "preference", Kind.FACT),
         ("My favourite colour is blue.", "preference", Kind.FACT),
+        ("I don't like mornings, never have.", "preference", Kind.FACT),
+        ("Please always answer in metric units.", "principle", Kind.FACT),
         ("Actually, it's blue.", "correction", Kind.FACT),
         ("We decided to use Postgres.", "decision", Kind.FACT),
         ("My sister is a doctor.", "relationship", Kind.FACT),

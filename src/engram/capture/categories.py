@@ -62,7 +62,7 @@ _BY_CATEGORY: tuple[tuple[str, re.Pattern[str]], ...] = (
         "preference",
         _rule(
             r"prefers?|favou?rite|fave|can't stand|not a fan|big fan|my go-to|i'd rather|loves|likes|enjoys|hates",
-            r"i (?:\w+ )?(?:love|like|hate|adore|dislike|enjoy)",
+            r"i (?:\w+ )?(?:love|like|hate|adore|dislike|enjoy)|i (?:really )?(?:don't|do not) (?:really )?(?:love|like|enjoy)",
             r"i'm (?:\w+ )?(?:a (?:big |huge )?fan of|into|fond of|obsessed)",
         ),
     ),
@@ -87,6 +87,7 @@ _BY_CATEGORY: tuple[tuple[str, re.Pattern[str]], ...] = (
         "principle",
         _rule(
             r"(?:i|we) always|never (?:use|do|say|forget to)|must (?:always|never|not)|should always|the rule is",
+            r"always (?:answer|reply|respond|write|call|address|format|cite|use|ask)",
             r"as a rule|policy|i believe (?:in|that)|is key|value most|what matters",
             r"it(?:'s| is) (?:\w+ )?(?:important|essential|crucial|vital|key) (?:to|that)",
         ),

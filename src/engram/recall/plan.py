@@ -106,7 +106,7 @@ def checked(asked: Asked) -> Asked:
     if any("\ud800" <= character <= "\udfff" for character in text):
         raise InvalidQuery("the question holds half a character (a lone surrogate).")
     if not isinstance(asked.where, Filter):
-        raise InvalidQuery("the filters must be a Filter.")
+        raise InvalidQuery("the filters must be a Filter.", way_out="Pass `engram.Filter(kinds=…, categories=…, since=…)`.")
     check_filter(asked.where.kinds, asked.where.statuses, asked.where.since, asked.where.until)
     for name, moment in (("now", asked.now), ("as_of", asked.as_of)):
         if moment is not None and not isinstance(moment, datetime):
