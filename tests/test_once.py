@@ -12,8 +12,9 @@ from recall.minds import KEY, words_apart
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import InvalidContent, InvalidQuery, NotFound
+from engram.memory.layers import layer_of
 from engram.serve.operations import OPERATIONS, read
-from engram.types import Policy, Reader, Report, Role, Scope, Status, Turn
+from engram.types import Kind, Policy, Reader, Report, Role, Scope, Status, Turn
 
 ME = Reader(Scope(agent="rex"), Policy.AGENT_GLOBAL, Role.OWNER)
 CAT = "I adopted a grey cat named Miso in Oslo."
@@ -76,6 +77,18 @@ def test_changes_and_forgetting_are_made_once(mem: Engram) -> None:
     assert [one.helpful for one in judged] == [1, 1, 1]
     erased = mem.keyed("e").forget(two.id, erase=True)
     assert mem.keyed("e").forget(two.id, erase=True).ids == erased.ids == (two.id,)
+
+
+def test_a_layer_is_climbed_once_and_a_fact_is_learned_once(mem: Engram) -> None:
+    one = mem.remember(CAT, kind=Kind.EPISODE)
+    first = layer_of(mem.keyed("p").promote(one.id))
+    assert layer_of(mem.keyed("p").promote(one.id)) is first
+    assert layer_of(mem.keyed("d").demote(one.id)) is not first
+    assert layer_of(mem.keyed("d").demote(one.id)) is layer_of(one)
+    with pytest.raises(InvalidQuery):
+        mem.keyed("p").demote(one.id)
+    learned = mem.keyed("l").learn("Miso", "lives in", "Oslo")
+    assert mem.keyed("l").learn("Miso", "lives in", "Oslo") == learned
 
 
 def test_a_key_stands_for_one_write(mem: Engram) -> None:
@@ -147,4 +160,5 @@ def test_every_face_hands_deadline_and_key_on(mem: Engram) -> None:
         remember.call(mem, read(remember, {"text": DOG}), idempotency_key="k")
     assert OPERATIONS["pin"].call(mem, read(OPERATIONS["pin"], {"id": first.id}), idempotency_key="any").pinned
     unkeyed = [one.name for one in OPERATIONS.values() if not one.reads and not one.idempotent and not one.keyed]
-    assert [name for name in unkeyed if name in ("remember", "observe", "ingest", "update", "forget", "feedback")] == []
+    promised = {"remember", "observe", "ingest", "learn", "update", "promote", "demote", "forget", "feedback"}
+    assert promised.isdisjoint(unkeyed)

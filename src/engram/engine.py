@@ -98,7 +98,8 @@ class Engram(Running, Knowing, Recounting, Looking, Carrying, Granting):
         return type(self)(self._vault, reader)
 
     def keyed(self, key: str) -> Self:
-        """The same view, whose `remember`, `observe`, `ingest`, `update`, `forget` and `feedback` are made once for this key.
+        """The same view, whose `remember`, `observe`, `ingest`, `learn`, `update`, `promote`, `demote`, `forget` and
+        `feedback` are made once for this key.
 
         Asked again with it by the same reader, in any process and within `receipt_hours`, a write is not made but answered as the
         first time. The same key for something else is E2004.

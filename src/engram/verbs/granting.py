@@ -56,7 +56,11 @@ class Granting(View):
         return self._vault.store.holder(secret)
 
     def once(self, key: str, request: str, work: Callable[[], bytes]) -> bytes:
-        """Do it if it was not done under this key; else the answer it got then. What fails may be tried again."""
+        """Do it if it was not done under this key; else the answer it got then. What fails may be tried again.
+
+        For what is more than one write, or none. A single one is `keyed`: its receipt is part of it, and a kill leaves both or
+        neither; here it leaves a key that is refused.
+        """
         store = self._vault.store
         known = store.begin_once(self._reader, key, request)
         if known is not None:

@@ -148,13 +148,18 @@ class Keeping(View):
 
     def promote(self, memory_id: str) -> Memory:
         """Raise a memory by a layer: from working to episodic, from episodic to semantic. Rules do it too, by use."""
-        return self._move(memory_id, above)
+        return self._move("promote", memory_id, above)
 
     def demote(self, memory_id: str) -> Memory:
         """Lower a memory by a layer."""
-        return self._move(memory_id, below)
+        return self._move("demote", memory_id, below)
 
-    def _move(self, memory_id: str, step: Callable[[Layer], Layer | None]) -> Memory:
+    def _move(self, name: str, memory_id: str, step: Callable[[Layer], Layer | None]) -> Memory:
+        return self._made_once(
+            (name, memory_id), lambda once: self._moved(memory_id, step, once), lambda moved: moved.id, self._again
+        )
+
+    def _moved(self, memory_id: str, step: Callable[[Layer], Layer | None], once: Once | None) -> Memory:
         found = self._vault.store.get(self._reader, [memory_id])
         if not found:
             raise NotFound("there is no memory of that id that this reader may see.")
@@ -162,7 +167,10 @@ class Keeping(View):
         there = step(layer)
         if there is None:
             raise InvalidQuery(f"a memory of the layer {layer.value!r} does not move that way.")
-        return self._vault.store.update(self._reader, memory_id, {"attributes": {**found[0].attributes, LAYER: there.value}})
+        if once is not None:
+            once.answer = lambda moved: str(moved.id)
+        changes = {"attributes": {**found[0].attributes, LAYER: there.value}}
+        return self._vault.store.update(self._reader, memory_id, changes, once=once)
 
     def forget(
         self,

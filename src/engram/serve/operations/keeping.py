@@ -282,6 +282,7 @@ OPERATIONS = (
         run=promote,
         effect=Effect.WRITE,
         idempotent=False,
+        keyed=True,
     ),
     Operation(
         name="demote",
@@ -291,6 +292,7 @@ OPERATIONS = (
         run=demote,
         effect=Effect.WRITE,
         idempotent=False,
+        keyed=True,
     ),
     Operation(name="relate", help="Link one memory to another.", input=Relate, output=Linked, run=relate, effect=Effect.WRITE),
     Operation(

@@ -119,6 +119,7 @@ OPERATIONS = (
         run=learn,
         effect=Effect.WRITE,
         idempotent=False,
+        keyed=True,
         role=Role.AGENT,
     ),
     Operation(
