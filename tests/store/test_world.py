@@ -9,6 +9,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from hand_clock import HandClock
+from memory.stories import open_story
 
 import engram
 from engram.engine import Engram
@@ -246,6 +248,21 @@ def test_a_memory_that_says_more_is_linked_to_what_outdates_a_part_of_it(mem: En
     assert mem.get(old.id).status is Status.ACTIVE
     assert [(one.source, one.target, one.kind) for one in mem.edges(old.id)] == [(new.id, old.id, "outdates")]
     assert [one.object for one in mem.beliefs("the office")] == ["bert"]
+
+
+def test_what_is_brought_back_is_disputed_by_what_came_since(tmp_path: Path) -> None:
+    clock = HandClock()
+    with open_story(tmp_path, clock) as mem:
+        old = mem.remember("The office is owned by Ann.")
+        clock.advance(86_400)
+        new = mem.remember("The office is owned by Bert.")
+        assert mem.get(old.id).status is Status.SUPERSEDED
+        mem.restore(old.id)
+        assert {one.object: one.status for one in mem.beliefs("the office")} == {"ann": "contested", "bert": "contested"}
+        mem.forget(new.id)
+        assert [(one.object, one.status) for one in mem.beliefs("the office")] == [("ann", "held")]
+        mem.restore(new.id)
+        assert mem.get(old.id).status is Status.SUPERSEDED, "the newer wins again"
 
 
 def test_a_correction_is_what_is_believed(mem: Engram) -> None:

@@ -89,8 +89,7 @@ def settle(connection: apsw.Connection, scope: int, memory: Memory) -> list[Outc
     outcomes: dict[str, Outcome] = {}
     for subject, said, thing, single, holds in found:
         fact = Fact(subject, said, thing, bool(single), bool(holds))
-        ruled = _settle(connection, scope, memory, fact, "", _since(memory))
-        outcomes |= {one.older: one for one in ruled if one.link != PAST}
+        outcomes |= {one.older: one for one in _settle(connection, scope, memory, fact, "", _since(memory))}
     return list(outcomes.values())
 
 

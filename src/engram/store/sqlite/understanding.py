@@ -90,8 +90,8 @@ class Understanding(Scrubbing):
         if told is not None:
             self._understand_one(connection, reader, new, now, told)
         elif new.tier is Tier.CLEARTEXT and claims.is_contested(connection, new.key):
-            outcomes = claims.settle(connection, intern(connection, new.scope), new)
-            self._outdate(connection, reader, new, outcomes, now)
+            ruled = claims.settle(connection, intern(connection, new.scope), new)
+            self._outdate(connection, reader, new, [one for one in ruled if one.link != claims.PAST], now)
 
     def _move(
         self, connection: apsw.Connection, reader: Reader, memory_id: str, status: Status, reason: str, now: datetime
@@ -102,10 +102,20 @@ class Understanding(Scrubbing):
         new = replace(old, status=status, updated_at=now)
         memories.rewrite(connection, old, new, reason)
         if status is Status.ACTIVE:
-            claims.reopen(connection, old.key)
+            self._reinstate(connection, reader, new, now)
         elif status not in _STANDING:
             self._unfound(connection, old.key, now)
         return new
+
+    def _reinstate(self, connection: apsw.Connection, reader: Reader, memory: Memory, now: datetime) -> None:
+        """What was brought back says again what it said: what is older steps back, what has come since disputes it."""
+        if memory.tier is not Tier.CLEARTEXT:
+            return
+        claims.reopen(connection, memory.key)
+        ruled = claims.settle(connection, intern(connection, memory.scope), memory)
+        newer = [Edge(one.older, memory.id, claims.CONTRADICTS) for one in ruled if one.link == claims.PAST]
+        links.put(connection, writable(reader), newer, now, self._live.now)
+        self._outdate(connection, reader, memory, [one for one in ruled if one.link != claims.PAST], now)
 
     def _unfound(self, connection: apsw.Connection, premise: int, now: datetime) -> None:
         """What was inferred from a memory that no longer stands does not stand either (K11), wherever it is kept."""
