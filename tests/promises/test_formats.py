@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from promises.vaults import make
 from promises.vaults_at_hand import ANY_STATUS, KEY, OWNER, SPACE, everything, files, halves, inside, open_vault, store_of, word
 
+from engram.capture.rescreen import rescreen
 from engram.errors import VaultTooNew
 from engram.guard.keys import MasterKey, Purpose
 from engram.store.folder import FORMAT, Header, read_header, write_header
 from engram.store.sqlite import schema
 from engram.text.terms import terms
-from engram.types import Edge, Reader, Scope, Status
+from engram.types import Edge, Reader, Scope, Status, Tier
 
 KEPT = Path(__file__).parent / "vaults"
 
@@ -65,6 +67,37 @@ def test_a_vault_of_the_first_format_opens_with_every_row_as_it_was_written(old:
         ]
         assert sorted(vector for _, vector in store.vectors(OWNER, SPACE)) == [bytes(64), bytes(range(64))]
         assert {entry.operation for entry in mem.audit(limit=500)} >= {"add", "update", "erase", "relate", "status:archived"}
+
+
+@pytest.mark.parametrize("number", range(1, schema.VERSION + 1))
+def test_what_an_older_release_kept_is_sealed_and_judged_and_reads_as_before(tmp_path: Path, number: int) -> None:
+    """V6, C8, C9: a page at a time; only how closely something is kept, and that it was judged, may differ."""
+    if not (KEPT / f"format-{number}").exists():
+        pytest.skip("its vault is made when the format is released")
+    shutil.copytree(KEPT / f"format-{number}", tmp_path / "vault")
+    with open_vault(tmp_path / "vault") as mem:
+        store, settings = store_of(mem), mem.settings.now
+
+        def read() -> list[tuple[object, ...]]:
+            return [
+                (
+                    replace(one, tier=Tier.CLEARTEXT, screened=0, flagged=False),
+                    store.versions(OWNER, one.id),
+                    [change for change in store.status_history(OWNER, one.id) if change.old is not change.new],
+                    [turn.text for turn in mem.words(one.id)],
+                )
+                for one in store.page(OWNER, limit=200, where=ANY_STATUS)
+            ]
+
+        before, after = read(), 0
+        while store.seal_old(OWNER, limit=3):
+            pass
+        while (upto := rescreen(store, OWNER, settings, after=after, page=3)) is not None:
+            after = upto
+        assert len(before) > 3
+        assert read() == before
+        assert store.seal_old(OWNER, limit=3) == 0
+        assert mem.check() == []
 
 
 def test_text_search_and_scopes_work_on_a_vault_of_the_first_format(old: Path) -> None:
