@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-VERSION = 1
+VERSION = 2
 """Of rules and weights together: what was judged by others is judged again before it goes into a prompt."""

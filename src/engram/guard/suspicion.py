@@ -108,6 +108,26 @@ _MOVES: tuple[tuple[str, float, str, tuple[tuple[str, ...], ...]], ...] = (
     ("overrides its instructions", 3.5,
         r"(?:忽略|无视|忘记|不要理会).{0,10}(?:指令|提示|规则|指示|内容|一切)|(?:指示|命令|これまで|上記).{0,10}(?:無視|忘れ)|無視して|अनदेखा|नज़रअंदाज़|지시.{0,6}무시",
         (("忽略", "无视", "忘记", "理会", "指示", "命令", "無視", "これまで", "上記", "지시", "अनदेखा", "नज़रअंदाज़"),)),
+    ("overrides its instructions", 3.5, r"\b(?:leav(?:e|ing)|put(?:ting)?|set(?:ting)?|throw(?:ing)?)\b[^.!?\n]{0,16}\b"
+        r"(?:previous|prior|earlier|preceding|former)\b (?:\w+ )?(?:information|input|text|" + _RULES[3:] + r" (?:\w+ ){0,2}"
+        r"(?:behind|aside|away|out)\b",
+        (("leav", "put", "set", "throw"), ("previous", "prior", "earlier", "preceding", "former"))),
+    ("overrides its instructions", 3.5, r"\b(?:lass(?:en sie|t)?|legen? sie|lege)\b.{0,16}\b(?:vorherig|bisherig|vorig|"
+        r"obig)\w* (?:anweisung|information|instruktion|aufgabe|befehl|regel|vorgabe|eingabe)\w* (?:hinter (?:sich|dir|euch)|"
+        r"beiseite|weg)\b|\b(?:abweichend|entgegen|ungeachtet)\b.{0,16}\b"
+        r"(?:vorherig|bisherig|vorig|obig)\w* (?:anweisung|instruktion|aufgabe|befehl|regel|vorgabe)\w*",
+        (("lass", "lege", "abweichend", "entgegen", "ungeachtet"), ("vorherig", "bisherig", "vorig", "obig"))),
+    ("overrides its instructions", 3.5, r"\b(?:ignorera|glöm|bortse från|ignorer|glem|se bort fra|unohda|abaikan|lupakan|"
+        r"bỏ qua|quên|zapomeň\w*|ignoruj\w*|hagyd figyelmen kívül|felejtsd el|ignoră|uită)\b.{0,24}\b(?:instruktion\w*|"
+        r"instruks\w*|anvisning\w*|regler\w*|tidigare|tidligere|aiemmat|ohjeet|instruksi|perintah|sebelumnya|hướng dẫn|"
+        r"chỉ thị|pokyn\w*|předchozí\w*|utasítás\w*|korábbi|instrucțiuni\w*|anterioare)\b|\b(?:önceki|yukarıdaki)\b.{0,24}"
+        r"\b(?:talimat|komut|kural)\w*.{0,16}\b(?:unut|yok say|görmezden|dikkate alma)\w*",
+        (("ignor", "glöm", "bortse", "glem", "bort fra", "unohda", "abaikan", "lupakan", "bỏ qua", "quên", "zapom", "hagyd",
+        "felejtsd", "uită", "önceki", "yukarıdaki"),)),
+    ("overrides its instructions", 3.5, r"(?:تجاهل|انس|انسَ).{0,16}(?:التعليمات|الأوامر|القواعد|السابقة)|(?:निर्देश|आदेश|नियम).{0,16}"
+        r"(?:अनदेखी|भूल)|(?:התעלם|שכח).{0,16}(?:ההוראות|הכללים|הקודמות)|(?:نادیده|فراموش).{0,24}(?:دستور|قوانین|قبلی)|"
+        r"(?:دستور|قوانین).{0,24}(?:نادیده|فراموش)",
+        (("تجاهل", "انس", "निर्देश", "आदेश", "नियम", "התעלם", "שכח", "نادیده", "فراموش"),)),
     ("asks for its instructions", 4.0, rf"\b{_SHOW}\b[^.!?\n]{{0,40}}\b(?:your|system|initial|hidden|previous|above|"
         rf"original|secret|pre)[ -](?:\w+ ){{0,2}}(?:prompt|instructions?|rules|directives|guidelines|system message)\b",
         (("prompt", "instruction", "rules", "directives", "guidelines", "system message"), ("your", "system", "initial",
@@ -194,6 +214,10 @@ _MOVES: tuple[tuple[str, float, str, tuple[tuple[str, ...], ...]], ...] = (
     ("speaks to the model", 1.5, r"\b(?:from now on|for the rest of this (?:chat|conversation)|you are now|you will now|"
         r"now you are|your new (?:task|role|name|instructions?))\b",
         (("from now on", "rest of this", "you are now", "you will now", "now you are", "your new"),)),
+    ("switches its task", 3.0, r"(?:^|[.!?]\s{1,2})(?:stopp?|halt|alto|arr[eê]tez?)\b ?[:-]{1,3} ?(?:and )?(?:write|say|"
+        r"print|state|tell|answer|output|schreib\w*|sag\w*|escrib\w*|écri\w*)\b",
+        (("stop", "halt", "alto", "arr"), ("write", "say", "print", "state", "tell", "answer", "output", "schreib", "sag",
+        "escrib", "écri"))),
     ("switches its task", 1.5, r"\b(?:new|additional|updated|real|next) (?:task|instructions?|order|command)s?\b ?[:\-]|"
         r"\b(?:forget|stop)\b[.!]? (?:that|this|it|everything|before)\b",
         (("task", "instruction", "order", "command", "forget", "stop"),)),
