@@ -19,7 +19,8 @@ from engram.memory.boxes import Growing, Item, centred, fill, trace_of, words_of
 from engram.models.embed import CallableEmbedder, Vectors
 from engram.models.fakes import hashing_embedder
 from engram.settings import Settings
-from engram.types import Reader, Scope, Turn
+from engram.store.sqlite.boxing import Filled
+from engram.types import Policy, Reader, Role, Scope, Turn
 
 SETTINGS = Settings()
 HERE = (1, "s")
@@ -164,3 +165,20 @@ def test_care_fills_them_unasked(tmp_path: Path) -> None:
         while not store.boxes(mem.reader) and time.monotonic() < deadline:
             time.sleep(0.02)
         assert len(store.boxes(mem.reader)) == 1
+
+
+def test_what_is_erased_while_boxes_are_filled_is_in_no_topic(tmp_path: Path, clock: HandClock) -> None:
+    """V12: topics are made beside the use; what was read before an erasure is not written after it."""
+    with open_story(tmp_path, clock) as mem:
+        for text in TEA:
+            mem.remember(text)
+        owner, store = Reader(policy=Policy.ALL, role=Role.OWNER), store_of(mem)
+        since = store.latest_change(owner)
+        start, rows = store.unboxed(owner, "none", 10)
+        mem.forget(mem.list()[0].id, erase=True)
+        made = Filled(0, rows[0].scope, "", clock.now(), clock.now(), Seal.OPEN, ("china",), tuple(row.key for row in rows))
+        assert not store.put_boxes(owner, [made], start=start, upto=rows[-1].key, since=since)
+        assert store.put_boxes(owner, [made], start=start, upto=rows[-1].key, since=store.latest_change(owner))
+        key = store.boxes(owner)[0].key
+        store.retell(owner, {key: ("japan",)}, since=since)
+        assert store.boxes(owner)[0].topic == ("china",)

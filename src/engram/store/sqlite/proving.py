@@ -19,7 +19,7 @@ from engram.store.sqlite import sealed
 from engram.types import Memory, Tier
 
 _WORD = re.compile(r"(?<![^\W_])[^\W_]{5,40}(?![^\W_])")
-_WORDS = 32
+_WORDS = 12
 """Words that are looked for, the longest. One that stands anywhere is enough, and each costs a pass over the pages."""
 _CANDIDATES = 4000
 _MARK = 24
@@ -138,7 +138,7 @@ def _columns(connection: apsw.Connection) -> Iterator[tuple[str, str, bool]]:
     """
     found: list[Any] = connection.execute(sql).fetchall()
     for table, column, kind in found:
-        if table in _PLACES:
+        if table in _PLACES or table == "audit":  # ids and keyed digests, by design; its pages are searched with the others
             continue
         if kind in ("TEXT", "ANY"):
             yield table, column, True
