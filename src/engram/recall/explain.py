@@ -9,6 +9,7 @@ from engram.recall.activation import Way
 from engram.recall.fusion import ArmResult, Fused
 from engram.recall.parts import BESIDE, GATHER, SUBSTANCE, TIME
 from engram.recall.select import Pick
+from engram.recall.standing import AFFECT, LIFECYCLE
 from engram.recall.weights import ASSISTANT, SESSION
 from engram.store.protocol import Filter
 from engram.text.terms import terms
@@ -45,6 +46,8 @@ _NOTED = {
     TIME: "from the time asked about",
     GATHER: "by what sets it apart",
     BESIDE: "said beside something good",
+    LIFECYCLE: "by where it stands",
+    AFFECT: "feels as the question does",
 }
 
 

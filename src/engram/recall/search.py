@@ -31,6 +31,7 @@ from engram.recall.fusion import ArmResult, Fused, calibrated, reciprocal, reord
 from engram.recall.plan import Asked, Plan, asks_nothing, checked, plan
 from engram.recall.rerank import by_opinion, mmr, newest
 from engram.recall.select import CONTRADICTS, DERIVED, SUPERSEDES, as_found, best_of, choose, enough, least
+from engram.recall.standing import faded, weighed
 from engram.recall.suppress import suppressed, telling, with_twins
 from engram.recall.trust import trust
 from engram.recall.tuning import Tuning, shifted
@@ -148,6 +149,8 @@ class Searcher:
         if asked.limit is None and asks_nothing(asked.text):
             return Explanation(id=memory.id, stage=Stage.GATE, reason="a courtesy asks for nothing: nothing was looked up")
         walk = self._walk(reader, asked, whole=True)
+        if asked.where.fresh and faded(memory, asked.now, self._live.now):
+            return Explanation(id=memory.id, stage=Stage.FILTER, reason="it has faded, and only what has not was asked for")
         told = explain.of_candidate(walk.fused, walk.picks, memory, walk.scale, walk.ways)
         if told is not None:
             return told
@@ -247,6 +250,7 @@ class Searcher:
         with watch.stage("fetch"):
             got = self._gather(reader, asked, query, fused, planned, settings)
         with watch.stage("rerank"):
+            fused = weighed(fused, got.memories, asked.text, asked.now, settings)
             fused, how = self._rerank(reader, asked, fused, got.memories, settings, notes)
         with watch.stage("select"):
             kinds = (SUPERSEDES, DERIVED, CONTRADICTS)
@@ -320,7 +324,7 @@ class Searcher:
         hushed: Set[int] = frozenset()
         while True:
             needed = enough(fused, hushed, asked, settings)
-            memories, digests, unseen = self._fetch(reader, fused, planned, needed)
+            memories, digests, unseen = self._fetch(reader, asked, fused, planned, needed, settings)
             now = with_twins(self._suppressed(reader, asked, query, memories, settings), digests)
             flagged = frozenset(key for key, one in memories.items() if settings.guard_injection and is_flagged(one))
             if now.keys() | flagged <= hushed:
@@ -339,7 +343,7 @@ class Searcher:
         return suppressed(said, asked, query, self._arms.background, settings)
 
     def _fetch(
-        self, reader: Reader, fused: Fused, planned: Plan, needed: float | None
+        self, reader: Reader, asked: Asked, fused: Fused, planned: Plan, needed: float | None, settings: Settings
     ) -> tuple[dict[int, Memory], dict[int, bytes], int]:
         """Candidates from the best on, until there are enough that say different things; and how many are too far."""
         near = fused.keys if needed is None or planned.whole else fused.keys[as_found(fused) >= needed]
@@ -348,6 +352,8 @@ class Searcher:
         size = len(near) if planned.whole else planned.most * 5 // 4 + 10
         for start in range(0, len(near), max(size, 1)):
             some = self._store.fetch(reader, near[start : start + size].tolist(), as_of=planned.where.as_of)
+            if asked.where.fresh:
+                some = [memory for memory in some if not faded(memory, asked.now, settings)]
             found |= {memory.key: memory for memory in some}
             digests |= {memory.key: identity_of(memory) for memory in some}
             if len(set(digests.values())) >= planned.most:

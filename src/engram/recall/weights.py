@@ -18,6 +18,7 @@ from engram.models.embed import Vectors
 from engram.recall.fusion import Fused, Scores
 from engram.recall.intent import Sought
 from engram.recall.parts import BESIDE, GATHER, SUBSTANCE, TIME, beside_part, gather_part, substance_part, time_part
+from engram.recall.standing import AFFECT, LIFECYCLE
 from engram.settings import Settings
 from engram.store.protocol import Heard
 from engram.text.person import is_assistant
@@ -25,7 +26,7 @@ from engram.text.terms import terms
 from engram.text.verbs import IRREGULAR_PARTICIPLES, is_past
 
 ASSISTANT, SESSION = "assistant", "session"
-ADDED = (ASSISTANT, SESSION, SUBSTANCE, TIME, GATHER, BESIDE)
+ADDED = (ASSISTANT, SESSION, SUBSTANCE, TIME, GATHER, BESIDE, LIFECYCLE, AFFECT)
 """Parts that say nothing of how near a candidate is to the question."""
 
 HEAD = 150

@@ -37,6 +37,16 @@ class Finding(Keeping):
         high=10.0,
         ref="R3",
     )
+    lifecycle_weight: float = tunable(
+        0.15,
+        "What a memory gains that was confirmed, and loses that is in dispute; half of it loses what is a guess or has faded.",
+        low=0.0,
+        high=10.0,
+        ref="R10",
+    )
+    affect_weight: float = tunable(
+        0.15, "What a memory gains at most by feeling as the question does.", low=0.0, high=10.0, ref="§37"
+    )
     beside_weight: float = tunable(
         0.2,
         "What a candidate gains of the score of a better one that was said just before or after it.",

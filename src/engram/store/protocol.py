@@ -33,7 +33,8 @@ class Filter:
     """What a listing or a search is narrowed to, besides the reader's visibility.
 
     `without`: categories that are not wanted. `as_of`: only what was known at that moment, by the status it had then. `scope`:
-    only what names these places, whatever else it names; it narrows what is visible and never widens it.
+    only what names these places, whatever else it names; it narrows what is visible and never widens it. `fresh`: of recall,
+    without what has faded (`memory/lifecycle.py`); a listing shows it still.
     """
 
     kinds: tuple[Kind, ...] = ()
@@ -45,6 +46,7 @@ class Filter:
     attributes: Mapping[str, str] | None = None
     as_of: datetime | None = None
     scope: Scope = _ANYWHERE
+    fresh: bool = False
 
     @property
     def indexed(self) -> bool:

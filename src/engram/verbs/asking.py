@@ -233,4 +233,4 @@ def _narrows(filters: Filter | None) -> bool:
     if filters is None:
         return False
     others = filters.kinds, filters.categories, filters.without, filters.since, filters.until, filters.attributes, filters.as_of
-    return any(others) or list(filters.statuses) != [Status.ACTIVE]
+    return any(others) or filters.fresh or list(filters.statuses) != [Status.ACTIVE]

@@ -33,6 +33,7 @@ class Question:
     statuses: Annotated[tuple[Status, ...], Arg("In these states only.", high=16, flags=("--status",))] = (Status.ACTIVE,)
     since: Annotated[datetime | None, Arg("What happened at this time or later only.")] = None
     until: Annotated[datetime | None, Arg("What happened at this time or earlier only.")] = None
+    fresh: Annotated[bool, Arg("Without what has faded.")] = False
     attributes: Annotated[Mapping[str, str], Arg("Only what has these names and values.", high=64, flags=("--attribute",))] = (
         field(default_factory=dict)
     )
@@ -46,6 +47,7 @@ class Question:
             since=self.since,
             until=self.until,
             attributes=self.attributes or None,
+            fresh=self.fresh,
         )
 
 
