@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import overload
 
 from engram.types import Memory
 
@@ -46,3 +48,53 @@ class Profile:
     facts: tuple[Belief, ...]
     relations: tuple[tuple[str, int], ...]
     timeline: tuple[Memory, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """A stretch of time, the end not included, how much was told of it, and whether that is strikingly much."""
+
+    start: datetime
+    end: datetime
+    count: int
+    peak: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A memory that set another right, or stands against it: by their ids; `kind` is `supersedes`, `outdates` (a part of
+    it) or `contradicts`."""
+
+    memory: str
+    other: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline(Sequence[Memory]):
+    """What was told of somebody or something, in the order it happened: behaves as a sequence of memories.
+
+    What was corrected since is among them, by its status, and `revisions` say by what. `buckets` cover the whole time, each a
+    `width` (day, week, month or year) long.
+    """
+
+    memories: tuple[Memory, ...]
+    revisions: tuple[Revision, ...] = ()
+    width: str = ""
+    buckets: tuple[Bucket, ...] = ()
+
+    @property
+    def peaks(self) -> tuple[Bucket, ...]:
+        return tuple(one for one in self.buckets if one.peak)
+
+    def __len__(self) -> int:
+        return len(self.memories)
+
+    @overload
+    def __getitem__(self, index: int) -> Memory: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Memory, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Memory | tuple[Memory, ...]:
+        return self.memories[index]

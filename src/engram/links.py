@@ -16,7 +16,12 @@ ACYCLIC = frozenset({"derived_from", "learned_from", "caused_by", "instance_of",
 DERIVED = frozenset({"derived_from", "learned_from", "inferred_from"})
 """Kinds by which something has the words of what it came from: it is kept as closely (§10.24.2)."""
 
-LASTING = ACYCLIC | {"supersedes", "contradicts", "outdates"}
+OUTDATING = frozenset({"supersedes", "outdates"})
+"""What took the place of something, or of a part of it."""
+
+REVISIONS = OUTDATING | {"contradicts"}
+
+LASTING = ACYCLIC | REVISIONS
 """What was so stays so: these do not fade. All others are associations."""
 
 

@@ -283,6 +283,23 @@ def test_a_timeline_is_in_the_order_it_happened(mem: Engram) -> None:
     assert len(mem.timeline("Priya", since=DAY + timedelta(days=2), until=DAY + timedelta(days=5))) == 1
 
 
+def test_a_timeline_tells_what_was_corrected_and_when_much_was_told(mem: Engram) -> None:
+    say(mem, "Priya lives in Oslo.", days=1)
+    say(mem, "Priya lives in Bergen.", days=5)
+    say(mem, "I went fishing with Priya.", days=9)
+    say(mem, "I had lunch with Priya.", days=9)
+    told = mem.timeline("Priya")
+    assert [(one.text.split()[-1], one.status) for one in told[:2]] == [
+        ("Oslo.", Status.SUPERSEDED),
+        ("Bergen.", Status.ACTIVE),
+    ]
+    assert [(one.memory, one.other, one.kind) for one in told.revisions] == [(told[1].id, told[0].id, "supersedes")]
+    assert told.width == "day"
+    assert [one.count for one in told.buckets] == [1, 0, 0, 0, 1, 0, 0, 0, 2]
+    assert [one.start.date() for one in told.peaks] == [(DAY + timedelta(days=9)).date()]
+    assert mem.timeline("nobody at all of that name").buckets == ()
+
+
 def test_entities_of_others_are_not_seen(mem: Engram) -> None:
     rex, ada = (mem.as_reader(Reader(Scope(agent=name))) for name in ("rex", "ada"))
     rex.remember("Priya lives in Oslo", scope=Scope(agent="rex"))

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from engram.errors import InvalidContent
-from engram.known import Belief, Entity, Profile
+from engram.known import Belief, Entity, Profile, Revision, Timeline
+from engram.links import OUTDATING, REVISIONS
+from engram.memory.chronology import buckets
 from engram.memory.inference import Relation, carries
 from engram.memory.inference import inferred as following
 from engram.recall.search import sound
@@ -22,6 +24,7 @@ _SAME = 0.92  # of two that have nothing in common: "Portugal" and "Lisbon" have
 _STEM = 4
 _NAMES = 200
 _TOLD = 20
+_BACK = 5  # corrections of corrections that a timeline goes back
 _FAR, _BROAD = 4, 64  # premises after the first, and subjects that are looked at, for what follows
 _TOLD_AS_SUCH = 0.8
 """How sure a fact is that somebody gave as one."""
@@ -52,15 +55,17 @@ class Knowing(Asking, Keeping):
         """Who and what the memories name, the most named first."""
         return self._vault.store.entities(self._reader, kind=kind, limit=limit)
 
-    def timeline(
-        self, about: str, *, since: datetime | None = None, until: datetime | None = None, limit: int = 50
-    ) -> Sequence[Memory]:
-        """What was told of somebody, something or a topic, in the order in which it happened."""
+    def timeline(self, about: str, *, since: datetime | None = None, until: datetime | None = None, limit: int = 50) -> Timeline:
+        """What was told of somebody, something or a topic, in the order in which it happened, and when much was.
+
+        What has been corrected since is among it, marked by its status; `revisions` say by what.
+        """
         found = self._vault.store.entity(self._reader, about)
         if found is not None:
             told = sound(self._vault.store.fetch(self._reader, found[1][: 10 * limit]), self._vault.live.now)
         else:
             told = [hit.memory for hit in self.recall(about, limit=limit)]
+        told, revisions = self._with_corrected(told)
         when = [(memory.happened_at or memory.learned_at, memory) for memory in told]
         dated = [(at, memory) for at, memory in when if at is not None]
         kept = [
@@ -68,7 +73,25 @@ class Knowing(Asking, Keeping):
             for at, memory in dated
             if (since is None or at >= _aware(since, at)) and (until is None or at < _aware(until, at))
         ]
-        return [memory for _, memory in sorted(kept, key=lambda one: (one[0], one[1].key))][-limit:]
+        kept = sorted(kept, key=lambda one: (one[0], one[1].key))[-limit:]
+        here = {memory.id for _, memory in kept}
+        marks = tuple(one for one in revisions if one.memory in here and one.other in here)
+        return Timeline(tuple(memory for _, memory in kept), marks, *buckets([at for at, _ in kept]))
+
+    def _with_corrected(self, told: Sequence[Memory]) -> tuple[list[Memory], list[Revision]]:
+        """These, and what they took the place of, and what that took the place of; with the links that say so."""
+        known = {memory.id: memory for memory in told}
+        revisions: dict[Revision, None] = {}
+        news = list(known)
+        for _ in range(_BACK):
+            links = self._vault.store.edges(self._reader, news) if news else []
+            revised = [one for one in links if one.kind in REVISIONS]
+            revisions |= dict.fromkeys(Revision(one.source, one.target, one.kind) for one in revised)
+            before = [one.target for one in revised if one.kind in OUTDATING and one.source in known and one.target not in known]
+            older = sound(self._vault.store.get(self._reader, before), self._vault.live.now) if before else []
+            known |= {memory.id: memory for memory in older}
+            news = [memory.id for memory in older]
+        return list(known.values()), list(revisions)
 
     def learn(self, subject: str, predicate: str, thing: str, *, many: bool = False) -> Memory:
         """Keep a fact: "Ada", "works at", "Acme". It outdates what it contradicts, unless a subject may have `many` of these.

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from engram.known import Belief, Profile
 from engram.serve.cli import show
 from engram.serve.cli.commands import Done, Face
-from engram.types import Memory
+from engram.serve.operations.knowing import Told
+from engram.types import Memory, Status
 
 
 def _entity(done: Done) -> None:
@@ -37,7 +38,42 @@ def _entities(done: Done) -> None:
 
 
 def _timeline(done: Done) -> None:
-    _memories(done.value.memories)
+    told: Told = done.value
+    marks: dict[str, list[str]] = {}
+    for one in told.revisions:
+        marks.setdefault(one.memory, []).append(f"{_REVISED[one.kind]} {one.other}")
+    if not told.memories:
+        done.asked.remark("Nothing is known of that.")
+        return
+    show.table(
+        ["id", "happened", "text", "note"],
+        [
+            [one.id, show.when(one.happened_at or one.learned_at), one.text, "; ".join([*_state(one), *marks.get(one.id, [])])]
+            for one in told.memories
+        ],
+    )
+    _drawn(told)
+
+
+_REVISED = {"supersedes": "corrects", "outdates": "outdates a part of", "contradicts": "contradicts"}
+_BAR, _ROWS = 40, 60
+
+
+def _state(memory: Memory) -> list[str]:
+    return [] if memory.status is Status.ACTIVE else [memory.status.value]
+
+
+def _drawn(told: Told) -> None:
+    """How much there is of each time, as bars; a star marks a peak. Times of which there is nothing stand only between others."""
+    if len(told.buckets) < 2:
+        return
+    most = max(one.count for one in told.buckets)
+    full = [one for one in told.buckets if one.count] if len(told.buckets) > _ROWS else told.buckets
+    shape = {"month": "%Y-%m", "year": "%Y"}.get(told.width, "%Y-%m-%d")
+    show.line()
+    for one in full[-_ROWS:]:
+        bar = "#" * max(round(_BAR * one.count / most), one.count > 0)
+        show.line(f"{one.start:{shape}}  {bar} {one.count}{' *' if one.peak else ''}")
 
 
 def _learned(done: Done) -> None:

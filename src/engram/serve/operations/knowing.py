@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from engram.errors import NotFound
-from engram.known import Belief, Profile
+from engram.known import Belief, Bucket, Profile, Revision
 from engram.known import Entity as Known
 from engram.serve.operations.operation import Arg, Effect, Operation
 from engram.types import Memory, Role
@@ -56,13 +56,18 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Memories in the order in which it happened."""
+    """Memories in the order in which it happened, which of them set which right, and how many there are by day, week, month or
+    year (`width`); a peak has strikingly many."""
 
     memories: tuple[Memory, ...]
+    revisions: tuple[Revision, ...]
+    width: str
+    buckets: tuple[Bucket, ...]
 
 
 def timeline(mem: Engram, given: Timeline) -> Told:
-    return Told(tuple(mem.timeline(given.about, since=given.since, until=given.until, limit=given.limit)))
+    found = mem.timeline(given.about, since=given.since, until=given.until, limit=given.limit)
+    return Told(found.memories, found.revisions, found.width, found.buckets)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +111,7 @@ OPERATIONS = (
     Operation(name="entities", help="List who and what the memories name.", input=Entities, output=Named, run=entities),
     Operation(
         name="timeline",
-        help="Show what was told of somebody, something or a topic, in the order in which it happened.",
+        help="Show what was told of somebody, something or a topic, in the order it happened: corrections, and when much was.",
         input=Timeline,
         output=Told,
         run=timeline,
