@@ -25,7 +25,7 @@ def test_what_was_confirmed_gains_and_what_is_disputed_faded_or_guessed_loses() 
         return standing_of(memory, NOW + later, Settings())
 
     assert stands(replace(PLAIN, helpful=1)) > stands(PLAIN) == 0.0
-    guess, old = stands(replace(PLAIN, confidence=0.1)), stands(PLAIN, timedelta(days=900))
+    guess, old = stands(replace(PLAIN, confidence=0.1)), stands(replace(PLAIN, category="episode"), timedelta(days=900))
     assert stands(replace(PLAIN, unhelpful=2)) < guess < 0.0 > old
     assert stands(replace(PLAIN, status=Status.CHALLENGED, helpful=3)) == -1.0
     assert stands(replace(PLAIN, pinned=True), timedelta(days=900)) == 0.0  # what is protected does not fade
@@ -64,7 +64,7 @@ def test_a_judgement_moves_the_next_answer(mem: Engram) -> None:
 
 
 def test_what_has_faded_is_left_out_only_where_that_is_asked_for(mem: Engram) -> None:
-    old = mem.remember("The parade of geese passed the mill.")
+    old = mem.remember("The parade of geese passed the mill.", category="episode")
     later = mem._vault.env.now() + timedelta(days=900)
     question = "Which geese passed the mill?"
     assert texts(mem.recall(question, limit=3, now=later)) == [old.text]
