@@ -367,3 +367,31 @@ def test_all_about_somebody_is_found_by_any_name(mem: Engram) -> None:
     assert "entity" in found.quality.strategy
     mem.settings.set(entity_weight=0.0)
     assert "entity" not in mem.recall("Tell me about @mlo", limit=5).quality.strategy
+
+
+def test_a_second_person_of_a_first_name_leaves_what_is_told_of_that_name_alone_to_neither(mem: Engram) -> None:
+    for text in ("Tom lives in Oslo.", "Tom Baker works at Acme.", "Tom Hardy lives in Rome.", "Tom likes chess."):
+        mem.remember(text)
+    assert [one.object for one in mem.beliefs("Tom Baker")] == ["acme"]
+    assert [one.object for one in mem.beliefs("Tom Hardy")] == ["rome"]
+    assert "oslo" in [one.object for one in mem.beliefs("Tom")]
+    baker, plain = mem.entity("Tom Baker"), mem.entity("Tom")
+    assert baker is not None
+    assert plain is not None
+    assert [one.text for one in baker.timeline] == ["Tom Baker works at Acme."]
+    assert {one.text for one in plain.timeline} == {"Tom lives in Oslo.", "Tom likes chess."}
+    mem.remember("Tom Stone sails.")  # a third one takes nothing over either
+    again = mem.entity("Tom")
+    assert again is not None
+    assert again.entity.name == "Tom"
+
+
+def test_where_there_is_one_of_a_first_name_it_means_that_one(mem: Engram) -> None:
+    mem.remember("Tom lives in Oslo.")
+    mem.remember("Tom Baker works at Acme.")
+    assert {one.object for one in mem.beliefs("Tom Baker")} == {"oslo", "acme"}
+
+
+def test_contractions_are_no_names(mem: Engram) -> None:
+    mem.remember("Yes, I'm sure that I'll paint, and so We've planned it.")
+    assert [one.name for one in mem.entities()] == []

@@ -210,7 +210,7 @@ def _capitals(body: str) -> Iterator[tuple[int, int, Mention]]:
     for match in _CAPITALS.finditer(body):
         name, start = match.group().rstrip("'’"), match.start()
         name = re.sub(r"['’]s$", "", name)
-        while name and name.split()[0].lower().strip("'’") in _SENTENCE_WORDS and not is_technology(name):
+        while name and re.split("['’]", name.split()[0].lower())[0] in _SENTENCE_WORDS and not is_technology(name):
             gone = len(name.split()[0])
             rest = name[gone:].lstrip()
             start += len(name) - len(rest)
@@ -254,7 +254,7 @@ def other_names(name: str, kind: str) -> tuple[str, ...]:
     if kind == PERSON and plain.startswith("@"):
         return (plain, plain[1:])
     if kind == PERSON and "'s " not in plain and parts:
-        if parts[0] in _TITLES and len(parts) > 1:
+        if parts[0] in TITLES and len(parts) > 1:
             parts = parts[1:]
         first, last = parts[0], parts[-1]
         made = [plain, first, f"@{first}"]
@@ -266,4 +266,4 @@ def other_names(name: str, kind: str) -> tuple[str, ...]:
     return (plain,)
 
 
-_TITLES = frozenset({"dr", "mr", "mrs", "ms", "prof", "professor", "aunt", "uncle", "sir", "captain", "coach", "judge"})
+TITLES = frozenset({"dr", "mr", "mrs", "ms", "prof", "professor", "aunt", "uncle", "sir", "captain", "coach", "judge"})

@@ -13,7 +13,10 @@ from typing import Any
 import apsw
 
 from engram.store.sqlite import sealed
-from engram.text.entities import PERSON, UNSURE, Mention, folded, mentions, other_names
+from engram.text.entities import PERSON, TITLES, UNSURE, Mention, folded, mentions, other_names
+
+_SAID = "SELECT m.scope, c.text, m.speaker FROM memories AS m JOIN contents AS c ON c.memory = m.key WHERE m.key = ?"
+_LOOKED_BACK = 2000
 
 
 def note(connection: apsw.Connection, scope: int, memory: int, text: str, speaker: str) -> None:
@@ -50,7 +53,8 @@ def _entity(connection: apsw.Connection, scope: int, mention: Mention) -> int:
     if key is None:
         connection.execute("INSERT INTO entities (scope, name, kind) VALUES (?, ?, ?)", (scope, mention.name, mention.kind))
         key = connection.last_insert_rowid()
-        _call(connection, scope, key, [*other_names(mention.name, mention.kind), *others])
+        shared = _told_apart(connection, scope, key, name) if mention.kind == PERSON else frozenset()
+        _call(connection, scope, key, [*(one for one in other_names(mention.name, mention.kind) if one not in shared), *others])
     elif _says_more(connection, key, mention):
         _rename(connection, scope, key, mention)
         _call(connection, scope, key, others)
@@ -74,10 +78,57 @@ def _less_said(connection: apsw.Connection, scope: int, name: str) -> int | None
     """A person known by the first name alone, of whom this is the full name."""
     first, _, rest = name.partition(" ")
     key = _called(connection, scope, first) if rest and not name.startswith("@") and "'s " not in name else None
-    if key is None:
+    if key is None or _namesakes(connection, scope, first, key):
         return None
     kept = folded(str(connection.execute("SELECT name FROM entities WHERE key = ?", (key,)).get))
     return key if kept in (first, f"@{first}") else None
+
+
+def _namesakes(connection: apsw.Connection, scope: int, first: str, besides: int) -> list[int]:
+    """Others whose full name begins with this first name."""
+    sql = "SELECT DISTINCT entity FROM aliases WHERE scope = ? AND name > ? AND name < ? AND entity <> ?"
+    found: list[Any] = connection.execute(sql, (scope, f"{first} ", f"{first}!", besides)).fetchall()
+    return [row[0] for row in found]
+
+
+def _told_apart(connection: apsw.Connection, scope: int, key: int, name: str) -> frozenset[str]:
+    """A second person of this first name has come: from now on it means neither of them. The names that they share.
+
+    What was told of the first name alone, when there was one, may have been about either: it is told of that name again.
+    """
+    first, _, rest = name.partition(" ")
+    others = _namesakes(connection, scope, first, key) if rest and first.strip(".") not in TITLES else []
+    if not others:
+        return frozenset()
+    shared = frozenset({first, f"@{first}"})
+    owner = _called(connection, scope, first)
+    if owner is not None and owner in others:
+        connection.executemany("DELETE FROM aliases WHERE scope = ? AND name = ?", ((scope, one) for one in sorted(shared)))
+        for memory in _barely_named(connection, owner, shared):
+            connection.execute("DELETE FROM mentions WHERE entity = ? AND memory = ?", (owner, memory))
+            kept = str(connection.execute("SELECT name FROM entities WHERE key = ?", (owner,)).get)
+            connection.execute("UPDATE facts SET subject = ? WHERE memory = ? AND subject = ?", (first, memory, folded(kept)))
+            for scope_, text, speaker in _rows(connection, _SAID, memory):
+                note(connection, scope_, memory, text, speaker)
+    return shared
+
+
+def _barely_named(connection: apsw.Connection, entity: int, shared: frozenset[str]) -> list[int]:
+    """Memories that name somebody by the first name alone; of a great many the latest."""
+    found: list[Any] = connection.execute(
+        """
+        SELECT n.memory, c.text, m.speaker FROM mentions AS n
+          JOIN memories AS m ON m.key = n.memory JOIN contents AS c ON c.memory = n.memory
+         WHERE n.entity = ? ORDER BY n.memory DESC LIMIT ?
+        """,
+        (entity, _LOOKED_BACK),
+    ).fetchall()
+    fuller = {row[0] for row in _rows(connection, "SELECT name FROM aliases WHERE entity = ?", entity)} - shared
+    return [memory for memory, text, speaker in found if not fuller & _names_in(text, speaker)]
+
+
+def _names_in(text: str, speaker: str) -> set[str]:
+    return {folded(name) for mention in mentions(text, speaker) for name in (mention.name, *mention.aliases)}
 
 
 def _is_makeshift(connection: apsw.Connection, entity: int) -> bool:
@@ -135,9 +186,8 @@ def forget(connection: apsw.Connection, memory: int) -> list[int]:
         left.update(dict.fromkeys(row[0] for row in others if row[0] != memory))
         connection.execute("UPDATE entities SET name = '' WHERE key = ?", (entity,))
         connection.execute("DELETE FROM entities WHERE key = ?", (entity,))  # names and mentions follow
-    sql = "SELECT m.scope, c.text, m.speaker FROM memories AS m JOIN contents AS c ON c.memory = m.key WHERE m.key = ?"
     for key in sorted(left):
-        for scope, text, speaker in _rows(connection, sql, key):
+        for scope, text, speaker in _rows(connection, _SAID, key):
             note(connection, scope, key, text, speaker)
     return sorted(left)
 
