@@ -75,6 +75,11 @@ _ACTS = (
 )
 
 _MOVES: tuple[tuple[str, float, str, tuple[tuple[str, ...], ...]], ...] = (
+    ("waits for its reader", 3.5, r"\b(?:when(?:ever)?|once|if|as soon as) (?:you|(?:the|an|any) (?:ai|assistant|model|agent|"
+        r"llm)) (?:reads?|sees?|process(?:es)?|recalls?|retrieves?|finds?)(?: or \w+)? (?:this|these)\b[^.!?\n]{0,60}\b(?:call|"
+        r"invoke|use|run|execute|trigger)\b (?:the |your |its )?(?:\w{1,30} )?(?:tools?|functions?|plugins?|"
+        r"\w{1,30}_\w{1,30})\b",
+        (("when", "once", "if ", "as soon"), ("this", "these"), ("call", "invoke", "use", "run", "execute", "trigger"))),
     ("overrides its instructions", 4.0, rf"\b{_DROP}\b[^.!?\n]{{0,24}}\b{_EARLIER}\b[^.!?\n]{{0,24}}\b{_RULES}\b",
         (("ignor", "disregard", "forget", "skip", "discard", "overrid", "bypass", "neglect", "abandon", "overrul",
         "dismiss", "unlearn", "follow", "obey", "listen", "adher", "attention", "set aside"), ("instruct", "direct", "rule",
