@@ -148,7 +148,12 @@ def test_who_is_not_the_owner_is_told_nothing_of_others(path: Path) -> None:
         mem.remember(f"{CANARY} is on leave")
         rex = mem.as_reader(Reader(Scope(agent="rex"), role=Role.AGENT))
         planted = rex.remember(f"{CANARY} is here")
-        assert rex.forget(planted.id, erase=True).notes == ()
+        mem.working.attend("the harbour is closed")
+        mem.working.suspend()
+        done = rex.forget(planted.id, erase=True)
+        assert done.notes == ()
+        assert done.counts["memories"] == 1
+        assert "working_snapshots" not in done.counts
 
 
 def test_backups_are_named_with_what_to_do(path: Path) -> None:
