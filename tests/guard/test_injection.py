@@ -48,6 +48,8 @@ ORDINARY = [
     '{"review": "Great chair, arrived on time.", "rating": 5}',
     "My sister forgot everything she packed, so we bought new shoes.",
     "Can you list three books about bees, with a short summary of each?",
+    "I will use metric units from now on",
+    "From now on we deploy on Mondays only.",
     "",
 ]
 

@@ -23,7 +23,7 @@ from engram.capture.drafts import drafts, weighed
 from engram.capture.hearing import Heard, Previous, hear, muse
 from engram.capture.reporting import Batch, Sum, alone, reported, to_words
 from engram.capture.screen import screened, tier_after, tier_of, version
-from engram.capture.sift import known_as, sift, twin_of
+from engram.capture.sift import MOST_SURPRISING, known_as, sift, twin_of
 from engram.capture.tools import Tools, give_vectors
 from engram.deadline import if_time_allows, is_over, overtime, result_of
 from engram.errors import EmbeddingError, EngramError, InvalidContent, NotFound, SearchTimeout, WriteFailed
@@ -219,9 +219,11 @@ class Observer:
         *,
         tier: Tier | None = None,
         told: Sequence[Fact] | None = None,
+        weigh: bool = False,
     ) -> Memory:
         """Keep what was said to be kept, as it stands; said or heard there before, it is one memory that is surer. `tier`: how
-        closely, if its words are not to decide that; `told`: the facts it stands for, if its words are not to be read for them.
+        closely, if its words are not to decide that; `told`: the facts it stands for, if its words are not to be read for them;
+        `weigh`: nobody said how important it is, so that how new it is moves that (C5).
 
         What was corrected there is not kept again, not even on request: what stands in its place is returned. A correction
         is taken back by correcting that.
@@ -242,10 +244,13 @@ class Observer:
             heirs = heirs_of(self._store, self._tools.index, here, [said], self._live.now)
             if heirs:
                 return heirs[0]
-        twin = twin_of(self._store, self._tools.index, reader, memory, vector, self._live.now) if names and told is None else None
-        if twin is not None:
+        twin, surprise = twin_of(self._store, self._tools.index, reader, memory, vector, self._live.now) if names else (None, 0.0)
+        if twin is not None and told is None:
             return self._remember_again(reader, memory, twin, timeout, once, tier, told)
-        draft = replace(self._drafted(memory, vector, tier), facts=None if told is None else tuple(told))
+        weight = min(max(memory.importance + surprise, 0.0), 1.0) if weigh else memory.importance
+        new = replace(memory, importance=weight, surprise=surprise)
+        draft = self._drafted(new, vector, tier, novelty=max(surprise, 0.0) / MOST_SURPRISING)
+        draft = replace(draft, facts=None if told is None else tuple(told))
         space = space_of(self._tools.embedder)
         if once is not None:
             once.answer = lambda kept: str(kept[0].id)

@@ -130,8 +130,8 @@ def known_as(memory: Memory) -> list[bytes]:
 
 def twin_of(
     store: SqliteStore, index: LiveIndex | None, reader: Reader, memory: Memory, vector: Vectors | None, settings: Settings
-) -> str | None:
-    """The id of a memory where the reader stands that says in other words what is to be remembered."""
+) -> tuple[str | None, float]:
+    """The id of a memory where the reader stands that says in other words what is to be remembered; else how new that is."""
     here = replace(reader, policy=Policy.OWN)
     found = index.search_many(here, vector[None], _NEIGHBOURS) if index is not None and vector is not None else None
     close = found[0].keys[found[0].scores >= settings.duplicate_cosine].tolist() if found else []
@@ -140,8 +140,8 @@ def twin_of(
         alike = one.kind is memory.kind or Kind.SKILL not in (one.kind, memory.kind)
         if alike and _by_whom(one, memory.speaker) and _one_day(day_of(memory), day_of(one)):
             if any(says_the_same(wording, one.text, settings) for wording in wordings):
-                return one.id
-    return None
+                return one.id, 0.0
+    return None, surprise(found[0] if found else None, np.empty(0, np.float32))
 
 
 def _by_whom(memory: Memory, speaker: str) -> bool:

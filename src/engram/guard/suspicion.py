@@ -216,8 +216,11 @@ _MOVES: tuple[tuple[str, float, str, tuple[tuple[str, ...], ...]], ...] = (
     ("speaks to the model", 2.0, r"<!--.{0,300}\b(?:ai|assistant|model|ignore|instead|instruction|respond|say|summary|"
         r"state|print)\b.{0,300}-->",
         (("<!--",),)),
-    ("speaks to the model", 1.5, r"\b(?:from now on|for the rest of this (?:chat|conversation)|you are now|you will now|"
-        r"now you are|your new (?:task|role|name|instructions?))\b",
+    ("speaks to the model", 1.5, r"\bfrom now on[,:]? (?:you|your|please|only|always|never|no|act|answer|respond|"
+        r"reply|say|speak|ignore|when|whenever|every|each|all)\b|\b(?:you|your|act|answer|respond|reply|speak|talk|pretend)\b"
+        r"[^.!?\n]{0,80}\bfrom now on\b|"
+        r"\b(?:for the rest of this (?:chat|conversation)|you are now|you will now|now you are|"
+        r"your new (?:task|role|name|instructions?))\b",
         (("from now on", "rest of this", "you are now", "you will now", "now you are", "your new"),)),
     ("switches its task", 3.0, r"(?:^|[.!?]\s{1,2})(?:stopp?|halt|alto|arr[eê]tez?)\b ?[:-]{1,3} ?(?:and )?(?:write|say|"
         r"print|state|tell|answer|output|schreib\w*|sag\w*|escrib\w*|écri\w*)\b",

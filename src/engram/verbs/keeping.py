@@ -27,6 +27,8 @@ from engram.types import (
 from engram.verbs.view import View
 
 log = logging.getLogger("engram")
+_MIDDLING = 0.5
+_SAID_TO_BE_KEPT = 0.8  # as sure as what is told as a fact: who asks to keep something means it
 _ATTACK = (
     "%s reads as an attack on the model: kept, and left out of answers until `update` clears it (flagged=False, --no-flagged)."
 )
@@ -41,7 +43,7 @@ class Keeping(View):
         *,
         kind: Kind = Kind.PROPOSITION,
         category: str = "fact",
-        importance: float = 0.5,
+        importance: float | None = None,
         source: Source = Source.USER,
         scope: Scope | None = None,
         happened_at: datetime | None = None,
@@ -51,6 +53,7 @@ class Keeping(View):
     ) -> Memory:
         """Keep one statement; durable when this returns. Its scope is where this reader stands, or `scope`.
 
+        importance: from 0 to 1; left out, a middling one that what is new raises.
         tier: how closely (`cleartext`, `sensitive`, `confidential`), if its words are not to decide that.
         What reads as an attack on the model is kept with `flagged`, which is logged: it stands in no answer.
         """
@@ -58,7 +61,8 @@ class Keeping(View):
             text=text,
             kind=kind,
             category=category,
-            importance=_between_0_and_1(importance),
+            importance=_MIDDLING if importance is None else _between_0_and_1(importance),
+            confidence=_SAID_TO_BE_KEPT,
             source=source,
             scope=self._reader.scope if scope is None else scope,
             happened_at=happened_at,
@@ -68,7 +72,9 @@ class Keeping(View):
         closely = _tier(tier)
         kept = self._made_once(
             ("remember", draft, closely),
-            lambda once: self._vault.observer.remember(self._reader, draft, timeout, once, tier=closely),
+            lambda once: self._vault.observer.remember(
+                self._reader, draft, timeout, once, tier=closely, weigh=importance is None
+            ),
             lambda memory: memory.id,
             self._again,
         )

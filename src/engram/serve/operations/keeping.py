@@ -23,7 +23,9 @@ _IMPORTANCE = "How much it matters, from 0 to 1."
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remember:
     text: Annotated[str, Arg("What to keep.", main=True, words=True)]
-    importance: Annotated[float, Arg(_IMPORTANCE, low=0.0, high=1.0)] = 0.5
+    importance: Annotated[
+        float | None, Arg("How much it matters, from 0 to 1; left out, middling, and raised by what is new.", low=0.0, high=1.0)
+    ] = None
     category: Annotated[str, Arg("What sort of statement it is.")] = "fact"
     kind: Annotated[Kind, Arg("What sort of memory it is.")] = Kind.PROPOSITION
     source: Annotated[Source, Arg("Whose word it is.")] = Source.USER
