@@ -217,10 +217,12 @@ def test_the_newer_takes_over_a_fifth_of_how_sure_the_older_was(mem: Engram) -> 
     assert [one.object for one in mem.beliefs("Ada", past=True)] == ["initech", "globex", "acme"]
 
 
-def test_what_many_have_said_is_not_overturned_by_one_remark_and_is_by_a_second(mem: Engram) -> None:
+def test_what_many_have_said_is_not_overturned_by_hearsay_and_is_by_a_second_witness(mem: Engram, tmp_path: Path) -> None:
+    hearsay = tmp_path / "memories.json"
+    hearsay.write_text('{"results": [{"id": "1", "memory": "The office is owned by Bert."}]}')
     for _ in range(6):
         old = mem.remember("The office is owned by Ann.")
-    new = mem.remember("The office is owned by Bert.")
+    new = mem.get(mem.import_(hearsay).ids[0])
     assert mem.get(old.id).status is Status.ACTIVE
     assert {one.object: one.status for one in mem.beliefs("the office")} == {"bert": "retracted", "ann": "held"}
     for _ in range(2):
