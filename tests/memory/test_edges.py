@@ -17,7 +17,7 @@ from engram.errors import InvalidQuery
 from engram.links import ACYCLIC, seen_again, sure_at
 from engram.memory.edges import walk
 from engram.settings import Settings
-from engram.types import Edge
+from engram.types import Edge, Memory
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SETTINGS = Settings()
@@ -93,3 +93,13 @@ def test_links_of_a_vault(tmp_path: Path) -> None:
         }
         assert far == {b: (1, ("caused_by",)), c: (2, ("caused_by", "derived_from"))}
         assert mem.traverse(a, depth=1, kinds=["caused_by"])[0].memory.text == "the bad deploy"
+
+
+def test_of_a_memory_with_very_many_links_the_strongest_are_told(tmp_path: Path) -> None:
+    with engram.open(tmp_path / "vault", key=KEY, settings={"model": "none"}) as mem:
+        store = mem._vault.store
+        hub, *others = store.add(mem.reader, [Memory(text=f"note {number}") for number in range(1_102)])
+        store.relate(mem.reader, [Edge(hub.id, one.id, "related_to", confidence=0.5) for one in others])
+        store.relate(mem.reader, [Edge(others[-1].id, hub.id, "caused_by")])
+        found = mem.traverse(hub.id)
+        assert (len(found), found[0].memory.id) == (1000, others[-1].id)

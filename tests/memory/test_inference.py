@@ -135,3 +135,11 @@ def test_a_kept_inference_is_the_systems_and_falls_with_any_premise(mem: Engram)
     third = concluded(one)
     mem.forget(one, erase=True)
     assert mem._vault.store.get(reader, [third]) == []
+
+
+def test_where_all_hangs_on_all_there_is_an_end() -> None:
+    """Ways of five premises among sixty, each before all that come after it, are five million."""
+    names = [f"n{number:02}" for number in range(60)]
+    known = [Relation(a, "depends on", b, 1.0, f"{a}{b}") for number, a in enumerate(names) for b in names[number + 1 :]]
+    known.remove(Relation("n00", "depends on", "n59", 1.0, "n00n59"))
+    assert [(one.target, len(one.premises)) for one in inferred(known, "n00")] == [("n59", 2)]

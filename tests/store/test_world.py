@@ -14,6 +14,7 @@ from memory.stories import open_story
 
 import engram
 from engram.engine import Engram
+from engram.errors import InvalidContent, InvalidQuery
 from engram.models.embed import CallableEmbedder
 from engram.models.fakes import hashing_embedder
 from engram.text.entities import folded
@@ -392,6 +393,52 @@ def test_where_there_is_one_of_a_first_name_it_means_that_one(mem: Engram) -> No
     mem.remember("Tom lives in Oslo.")
     mem.remember("Tom Baker works at Acme.")
     assert {one.object for one in mem.beliefs("Tom Baker")} == {"oslo", "acme"}
+
+
+def test_a_title_with_the_last_name_is_the_one_whose_full_name_was_told(mem: Engram) -> None:
+    for number, text in enumerate(("My manager is Dr. Amélie Fournier.", "Dr. Fournier likes short reports.")):
+        say(mem, text, number)
+    for number, text in enumerate(("Dr. Lund called.", "I saw Dr. Karin Lund today.", "Dr. Lund is kind.")):
+        say(mem, text, number)
+    for name in ("Dr. Fournier", "Amélie", "amelie", "my manager"):
+        found = mem.entity(name)
+        assert found is not None
+        assert (found.entity.name, len(found.timeline)) == ("Dr. Amélie Fournier", 2)
+    assert [one.name for one in mem.entities(kind="person")] == ["Dr. Karin Lund", "Dr. Amélie Fournier"]
+
+
+def test_names_in_any_script(mem: Engram) -> None:
+    say(mem, "王芳 works at 阿里巴巴.")
+    say(mem, "I met Мария and Óscar Núñez, Prof. van der Berg was there too.")
+    say(mem, "我住在上海，王芳也住在上海。")
+    named = {one.name: one.kind for one in mem.entities()}
+    assert named == {
+        "王芳": "person",
+        "阿里巴巴": "organisation",
+        "Мария": "person",
+        "Óscar Núñez": "person",
+        "Prof. van der Berg": "person",
+    }
+    assert [(one.predicate, one.object) for one in mem.beliefs("王芳")] == [("works at", "阿里巴巴")]
+    assert mem.entity("Oscar Nunez") is not None
+
+
+def test_what_is_no_name_is_refused_and_i_am_the_user(mem: Engram) -> None:
+    say(mem, "I live in Porto.")
+    assert [one.object for one in mem.beliefs("I")] == [one.object for one in mem.beliefs("me")] == ["porto"]
+    for call in (
+        lambda: mem.entity(None),  # type: ignore[arg-type]
+        lambda: mem.beliefs(3),  # type: ignore[arg-type]
+        lambda: mem.timeline(b"Ada"),  # type: ignore[arg-type]
+        lambda: mem.timeline("Ada", limit=0),
+        lambda: mem.entities(kind="dragon"),
+        lambda: mem.entities(limit=-1),
+        lambda: mem.traverse(mem.list()[0].id, depth=0),
+    ):
+        with pytest.raises(InvalidQuery):
+            call()
+    with pytest.raises(InvalidContent):
+        mem.learn("Ada", "knows", 3)  # type: ignore[arg-type]
 
 
 def test_contractions_are_no_names(mem: Engram) -> None:

@@ -37,10 +37,10 @@ def walk(
     for the links of all that the last one reached, at once.
     """
     ways = {start: Way(0, 1.0, ()) for start in starts}
-    edge = list(ways)
+    edge = set(ways)
     for distance in range(1, depth + 1):
         reached: dict[str, Way] = {}
-        for link in edges_of(edge):
+        for link in edges_of(sorted(edge)):
             sure = sure_at(link, now, settings)
             if sure < settings.edge_floor or (kinds and link.kind not in kinds):
                 continue
@@ -50,7 +50,7 @@ def walk(
                     way = Way(distance, ways[here].strength * carried, (*ways[here].by, link.kind))
                     reached[there] = max(reached.get(there, way), way, key=lambda one: one.strength)
         ways |= reached
-        edge = list(reached)
+        edge = set(reached)
         if not edge:
             break
     return {there: way for there, way in ways.items() if way.distance}

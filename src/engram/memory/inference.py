@@ -100,17 +100,22 @@ def inferred(relations: Iterable[Relation], about: str | None = None, *, least: 
 
 
 def _from(start: str, leading: dict[str, list[Relation]], least: float) -> Iterable[Inferred]:
-    """What follows of one, by ways of up to five premises that pass by nothing twice."""
+    """What follows of one, by ways of up to five premises that pass by nothing twice.
+
+    Of the ways of one length to the same only the surest goes on: where all hangs on all there are millions of them.
+    """
     ways: list[tuple[str, str, float, tuple[str, ...], set[str]]]
     ways = [(one.target, plain(one.kind), one.confidence, (one.premise,), {start, one.target}) for one in leading.get(start, ())]
     for _ in range(_LONGEST - 1):
-        further = []
+        further: dict[tuple[str, str], tuple[str, str, float, tuple[str, ...], set[str]]] = {}
         for at, kind, weakest, premises, passed in ways:
             for one in leading.get(at, ()):
                 made = joined(kind, one.kind)
                 sure = min(weakest, one.confidence)
                 if made is None or one.target in passed or sure * _STEP ** len(premises) <= least:
                     continue
-                further.append((one.target, made, sure, (*premises, one.premise), passed | {one.target}))
-                yield Inferred(start, made, one.target, sure * _STEP ** len(premises), (*premises, one.premise))
-        ways = further
+                known = further.get((one.target, made))
+                if known is None or known[2] < sure:
+                    further[one.target, made] = (one.target, made, sure, (*premises, one.premise), passed | {one.target})
+                    yield Inferred(start, made, one.target, sure * _STEP ** len(premises), (*premises, one.premise))
+        ways = list(further.values())

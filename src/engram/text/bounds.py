@@ -43,6 +43,7 @@ _HAPPENED = re.compile(
     r"\b(?:moved|relocated|joined|started|got|took|switched|migrated|changed|converted|replaced|promoted|turned|went|dropped|rose"
     r"|married|became|rescheduled|postponed|pushed)\b"
 )
+_LEAVING = re.compile(r"\b(?:left|quit|resigned|fired|laid off)\b")
 _TIMED = re.compile(r"(?:^scheduled|\bdate|\bdeadline|\bbirthday)$")
 _LONGEST = 60
 
@@ -62,7 +63,7 @@ def bound(predicate: str, holds: bool, said: str, rest: str) -> str:
     after = _FILLER.sub("", rest)
     if _TIMED.search(predicate) or _CHANGE.match(after):
         return ""
-    if not holds and predicate in ("works at", "lives in"):
+    if not holds and _LEAVING.search(said):
         pattern = _LEFT
     elif not holds or predicate.startswith(("feels about ", "number of ")):
         pattern = _DENIED

@@ -7,6 +7,7 @@ that these very words give it ("my manager Ada (@ada)"). By grammar and lists; w
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -29,6 +30,13 @@ class Mention:
     aliases: tuple[str, ...] = ()
 
 
+_CASELESS = "\u05d0-\u05ea\u0621-\u064a\u30a1-\u30fa\u3400-\u9fff\uac00-\ud7a3"
+CAPITALS = f"A-Z{''.join(letter for letter in map(chr, range(0xC0, 0x530)) if letter.isupper())}{_CASELESS}"
+"""What a name begins with, as a class of letters: capitals of any alphabet, and letters of scripts that have none."""
+
+_C = f"[{CAPITALS}]"
+_LINKS = ("de", "van", "von", "der", "den", "la", "le", "bin", "al")
+_LINK = f"(?:{'|'.join(_LINKS)})"
 _ROLES = (
     r"(?:(?:team|tech|engineering|product|project|line|old|new|former|best|older|younger|little|big|twin|step)[ -]?)?"
     r"(?:manager|boss|supervisor|mentor|lead|cto|ceo|cfo|wife|husband|partner|spouse|girlfriend|boyfriend|fianc[eé]e?"
@@ -37,8 +45,8 @@ _ROLES = (
     r"|colleague|coworker|teammate|roommate|flatmate|neighbou?r|landlord|doctor|dentist|therapist|teacher|coach|trainer|lawyer"
     r"|accountant|assistant|dog|cat|puppy|kitten|horse|parrot)"
 )
-_WHOSE = r"(?P<whose>[Mm]y|[Oo]ur|[Tt]he user['’]s|[A-Z][\w-]+['’]s?)"
-_NAME = r"(?P<name>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?[A-Z][\w-]+(?: (?:de|van|von|der|la|le|bin|al)(?= [A-Z]))*(?: [A-Z][\w-]+){0,2})"
+_WHOSE = rf"(?P<whose>[Mm]y|[Oo]ur|[Tt]he user['’]s|{_C}[\w-]+['’]s?)"
+_NAME = rf"(?P<name>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?{_C}[\w-]+(?: {_LINK}(?= (?:{_LINK} )*{_C}))*(?: {_C}[\w-]+){{0,2}})"
 _HANDLE = re.compile(r"(?<![\w.@/])@([A-Za-z][\w.-]{1,38}\w)")
 _FILE = re.compile(
     r"(?<![\w@:/])(?:~?/|\.{1,2}/)?(?:[\w.-]+/)*[\w-]+(?:\.[\w-]+)*\.(?:py|js|ts|tsx|jsx|rs|go|java|kt|rb|c|h|cpp|hpp|cs"
@@ -63,7 +71,7 @@ _ORGANISATION = re.compile(
     r"|\b(?P<e>University of [A-Z]\w+)"
     r"|\b(?:works? (?:at|for)|worked (?:at|for)|working (?:at|for)|joined|joining|job at|interview(?:ed)? (?:at|with)|hired by"
     r"|employed (?:at|by)|offer from|left|contract with|client|customer|vendor|acquired by|startup called)"
-    r" (?P<b>[A-Z][\w&.-]*\w(?: [A-Z][\w&-]+)?)"
+    rf" (?P<b>{_C}[\w&.-]*\w(?: {_C}[\w&-]+)?)"
 )
 _PLACE_BEFORE = re.compile(
     r"\b(?:liv(?:es?|ed|ing) in|mov(?:ed?|es|ing) (?:back )?(?:to|from|in)|trip to|travel(?:s|l?ed|l?ing)? (?:to|in)"
@@ -83,15 +91,19 @@ _ROLE_NAME = re.compile(
 )
 _NAME_ROLE = re.compile(
     rf"\b{_NAME}(?:,| is| was|['’]s) (?P<whose>my|our|the user['’]s"
-    rf"|[A-Z][\w-]+['’]s?) (?P<role>{_ROLES})\b"
+    rf"|{_C}[\w-]+['’]s?) (?P<role>{_ROLES})\b"
 )
 _BARE_ROLE = re.compile(rf"\b{_WHOSE} (?P<role>(?i:{_ROLES}))\b")
 _NAME_HANDLE = re.compile(rf"{_NAME} \(@(?P<handle>[A-Za-z][\w.-]*\w)\)")
 _MINE = re.compile(r"\b(?:[Mm]y|[Oo]ur) ")
-_TITLED = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Prof|Professor|Aunt|Uncle|Sir|Captain|Coach|Judge)\.? [A-Z][\w-]+(?: [A-Z][\w-]+)?")
-_CAPITALS = re.compile(
-    r"(?<![\w@/.])[A-Z][\w'’&-]*(?:\.(?:js|io|NET|ai))?(?: (?:de|van|von|der|la|bin|al|of the)(?= [A-Z]))*(?: [A-Z][\w&-]*)*"
+_TITLED = re.compile(
+    rf"\b(?:Dr|Mr|Mrs|Ms|Prof|Professor|Aunt|Uncle|Sir|Captain|Coach|Judge)\.? (?:{_LINK} )*{_C}[\w'’-]*\w"
+    rf"(?: (?:{_LINK} )*{_C}[\w-]+)?"
 )
+_CAPITALS = re.compile(
+    rf"(?<![\w@/.]){_C}[\w'’&-]*(?:\.(?:js|io|NET|ai))?(?: (?:{_LINK}|of the)(?= (?:{_LINK} )*{_C}))*(?: {_C}[\w&-]*)*"
+)
+_WITHOUT_CASE = re.compile(f"[{_CASELESS}]")
 _LOWER_TECH = re.compile(r"(?<![\w@/.-])[a-z][a-zA-Z0-9]*(?:[+#]+|\.(?:js|io))?(?![\w/-])")
 _PERSON_BEFORE = re.compile(
     r"\b(?:with|met|meet|told|asked|called|emailed|thanked|married|hired|cc|ping|pinged|from|by|and|for|invited|tell|ask) $"
@@ -103,7 +115,10 @@ _PERSON_AFTER = re.compile(
     r"|is (?:a|an|the|my|our|going|not|on|coming|still|now)|has|had|was|and|works|lives|moved|went|plays|wife|husband"
     r"|birthday)\b"
 )
-_PERSON_FOR_SURE = re.compile(r"(?:['’]s (?:wife|husband|birthday)| (?:said|says|told|asked|thinks))\b")
+_PERSON_FOR_SURE = re.compile(
+    r"(?:['’]s (?:wife|husband|birthday)| (?:said|says|told|asked|thinks|lives|loves|studies|teaches"
+    r"|works (?:at|for|as)|is (?:my|our)))\b"
+)
 _SENTENCE_WORDS = word_set("""
     i a an the this that these those my our your his her its their we they he she it you who what when where why how which if and
     but or so then there here yes no not now today tomorrow yesterday also just please thanks hi hello hey ok okay let lets after
@@ -207,7 +222,10 @@ def _role(match: re.Match[str], whose: str) -> str:
 
 def _capitals(body: str) -> Iterator[tuple[int, int, Mention]]:
     """What has a capital: sorted by lists first, then by the words around it; at the head of a sentence only if it is known."""
+    latin = sum(letter.isascii() and letter.isalpha() for letter in body) > len(_WITHOUT_CASE.findall(body))
     for match in _CAPITALS.finditer(body):
+        if not latin and _WITHOUT_CASE.search(match.group()):
+            continue  # in a sentence of such a script nothing marks a name
         name, start = match.group().rstrip("'’"), match.start()
         name = re.sub(r"['’]s$", "", name)
         while name and re.split("['’]", name.split()[0].lower())[0] in _SENTENCE_WORDS and not is_technology(name):
@@ -254,16 +272,22 @@ def other_names(name: str, kind: str) -> tuple[str, ...]:
     if kind == PERSON and plain.startswith("@"):
         return (plain, plain[1:])
     if kind == PERSON and "'s " not in plain and parts:
-        if parts[0] in TITLES and len(parts) > 1:
-            parts = parts[1:]
-        first, last = parts[0], parts[-1]
-        made = [plain, first, f"@{first}"]
-        if len(parts) > 1:
-            made += [" ".join(parts), f"@{first[0]}{last}", *(f"@{first}{joint}{last}" for joint in ("", ".", "_", "-"))]
+        title = parts.pop(0) if parts[0] in TITLES and len(parts) > 1 else ""
+        shorts = parts[:1] if parts[0] not in _LINKS else []
+        first, last = _unaccented(parts[0]), _unaccented(parts[-1])
+        made = [plain, " ".join(parts), *shorts]
+        made += [_unaccented(one) for one in made] + [f"@{first}" for _ in shorts]
+        if shorts and len(parts) > 1:
+            made += [f"{title}{dot} {parts[-1]}" for dot in (".", "") if title]
+            made += [f"@{first[0]}{last}", *(f"@{first}{joint}{last}" for joint in ("", ".", "_", "-"))]
         return tuple(dict.fromkeys(made))
     if kind == ORGANISATION:
         return tuple(dict.fromkeys((plain, re.sub(r"[ ,]+(?:inc|corp|corporation|ltd|llc|gmbh|ag|company)$", "", plain))))
     return (plain,)
+
+
+def _unaccented(name: str) -> str:
+    return "".join(letter for letter in unicodedata.normalize("NFD", name) if not unicodedata.combining(letter))
 
 
 TITLES = frozenset({"dr", "mr", "mrs", "ms", "prof", "professor", "aunt", "uncle", "sir", "captain", "coach", "judge"})

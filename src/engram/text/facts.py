@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from engram.text.bounds import bound, is_besides
-from engram.text.entities import folded
-from engram.text.gazetteer import GIVEN_NAMES
+from engram.text.entities import CAPITALS, folded
+from engram.text.gazetteer import GIVEN_NAMES, place_level
 from engram.text.numerals import digits
 from engram.text.values import calendar, is_value
 from engram.types import Fact as Fact
@@ -40,19 +40,28 @@ _ATTRIBUTES = (
     r"|interval"
     r"|contact|reviewer|maintainer|retention|quota|currency|locale|type|mood)"
 )
+_C = f"[{CAPITALS}]"
 _WHO = (
-    r"(?P<s>I|[Ww]e|[Tt]he user|(?:[Mm]y|[Oo]ur|[Tt]he user['’]s|[A-Z][\w-]+['’]s?) [a-z]+(?: [A-Z][\w-]+)?"
-    r"|[A-Z][\w-]+(?: [A-Z][\w-]+){0,2}|[Tt]he [\w-]+(?: [\w-]+){0,2}?)"
+    rf"(?P<s>I|[Ww]e|[Tt]he user|(?:[Mm]y|[Oo]ur|[Tt]he user['’]s|{_C}[\w-]+['’]s?) [a-z]+(?: {_C}[\w-]+)?"
+    rf"|{_C}[\w-]+(?: {_C}[\w-]+){{0,2}}|[Tt]he [\w-]+(?: [\w-]+){{0,2}}?)"
 )
 _ADVERB = (
     r"(?:(?:now|currently|recently|just|finally|also|actually|already|still|officially|have|has|had|'ve|am|are|is|'m|'s|'re) )*"
 )
 _END = (
     r"(?=$|[,;:!?()]|\.(?!\w)| (?:and|but|because|since|so|with|after|before|when|while|as|instead|again|now|anymore|for|until"
-    r"|which|who|where|last|this|next|from|on|in|at|by|these|yesterday|today)\b)"
+    r"|which|who|where|last|this|next|from|on|in|at|by|these|yesterday|today)\b"
+    r"| (?:an?|one|two|three|four|five|six|several|some|a few|a couple of|\d+) (?:day|week|month)s? ago\b)"
 )
 _OBJECT = r"(?P<o>(?:(?:Dr|Mr|Mrs|Ms|St)\. )?[^\s.,;:!?()](?:[^.,;:!?()]|\.(?=\w)){0,60}?)"
-_PROPER = r"(?P<o>[A-Z][\w&.'’-]*(?:,? [A-Z][\w&.'’-]*){0,3})"
+_PROPER = rf"(?P<o>{_C}[\w&.'’-]*(?:,? {_C}[\w&.'’-]*){{0,3}})"
+_FROM = r"(?:from (?P<p>[A-Z][\w.-]*(?: [A-Z][\w.-]*)?) )?"
+_MINE = r"(?P<s>[Mm]y|[Oo]ur|[Tt]he user['’]s|[A-Z][\w-]+['’]s?)"
+_ONE_AT_A_TIME = r"(?P<attr>manager|boss|landlord|wife|husband|girlfriend|boyfriend)"
+_DAY = (
+    r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
+    r"|(?:January|February|March|April|May|June|July|August|September|October|November|December) \d"
+)
 _THING = r"(?P<o>(?:[\w.+#/&'’-]+)(?: [\w.+#/&'’-]+){0,4}?)"
 _NUMBER = r"(?P<o>\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _COUNTED = (
@@ -110,6 +119,7 @@ _TRAIL = re.compile(
     r"|,? since .*|,? yesterday)+$",
     re.IGNORECASE,
 )
+_OPENING = re.compile(r"^(?:actually|correction|update|fyi|well|oh|by the way|as of (?:now|today))[,:] ", re.IGNORECASE)
 _ARTICLE = re.compile(r"^(?:a|an|the|my|our|his|her|their|some|called|named|about|around|only|just|now) ", re.IGNORECASE)
 _DIALLED = re.compile(r"\+?[(\d](?:[ ()/.-]{0,2}\d){6,}$")
 _LONGEST = 400
@@ -128,6 +138,7 @@ def facts(text: str, speaker: str = "") -> tuple[Fact, ...]:
         body = body[head.end() :]
     found: dict[tuple[str, str, str, bool], Fact] = {}
     for sentence in re.split(r"(?<=[.!])(?<!Dr\.)(?<!Mr\.)(?<!Mrs\.)(?<!Ms\.)\s+(?=[A-Z])|;\s+|,? and (?=the user\b|I\b)", body):
+        sentence = _OPENING.sub("", sentence)
         if _UNSURE.search(sentence):
             continue
         for pattern, make, past in _RULES:
@@ -182,11 +193,12 @@ _NOBODY = frozenset({"it", "this", "that", "there", "what", "who", "he", "she", 
 
 def _attribute(match: re.Match[str], whose: str) -> Iterator[Fact]:
     subject, attribute, thing = match["s"], match["attr"].lower(), match["o"]
-    owner = folded(whose) if subject.lower() in ("my", "our", "the user's", "the user’s") else _subject(subject, whose)
+    owner = folded(whose) if subject.lower() in ("my", "our", "their", "the user's", "the user’s") else _subject(subject, whose)
     attribute = re.sub(r"^(?:current|new|preferred) ", "", attribute).replace("colour", "color").replace("favourite", "favorite")
     attribute = _one_name(attribute, thing)
     if owner and is_value(attribute, _TRAIL.sub("", thing.strip())):
-        yield Fact(owner, attribute, re.sub(r"[^\d+]", "", thing) if attribute == "phone number" else _object(thing))
+        value = re.sub(r"[^\d+]", "", thing) if attribute == "phone number" else _object(thing)
+        yield Fact(owner, attribute, value, holds=not match.groupdict().get("no"))
 
 
 def _one_name(attribute: str, thing: str) -> str:
@@ -241,6 +253,19 @@ def _moved_thing(match: re.Match[str], whose: str) -> Iterator[Fact]:
         yield Fact(subject, "runs on", _object(match["p"]), holds=False)
 
 
+def _moved(match: re.Match[str], whose: str) -> Iterator[Fact]:
+    """ "Tom moved from Acme to Initech" names no town."""
+    subject, thing = _subject(match["s"], whose), _object(match["o"])
+    if subject not in _NOBODY and (not match["p"] or place_level(thing) or place_level(_object(match["p"]))):
+        yield Fact(subject, "lives in", thing)
+
+
+def _hosted(match: re.Match[str], whose: str) -> Iterator[Fact]:
+    """ "The demo moved to Monday" tells when, not where."""
+    if not calendar(match["o"].lower()):
+        yield Fact(_subject(match["s"], whose), "runs on", _object(match["o"]))
+
+
 def _works(match: re.Match[str], whose: str) -> Iterator[Fact]:
     """ "Tom works for Anna" and "Tom joined Monday" name no employer."""
     subject, thing = _subject(match["s"], whose), match["o"]
@@ -251,7 +276,7 @@ def _works(match: re.Match[str], whose: str) -> Iterator[Fact]:
 def _is(match: re.Match[str], whose: str) -> Iterator[Fact]:
     subject, state = _subject(match["s"], whose), _SAME_STATE.get(match["o"], match["o"])
     if subject not in _NOBODY:
-        yield Fact(subject, _STATES[state], state)
+        yield Fact(subject, _STATES[state], state, holds=not match.groupdict().get("no"))
 
 
 def _placed(match: re.Match[str], whose: str) -> Iterator[Fact]:
@@ -284,9 +309,9 @@ _RULES: tuple[tuple[re.Pattern[str], _Make, bool], ...] = tuple(
     (re.compile(pattern), make, past)
     for pattern, make, past in (
         (
-            rf"^{_WHO} {_ADVERB}(?:live[sd]?|living|reside[sd]?|based|relocated|moved(?: back)?) (?:in"
+            rf"^{_WHO} {_ADVERB}(?:live[sd]?|living|reside[sd]?|based|relocated|moved(?: back)?) {_FROM}(?:in"
             rf"|to) {_PROPER}{_END}",
-            _plain("lives in"),
+            _moved,
             False,
         ),
         (rf"^{_WHO}{_NOT} live(?:s)? in {_PROPER}{_END}", _plain("lives in", holds=False), False),
@@ -302,6 +327,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Make, bool], ...] = tuple(
             _plain("works at", holds=False),
             True,
         ),
+        (rf"^{_WHO}{_NOT} work(?:s)? (?:at|for) {_PROPER}{_END}", _plain("works at", holds=False), False),
         (
             rf"^{_WHO} {_ADVERB}(?:works? as (?:an? |the )|(?:got |was )?promoted to (?:an? "
             rf"|the )?)(?P<o>[\w -]{{3,40}}?){_END}",
@@ -311,7 +337,9 @@ _RULES: tuple[tuple[re.Pattern[str], _Make, bool], ...] = tuple(
         (
             rf"^(?P<s>[Mm]y|[Oo]ur|[Tt]he user['’]s|[A-Z][\w-]+['’]s?"
             rf"|[Tt]he [\w-]+(?: [\w-]+)?(?:['’]s)?) (?P<attr>{_ATTRIBUTES}) (?:is|are|has (?:been )?changed to"
-            rf"|changed to|moved to|became|is set to|is called|was changed to|went up to|went down to|dropped to"
+            rf"|changed to|moved to|became|is set to|is called"
+            rf"|(?:was|got|has been) (?:changed|moved|pushed|postponed|rescheduled)(?: back)? to"
+            rf"|went up to|went down to|dropped to"
             rf"|rose to) (?:now |currently |at |actually )*{_OBJECT}{_END}",
             _attribute,
             True,
@@ -319,6 +347,18 @@ _RULES: tuple[tuple[re.Pattern[str], _Make, bool], ...] = tuple(
         (
             rf"^[Tt]he (?P<attr>{_ATTRIBUTES}) of (?P<s>(?:the |my |our )?[\w-]+(?: [\w-]+)?) (?:is|has changed to"
             rf"|was changed to|changed to) (?:now )?{_OBJECT}{_END}",
+            _attribute,
+            True,
+        ),
+        (rf"^(?P<o>[A-Z][^\s,;]*(?: [A-Z][^\s,;]*)?) is (?:now )?{_MINE} (?:new )?{_ONE_AT_A_TIME}{_END}", _attribute, False),
+        (
+            rf"^(?P<o>[A-Z][^\s,;]*(?: [A-Z][^\s,;]*)?) (?P<no>is no longer|is not|isn['’]t) {_MINE} {_ONE_AT_A_TIME}{_END}",
+            _attribute,
+            False,
+        ),
+        (
+            rf"^(?:I|[Ww]e|The user) {_ADVERB}(?:switched|migrated|changed|moved) (?P<s>my|our|their) (?P<attr>{_ATTRIBUTES})"
+            rf" (?:over )?(?:from [\w.+#-]+(?: [\w.+#-]+)? )?to {_OBJECT}{_END}",
             _attribute,
             True,
         ),
@@ -365,14 +405,15 @@ _RULES: tuple[tuple[re.Pattern[str], _Make, bool], ...] = tuple(
         ),
         (
             rf"^(?P<s>[Tt]he (?!user\b)[\w-]+(?: [\w-]+)??) {_ADVERB}(?:runs|running|hosted|deployed|lives|stored"
-            rf"|moved) (?:on|in|to) (?!port )(?P<o>[A-Z][\w.-]*(?: [A-Z][\w.-]*)?|[a-z]+[\d.-][\w.-]*){_END}",
-            _plain("runs on"),
+            rf"|(?:(?:was|were|been|got) )?moved)"
+            rf" (?:on|in|to) (?!port )(?P<o>[A-Z][\w.-]*(?: [A-Z][\w.-]*)?|[a-z]+[\d.-][\w.-]*){_END}",
+            _hosted,
             True,
         ),
         (
             rf"^(?:I|[Ww]e|The user"
             rf"|[A-Z]\w+) {_ADVERB}moved the (?P<what>[\w-]+(?: [\w-]+)?) (?:from (?P<p>[\w.-]+(?: [\w.-]+)?) )?"
-            rf"to (?P<o>[A-Z][\w.-]*(?: [A-Z][\w.-]*)?){_END}",
+            rf"(?:back )?to (?P<o>[A-Z][\w.-]*(?: [A-Z][\w.-]*)?){_END}",
             _moved_thing,
             True,
         ),
@@ -388,7 +429,9 @@ _RULES: tuple[tuple[re.Pattern[str], _Make, bool], ...] = tuple(
             _event,
             True,
         ),
+        (rf"^{_EVENT} is (?:now )?(?:(?:next|this) )?(?P<o>(?:{_DAY})[\w: ]{{0,30}}?)(?=$|[.,;!?])", _event, False),
         (rf"^{_WHO} (?:is|'s|am|'m|are|has been|got) (?:now |finally |currently )*{_STATE}{_END}", _is, False),
+        (rf"^{_WHO} (?P<no>(?:is|am|'m|are) (?:not|no longer)|isn['’]t|aren['’]t) (?:currently )?{_STATE}{_END}", _is, False),
         (
             rf"^(?P<s>[Mm]y|[Oo]ur|[Tt]he user['’]s|[A-Z][\w-]+['’]s?) {_PET}(?:['’]s name is| is (?:called"
             rf"|named)) (?P<o>[A-Z]\w+)",

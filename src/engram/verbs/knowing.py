@@ -6,14 +6,14 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
-from engram.errors import InvalidContent
+from engram.errors import InvalidContent, InvalidQuery
 from engram.known import Belief, Entity, Profile, Revision, Timeline
 from engram.links import OUTDATING, REVISIONS
 from engram.memory.chronology import buckets
 from engram.memory.inference import Relation, carries
 from engram.memory.inference import inferred as following
 from engram.recall.search import sound
-from engram.text.entities import folded
+from engram.text.entities import KINDS, folded
 from engram.text.facts import Fact
 from engram.types import Kind, Memory
 from engram.verbs.asking import Asking
@@ -26,6 +26,7 @@ _NAMES = 200
 _TOLD = 20
 _BACK = 5  # corrections of corrections that a timeline goes back
 _FAR, _BROAD = 4, 64  # premises after the first, and subjects that are looked at, for what follows
+_SELF = ("i", "me", "myself", "we")
 _TOLD_AS_SUCH = 0.8
 """How sure a fact is that somebody gave as one."""
 
@@ -38,7 +39,7 @@ class Knowing(Asking, Keeping):
 
         Found by its name, by another one it goes by ("@ada", "my manager"), or, with a model, by one that means the same.
         """
-        found = self._vault.store.entity(self._reader, name)
+        found = self._vault.store.entity(self._reader, _words(name))
         if found is None and (meant := self._meant(name)) is not None:
             found = self._vault.store.entity(self._reader, meant)
         if found is None:
@@ -52,7 +53,11 @@ class Knowing(Asking, Keeping):
         )
 
     def entities(self, *, kind: str | None = None, limit: int = 50) -> Sequence[Entity]:
-        """Who and what the memories name, the most named first."""
+        """Who and what the memories name, the most named first; `kind`: people, places and so on only."""
+        if kind is not None and kind not in KINDS:
+            raise InvalidQuery(f"there is no such kind; there are {', '.join(KINDS)}.")
+        if limit < 1:
+            raise InvalidQuery("the limit must be a whole number from 1.")
         return self._vault.store.entities(self._reader, kind=kind, limit=limit)
 
     def timeline(self, about: str, *, since: datetime | None = None, until: datetime | None = None, limit: int = 50) -> Timeline:
@@ -60,7 +65,9 @@ class Knowing(Asking, Keeping):
 
         What has been corrected since is among it, marked by its status; `revisions` say by what.
         """
-        found = self._vault.store.entity(self._reader, about)
+        if limit < 1:
+            raise InvalidQuery("the limit must be a whole number from 1.")
+        found = self._vault.store.entity(self._reader, _words(about))
         if found is not None:
             told = sound(self._vault.store.fetch(self._reader, found[1][: 10 * limit]), self._vault.live.now)
         else:
@@ -98,7 +105,7 @@ class Knowing(Asking, Keeping):
 
         Memory and fact are one write. What is kept closely (an address) is a memory and no fact: facts stand in the clear.
         """
-        if not all(part.strip() for part in (subject, predicate, thing)):
+        if not all(map(_says_something, (subject, predicate, thing))):
             raise InvalidContent("a fact is a subject, a predicate and an object, each with a word.")
         text = f"{subject.strip()} {predicate.strip()} {thing.strip()}."
         draft = Memory(text=text, kind=Kind.FACT, confidence=_TOLD_AS_SUCH, scope=self._reader.scope)
@@ -116,6 +123,7 @@ class Knowing(Asking, Keeping):
         inferred: with what follows from them and is said nowhere: the parser is part of the compiler, and that of the toolchain.
         It is worked out when it is asked for, so that it is gone with any of its premises.
         """
+        subject = "the user" if folded(_words(subject)) in _SELF else subject
         held = self._held(subject, past)
         return [*held, *self._following(subject, held)] if inferred else held
 
@@ -170,3 +178,13 @@ def _stems(name: str) -> set[str]:
 
 def _aware(moment: datetime, like: datetime) -> datetime:
     return moment.replace(tzinfo=like.tzinfo) if moment.tzinfo is None else moment
+
+
+def _says_something(part: object) -> bool:
+    return isinstance(part, str) and bool(part.strip())
+
+
+def _words(name: object) -> str:
+    if not isinstance(name, str):
+        raise InvalidQuery("a name is a text.")
+    return name

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from engram.capture.backfill import SPACE
-from engram.errors import NotFound
+from engram.errors import InvalidQuery, NotFound
 from engram.kinds import Box, Reached
 from engram.links import sure_at
 from engram.memory.edges import walk
@@ -30,6 +30,8 @@ from engram.types import (
     Version,
 )
 from engram.verbs.view import View
+
+_REACHED = 1000  # memories that one walk over links tells of
 
 
 class Looking(View):
@@ -82,9 +84,11 @@ class Looking(View):
     def traverse(self, memory_id: str, *, depth: int = 2, kinds: Sequence[str] = ()) -> Sequence[Reached]:
         """What the memory is linked to, up to `depth` links away, the strongest first; by links of these kinds, or of any.
 
-        Where a link follows from those in between, it says so (`inferred`): a part of a part is a part.
+        Where a link follows from those in between, it says so (`inferred`): a part of a part is a part. 1,000 at most are told.
         """
         store, env, settings = self._vault.store, self._vault.env, self._vault.live.now
+        if depth < 1:
+            raise InvalidQuery("the depth must be a whole number from 1.")
         if not store.get(self._reader, [memory_id]):
             raise NotFound("there is no memory of that id that this reader may see.")
         passed: dict[Edge, None] = {}
@@ -97,10 +101,13 @@ class Looking(View):
         ways = walk([memory_id], edges_of, env.now(), settings, depth=min(depth, 6), kinds=kinds)
         links = [Relation(e.source, e.kind, e.target, sure_at(e, env.now(), settings), e.source) for e in passed]
         follows = {one.target: one.kind.replace(" ", "_") for one in reversed(inferred(links, memory_id))}
-        found = {memory.id: memory for memory in sound(store.get(self._reader, list(ways)), settings)}
-        order = sorted((one for one in ways if one in found), key=lambda one: (-ways[one].strength, ways[one].distance, one))
+        first = sorted(ways, key=lambda one: (-ways[one].strength, ways[one].distance, one))[:_REACHED]
+        found = {memory.id: memory for memory in sound(store.get(self._reader, first), settings)}
+        order = [one for one in first if one in found]
         return tuple(
-            Reached(found[one], ways[one].distance, ways[one].strength, ways[one].by, follows.get(one, "")) for one in order
+            Reached(found[one], ways[one].distance, ways[one].strength, ways[one].by, follows.get(one, ""))
+            for one in order
+            if one in found
         )
 
     def standing(self, memory_id: str) -> Standing:

@@ -72,9 +72,9 @@ def timeline(mem: Engram, given: Timeline) -> Told:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learn:
-    subject: Annotated[str, Arg("Of whom, or of what.")]
-    predicate: Annotated[str, Arg("What is said of it: works at, port, owner.")]
-    object: Annotated[str, Arg("What it is.")]
+    subject: Annotated[str, Arg("Of whom, or of what.", main=True)]
+    predicate: Annotated[str, Arg("What is said of it: works at, port, owner.", main=True)]
+    object: Annotated[str, Arg("What it is.", main=True)]
     many: Annotated[bool, Arg("There may be many of these at a time: nothing is outdated by it.")] = False
 
 

@@ -75,8 +75,13 @@ def _call(connection: apsw.Connection, scope: int, entity: int, names: Sequence[
 
 
 def _less_said(connection: apsw.Connection, scope: int, name: str) -> int | None:
-    """A person known by the first name alone, of whom this is the full name."""
+    """A person known by the first name alone, or by a title and the last, of whom this is the full name."""
     first, _, rest = name.partition(" ")
+    if first.strip(".") in TITLES and " " in rest:
+        titled = f"{first} {rest.rpartition(' ')[2]}"
+        key = _called(connection, scope, titled)
+        kept = "" if key is None else folded(str(connection.execute("SELECT name FROM entities WHERE key = ?", (key,)).get))
+        return key if kept == titled else None
     key = _called(connection, scope, first) if rest and not name.startswith("@") and "'s " not in name else None
     if key is None or _namesakes(connection, scope, first, key):
         return None
@@ -142,7 +147,13 @@ def _says_more(connection: apsw.Connection, entity: int, mention: Mention) -> bo
         return False
     kept = folded(str(connection.execute("SELECT name FROM entities WHERE key = ?", (entity,)).get))
     name = folded(mention.name)
-    return name != kept and (kept.startswith("@") or "'s " in kept or name.startswith(f"{kept} "))
+    return name != kept and (kept.startswith("@") or "'s " in kept or name.startswith(f"{kept} ") or _is_short_for(kept, name))
+
+
+def _is_short_for(kept: str, name: str) -> bool:
+    """ "Dr. Moss" for "Dr. Ida Moss"."""
+    title, _, last = kept.partition(" ")
+    return title.strip(".") in TITLES and name.startswith(f"{title} ") and name.endswith(f" {last}")
 
 
 def _rename(connection: apsw.Connection, scope: int, entity: int, mention: Mention) -> None:
