@@ -100,7 +100,7 @@ def _judged_anew(mem: Engram) -> None:
     texts = [PLAIN, "The harbour in Bergen has a fish market.", SUBTLE]
     attack, harmless, subtle = store.add(reader, [Memory(text=text, scope=reader.scope) for text in texts])
     seen = mem.remember("Somebody has looked at this one.")
-    after, pages = 0, 0
+    after, pages, change = 0, 0, store.latest_change(OWNER)
     while (upto := rescreen(store, OWNER, settings, after=after, page=2)) is not None:
         after, pages = upto, pages + 1
     assert pages == 2, "a page at a time"
@@ -109,6 +109,7 @@ def _judged_anew(mem: Engram) -> None:
     assert marks[harmless.id] == (False, VERSION)
     assert "overrides its instructions" in mem.status_history(attack.id)[-1].reason
     assert mem.get(seen.id) == seen
+    assert {one.key for one in store.changes(OWNER, after=change, limit=9)} == {attack.key, subtle.key}, "others are as they were"
     assert store.screened_otherwise(OWNER, VERSION, after=0, limit=10) == []
     found = mem.recall("previous instructions and the harbour in Bergen", limit=10)
     assert {hit.memory.id for hit in found} <= {harmless.id, seen.id}

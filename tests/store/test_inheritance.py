@@ -6,6 +6,7 @@ Whoever has the database key and not that of the fields sees every column as the
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from recall.minds import OWNER, open_mind
 from engram.engine import Engram
 from engram.store.protocol import Filter
 from engram.store.sqlite import sealed
-from engram.types import Tier, Turn
+from engram.types import Edge, Memory, Status, Tier, Turn
 
 CARD = "4111 1111 1111 1111"
 WORD = "zanzibar"
@@ -188,6 +189,52 @@ def test_what_comes_of_a_memory_that_is_kept_closely_inherits_its_tier(mem: Engr
     tiers = {one.text: one.tier for one in mem.list()}
     assert tiers["It has a code name of eight letters"] is Tier.CONFIDENTIAL
     assert tiers["The piano is black"] is Tier.CLEARTEXT
+
+
+def test_a_tier_is_handed_on_however_far_what_came_of_a_memory_goes(mem: Engram) -> None:
+    drafts = [Memory(text=f"Step {n} of the recipe", scope=mem.reader.scope) for n in range(400)]
+    ids = [one.id for one in mem._vault.store.add(mem.reader, drafts)]
+    mem._vault.store.relate(mem.reader, [Edge(later, before, "derived_from") for before, later in pairwise(ids)])
+    mem.update(ids[0], tier="confidential")
+    assert {one.tier for one in mem._vault.store.get(OWNER, ids)} == {Tier.CONFIDENTIAL}
+
+
+def test_a_tier_that_is_changed_outdates_nothing(mem: Engram) -> None:
+    old, new = mem.remember("I live in Berlin"), mem.remember("I live in Paris")
+    mem.restore(old.id)
+    mem.forget(new.id)
+    for tier in ("confidential", "cleartext"):
+        mem.update(new.id, tier=tier)
+        assert mem.get(old.id).status is Status.ACTIVE  # type: ignore[union-attr]
+    sure = mem.get(old.id).confidence  # type: ignore[union-attr]
+    assert mem.update(old.id, tier="sensitive").confidence == sure
+    assert [one.object for one in mem.beliefs("user")] == ["berlin"]
+
+
+def test_what_is_kept_closely_and_brought_back_is_disputed_like_all_else(mem: Engram) -> None:
+    old, new = mem.remember("My phone number is +49 30 12345671"), mem.remember("My phone number is +49 30 76543212")
+    assert mem.get(old.id).status is Status.SUPERSEDED  # type: ignore[union-attr]
+    mem.restore(old.id)
+    assert {(one.memory, one.status) for one in mem.beliefs("user")} == {(old.id, "contested"), (new.id, "contested")}
+
+
+def test_names_are_let_go_and_taken_up_with_the_tier(mem: Engram) -> None:
+    told = [mem.remember(f"Ada Lovelace wrote note {n} on the engine").id for n in range(5)]
+    alone = mem.remember("My manager is Ada Lovelace, and Bo Diddley plays on Friday").id
+    key = _entity(mem, "Ada Lovelace")
+    mem.update(told[2], tier="sensitive")
+    assert _entity(mem, "Ada Lovelace") == key, "others tell all of it: nobody is made anew"
+    assert mem.entity("Ada").entity.mentions == 5  # type: ignore[union-attr]
+    mem.update(told[2], tier="cleartext")
+    assert mem.entity("Ada").entity.mentions == 6  # type: ignore[union-attr]
+    mem.update(alone, tier="confidential")
+    assert not seen(mem, "diddley", "manager"), "what it alone has told is gone"
+    assert mem.entity("Ada Lovelace") is not None
+
+
+def _entity(mem: Engram, name: str) -> int:
+    with mem._vault.store._readers.use("test") as connection:
+        return int(connection.execute("SELECT key FROM entities WHERE name = ?", (name,)).get)
 
 
 def test_words_of_before_stay_sealed_when_the_new_ones_are_harmless(mem: Engram) -> None:

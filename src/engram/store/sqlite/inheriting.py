@@ -22,13 +22,16 @@ _CAME_OF = f"SELECT source FROM edges WHERE target = ? AND kind IN ({_KINDS})"
 
 
 def follow(connection: apsw.Connection, memory: Memory) -> None:
-    """Bring what hangs on a memory in line with a tier that its row has by now."""
-    if memory.tier is Tier.CLEARTEXT:
-        return
-    claims.unname(connection, memory.key)  # names stand in the clear
-    turns.keep_closely(connection, memory.key)
-    derived: list[Any] = connection.execute(_CAME_OF, (memory.key,)).fetchall()
-    inherit(connection, [(key, memory.key) for (key,) in derived])
+    """Bring what hangs on a memory in line with a tier that its row has by now; and what came of it, however far on."""
+    waiting = [memory]
+    while waiting:
+        here = waiting.pop()
+        if here.tier is Tier.CLEARTEXT:
+            continue
+        claims.unname(connection, here.key)  # names stand in the clear
+        turns.keep_closely(connection, here.key)
+        derived: list[Any] = connection.execute(_CAME_OF, (here.key,)).fetchall()
+        waiting += filter(None, (_raised(connection, key, here.tier) for (key,) in derived))
 
 
 def inherit(connection: apsw.Connection, pairs: Iterable[tuple[int, int]]) -> None:
@@ -40,11 +43,18 @@ def inherit(connection: apsw.Connection, pairs: Iterable[tuple[int, int]]) -> No
 
 def raise_to(connection: apsw.Connection, key: int, tier: Tier) -> bool:
     """Keep a memory at least so closely; was it not before?"""
+    raised = _raised(connection, key, tier)
+    if raised is not None:
+        follow(connection, raised)
+    return raised is not None
+
+
+def _raised(connection: apsw.Connection, key: int, tier: Tier) -> Memory | None:
+    """A memory whose row had to be raised, as it is now."""
     held = connection.execute("SELECT tier FROM memories WHERE key = ?", (key,)).get
     if held is None or (wanted := closer(Tier(str(held)), tier)) == held:
-        return False
+        return None
     old = memories.by_key(connection, key)
     new = replace(old, tier=wanted)
     memories.rewrite(connection, old, new)
-    follow(connection, new)
-    return True
+    return new

@@ -17,6 +17,10 @@ from engram.text.entities import PERSON, TITLES, UNSURE, Mention, folded, mentio
 
 _SAID = "SELECT m.scope, c.text, m.speaker FROM memories AS m JOIN contents AS c ON c.memory = m.key WHERE m.key = ?"
 _LOOKED_BACK = 2000
+_WITNESSES = """
+    SELECT c.text, m.speaker FROM mentions AS n JOIN memories AS m ON m.key = n.memory JOIN contents AS c ON c.memory = n.memory
+     WHERE n.entity = ? AND n.memory <> ? ORDER BY n.memory DESC LIMIT 24
+"""
 
 
 def note(connection: apsw.Connection, scope: int, memory: int, text: str, speaker: str) -> None:
@@ -193,6 +197,9 @@ def forget(connection: apsw.Connection, memory: int) -> list[int]:
     """
     left: dict[int, None] = {}
     for (entity,) in _rows(connection, "SELECT entity FROM mentions WHERE memory = ?", memory):
+        if _is_told_without(connection, entity, memory):
+            connection.execute("DELETE FROM mentions WHERE entity = ? AND memory = ?", (entity, memory))
+            continue
         others = _rows(connection, "SELECT memory FROM mentions WHERE entity = ?", entity)
         left.update(dict.fromkeys(row[0] for row in others if row[0] != memory))
         connection.execute("UPDATE entities SET name = '' WHERE key = ?", (entity,))
@@ -201,6 +208,21 @@ def forget(connection: apsw.Connection, memory: int) -> list[int]:
         for scope, text, speaker in _rows(connection, _SAID, key):
             note(connection, scope, key, text, speaker)
     return sorted(left)
+
+
+def _is_told_without(connection: apsw.Connection, entity: int, memory: int) -> bool:
+    """Do a few of the other memories tell who somebody is, and all the names? Then nobody who is named by thousands is made
+    anew for each of them that goes."""
+    name, kind = _rows(connection, "SELECT name, kind FROM entities WHERE key = ?", entity)[0]
+    found: list[Any] = connection.execute(_WITNESSES, (entity, memory)).fetchall()
+    said = [mention for text, speaker in found for mention in mentions(text, speaker)]
+    if not any(one.kind == kind and folded(one.name) == folded(name) for one in said):
+        return False
+    together = [{folded(one) for one in (*other_names(each.name, each.kind), *each.aliases)} for each in said]
+    known = {folded(name)}
+    while more := [names for names in together if names & known and not names <= known]:
+        known.update(*more)
+    return {row[0] for row in _rows(connection, "SELECT name FROM aliases WHERE entity = ?", entity)} <= known
 
 
 def _rows(connection: apsw.Connection, sql: str, value: int) -> list[Any]:

@@ -65,9 +65,9 @@ class Renewing(Path):
                     reason = "" if memory.flagged else verdicts[memory.key]
                     sql = "UPDATE memories SET screened = ?, flagged = flagged OR ? WHERE key = ?"
                     connection.execute(sql, (edition, bool(reason), memory.key))
-                    memories.log_change(connection, memory.key, "update")
-                    if reason:
+                    if reason:  # nothing else that anybody follows has changed
                         flagged += 1
+                        memories.log_change(connection, memory.key, "update")
                         change = StatusChange(memory.status, memory.status, reason, self._env.now())
                         memories.log_status(connection, memory, change)
                 return flagged

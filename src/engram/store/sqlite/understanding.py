@@ -12,7 +12,7 @@ import apsw
 
 from engram.beliefs import transferred
 from engram.guard.scopes import readable, writable
-from engram.store.sqlite import claims, memories, naming, turns
+from engram.store.sqlite import claims, inheriting, memories, naming, turns
 from engram.store.sqlite import edges as links
 from engram.store.sqlite.scopes import intern
 from engram.store.sqlite.scrubbing import Scrubbing
@@ -50,6 +50,12 @@ class Understanding(Scrubbing):
         if memory.tier is Tier.CLEARTEXT:
             naming.note(connection, scope, memory.key, memory.text, memory.speaker)
         return self._outdate(connection, reader, memory, claims.note(connection, scope, memory, told), now)
+
+    def _retiered(self, connection: apsw.Connection, memory: Memory) -> None:
+        """A memory that is kept more or less closely says what it said: nothing is outdated. In the clear it names again."""
+        inheriting.follow(connection, memory)
+        if memory.tier is Tier.CLEARTEXT:
+            naming.note(connection, intern(connection, memory.scope), memory.key, memory.text, memory.speaker)
 
     def _outdate(
         self, connection: apsw.Connection, reader: Reader, memory: Memory, outcomes: Sequence[claims.Outcome], now: datetime
@@ -89,7 +95,7 @@ class Understanding(Scrubbing):
         turns.reframe(connection, sources[:1])
         if told is not None:
             self._understand_one(connection, reader, new, now, told)
-        elif new.tier is Tier.CLEARTEXT and claims.is_contested(connection, new.key):
+        elif claims.is_contested(connection, new.key):
             ruled = claims.settle(connection, intern(connection, new.scope), new)
             self._outdate(connection, reader, new, [one for one in ruled if one.link != claims.PAST], now)
 
@@ -109,8 +115,6 @@ class Understanding(Scrubbing):
 
     def _reinstate(self, connection: apsw.Connection, reader: Reader, memory: Memory, now: datetime) -> None:
         """What was brought back says again what it said: what is older steps back, what has come since disputes it."""
-        if memory.tier is not Tier.CLEARTEXT:
-            return
         claims.reopen(connection, memory.key)
         ruled = claims.settle(connection, intern(connection, memory.scope), memory)
         newer = [Edge(one.older, memory.id, claims.CONTRADICTS) for one in ruled if one.link == claims.PAST]
@@ -119,11 +123,13 @@ class Understanding(Scrubbing):
 
     def _unfound(self, connection: apsw.Connection, premise: int, now: datetime) -> None:
         """What was inferred from a memory that no longer stands does not stand either (K11), wherever it is kept."""
-        for old in memories.by_ids(connection, _ANYONE, _inferred_from(connection, premise)):
-            if old.status in _STANDING:
-                gone = replace(old, status=Status.INVALIDATED, updated_at=now)
-                memories.rewrite(connection, old, gone, "what it was inferred from no longer holds")
-                self._unfound(connection, old.key, now)
+        waiting = [premise]
+        while waiting:
+            for old in memories.by_ids(connection, _ANYONE, _inferred_from(connection, waiting.pop())):
+                if old.status in _STANDING:
+                    gone = replace(old, status=Status.INVALIDATED, updated_at=now)
+                    memories.rewrite(connection, old, gone, "what it was inferred from no longer holds")
+                    waiting.append(old.key)
 
 
 def _inferred_from(connection: apsw.Connection, premise: int) -> list[str]:

@@ -27,7 +27,6 @@ from engram.store.sqlite import (
     embeddings,
     episodes,
     feedback,
-    inheriting,
     memories,
     proving,
     questions,
@@ -230,10 +229,9 @@ class Writing(Understanding):
                 if new.text != old.text:
                     claims.forget(connection, new.key)
                 if new.tier is not old.tier:
-                    inheriting.follow(connection, new)
-                if new.text != old.text or new.tier is not old.tier:
-                    new = self._understand(connection, reader, [new], self._env.now())[0]
+                    self._retiered(connection, new)
                 if new.text != old.text:
+                    new = self._understand(connection, reader, [new], self._env.now())[0]
                     self._unfound(connection, new.key, self._env.now())
                 return new
 
