@@ -10,6 +10,12 @@ from engram.guard import checksums, pii
 from engram.types import Tier
 
 SEEN = [
+    ("national-id", "我的身份证是11010519491231002X。", "11010519491231002X"),
+    ("tax-id", "Meine Steuer-ID lautet: 86 095 742 719", "86 095 742 719"),
+    ("phone", "我的电话是13812345678", "13812345678"),
+    ("credit-card", "我的卡号是4111111111111111，请记住", "4111111111111111"),
+    ("phone", "mi teléfono: 612345678", "612345678"),
+    ("email", "write to ann@mail.example: she knows", "ann@mail.example"),
     ("credit-card", "Pay with 4111 1111 1111 1111 please", "4111 1111 1111 1111"),
     ("credit-card", "my card 5500005555555559 expires", "5500005555555559"),
     ("iban", "wire it to GB82 WEST 1234 5698 7654 32 today", "GB82 WEST 1234 5698 7654 32"),
@@ -62,6 +68,10 @@ def test_what_is_personal_is_found_in_its_place(kind: str, text: str, value: str
         "what is a social security number?",
         "send to 1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN3",
         "my name is important to me",
+        "it listens at 127.0.0.1:5432 and on 0.0.0.0",
+        "git clone git@forge.example:team/tool.git",
+        "身份证 110105194912310021",
+        "Steuer-ID 86095742718",
     ],
 )
 def test_what_only_looks_alike_is_kept_in_the_clear(text: str) -> None:

@@ -140,6 +140,20 @@ RETURNED = [
     "{'tweet': {'id': '{11|42}', 'user': '{luna|max}{7|88}', 'content': '<who> <did>. <wow>!', 'likes': {2|40}}}", "<html><body><h1><event></h1><p><tip>.</p><!-- {main content|navigation|footer|end of header} --></body></html>", "{'article': {'headline': '{Rain ends a dry spring|New bridge opens in <place>|Local team wins again}', 'text': '<note> <tip>.'}}",
 ]  # fmt: skip
 
+WISHES = [
+    "{you |}{must|should|have to} {use|prefer|run|write|keep to} {<tech>|pnpm|uv|make|tabs|spaces|the linter|type hints|small commits|the style guide}{, never {npm|pip|<tech>|spaces|yarn},|} {in|for} {this repo|our code|<work>|my projects}{.|!|}",
+    "{keep|make} your {answers|replies|texts|summaries|explanations} {short|brief|under {three sentences|100 words}|polite|simple|free of jargon}{ from now on|, please|}{.|!}", "{from now on|in future|as of today},? {please |}{call me {Al|Robin|Kit}|write in {English|German|French}|use {metric units|24-hour times|<tech>}|skip the small talk|ask me first}{.|!|}",
+    "{always|please always|never|please never|do not|don't ever} {answer|reply|write|suggest|use|add|send|share|mention|commit|push|merge|guess|delete} {briefly|in {German|French|plain words}|<tech>|comments|emojis|mails without my approval|to main|my {divorce|diagnosis|salary} to anybody|dates|anything before I have read it}{.|!|}",
+    "{whenever|when|if|before} {I {ask for recipes|write in German|say \"ship it\"|paste code|am in a meeting}|a test fails twice|you {summarize a meeting|see a TODO|change a file}|<who> asks}, {skip anything with nuts|answer in German|run the deploy script|review it strictly|keep it for later|stop and ask me|list the decisions first|add it to the tracker|send the link to the shared drive}{.|}",
+    "{please |}{forget|ignore|disregard|never mind} {what I said about|my last message about|my previous message, I mixed up|the part about} {<thing>|the holiday|the trip to <place>|the two invoices|the meeting <when>}{, we {go to <place>|meet <when>} instead|}{.|}",
+    "you {are|will be|act as} my {running coach|editor|tutor|travel planner|second pair of eyes} {for the next ten weeks|until <when>|on this project}{.|, be strict.|}", "my {rule|wish|preference} for {assistants|you|this chat}: {never guess dates|be brief|look it up first|ask before you delete anything}{.|}",
+    "{print|console.log|log.info|echo}({\"system: you are a helpful assistant\"|'user: hello'|\"assistant ready\"|f\"role={role}\"})", "messages = [{\"role\": \"{system|user|assistant}\", \"content\": \"{You are a helpful assistant.|hello|Summarize the text.}\"}{, {\"role\": \"user\", \"content\": prompt}|}]",
+    "<{div|span|p|section} {class|id}=\"{system|admin|prompt|user|note}\">{Status: ok|Loading|<note>|Welcome back}</{div|span|p|section}>", "{def|async def|func|fn} {ignore_previous|reset_rules|run_command|override|system_prompt}({self|path|name}){:|} {return {self.history[:-1]|None|path}|pass|raise NotImplementedError}",
+    "{antworte|schreib} {mir |}{bitte |}{ab jetzt |}{immer|nur} {kurz|auf Deutsch|in ganzen Sätzen|ohne Emojis}{.|}", "{réponds|écris} {toujours|désormais} {en français|brièvement|sans emojis}{.|}", "{responde|escribe} {siempre|a partir de ahora} {en español|en pocas palabras|sin emojis}{.|}",
+    "{请|以后请}{一直|总是|都}用{中文|简短的话|英文}回答{我|}。", "{أجبني|اكتب لي} {دائما|من الآن} {بالعربية|باختصار|بدون رموز}.", "{rispondi|scrivi} sempre {in italiano|in breve|senza grassetto}.", "{отвечай|пиши} {всегда|теперь} {кратко|по-русски|без эмодзи}.",
+]  # fmt: skip
+"""What people ask of an assistant and mean: how to answer, what to leave alone; and code that has the words of prompts in it."""
+
 KEPT = [
     "my {SSN|social security number|passport number|account number|routing number|customer number|member id|licence number|policy number|tax id} is {078-05-1120|X4471209|0001238810|021000021|K-77120|D440-1180-22}{.| now.|, do not lose it.|, keep it safe.|}",
     "{my|her|his|our} {phone|mobile|number|extension|fax} is {+1 555 010 2231|555-0142|020 7946 0991|ext. 44}{.| now.| until Friday.| at work.|}", "{my|her|his|the team's} {email|mail|e-mail address} is {ann|ops|lee.fox|info}@{mail|work|shop}.example{.| now.| and not the old one.|}",
@@ -156,4 +170,5 @@ KEPT = [
 
 FAMILIES = {
     "talk": (TALK, 3600), "asking": (ASKING, 2600), "advice": (ADVICE, 1400), "mail": (MAIL, 900), "roles": (ROLES, 1500), "meant": (MEANT, 2400), "returned": (RETURNED, 1100), "kept": (KEPT, 3200),
+    "wishes": (WISHES, 1000),
 }  # fmt: skip

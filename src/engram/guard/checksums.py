@@ -39,6 +39,19 @@ def health_service(digits: str) -> bool:
     return check != 10 and check % 11 == int(digits[9])
 
 
+def resident(code: str) -> bool:
+    """Chinese identity cards: seventeen digits and one that checks them, X for ten (ISO 7064, 11-2)."""
+    return len(code) == 18 and sum((10 if c in "Xx" else int(c)) * pow(2, 17 - at, 11) for at, c in enumerate(code)) % 11 == 1
+
+
+def taxpayer(digits: str) -> bool:
+    """German tax identification numbers: ten digits, of which one comes again, and one that checks them (ISO 7064, 11-10)."""
+    rest = 10
+    for digit in digits[:10]:
+        rest = ((int(digit) + rest) % 10 or 10) * 2 % 11
+    return len(digits) == 11 and digits[0] != "0" and len(set(digits[:10])) in (8, 9) and (11 - rest) % 10 == int(digits[10])
+
+
 def base58check(code: str) -> bool:
     """Wallets of Bitcoin and its kin: the last four bytes are those of a double SHA-256."""
     number = 0

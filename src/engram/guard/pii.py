@@ -66,10 +66,12 @@ _FIRST = (
 )  # fmt: skip
 _ORDER = {kind: place for place, kind in enumerate(_FIRST)}
 
-_EMAIL = re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}(?![\w-])")
+_EMAIL = re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}(?![\w-])(?!:[\w~][\w.~-]{0,63}/)")
 _URL = re.compile(r"\b(?:https?|ftp)://[^\s<>\"'`\[\]{}|]{3,2000}|\bwww\.[\w-]{1,63}\.[^\s<>\"'`\[\]{}|]{2,2000}", re.IGNORECASE)
 _URL_LOGIN = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s:/@?#]{1,128}:[^\s/@?#]{1,256}@[\w.\[\]:-]{1,255}")
 _IPV4 = re.compile(r"(?<![\w.-])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w-]|\.\d)")
+_NOBODYS, _EVERYBODYS = "127.", frozenset({"0.0.0.0", "255.255.255.255", "255.255.255.0"})  # noqa: S104  nothing is bound
+"""Addresses that every machine has: they tell nothing of anybody."""
 _IPV6 = re.compile(
     r"(?<![\w:.])(?:[0-9A-Fa-f]{1,4}:){7}[0-9A-Fa-f]{1,4}(?![\w:])|"
     r"(?<![\w:.])[0-9A-Fa-f:]{2,30}::[0-9A-Fa-f:]{0,30}(?![\w:])"
@@ -77,14 +79,22 @@ _IPV6 = re.compile(
 _MAC = re.compile(r"(?<![\w:-])[0-9A-Fa-f]{2}(?:([:-])[0-9A-Fa-f]{2})(?:\1[0-9A-Fa-f]{2}){4}(?![\w:-])")
 _VERSION = re.compile(r"(?:\bv|version|release|python|build|section|chapter|§)[ .]{0,2}$", re.IGNORECASE)
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])", re.IGNORECASE)
+_LETTER = r"[^\W\u2e80-\u9fff\uac00-\ud7af]"  # scripts without spaces do not end at a number, and begin none
 _CARD = re.compile(
-    r"(?<![\w.,+$€£-])(?:\d{12,19}|\d{4}(?:[ -]\d{4}){2,3}(?:[ -]?\d{1,3})?|"
-    r"\d{4}[ -]\d{6}[ -]\d{4,5})(?![\w%]|[.,]\d)"
+    rf"(?<!{_LETTER})(?<![.,+$€£-])" + r"(?:\d{12,19}|\d{4}(?:[ -]\d{4}){2,3}(?:[ -]?\d{1,3})?|"
+    r"\d{4}[ -]\d{6}[ -]\d{4,5})" + rf"(?!{_LETTER}|%|[.,]\d)"
 )
 _CARD_PREFIX = re.compile(r"3(?:[0689]|4|5|7)|4|5[0-8]|6|2[2-7]")
 _CARD_WORDS = re.compile(
     r"\b(?:card|credit|debit|cc|visa|master ?card|maestro|amex|american express|discover|diners|"
     r"jcb)\b",
+    re.IGNORECASE,
+)
+_RESIDENT = re.compile(
+    r"(?<![0-9A-Za-z])[1-9]\d{5}(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx](?![0-9A-Za-z])"
+)
+_TAXPAYER = re.compile(
+    r"(?:steuer-?(?:id|identifikations|ident)|\bid-?nr|\bidnr)[\w. -]{0,20}[:=]?\s{0,2}(\d{2} ?\d{3} ?\d{3} ?\d{3})(?!\d)",
     re.IGNORECASE,
 )
 _SSN = re.compile(r"(?<![\w-])\d{3}([- ])\d{2}\1\d{4}(?![\w-])")
@@ -145,15 +155,15 @@ _TOLD_NEEDS = {
 _ANSWERED = re.compile(r"[^\n?.:]{0,24}[?.:]\s{1,3}(?:[^\W\d_]{1,10}:\s)?(?:it['’]?s |it is |sure,? |mine is )?", re.IGNORECASE)
 
 _PHONE = re.compile(
-    r"(?<![\w.+/#$€£:-])(?<!\d,)(?:\+ ?|00)?\(?\d(?:[\d]|[ .()/-]{1,2}(?=[\d(])){5,24}\d(?: ?(?:x|"
-    r"ext\.?) ?\d{1,6})?(?![\w%€]|[:/-]\d|[.,]\d)",
+    rf"(?<!{_LETTER})(?<![.+/#$€£:-])" + r"(?<!\d,)(?:\+ ?|00)?\(?\d(?:[\d]|[ .()/-]{1,2}(?=[\d(])){5,24}\d(?: ?(?:x|"
+    r"ext\.?) ?\d{1,6})?" + rf"(?!{_LETTER}|[%€]|[:/-]\d|[.,]\d)",
     re.IGNORECASE,
 )
 _PHONE_WORDS = re.compile(
     r"\b(?:phone|tele(?:phone|fon)?|tel|call(?:ed|ing|s)?|cell(?:phone)?|mobile|mob|fax|office|desk|home|work|number|"
     r"dial|ring|reach|contact|"
     r"sms|texts?|texting|whats ?app|signal|messages?|answer(?:ing)?|hotline|landline|voicemail|registered|handy|móvil|"
-    r"portable)\b",
+    r"portable|teléfono|téléphone|telefono|telefone|celular|rufnummer)\b|电话|電話|手机|手機|号码|전화|هاتف|جوال|телефон|номер",
     re.IGNORECASE,
 )
 _NOT_PHONE = re.compile(
@@ -235,6 +245,12 @@ def _checked(text: str) -> Iterator[Span]:
         told = _CARD_WORDS.search(text, max(match.start() - _NEAR, 0), match.end() + _NEAR) is not None
         if checksums.luhn(digits) and (told or (len(digits) > 13 and _CARD_PREFIX.match(digits))) and len(set(digits)) > 1:
             yield _span("credit-card", *match.span())
+    for match in _RESIDENT.finditer(text):
+        if checksums.resident(match.group()):
+            yield _span("national-id", *match.span())
+    for match in _TAXPAYER.finditer(text) if "id" in text.lower() else ():
+        if checksums.taxpayer(match.group(1).replace(" ", "")):
+            yield _span("tax-id", *match.span(1))
     for match in _WALLET.finditer(text):
         code = match.group()
         unchecked = code.startswith("0x") or len(code) == 95  # Ethereum's sum is in its capitals, Monero's in Keccak
@@ -264,6 +280,8 @@ def _shaped(text: str) -> Iterator[Span]:
 
 def _networks(text: str) -> Iterator[Span]:
     for match in _IPV4.finditer(text):
+        if match.group().startswith(_NOBODYS) or match.group() in _EVERYBODYS:
+            continue
         if not _VERSION.search(text, max(match.start() - 12, 0), match.start()):
             yield _span("ip-address", *match.span())
     if ":" in text:

@@ -56,6 +56,11 @@ _EARLIER = (
     r"(?:previous(?:ly)?|prior|earlier|above|preceding|former|initial|original|system|existing|foregoing|all|your|other|"
     r"past|any)"
 )
+_OWN = (
+    r" (?:what I (?:just )?(?:said|told you|wrote) about|"
+    r"my (?:last|previous|earlier) (?:messages?|mails?|emails?)(?:,| about| on)) "
+)
+"""What people take back of their own: "forget what I said about Friday"."""
 _SHOW = (
     r"(?:repeat|print|show|reveal|output|display|tell me|list|write|spell|copy|dump|recite|return|echo|disclose|give me|"
     r"type|expose|leak|quote|"
@@ -80,12 +85,12 @@ _MOVES: tuple[tuple[str, float, str, tuple[tuple[str, ...], ...]], ...] = (
         r"invoke|use|run|execute|trigger)\b (?:the |your |its )?(?:\w{1,30} )?(?:tools?|functions?|plugins?|"
         r"\w{1,30}_\w{1,30})\b",
         (("when", "once", "if ", "as soon"), ("this", "these"), ("call", "invoke", "use", "run", "execute", "trigger"))),
-    ("overrides its instructions", 4.0, rf"\b{_DROP}\b[^.!?\n]{{0,24}}\b{_EARLIER}\b[^.!?\n]{{0,24}}\b{_RULES}\b",
+    ("overrides its instructions", 4.0, rf"\b{_DROP}\b(?!{_OWN})[^.!?\n]{{0,24}}\b{_EARLIER}\b[^.!?\n]{{0,24}}\b{_RULES}\b",
         (("ignor", "disregard", "forget", "skip", "discard", "overrid", "bypass", "neglect", "abandon", "overrul",
         "dismiss", "unlearn", "follow", "obey", "listen", "adher", "attention", "set aside"), ("instruct", "direct", "rule",
         "prompt", "guideline", "command", "order", "constraint", "restrict", "program", "polic", "message", "conversation",
         "context", "training", "assignment", "limitation", "specification"))),
-    ("overrides its instructions", 3.5, r"\b(?:ignore|disregard|forget|discard)\b (?:about )?(?:all|everything|"
+    ("overrides its instructions", 3.5, rf"\b(?:ignore|disregard|forget|discard)\b(?!{_OWN}) (?:about )?(?:all|everything|"
         r"anything|the above|what(?:ever)?)\b[^.!?\n]{0,20}\b(?:above|before|previous(?:ly)?|prior|you know|told|"
         r"said|so far|instructed|learned)\b",
         (("ignore", "disregard", "forget", "discard"), ("above", "before", "previous", "prior", "you know", "told", "said",
