@@ -112,6 +112,8 @@ def test_a_day_with_it(tmp_path: Path) -> None:
 
 
 def test_awaited_without_a_block_it_is_closed_by_hand(tmp_path: Path) -> None:
+    before = set(threading.enumerate())
+
     async def day() -> None:
         mem = await opening(tmp_path)
         await mem.remember("Tea is green")
@@ -121,7 +123,7 @@ def test_awaited_without_a_block_it_is_closed_by_hand(tmp_path: Path) -> None:
             assert len(await again.list()) == 1
 
     asyncio.run(day())
-    assert not [one.name for one in threading.enumerate() if one.name.startswith("engram")]
+    assert not [one.name for one in set(threading.enumerate()) - before if one.name.startswith("engram")]
 
 
 def test_calls_go_side_by_side_and_the_loop_goes_on(tmp_path: Path) -> None:

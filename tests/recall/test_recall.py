@@ -349,7 +349,7 @@ def test_the_figures_of_an_answer_are_all_there(full: Engram) -> None:
     assert quality.strategy == "vectors+words"
     assert quality.returned == len(found) <= quality.candidates <= 12
     assert 0 < quality.relevancy <= 1
-    assert quality.ndcg == pytest.approx(1.0)
+    assert 0.9 < quality.ndcg <= 1  # trust is more than the order by nearness
     assert quality.tokens == sum(hit.memory.tokens[0] for hit in found) > 0
     assert {"embed", "vectors", "words", "fuse", "fetch", "select"} <= quality.milliseconds.keys()
     assert all(spent >= 0 for spent in quality.milliseconds.values())

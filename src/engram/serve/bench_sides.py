@@ -159,6 +159,9 @@ _SEALS_NOTHING: dict[str, tuple[Callable[..., Any], int]] = {
     "unseal": (lambda value, row, column: value, 3),
     "project": (lambda vector: vector, 1),
     "straighten": (lambda vector: vector, 1),
+    "shut": (lambda tier, value, place: value, 3),
+    "unshut": (lambda value, place: value, 2),
+    "blind": (lambda digest: digest, 1),
 }
 """What the store's statements call for fields that are kept closely, where nothing is."""
 

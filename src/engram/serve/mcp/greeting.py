@@ -90,8 +90,9 @@ class Wire:
         self._met: _Met | None = _Met.NOBODY
         self._tools: Sequence[object] = ()
         self._offered = threading.Event()
-        threading.Thread(target=self._read, args=(source,), name="engram-mcp-in", daemon=True).start()
+        # The watch first: who is answered may be killed the next moment, and then the parent is another.
         threading.Thread(target=self._watch, args=(os.getppid(),), name="engram-mcp-watch", daemon=True).start()
+        threading.Thread(target=self._read, args=(source,), name="engram-mcp-in", daemon=True).start()
 
     def offer(self, tools: Sequence[object]) -> None:
         """What there is to list. Who asks before that is kept waiting: this comes long before the SDK could answer."""
