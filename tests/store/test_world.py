@@ -303,6 +303,17 @@ def test_a_timeline_tells_what_was_corrected_and_when_much_was_told(mem: Engram)
     assert mem.timeline("nobody at all of that name").buckets == ()
 
 
+def test_a_timeline_of_what_nobody_told_is_empty(tmp_path: Path) -> None:
+    settings = {"harden_process": False}
+    with engram.open(tmp_path / "v", key=bytes(32), settings=settings, embedder=hashing_embedder(256), clock=lambda: DAY) as mem:
+        for number, text in enumerate(
+            ("The harbour tour starts at nine.", "The bakery sells rye bread.", "Rosa repairs violins.")
+        ):
+            say(mem, text, number)
+        assert len(mem.timeline("harbour tour")) == 1
+        assert len(mem.timeline("quantum chromodynamics")) == 0
+
+
 def test_entities_of_others_are_not_seen(mem: Engram) -> None:
     rex, ada = (mem.as_reader(Reader(Scope(agent=name))) for name in ("rex", "ada"))
     rex.remember("Priya lives in Oslo", scope=Scope(agent="rex"))

@@ -71,7 +71,7 @@ class Knowing(Asking, Keeping):
         if found is not None:
             told = sound(self._vault.store.fetch(self._reader, found[1][: 10 * limit]), self._vault.live.now)
         else:
-            told = [hit.memory for hit in self.recall(about, limit=limit)]
+            told = [hit.memory for hit in self.recall(about)]  # with a limit what is far from it would come too
         told, revisions = self._with_corrected(told)
         when = [(memory.happened_at or memory.learned_at, memory) for memory in told]
         dated = [(at, memory) for at, memory in when if at is not None]
