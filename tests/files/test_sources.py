@@ -128,6 +128,15 @@ def test_a_note_that_is_a_talk_is_the_turns_of_its_speakers(tmp_path: Path) -> N
     assert not refused
 
 
+@pytest.mark.parametrize("name", ["plan.txt", "plan.md"])
+@pytest.mark.parametrize("code", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_text_is_read_in_the_code_that_it_says_it_is_in(tmp_path: Path, name: str, code: str) -> None:
+    (tmp_path / name).write_bytes("Der Fährmann wartet.".encode(code))
+    found, refused = taken(tmp_path / name)
+    assert [turn.text for turn in found] == ["Der Fährmann wartet."]
+    assert refused == []
+
+
 def test_what_mem0_held(tmp_path: Path) -> None:
     path = tmp_path / "mem0.json"
     held = [

@@ -170,7 +170,7 @@ def _markdown(path: Path, settings: Settings, refused: Refused) -> Iterator[Foun
         try:
             with note.open("rb") as file:
                 content = file.read(settings.turn_bytes + 1)  # longer ones are refused below
-            head, body = _front_matter(content.decode("utf-8-sig"))
+            head, body = _front_matter(turns.decoded(content))
             if _TO_BE_READ.match(body):
                 refused(str(note), 1, "an export of Engram's that was written to be read; import its archive or JSON")
                 continue

@@ -7,6 +7,7 @@ words of it.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import hashlib
 import json
@@ -55,7 +56,7 @@ def read_document(path: Path, settings: Settings, refused: Refused) -> Iterator[
         return
     name = path.name.encode(errors="replace").decode()
     try:
-        whole = Turn(content.decode("utf-8-sig"), session=name, ref=f"{name}#{hashlib.sha256(content).hexdigest()[:16]}")
+        whole = Turn(decoded(content), session=name, ref=f"{name}#{hashlib.sha256(content).hexdigest()[:16]}")
         found = spoken(whole)
         for turn in found:
             check(turn, settings)
@@ -65,6 +66,11 @@ def read_document(path: Path, settings: Settings, refused: Refused) -> Iterator[
         refused(1, str(problem))
     else:
         yield from (turn for turn in found if turn.text.strip())
+
+
+def decoded(content: bytes) -> str:
+    """UTF-8, or UTF-16 where a file says so itself, as some editors write it."""
+    return content.decode("utf-16" if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig")
 
 
 def spoken(whole: Turn) -> list[Turn]:

@@ -67,6 +67,7 @@ def test_after_an_erasure_it_stands_nowhere(lived: Engram, path: Path) -> None:
     ids = everything_of_it(mem)
     told = mem.forget(*ids, erase=True, dry_run=True)
     assert told.notes == ("nothing was removed.",)
+    assert mem.audit()[0].operation == "erase:trial", "who counts is seen too"
     with inside(path) as connection:
         assert LOOKS.keys() - shown_in(connection) == set(), "a trial run removed something"
     done = mem.forget(*ids, erase=True)
@@ -89,6 +90,7 @@ def test_after_a_purge_it_stands_nowhere(lived: Engram, path: Path) -> None:
     """S8, §10.20: all of one agent."""
     mem = lived.as_reader(OWNER)
     told = mem.purge(agent="rex", dry_run=True)
+    assert mem.audit()[0].operation == "purge:trial"
     with inside(path) as connection:
         assert LOOKS.keys() - shown_in(connection) == set(), "a trial run removed something"
     done = mem.purge(agent="rex")

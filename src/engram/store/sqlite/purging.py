@@ -43,6 +43,7 @@ class Purging(Scrubbing):
             try:
                 counts, wanted = self._write(reader, "purge", work, entries=[entry], timeout=timeout)
             except NothingDone as trial:
+                self._note(reader, "purge:trial", count=1, digest=self._audit.digest(name))
                 return Report(operation="purge", counts=trial.counts, notes=("nothing was removed.",))
             return Report(operation="purge", counts=counts, notes=self._scrubbed(reader, wanted))
 

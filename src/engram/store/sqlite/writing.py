@@ -305,6 +305,7 @@ class Writing(Understanding):
                 counts, wanted = self._write(reader, "erase", work, entries=entries, timeout=timeout, once=once)
             except NothingDone as trial:
                 named = tuple(memory.id for memory in gone)
+                self._note(reader, "erase:trial", count=len(named))
                 return Report(operation="erase", ids=named, counts=trial.counts, notes=("nothing was removed.",))
             self._audit.forget([memory.id for memory in gone])
             done = tuple(memory.id for memory in gone)
