@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +38,10 @@ TALKS: dict[str, list[Any]] = {
 
 
 @pytest.fixture(scope="module")
-def mem(tmp_path_factory: pytest.TempPathFactory) -> Engram:
-    mem = open_mind(tmp_path_factory.mktemp("shapes") / "vault")
-    mem.remember("The ledger service runs on Fly")
-    return mem
+def mem(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engram]:
+    with open_mind(tmp_path_factory.mktemp("shapes") / "vault") as mem:
+        mem.remember("The ledger service runs on Fly")
+        yield mem
 
 
 @pytest.mark.parametrize("known", [True, False])
