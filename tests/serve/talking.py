@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import anyio
 from mcp import Client
 from mcp.server.lowlevel import Server
+from serve.console import heed_interrupts
 
 from engram.engine import Engram
 from engram.serve.mcp.server import build
@@ -67,6 +68,7 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=world(vault, **named),
+            preexec_fn=heed_interrupts,
         )
         self._ids = iter(range(1, 1000))
 

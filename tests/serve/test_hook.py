@@ -414,6 +414,21 @@ def test_a_file_that_is_none_is_left_alone(engram: Engram) -> None:
     ran = engram("hook", "install", "--client", "claude-code", "--yes")
     assert (ran.code, path.read_text()) == (1, "{ not json")
     assert engram("hook", "install", "--client", "emacs").code == 2
+    by_hand = engram("hook", "install", "--client", "claude-code", "--print")  # what the refusal names
+    assert "hook stop --client claude-code" in json.loads(by_hand.out)["hooks"]["Stop"][0]["hooks"][0]["command"]
+
+
+def test_a_script_is_answered_with_data_and_never_asked(engram: Engram) -> None:
+    path = Path.home() / ".codex" / "hooks.json"
+    asked = engram("--json", "hook", "install", "--client", "codex")
+    assert (asked.code, path.exists()) == (2, False)
+    install = ("--json", "hook", "install", "--client", "codex", "--yes")
+    tried = json.loads(engram(*install, "--dry-run").out)
+    first, again = json.loads(engram(*install).out), json.loads(engram(*install).out)
+    assert (tried["written"], first["written"], again["written"]) == (False, True, False)
+    assert first == {"path": str(path), "written": True, "backup": None}
+    backup = json.loads(engram(*install, "--uninstall").out)["backup"]
+    assert "hook stop --client codex" in Path(backup).read_text()
 
 
 def test_the_command_that_is_installed_is_one_that_runs(made: Engram) -> None:

@@ -126,9 +126,25 @@ def test_what_is_sent_twice_under_one_key_is_done_once(api: Api, mem: Engram) ->
     assert hers.post("/v1/observe", said, idempotency_key="k-1").json["ids"] != once.json["ids"]
 
 
+def test_history_is_turns_or_messages_as_most_programs_keep_them(api: Api) -> None:
+    parts = [{"type": "text", "text": "The mast is broken."}, {"type": "image_url"}]
+    messages = [{"role": "user", "content": "We talked about boats.", "name": "x"}, {"role": "assistant", "content": None}]
+    asked = {"message": "harbour office", "budget": 300, "history": [*messages, {"role": "user", "content": parts}]}
+    told = api.post("/v1/context", asked).json["text"]
+    assert "user: We talked about boats." in told
+    assert "The mast is broken." in told
+    same = [{"text": "We talked about boats."}, {"text": "The mast is broken.\n[image]"}]
+    assert api.post("/v1/context", {**asked, "history": same}).json["text"] == told
+    for wrong in ({"role": 1, "content": "x"}, {"role": "user", "content": 7}, {"role": "\ud800", "content": "x"}, {"text": 1}):
+        assert (refused := api.post("/v1/context", {**asked, "history": [wrong]})).status == 400
+        assert refused.code == "E2004"
+    assert api.post("/v1/observe", {"turns": [{"role": "user", "content": "I keep bees in Oslo."}]}).json["ids"]
+
+
 def test_it_says_how_it_is(api: Api, mem: Engram) -> None:
     stranger = Api(api.port)
     assert stranger.get("/healthz").json == {"status": "ok"}
+    assert stranger("HEAD", "/healthz").status == 200
     assert stranger.get("/readyz").json == {"status": "ready"}
     assert stranger.get("/metrics").status == 401
     api.post("/v1/memories", {"text": CANARY})

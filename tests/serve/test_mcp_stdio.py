@@ -135,11 +135,36 @@ def test_handshake_and_tools_are_told_before_anything_heavy_is_loaded() -> None:
     assert ran.stderr.strip() == b"[]"
 
 
-@pytest.mark.parametrize("first", [b"no JSON at all\n", b"\n", b'{"jsonrpc":"2.0","id":1,"method":"initialize"}\n', b"[1]\n"])
+@pytest.mark.parametrize(
+    "first", [b'{"jsonrpc":"2.0","id":1,"method":"initialize"}\n', b'\n{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n']
+)
 def test_what_is_no_handshake_is_left_to_the_sdk(first: bytes) -> None:
     code = "from engram.serve.mcp import greeting; wire = greeting.begin(); print(wire.lines.get() is not None, flush=True)"
     ran = subprocess.run([sys.executable, "-c", code], input=first, capture_output=True, timeout=60, check=True)
     assert (ran.stdout, ran.stderr.strip()) == (b"", b"True")  # prints go to standard error: the wire is not theirs
+
+
+def test_what_is_no_message_is_refused_and_those_of_a_batch_are_answered_one_by_one() -> None:
+    """The SDK drops both without a word, and a client would wait for ever."""
+    odd = [
+        b"no JSON at all",
+        b"[" * 100_000,
+        b'{"id":3,"method":"ping"}',
+        b'{"jsonrpc":"2.0","id":4,"method":"ping","params":[1]}',
+    ]
+    odd += [b'{"jsonrpc":"2.0","id":5}', b'{"jsonrpc":"2.0","id":null,"method":"ping"}', b"[]", b"17"]
+    batch = b'[{"jsonrpc":"2.0","id":8,"method":"tools/list"},{"jsonrpc":"2.0","method":"notifications/initialized"},1]'
+    code = (
+        "from engram.serve.mcp import greeting; wire = greeting.begin(); wire.offer([])\n"
+        "for line in iter(wire.lines.get, None): print(line.strip()[-30:])"
+    )
+    asked = b"\n".join([*odd, INITIALIZE.strip(), batch]) + b"\n"
+    ran = subprocess.run([sys.executable, "-c", code], input=asked, capture_output=True, timeout=60, check=True)
+    said = [json.loads(line) for line in ran.stdout.splitlines()]
+    refused = [(one["id"], one["error"]["code"]) for one in said if "error" in one]
+    assert refused == [*[(None, -32700)] * 2, *[(number, -32600) for number in (3, 4, 5, None, None, None, None)]]
+    assert [one["id"] for one in said if "result" in one] == [7, 8]
+    assert [line[-14:] for line in ran.stderr.splitlines()] == [b'"version":"1"}}}'[-14:], b'/initialized"}']
 
 
 # ── ends ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -193,6 +218,26 @@ def _alive(process: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def test_an_interrupt_ends_it_and_closes_the_vault(tmp_path: Path) -> None:
+    server = Process(tmp_path / "vault")
+    server.shake_hands("2025-06-18")
+    server.request("tools/call", {"name": "memory_store", "arguments": {"text": "Rex likes tea"}})
+    server.process.send_signal(signal.SIGINT)
+    assert server.process.wait(60) == 130
+    assert server.end() == 130
+    with engram.open(tmp_path / "vault", agent="rex", settings={"model": "none"}) as mem:
+        assert mem.health().crashed_before is False
+
+
+def test_an_sdk_that_does_not_load_is_said_in_a_line(tmp_path: Path) -> None:
+    for name, text in (("mcp", "raise ImportError(name='mcp')"), ("mcp_types", "")):
+        (tmp_path / f"{name}.py").write_text(text)
+    hidden = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from engram.serve.cli import main; sys.exit(main(['mcp']))"
+    ran = subprocess.run([sys.executable, "-c", hidden], input=b"", capture_output=True, env=world(tmp_path / "v"), timeout=60)
+    assert (ran.returncode, ran.stderr.splitlines()[0][:6]) == (1, b"E5003:")
+    assert b'pip install "engram-local[mcp]"' in ran.stderr
 
 
 def test_without_the_sdk_the_way_to_it_is_said(tmp_path: Path) -> None:

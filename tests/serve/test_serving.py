@@ -84,6 +84,12 @@ def test_what_was_answered_survives_a_kill(made: Engram) -> None:
     assert {memory["id"] for memory in listed} == set(kept)
 
 
+def test_what_is_refused_makes_no_vault(engram: Engram, vault: Path) -> None:
+    for command in (("serve",), ("mcp", "--http")):
+        assert engram(*command, "--host", "0.0.0.0").err.startswith("E5003: 0.0.0.0 can be reached from other machines")
+    assert not vault.exists()
+
+
 def test_a_place_that_is_taken_and_one_that_is_public_are_refused(made: Engram) -> None:
     public = made("serve", "--host", "0.0.0.0")
     assert public.code == 1

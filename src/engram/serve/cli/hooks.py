@@ -11,7 +11,7 @@ import typer
 from engram import settings as settings_room
 from engram.serve import hook
 from engram.serve import hosts as files
-from engram.serve.cli import caller
+from engram.serve.cli import caller, show
 from engram.serve.cli.caller import Yes
 from engram.serve.cli.edits import settle
 from engram.serve.hook.hosts import EVENTS
@@ -26,6 +26,7 @@ def install(
     client: Annotated[str, typer.Option(help=f"The agent: {' or '.join(FILES)}.")],
     uninstall: Annotated[bool, typer.Option("--uninstall", help="Take out what was put in, and nothing else.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
+    only_print: Annotated[bool, typer.Option("--print", help="Only show what would stand there.")] = False,
     yes: Yes = False,
 ) -> None:
     """Put hooks into an agent's settings, or take them out: shows the difference, asks, keeps a backup.
@@ -36,13 +37,16 @@ def install(
     if client not in FILES:
         raise caller.BadCall(f"There is no such client; there are {', '.join(FILES)}.")
     path = settings_room.host_folder(*FILES[client][:2]) / FILES[client][2]
+    if only_print:
+        show.line((with_hooks(path, None, client, _program(asked)).after or "").rstrip("\n"))
+        return
     old = files.read(path)
     edit = without_hooks(path, old, client, _backups(path)) if uninstall else with_hooks(path, old, client, _program(asked))
     nothing = "has no hooks of ours" if uninstall else "has them already"
     done = f"{'Taken out of' if uninstall else 'Put into'} {path}."
     written = settle(asked, edit, nothing=nothing, done=done, yes=yes, dry_run=dry_run)
     if written and client == "codex" and not uninstall:
-        asked.say("Codex asks once whether these hooks are trusted.")
+        asked.remark("Codex asks once whether these hooks are trusted.")
 
 
 def _backups(path: Path) -> list[str]:

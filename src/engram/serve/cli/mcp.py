@@ -64,6 +64,7 @@ def _serve_stdio(asked: Caller, profile: str) -> None:
 
 
 def _serve_http(asked: Caller, profile: str, host: str, port: int) -> None:
+    from engram.serve.http.listening import require_local
     from engram.serve.mcp.http import serve  # the SDK takes a second to load
 
     def begun(address: str, own: Granted | None) -> None:
@@ -72,6 +73,8 @@ def _serve_http(asked: Caller, profile: str, host: str, port: int) -> None:
             asked.remark("There is none yet. Until this server ends, this one reads and writes as an agent here:")
             show.line(own.secret, flush=True)
 
+    if not caller.exists(asked.path):  # what is refused makes nothing
+        require_local(host)
     with asked.open(make=True) as vault:
         serve(vault, profile, host, port, begun)
 

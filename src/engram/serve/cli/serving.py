@@ -29,7 +29,7 @@ def serve(
     """Serve the vault over HTTP until interrupted: /docs says how to call. Callers show a token, which says who they are."""
     asked = caller.of(ctx, as_json)
     require_extra()
-    from engram.serve.http import running  # fastapi and uvicorn: half a second, and an extra
+    from engram.serve.http import listening, running  # fastapi and uvicorn: half a second, and an extra
 
     def begun(address: str, own: Granted | None) -> None:
         if asked.json:
@@ -39,6 +39,8 @@ def serve(
         if own is not None:
             show.line(f"There is no token in the vault yet. Until this server ends, this one holds:\n{own.secret}", flush=True)
 
+    if not caller.exists(asked.path):  # what is refused makes nothing
+        listening.require_local(host or asked.live().now.serve_host)
     with asked.open(make=True) as vault:
         settings = vault.settings.now
         running.serve(vault, host or settings.serve_host, settings.serve_port if port is None else port, begun)

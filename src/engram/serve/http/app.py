@@ -148,7 +148,8 @@ def _add_routes(app: FastAPI, served: Served) -> None:
         "/v1/events": stream,
     }
     for path, endpoint in own.items():
-        app.add_api_route(path, endpoint, methods=["GET"], name=endpoint.__name__)
+        methods = ["GET"] if endpoint is stream else ["GET", "HEAD"]  # a stream has no end that HEAD could wait for
+        app.add_api_route(path, endpoint, methods=methods, name=endpoint.__name__)
 
 
 def _readable(mem: Engram) -> bool:

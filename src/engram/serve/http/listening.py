@@ -18,12 +18,17 @@ def granted(mem: Engram, host: str) -> Granted | None:
     """The token that this server makes for itself, where there is none; an address that others reach needs one of the vault's."""
     if any(token.holds(mem.env.now()) for token in mem.tokens()):
         return None
+    require_local(host)
+    return _own(mem)
+
+
+def require_local(host: str) -> None:
+    """Refuse an address that others reach, for a vault without a token."""
     if not is_local(host):
         raise ConfigInvalid(
             f"{host} can be reached from other machines, and there is no token yet.",
             way_out="Make one with `engram token create NAME`, or serve at 127.0.0.1.",
         )
-    return _own(mem)
 
 
 def _own(mem: Engram) -> Granted:

@@ -3,7 +3,8 @@
 A host waits for its handshake and for the list of tools, and the SDK takes longer to import than a host should wait. So the
 first request is answered here if it is a handshake, and then the first for the tools, in the words that the SDK uses (tests
 compare them), while the rest of the program loads. Of the handshake the SDK is told too, and what it says to it is dropped.
-Whatever is not understood here is left to the SDK.
+Whatever is not understood here is left to the SDK; but what is no message is refused here, where the SDK says nothing and its
+sender would wait.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import json
 import os
 import queue
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -30,6 +31,7 @@ _HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 _MODERN = "2026-07-28"
 _META = "io.modelcontextprotocol/"
 _WATCH_S = 1.0
+_NO_JSON, _NO_MESSAGE = -32700, -32600  # JSON-RPC's words for them
 
 _started: Wire | None = None
 
@@ -99,6 +101,10 @@ class Wire:
         self._tools = tools
         self._offered.set()
 
+    def end(self) -> None:
+        """Nothing more comes in."""
+        self.lines.put(None)
+
     def send(self, text: str) -> None:
         """One message, whole. What the SDK says to a handshake that was answered here is dropped."""
         if self._greeted is not None and json.loads(text).get("id") == self._greeted:
@@ -113,18 +119,37 @@ class Wire:
                 while rest:
                     rest = rest[os.write(self._sink, rest) :]
         except OSError:  # nobody reads any more
-            self.lines.put(None)
+            self.end()
 
     def _read(self, source: int) -> None:
         with contextlib.suppress(OSError), os.fdopen(source, "rb") as stream:
             for raw in stream:
-                line = raw.decode(errors="replace")
-                if self._met is _Met.NOBODY and line.strip():
-                    self._greet(_request(line))
-                elif self._met is not None and '"tools/list"' in line and self._list(_request(line)):
-                    continue
-                self.lines.put(line)
-        self.lines.put(None)
+                for line, message in self._messages(raw.decode(errors="replace")):
+                    if self._met is _Met.NOBODY:
+                        self._greet(_request(message))
+                    elif self._met is not None and self._list(_request(message)):
+                        continue
+                    self.lines.put(line)
+        self.end()
+
+    def _messages(self, line: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """What a line says: one message, or those of a batch, which one revision of the protocol has; each is answered alone."""
+        if not line.strip():
+            return
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            self._refuse(None, _NO_JSON, "Parse error")
+            return
+        for one in found if isinstance(found, list) and found else [found]:
+            if _is_message(one):
+                yield line if one is found else json.dumps(one), one
+            else:
+                self._refuse(one.get("id") if isinstance(one, dict) else None, _NO_MESSAGE, "Invalid Request")
+
+    def _refuse(self, told: object, code: int, why: str) -> None:
+        known = told if isinstance(told, int | str) else None
+        self._write(json.dumps({"jsonrpc": "2.0", "id": known, "error": {"code": code, "message": why}}))
 
     def _greet(self, request: Mapping[str, Any] | None) -> None:
         answer = handshake(request) if request is not None else None
@@ -152,17 +177,23 @@ class Wire:
         pause = threading.Event()
         while os.getppid() == parent:
             pause.wait(_WATCH_S)
-        self.lines.put(None)
+        self.end()
 
 
-def _request(line: str) -> dict[str, Any] | None:
+def _is_message(found: object) -> bool:
+    """Is it a request, a notification or an answer of JSON-RPC, as MCP has them?"""
+    if not isinstance(found, dict) or found.get("jsonrpc") != "2.0":
+        return False
+    if "method" not in found:
+        return "result" in found or "error" in found
+    named = isinstance(found["method"], str) and isinstance(found.get("params", {}), dict)
+    return named and ("id" not in found or _request(found) is not None)
+
+
+def _request(message: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """A request, if it is one."""
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    told = isinstance(found, dict) and isinstance(found.get("id"), int | str) and not isinstance(found["id"], bool)
-    return found if told else None
+    named = message.get("id")
+    return message if isinstance(named, int | str) and not isinstance(named, bool) else None
 
 
 def handshake(request: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from engram.errors import ConfigInvalid
 from engram.serve.mcp import greeting
 
 
@@ -14,6 +16,10 @@ def start(profile: str, path: Path | None = None, identity: Mapping[str, object]
     from engram.serve.mcp import profiles
 
     wire.offer(profiles.listed(profiles.tools_of(profile), profiles.HOST))
-    from engram.serve.mcp.stdio import run
-
+    try:
+        from engram.serve.mcp.stdio import run
+    except ImportError as broken:
+        missing = ConfigInvalid(f"the MCP SDK does not load ({broken.name}).", way_out='Run `pip install "engram-local[mcp]"`.')
+        print(missing, file=sys.stderr)
+        return 1
     return run(wire, profile, path, identity)

@@ -88,10 +88,11 @@ def _opened(path: Path | None, identity: Mapping[str, object] | None) -> Engram:
 
 
 def serve(wire: Wire, house: House, profile: str) -> None:
-    """Until the host is gone; then the vault is closed in order."""
+    """Until the host is gone, or an interrupt; then the vault is closed in order."""
     try:
         anyio.run(partial(_serve, wire, house, profile))
     finally:
+        wire.end()  # a thread may still wait for the next line, and the process for the thread
         house.close()
 
 

@@ -11,7 +11,7 @@ from engram.types import Turn
 Id = Annotated[str, Arg("The memory's id.", main=True)]
 Ids = Annotated[tuple[str, ...], Arg("Ids of memories.", low=1, high=1000, main=True)]
 Budget = Annotated[int | None, Arg("Tokens that it may have.", low=1, high=10_000_000)]
-Turns = Annotated[tuple[Turn, ...], Arg("What was said, in order.", high=10_000)]
+Turns = Annotated[tuple[Turn, ...], Arg("What was said, in order: turns, or messages of `role` and `content`.", high=10_000)]
 
 Unchanged = Annotated[datetime | None, Arg("The `updated_at` that it was read with: if it has another now, nothing is done.")]
 

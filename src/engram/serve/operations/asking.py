@@ -92,7 +92,9 @@ class Context:
     budget: Annotated[int | None, Arg("Tokens, else what the model has room for.", low=1, high=10_000_000)] = None
     profile: Annotated[str, Arg("chat, task, cron, orchestrator, swarm or flow.")] = "chat"
     mode: Annotated[str | None, Arg("How much is said unasked: minimal, standard or deep; else as is set.")] = None
-    history: Annotated[tuple[Turn, ...], Arg("What was said before, in order.", high=10_000)] = ()
+    history: Annotated[
+        tuple[Turn, ...], Arg("What was said before, in order: turns, or messages of `role` and `content`.", high=10_000)
+    ] = ()
 
 
 def context(mem: Engram, given: Context) -> ContextWindow:

@@ -18,6 +18,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from engram.errors import InvalidQuery
 from engram.serve import wire
 from engram.serve.operations.operation import Arg, Field, Operation
+from engram.text.messages import turn_of
+from engram.types import Turn
 
 Schema = dict[str, Any]
 
@@ -34,6 +36,13 @@ _PLAIN: Mapping[Any, Schema] = {
     type(None): {"type": "null"},
     object: {},
     Any: {},
+}
+
+_MESSAGE: Schema = {
+    "type": "object",
+    "description": "A message as most programs hold it; more than this is passed over.",
+    "properties": {"role": {"type": "string"}, "content": {"type": ["string", "array", "null"], "items": {}}},
+    "required": ["role"],
 }
 
 
@@ -77,6 +86,8 @@ def _read(kind: Any, value: object, name: str) -> Any:
     if origin is Mapping:
         found = _required(value, dict, name, "an object of names and texts")
         return {_text(each, name): _text(found[each], name) for each in found}
+    if kind is Turn and isinstance(value, dict) and "role" in value:
+        return _message(value, name)
     if is_dataclass(kind):
         return _object(kind, value, name)
     if origin is Literal or (isinstance(kind, type) and issubclass(kind, Enum)):
@@ -93,6 +104,14 @@ def _object(kind: Any, value: object, name: str) -> Any:
         if one.default is MISSING and one.default_factory is MISSING and one.name not in row:
             raise InvalidQuery(f"`{name}` needs `{one.name}`.")
     return kind(**{each: _read(hints[each], row[each], f"{name}.{each}") for each in row})
+
+
+def _message(value: Mapping[str, object], name: str) -> Turn:
+    """A turn as most programs hold it, like the library and the command line take it."""
+    turn = turn_of(value)
+    if turn is None:
+        raise InvalidQuery(f"`{name}` has a message whose `role` is no text, or whose `content` is no text and no list of parts.")
+    return Turn(_text(turn.text, name), _text(turn.speaker, name))
 
 
 def _word(kind: Any, value: object, name: str) -> Any:
@@ -162,7 +181,8 @@ def _input(kind: Any) -> Schema:
     if is_dataclass(kind) and isinstance(kind, type):
         hints = get_type_hints(kind)
         required = [one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING]
-        return _closed({name: _input(hint) for name, hint in hints.items()}, required)
+        made = _closed({name: _input(hint) for name, hint in hints.items()}, required)
+        return {"anyOf": [made, _MESSAGE]} if kind is Turn else made
     return _shape(kind, _input)
 
 
