@@ -416,6 +416,8 @@ def test_a_title_with_the_last_name_is_the_one_whose_full_name_was_told(mem: Eng
         assert found is not None
         assert (found.entity.name, len(found.timeline)) == ("Dr. Amélie Fournier", 2)
     assert [one.name for one in mem.entities(kind="person")] == ["Dr. Karin Lund", "Dr. Amélie Fournier"]
+    say(mem, "Dr. Fournier works at Globex.", 3)
+    assert ("works at", "globex") in [(one.predicate, one.object) for one in mem.beliefs("Amélie")]
 
 
 def test_names_in_any_script(mem: Engram) -> None:

@@ -43,7 +43,7 @@ _ATTRIBUTES = (
 _C = f"[{CAPITALS}]"
 _WHO = (
     rf"(?P<s>I|[Ww]e|[Tt]he user|(?:[Mm]y|[Oo]ur|[Tt]he user['’]s|{_C}[\w-]+['’]s?) [a-z]+(?: {_C}[\w-]+)?"
-    rf"|{_C}[\w-]+(?: {_C}[\w-]+){{0,2}}|[Tt]he [\w-]+(?: [\w-]+){{0,2}}?)"
+    rf"|(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?{_C}[\w-]+(?: {_C}[\w-]+){{0,2}}|[Tt]he [\w-]+(?: [\w-]+){{0,2}}?)"
 )
 _ADVERB = (
     r"(?:(?:now|currently|recently|just|finally|also|actually|already|still|officially|have|has|had|'ve|am|are|is|'m|'s|'re) )*"
@@ -137,7 +137,9 @@ def facts(text: str, speaker: str = "") -> tuple[Fact, ...]:
     if head is not None and head["who"].lower() in (whose.lower(), speaker.lower()):
         body = body[head.end() :]
     found: dict[tuple[str, str, str, bool], Fact] = {}
-    for sentence in re.split(r"(?<=[.!])(?<!Dr\.)(?<!Mr\.)(?<!Mrs\.)(?<!Ms\.)\s+(?=[A-Z])|;\s+|,? and (?=the user\b|I\b)", body):
+    for sentence in re.split(
+        r"(?<=[.!])(?<!Dr\.)(?<!Mr\.)(?<!Mrs\.)(?<!Ms\.)(?<!Prof\.)\s+(?=[A-Z])|;\s+|,? and (?=the user\b|I\b)", body
+    ):
         sentence = _OPENING.sub("", sentence)
         if _UNSURE.search(sentence):
             continue

@@ -74,7 +74,7 @@ def _morning(done: Done) -> None:
 def _gaps(done: Done) -> None:
     found: tuple[Gap, ...] = done.value.gaps
     if not found:
-        done.asked.remark("Every question that was asked here has an answer.")
+        done.asked.remark("No question is known here that found no answer.")
         return
     rows = [[str(gap.times), show.when(gap.asked_at), show.when(gap.offered_at), gap.text] for gap in found]
     show.table(["asked", "last", "offered", "question"], rows, wrap=True)
