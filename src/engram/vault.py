@@ -296,6 +296,8 @@ class OpenVault:
             except EngramError as error:
                 if not self._ending.is_set():
                     log.warning("care of the vault was put off: %s", error.code)
+            except Exception as error:  # noqa: BLE001  a defect in one chore must not end the backups
+                log.warning("care of the vault was put off by a defect: %s", type(error).__name__)
             now = self.live.now
             if self._ending.wait(now.care_pause_s if rounds else min(now.warm_after_s, now.care_pause_s)):
                 return

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from recall.minds import OWNER, open_mind
 
+import engram
 from engram.engine import Engram
 from engram.store.protocol import Filter
 from engram.store.sqlite import sealed
@@ -235,6 +236,14 @@ def test_names_are_let_go_and_taken_up_with_the_tier(mem: Engram) -> None:
 def _entity(mem: Engram, name: str) -> int:
     with mem._vault.store._readers.use("test") as connection:
         return int(connection.execute("SELECT key FROM entities WHERE name = ?", (name,)).get)
+
+
+def test_what_is_confidential_and_has_no_vector_yet_stops_no_care(tmp_path: Path) -> None:
+    with engram.open(tmp_path / "bare", settings={"model": "none", "warm_after_s": 3600, "care_pause_s": 3600}) as mem:
+        for number in range(5):
+            mem.remember(f"Pay invoice {number} with {CARD}")
+        assert mem._vault.fill_boxes() == 5
+        assert not seen(mem, "4111")
 
 
 def test_words_of_before_stay_sealed_when_the_new_ones_are_harmless(mem: Engram) -> None:

@@ -130,8 +130,8 @@ def _place(table: str, column: str, row: Iterable[str]) -> str:
 
 # ── vectors, digests and the text index ────────────────────────────────────────────────────────────────────────────────────
 
-VECTOR = "CASE m.tier WHEN 'confidential' THEN straighten(e.vector) ELSE e.vector END"
-"""A stored vector as the index takes it."""
+VECTOR = "CASE WHEN m.tier = 'confidential' AND e.vector IS NOT NULL THEN straighten(e.vector) ELSE e.vector END"
+"""A stored vector as the index takes it; none, where none was made yet."""
 
 INDEXED = "CASE m.tier WHEN 'cleartext' THEN c.text WHEN 'sensitive' THEN c.clear ELSE '' END"
 """What the text index was told of a memory's words."""
