@@ -268,6 +268,10 @@ def test_the_same_with_await(tmp_path: Path, env: Env) -> None:
             await asyncio.gather(*(m.add(f"Note {n} on tea", user_id="alice", infer=False) for n in range(5)))
             assert len((await m.get_all(user_id="alice"))["results"]) == 5
             assert (await m.search("note 3", filters={"user_id": "alice"}))["results"][0]["memory"] == "Note 3 on tea"
+        config = {"vector_store": {"config": {"path": str(tmp_path / "vault")}}}
+        again = await AsyncMemory.from_config(config, key=KEY, settings=GIVEN, env=env)  # as mem0's own is called
+        assert len((await again.get_all(user_id="alice"))["results"]) == 5
+        again.close()
 
     asyncio.run(day())
 

@@ -167,6 +167,18 @@ def test_what_is_no_message_is_refused_and_those_of_a_batch_are_answered_one_by_
     assert [line[-14:] for line in ran.stderr.splitlines()] == [b'"version":"1"}}}'[-14:], b'/initialized"}']
 
 
+@pytest.mark.parametrize("closed", [(0,), (0, 1, 2), (1,)])
+def test_streams_that_were_closed_lead_nowhere(closed: tuple[int, ...], tmp_path: Path) -> None:
+    said = tmp_path / "said"
+    code = (
+        f"import os, pathlib; [os.close(one) for one in {closed}]\n"
+        "from engram.serve.mcp import greeting; wire = greeting.begin()\n"
+        f"pathlib.Path({str(said)!r}).write_text(repr(list(iter(wire.lines.get, None))))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], input=b"\n", capture_output=True, timeout=60, check=False)
+    assert (said.read_text(), ran.stdout, ran.stderr) == ("[]", b"", b"")
+
+
 # ── ends ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -13,7 +13,7 @@ collection of mem0, so that `reset` leaves the rest of a vault alone. What is de
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -261,6 +261,10 @@ class AsyncMemory:
     @classmethod
     def from_config(cls, config_dict: Mapping[str, Any], **engine: Any) -> Self:
         return cls(config_dict, **engine)
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        """Itself: mem0's own `from_config` is awaited."""
+        return self.__aenter__().__await__()
 
     def _sync(self) -> Memory:
         with self._making:

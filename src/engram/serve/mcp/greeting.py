@@ -64,12 +64,12 @@ def begin() -> Wire:
 
 def _taken() -> tuple[int, int]:
     """The two ends of the wire. In their place stand nothing to read, and standard error: a stray print never gets onto it."""
+    while (nothing := os.open(os.devnull, os.O_RDWR)) <= 2:  # one that the host closed leads nowhere
+        pass
     source, sink = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
-    with contextlib.suppress(OSError):  # standard error may be closed
-        os.dup2(2, 1)
+    os.dup2(2, 1)
     return source, sink
 
 
