@@ -59,6 +59,7 @@ def test_updates_are_told_from_what_only_looks_like_one() -> None:
         ("The user: We migrated our database to MySQL.", Fact("user", "database", "mysql")),
         ("The user: The API was moved to Hetzner.", Fact("api", "runs on", "hetzner")),
         ("The user: The deadline was moved to Monday.", Fact("deadline", "scheduled", "monday")),
+        ("The user is a vegetarian.", Fact("user", "diet", "vegetarian")),
         ("Prof. Moss works at Acme.", Fact("prof. moss", "works at", "acme")),
         ("Óscar Núñez joined 阿里巴巴.", Fact("óscar núñez", "works at", "阿里巴巴")),
     ],

@@ -94,7 +94,7 @@ _STATES: dict[str, str] = {
     for state in states.split("|")
 }
 """What something may be said to be, and which of these shut each other out."""
-_STATE = f"(?P<o>{'|'.join(sorted(_STATES, key=len, reverse=True))})"
+_STATE = f"(?:a (?=veg))?(?P<o>{'|'.join(sorted(_STATES, key=len, reverse=True))})"
 _SAME_STATE = {"finished": "done", "complete": "done", "completed": "done", "canceled": "cancelled"}
 _PET = r"(?P<what>dog|cat|puppy|kitten|parrot|horse|rabbit|hamster|baby|son|daughter)"
 
@@ -433,7 +433,11 @@ _RULES: tuple[tuple[re.Pattern[str], _Make, bool], ...] = tuple(
         ),
         (rf"^{_EVENT} is (?:now )?(?:(?:next|this) )?(?P<o>(?:{_DAY})[\w: ]{{0,30}}?)(?=$|[.,;!?])", _event, False),
         (rf"^{_WHO} (?:is|'s|am|'m|are|has been|got) (?:now |finally |currently )*{_STATE}{_END}", _is, False),
-        (rf"^{_WHO} (?P<no>(?:is|am|'m|are) (?:not|no longer)|isn['’]t|aren['’]t) (?:currently )?{_STATE}{_END}", _is, False),
+        (
+            rf"^{_WHO} (?P<no>(?:is|am|'m|are) (?:not|no longer)|isn['’]t|aren['’]t) (?:currently )?{_STATE}{_END}",
+            _is,
+            False,
+        ),
         (
             rf"^(?P<s>[Mm]y|[Oo]ur|[Tt]he user['’]s|[A-Z][\w-]+['’]s?) {_PET}(?:['’]s name is| is (?:called"
             rf"|named)) (?P<o>[A-Z]\w+)",
