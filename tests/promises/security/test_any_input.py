@@ -27,7 +27,7 @@ from engram.files import archive, records, sources
 from engram.models import schema
 from engram.serve.hook import hosts, transcripts
 from engram.serve.hook.hosts import NoEvent
-from engram.serve.mcp.greeting import _request, handshake
+from engram.serve.mcp.greeting import _request, handshake, messages
 from engram.serve.mcp.profiles import tools_of
 from engram.serve.mcp.tools import Tool
 from engram.settings import LiveSettings, Settings
@@ -127,9 +127,11 @@ def test_a_hook_heeds_no_depth() -> None:
 @given(line=TEXT | ANY.map(json.dumps))
 def test_any_line_to_the_tool_server_is_a_request_or_none(line: str) -> None:
     """S4: before the SDK has it."""
-    request = _request(line)
-    if request is not None:
-        handshake(request)
+    for told, message in messages(line):
+        assert message is not None or "error" in json.loads(told)
+        request = None if message is None else _request(message)
+        if request is not None:
+            handshake(request)
 
 
 @FEW

@@ -124,32 +124,16 @@ class Wire:
     def _read(self, source: int) -> None:
         with contextlib.suppress(OSError), os.fdopen(source, "rb") as stream:
             for raw in stream:
-                for line, message in self._messages(raw.decode(errors="replace")):
+                for line, message in messages(raw.decode(errors="replace")):
+                    if message is None:
+                        self._write(line)
+                        continue
                     if self._met is _Met.NOBODY:
                         self._greet(_request(message))
                     elif self._met is not None and self._list(_request(message)):
                         continue
                     self.lines.put(line)
         self.end()
-
-    def _messages(self, line: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """What a line says: one message, or those of a batch, which one revision of the protocol has; each is answered alone."""
-        if not line.strip():
-            return
-        try:
-            found = json.loads(line)
-        except (ValueError, RecursionError):
-            self._refuse(None, _NO_JSON, "Parse error")
-            return
-        for one in found if isinstance(found, list) and found else [found]:
-            if _is_message(one):
-                yield line if one is found else json.dumps(one), one
-            else:
-                self._refuse(one.get("id") if isinstance(one, dict) else None, _NO_MESSAGE, "Invalid Request")
-
-    def _refuse(self, told: object, code: int, why: str) -> None:
-        known = told if isinstance(told, int | str) else None
-        self._write(json.dumps({"jsonrpc": "2.0", "id": known, "error": {"code": code, "message": why}}))
 
     def _greet(self, request: Mapping[str, Any] | None) -> None:
         answer = handshake(request) if request is not None else None
@@ -178,6 +162,30 @@ class Wire:
         while os.getppid() == parent:
             pause.wait(_WATCH_S)
         self.end()
+
+
+def messages(line: str) -> Iterator[tuple[str, dict[str, Any] | None]]:
+    """What a line says: one message, or those of a batch, which one revision of the protocol has; each is answered alone.
+
+    What is no message stands as None, beside the answer to it.
+    """
+    if not line.strip():
+        return
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        yield _refusal(None, _NO_JSON, "Parse error"), None
+        return
+    for one in found if isinstance(found, list) and found else [found]:
+        if _is_message(one):
+            yield line if one is found else json.dumps(one), one
+        else:
+            yield _refusal(one.get("id") if isinstance(one, dict) else None, _NO_MESSAGE, "Invalid Request"), None
+
+
+def _refusal(told: object, code: int, why: str) -> str:
+    known = told if isinstance(told, int | str) else None
+    return json.dumps({"jsonrpc": "2.0", "id": known, "error": {"code": code, "message": why}})
 
 
 def _is_message(found: object) -> bool:
