@@ -15,6 +15,7 @@ import pytest
 from serve.console import Engram, Ran, in_process_of_its_own
 
 from engram.engine import open_engram
+from engram.serve.hook import hosts
 from engram.serve.hook.glance import _bearing
 from engram.serve.hook.install import with_hooks, without_hooks
 from engram.serve.hook.transcripts import turns
@@ -84,6 +85,20 @@ def test_a_prompt_gets_what_bears_on_it_and_nothing_else(made: Engram) -> None:
     assert "Fly.io in Frankfurt" in text
     assert "chess" not in text
     assert told(call("user-prompt", event("UserPromptSubmit", prompt="Please write a haiku about the sea"))) == ""
+
+
+@pytest.mark.parametrize(
+    ("prompt", "asks"),
+    [
+        ("sounds good, thanks", True),  # "sounds" may be what it is about
+        ("ok, thank you very much!", False),
+        ("thanks, where does it run?", True),
+        ("ok thanks, do it again", True),
+        ("good morning " * 20, True),
+    ],
+)
+def test_a_courtesy_loads_nothing(prompt: str, asks: bool) -> None:
+    assert hosts.asks_something(prompt) is asks
 
 
 @pytest.mark.parametrize("prompt", ["ok", "/compact", "yes please", "", "thank you very much"])

@@ -10,27 +10,9 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from engram.text.courtesy import STOP_WORDS as STOP_WORDS
+from engram.text.courtesy import is_courtesy
 from engram.text.terms import terms
-from engram.text.wordlist import word_set
-
-STOP_WORDS = word_set(
-    """
-    a about after again all also am an and any are as at be because been before being but by can could did do does doing done for
-    from get got had has have having he her here hers him his how i if in into is it its just like me might more most must my no
-    nor not now of off on once one only or other our out over own s same shall she should so some such t than that the their them
-    then there these they this those through to too under until up us very was we were what when where which while who whom whose
-    why will with would you your yours d ll m re ve don didn doesn isn wasn weren hasn haven won wouldn couldn shouldn
-    """
-)
-
-
-_COURTESIES = word_set(
-    """
-    hi hello hey hiya howdy greetings morning afternoon evening night bye goodbye thanks thank thx cheers welcome please sorry ok
-    okay okey yes yeah yep sure great cool nice good perfect awesome right alright fine lot lots lol haha
-    """
-)
-_DEEDS = word_set("do does did doing done get got have having go again")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +25,7 @@ class Wanted:
 
 def asks_nothing(text: str) -> bool:
     """Is this only a courtesy, so that there is nothing to look up? "Ok, do it" is none: it wants what the talk is about."""
-    words = terms(text)
-    return (
-        "?" not in text
-        and not any(word in _DEEDS for word in words)
-        and any(word in _COURTESIES for word in words)
-        and all(word in _COURTESIES or word in STOP_WORDS for word in words)
-    )
+    return is_courtesy(text, terms(text))
 
 
 class TermPlanner:

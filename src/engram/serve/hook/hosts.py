@@ -1,13 +1,15 @@
 """The hosts: what Claude Code and Codex say on standard input, what they expect to read, and nothing of what it is for.
 
 Both send one JSON object with `hook_event_name`, `session_id`, `transcript_path`, `cwd` and, with a prompt, `prompt`; both take
-`hookSpecificOutput.additionalContext` as something for the model to read. Only the standard library, and little of it.
+`hookSpecificOutput.additionalContext` as something for the model to read. Little is loaded: every prompt waits for it.
 """
 
 from __future__ import annotations
 
 import json
 from typing import Any, NamedTuple
+
+from engram.text.courtesy import is_courtesy
 
 CLAUDE, CODEX = "claude-code", "codex"
 EVENTS = {
@@ -19,6 +21,8 @@ EVENTS = {
 }
 _NAMES = {theirs: ours for ours, theirs in EVENTS.items()}
 _LEAST = 8  # characters of a prompt that can ask for something: "go on" and "ok do it" ask for nothing that is kept
+
+_COURTEOUS = 80  # longer ones are looked at where there is more at hand
 
 
 class NoEvent(ValueError):
@@ -66,6 +70,9 @@ def answer(event: Event, text: str) -> str:
 
 
 def asks_something(prompt: str) -> bool:
-    """Is this more than a nod or a command of the host?"""
+    """Is this more than a nod, a courtesy or a command of the host?"""
     said = prompt.strip()
-    return len(said) >= _LEAST and not (said.startswith("/") and " " not in said)
+    if len(said) < _LEAST or (said.startswith("/") and " " not in said):
+        return False
+    words = "".join(letter if letter.isalnum() else " " for letter in said[:_COURTEOUS].lower()).split()
+    return len(said) > _COURTEOUS or not is_courtesy(said, words)
