@@ -35,7 +35,7 @@ from engram.index.vectors.snapshot import Put
 from engram.index.vectors.source import VectorSource
 from engram.index.vectors.tasks import Tasks
 from engram.models.embed import Vectors
-from engram.settings import LiveSettings, Settings
+from engram.settings import LiveSettings
 from engram.store.protocol import Filter
 from engram.types import Reader, Warmth
 
@@ -212,19 +212,9 @@ class LiveIndex:
         return served.index.score(question, numbers)
 
     def background(self, query: Vectors, prior: tuple[float, float]) -> tuple[float, float]:
-        """Mean and spread of the question's cosine over a sample of all vectors: what "far from everything" means for it.
-
-        A small vault has too few to tell, so `prior` counts like some more of them.
-        """
+        """Mean and spread of the question's cosine over a sample of all vectors: what "far from everything" means for it."""
         served = self._served
-        count = served.rows.count if served is not None else 0
-        if served is None or not count:
-            return prior
-        scores = served.index.score(self._turned(query), np.arange(0, count, max(count // _SAMPLE, 1), dtype=np.int64))
-        scores = scores[np.isfinite(scores)]
-        share = len(scores) / (len(scores) + _PRIOR)
-        mean, spread = (float(scores.mean()), float(scores.std())) if len(scores) else prior
-        return share * mean + (1 - share) * prior[0], share * spread + (1 - share) * prior[1]
+        return prior if served is None else served.background(self._turned(query), prior)
 
     def vectors(self, reader: Reader, keys: Sequence[int]) -> Vectors | None:
         """The vectors of these memories, row by row; NaN where there is none or this reader does not see it.
@@ -425,24 +415,24 @@ class LiveIndex:
 
     def _wants_care(self, served: Served) -> bool:
         grown = abs(served.rows.count - self._tended) >= max(_GROWTH, self._tended // 8)
-        return grown or served.index.unsealed or _wasteful(served.rows) or self._tuning != _tuning(self._live.now)
+        return grown or served.index.unsealed or served.wasteful or self._tuning != registry.tuning(self._live.now)
 
     def _tend(self) -> None:
         """Compact, choose the tier and seal, each beside the searches that go on. Only the worker replaces what is served."""
         served = self._served
         if served is None or self._tasks.closing:
             return
-        if _wasteful(served.rows):
+        if served.wasteful:
             served, self._sealed = self._compacted(served), Sealed()  # other numbers: codes that were put away do not fit
         settings, choice = self._live.now, self._chosen(served)
         self._note = choice.note
-        if choice.name != served.index.name or self._tuning != _tuning(settings):
+        if choice.name != served.index.name or self._tuning != registry.tuning(settings):
             served = Served(served.rows, served.marks, registry.make(choice.name, served.rows, settings))
             served.index.unpack(self._sealed)
         self._sealed = Sealed()
         while served.index.unsealed and not self._tasks.closing:
             served.index.seal(lambda: self._tasks.closing)
-        self._tended, self._tuning = served.rows.count, _tuning(settings)
+        self._tended, self._tuning = served.rows.count, registry.tuning(settings)
         self._serve(served)
 
     def _chosen(self, served: Served) -> registry.Choice:
@@ -479,8 +469,6 @@ class LiveIndex:
                 self._served = served
 
 
-_SAMPLE = 512
-_PRIOR = 32
 _PAGE = 2048
 """Rows read from the store at a time: few, because what a page needs besides its rows stays with the process."""
 
@@ -494,13 +482,3 @@ _GRACE_S = 2.0
 
 _GROWTH = 64
 """New rows after which the choice of the tier is looked at again."""
-
-
-def _wasteful(rows: Rows) -> bool:
-    """Is a quarter of the memory held by rows that were removed?"""
-    return rows.removed > max(256, rows.count // 4)
-
-
-def _tuning(settings: Settings) -> tuple[object, ...]:
-    """What a tier is made with."""
-    return registry.setting_backend(settings), registry.setting_exact_limit(settings), registry.setting_rescore(settings)

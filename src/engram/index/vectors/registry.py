@@ -103,3 +103,8 @@ def _known(name: str) -> Backend:
     if name not in BACKENDS:
         raise ConfigInvalid(f"there is no vector backend {name!r}; known are {', '.join(sorted(BACKENDS))}.")
     return BACKENDS[name]
+
+
+def tuning(settings: Settings) -> tuple[object, ...]:
+    """What a tier is made with."""
+    return setting_backend(settings), setting_exact_limit(settings), setting_rescore(settings)

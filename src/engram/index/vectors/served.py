@@ -14,6 +14,9 @@ from engram.index.vectors.rows import Rows
 from engram.index.vectors.source import SpaceRow
 from engram.models.embed import Vectors
 
+_SAMPLE = 512
+_PRIOR = 32
+
 
 @dataclass(frozen=True, slots=True)
 class Served:
@@ -26,6 +29,26 @@ class Served:
     @property
     def memory_bytes(self) -> int:
         return self.rows.memory_bytes + self.marks.memory_bytes + self.index.memory_bytes
+
+    @property
+    def wasteful(self) -> bool:
+        """Is a quarter of the memory held by rows that were removed?"""
+        return self.rows.removed > max(256, self.rows.count // 4)
+
+    def background(self, query: Vectors, prior: tuple[float, float]) -> tuple[float, float]:
+        """Mean and spread of a turned question's cosine over a sample of all vectors.
+
+        A small vault has too few to tell, so `prior` counts like some more of them.
+        """
+        if not self.rows.count:
+            return prior
+        sample = np.arange(0, self.rows.count, max(self.rows.count // _SAMPLE, 1), dtype=np.int64)
+        scores = self.index.score(query, sample)
+        scores = scores[np.isfinite(scores)]
+        if not len(scores):
+            return prior
+        share = len(scores) / (len(scores) + _PRIOR)
+        return share * float(scores.mean()) + (1 - share) * prior[0], share * float(scores.std()) + (1 - share) * prior[1]
 
     def append(self, batch: Batch) -> bool:
         """Add rows; True if a scope came up that was never seen. Marks go first: a row is never there without them."""
