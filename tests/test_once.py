@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 from hand_clock import HandClock
-from recall.minds import KEY, words_apart
+from recall.minds import KEY, store_of, words_apart
+from serve.test_operations import arguments_of
 
 from engram.engine import Engram
 from engram.env import Env
-from engram.errors import InvalidContent, InvalidQuery, NotFound
+from engram.errors import Conflict, InvalidContent, KeyReused, NotFound
 from engram.memory.layers import layer_of
 from engram.serve.operations import OPERATIONS, read
 from engram.types import Kind, Policy, Reader, Report, Role, Scope, Status, Turn
@@ -59,7 +62,7 @@ def test_an_ingest_with_a_key_is_made_once_and_goes_on_if_it_was_cut_short(mem: 
     assert mem.keyed("k").ingest(said) == second
     assert len(mem.list(limit=100)) == 20
     assert {memory.corroborations for memory in mem.list(limit=100)} == {0}
-    with pytest.raises(InvalidQuery):
+    with pytest.raises(KeyReused):
         mem.keyed("k").ingest(said[:5])
 
 
@@ -85,7 +88,7 @@ def test_a_layer_is_climbed_once_and_a_fact_is_learned_once(mem: Engram) -> None
     assert layer_of(mem.keyed("p").promote(one.id)) is first
     assert layer_of(mem.keyed("d").demote(one.id)) is not first
     assert layer_of(mem.keyed("d").demote(one.id)) is layer_of(one)
-    with pytest.raises(InvalidQuery):
+    with pytest.raises(KeyReused):
         mem.keyed("p").demote(one.id)
     learned = mem.keyed("l").learn("Miso", "lives in", "Oslo")
     assert mem.keyed("l").learn("Miso", "lives in", "Oslo") == learned
@@ -101,9 +104,9 @@ def test_a_key_stands_for_one_write(mem: Engram) -> None:
         lambda: mem.keyed("k").forget(kept.id),
     ]
     for other in others:
-        with pytest.raises(InvalidQuery) as problem:
+        with pytest.raises(KeyReused) as problem:
             other()
-        assert problem.value.code == "E2004"
+        assert problem.value.code == "E1010"
     assert [memory.text for memory in mem.list()] == [CAT]
 
 
@@ -131,7 +134,7 @@ def test_what_came_to_no_write_of_its_own_is_told_again_too(mem: Engram) -> None
     right = mem.feedback(old.id, correction="I adopted a grey cat named Miso in Rome.")
     assert mem.keyed("k").remember(CAT).id == right.id
     assert mem.keyed("k").remember(CAT).id == right.id
-    with pytest.raises(InvalidQuery):
+    with pytest.raises(KeyReused):
         mem.keyed("k").remember(DOG)
     nothing = mem.keyed("n").observe()
     assert mem.keyed("n").observe() == nothing == Report(operation="observe", counts=nothing.counts)
@@ -151,14 +154,94 @@ def test_a_key_is_a_short_text(mem: Engram, key: object) -> None:
         mem.keyed(key)  # type: ignore[arg-type]
 
 
-def test_every_face_hands_deadline_and_key_on(mem: Engram) -> None:
-    remember = OPERATIONS["remember"]
-    given = read(remember, {"text": CAT})
-    first = remember.call(mem, given, timeout=30, idempotency_key="k")
-    assert remember.call(mem, given, idempotency_key="k").corroborations == 0
-    with pytest.raises(InvalidQuery):
-        remember.call(mem, read(remember, {"text": DOG}), idempotency_key="k")
-    assert OPERATIONS["pin"].call(mem, read(OPERATIONS["pin"], {"id": first.id}), idempotency_key="any").pinned
-    unkeyed = [one.name for one in OPERATIONS.values() if not one.reads and not one.idempotent and not one.keyed]
-    promised = {"remember", "observe", "ingest", "learn", "update", "promote", "demote", "forget", "feedback"}
-    assert promised.isdisjoint(unkeyed)
+def test_what_is_done_is_recorded_once_however_it_went_on(mem: Engram) -> None:
+    begun = [mem.keyed("b").episode("deploy the API", participants=["ada"]).id for _ in range(2)]
+    assert begun[0] == begun[1]
+    tried = [mem.keyed("t").episode(resume=begun[0]).event("tried", "terraform apply", ok=False) for _ in range(2)]
+    assert tried[0] == tried[1]
+    ended = [mem.keyed("e").episode(resume=begun[0]).outcome("failure", "the region was full") for _ in range(2)]
+    assert [one.outcome for one in ended] == ["failure"] * 2
+    assert mem.keyed("t").episode(resume=begun[0]).event("tried", "terraform apply", ok=False) == tried[0]  # though it is over
+    (told,) = mem.episodes()
+    assert [event.text for event in told.events] == ["terraform apply"]
+    assert len(mem.warnings()) == 1
+    with pytest.raises(KeyReused):
+        mem.keyed("t").episode(resume=begun[0]).outcome("success")
+    with mem.keyed("w").episode("bake bread") as ep:  # the key was for the beginning
+        ep.event("did", "knead")
+        ep.event("did", "rest")
+    assert len(mem.episodes(ids=[ep.id])[0].events) == 2
+
+
+def test_a_mind_is_changed_once_and_put_away_with_the_receipt(mem: Engram) -> None:
+    mem.keyed("a").working.attend("ship the release")
+    mem.working.clear()
+    assert mem.keyed("a").working.attend("ship the release") == ()
+    assert mem.working.slots == ()
+    noted = mem.keyed("n").working.checkpoint("ship it", decided=["on Thursday"])
+    mem.working.checkpoint("drop it")
+    assert mem.keyed("n").working.checkpoint("ship it", decided=["on Thursday"]) == noted
+    assert mem.resume().goal == "drop it"
+    cleared = mem.keyed("c").working.clear()
+    mem.working.attend("another thing")
+    assert mem.keyed("c").working.clear() == cleared == 2
+    assert [slot.text for slot in mem.working.slots] == ["another thing"]
+
+
+def test_while_the_first_is_under_way_the_second_is_refused_and_then_told(mem: Engram) -> None:
+    """As an endpoint has it whose client asked again too soon."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slowly(count: int) -> None:
+        begun.set()
+        go_on.wait(10)
+
+    made: list[Report] = []
+    said = [Turn(CAT)]
+    first = threading.Thread(target=lambda: made.append(mem.keyed("k").ingest(said, progress=slowly)))
+    first.start()
+    assert begun.wait(10)
+    with pytest.raises(Conflict):
+        mem.keyed("k").ingest(said)
+    assert mem.keyed("other").remember(DOG).text == DOG
+    go_on.set()
+    first.join()
+    assert [mem.keyed("k").ingest(said)] == made
+
+
+def test_a_receipt_of_an_older_release_is_refused_and_emptied_by_erasing(mem: Engram) -> None:
+    kept = mem.keyed("k").remember(CAT)
+    store = store_of(mem)
+    store._writer.run(lambda connection: connection.execute("UPDATE receipts SET plain = 0, request = x'00'").get, "a test")
+    with pytest.raises(KeyReused):
+        mem.keyed("k").remember(CAT)
+    mem.forget(kept.id, erase=True)
+    bodies = store._writer.run(lambda connection: connection.execute("SELECT body FROM receipts").fetchall(), "a test")
+    assert bodies == [(None,)]
+
+
+def test_every_write_of_the_table_is_made_once_for_its_key(mem: Engram) -> None:
+    """Twice with one key: the same answer, and not a row more; with other arguments E1010."""
+    purge = {"dimension": "user", "name": "nobody"}
+    asked = {**arguments_of(mem), "purge": purge}
+    for operation in [one for one in OPERATIONS.values() if not one.reads]:
+        given = read(operation, asked[operation.name])
+        first = operation.answer(mem, given, timeout=30, key=f"k {operation.name}")
+        if isinstance(first, dict) and operation.name == "purge":
+            first["notes"] = []  # of what was looked for afterwards: no part of the write
+        rows = state(mem)
+        again = operation.answer(mem, given, key=f"k {operation.name}")
+        assert (again, state(mem)) == (first, rows), operation.name
+        with pytest.raises(KeyReused):
+            mem.keyed(f"k {operation.name}").remember(DOG)
+
+
+def state(mem: Engram) -> dict[str, int]:
+    """How many rows each table has, but for the trail of who asked."""
+
+    def counted(connection: apsw.Connection) -> dict[str, int]:
+        tables = [str(name) for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+        kept = [name for name in tables if name not in ("audit", "padding") and not name.startswith(("sqlite_", "lexicon_"))]
+        return {name: int(connection.execute(f'SELECT count(*) FROM "{name}"').get) for name in kept}
+
+    return store_of(mem)._writer.run(counted, "a test")

@@ -290,7 +290,6 @@ class AsyncEngram:
     events = Verb(Engram.events)
     grant = Verb(Engram.grant)
     holder = Verb(Engram.holder)
-    once = Verb(Engram.once)
     revoke = Verb(Engram.revoke)
     tokens = Verb(Engram.tokens)
 

@@ -98,11 +98,10 @@ class Engram(Running, Knowing, Recounting, Looking, Carrying, Granting):
         return type(self)(self._vault, reader)
 
     def keyed(self, key: str) -> Self:
-        """The same view, whose `remember`, `observe`, `ingest`, `learn`, `update`, `promote`, `demote`, `forget` and
-        `feedback` are made once for this key.
+        """The same view, whose next write is made once for this key: any verb that is an operation, and an episode's steps.
 
         Asked again with it by the same reader, in any process and within `receipt_hours`, a write is not made but answered as the
-        first time. The same key for something else is E2004.
+        first time. The same key for something else is E1010; while the first is under way it is E1009.
         """
         if not isinstance(key, str) or not 0 < len(key.encode(errors="replace")) <= 256:  # type: ignore[redundant-expr]
             raise InvalidContent("an idempotency key is a text of 1 to 256 bytes.", way_out="Use a UUID.")

@@ -10,7 +10,8 @@
     │   ├── VaultBusy            E1006  another process needs the vault for itself
     │   ├── VaultTooNew          E1007  written by a later Engram
     │   ├── NotFound             E1008  no such memory, backup or vault for this reader
-    │   └── Conflict             E1009  it is not as the caller takes it to be: changed since, or under way
+    │   ├── Conflict             E1009  it is not as the caller takes it to be: changed since, or under way
+    │   └── KeyReused            E1010  an idempotency key that stands for another request
     ├── SearchError
     │   ├── SearchTimeout        E2001  there was no answer in time; nothing was changed
     │   ├── NoIndex              E2002
@@ -105,6 +106,11 @@ class NotFound(StorageError):
 class Conflict(StorageError):
     code = "E1009"
     default_way_out = "Look at it again, then try again."
+
+
+class KeyReused(StorageError):
+    code = "E1010"
+    default_way_out = "Take a new key for each request, and the same one only to ask for the same again."
 
 
 class SearchError(EngramError):

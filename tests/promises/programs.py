@@ -598,6 +598,15 @@ def remember_once(path: str, key: str, text: str, rounds: int = 1) -> None:
         say(ids=[one.id for one in kept], corroborations=[one.corroborations for one in kept])
 
 
+def die_in_a_keyed_step(path: str, episode: str, key: str, text: str, step: int = 0) -> None:
+    """Record an event with a key, and die at that step of it."""
+    with open_vault(path, model="none") as mem:
+        counted = signal_at_step(step, signal.SIGKILL, "/engram/")
+        mem.keyed(key).episode(resume=episode).event("tried", text)
+        sys.settrace(None)
+        say(steps=counted())
+
+
 def die_in_a_keyed_write(path: str, key: str, text: str, step: int = 0) -> None:
     """Hear something with a key, and die at that step of it."""
     with open_vault(path, model="none") as mem:

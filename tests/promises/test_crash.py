@@ -216,6 +216,25 @@ def test_killed_in_a_write_with_a_key_it_is_made_once_when_it_is_tried_again(chi
         assert {len(mem.words(memory.id)) for memory in found} == {1}
 
 
+def test_killed_in_a_step_of_an_episode_it_is_recorded_once(children: Nursery, path: Path) -> None:
+    """S14: an event and the end of an episode, each killed at every stage and tried again with its key."""
+    with open_vault(path, model="none") as mem:
+        going = mem.episode("deploy the API").id
+    total = children.run("die_in_a_keyed_step", path=str(path), episode=going, key="whole", text="whole")[-1]["steps"]
+    steps = list(spread(total, 7, seed=4))
+    for number in steps:
+        text = word(number, "step")
+        child = children.start("die_in_a_keyed_step", path=str(path), episode=going, key=f"k{number}", text=text, step=number)
+        child.rest()
+        child.wait()
+        with open_vault(path, model="none") as mem:
+            told = [mem.keyed(f"k{number}").episode(resume=going).event("tried", text) for _ in range(2)]
+            assert told[0] == told[1]
+    with open_vault(path, model="none") as mem:
+        (told,) = mem.episodes(ids=[going])
+        assert [event.text for event in told.events] == ["whole", *(word(number, "step") for number in steps)]
+
+
 def test_killed_during_a_migration_leaves_the_old_format_or_the_new_one(children: Nursery, tmp_path: Path) -> None:
     """V6: at every stage; then the migration runs again to its end."""
     made = tmp_path / "made"

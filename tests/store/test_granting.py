@@ -1,4 +1,4 @@
-"""Tokens and receipts in the store."""
+"""Tokens in the store, and what changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hand_clock import HandClock
 
 import engram
 from engram.engine import Engram
-from engram.errors import AccessDenied, Conflict, EngramError, InvalidQuery, NotFound
+from engram.errors import AccessDenied, EngramError, InvalidQuery, NotFound
 from engram.types import Policy, Reader, Role, Scope
 
 OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
@@ -87,59 +87,6 @@ def test_a_policy_that_its_role_may_not_have_is_refused_when_it_is_granted(mem: 
         with pytest.raises(InvalidQuery):
             mem.grant(name)
     assert mem.tokens() == []
-
-
-# ── receipts ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_what_was_done_under_a_key_is_not_done_again(mem: Engram) -> None:
-    calls: list[int] = []
-
-    def work() -> bytes:
-        calls.append(1)
-        return b"done"
-
-    assert [mem.once("k", "request", work) for _ in range(3)] == [b"done"] * 3
-    assert len(calls) == 1
-    with pytest.raises(InvalidQuery):
-        mem.once("k", "another request", work)
-
-
-def test_a_key_means_nothing_to_another_caller(mem: Engram) -> None:
-    mem.once("k", "request", lambda: b"mine")
-    assert mem.as_reader(Reader(Scope(agent="ada"))).once("k", "request", lambda: b"hers") == b"hers"
-
-
-def test_what_failed_may_be_tried_again(mem: Engram) -> None:
-    def fail() -> bytes:
-        raise NotFound("it is not there.")
-
-    with pytest.raises(NotFound):
-        mem.once("k", "request", fail)
-    assert mem.once("k", "request", lambda: b"done") == b"done"
-
-
-def test_while_it_is_under_way_it_is_not_begun_again(mem: Engram) -> None:
-    def again() -> bytes:
-        with pytest.raises(Conflict):
-            mem.once("k", "request", lambda: b"twice")
-        return b"once"
-
-    assert mem.once("k", "request", again) == b"once"
-
-
-def test_a_receipt_lasts_a_day(mem: Engram, clock: HandClock) -> None:
-    mem.once("k", "request", lambda: b"one")
-    clock.advance(25 * 3600)
-    assert mem.once("k", "request", lambda: b"two") == b"two"
-
-
-def test_erasing_takes_the_answers_and_leaves_that_they_were_given(mem: Engram) -> None:
-    kept = mem.remember("a secret place")
-    mem.once("k", "request", lambda: b"a secret place")
-    mem.forget(kept.id, erase=True)
-    with pytest.raises(Conflict):
-        mem.once("k", "request", lambda: b"again")
 
 
 # ── changes ────────────────────────────────────────────────────────────────────────────────────────────────────────────

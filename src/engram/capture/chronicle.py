@@ -25,6 +25,7 @@ from engram.memory.likeness import LIKE, likeness, stems
 from engram.memory.skills import clusters, learn, match, practised, refined
 from engram.memory.warnings import warning_of
 from engram.store.admission import check_event
+from engram.store.protocol import Once
 from engram.store.sqlite.recounting import LEARNED_FROM
 from engram.types import Draft, Edge, Kind, Memory, Policy, Reader, Source, Space, Tier
 
@@ -54,6 +55,7 @@ class Chronicle:
         participants: Sequence[Participant] = (),
         context: Mapping[str, str] | None = None,
         caused_by: Sequence[str] = (),
+        once: Once | None = None,
     ) -> Episode:
         if not isinstance(goal, str) or not goal.strip():  # type: ignore[redundant-expr]
             raise InvalidContent("an episode needs a goal.", way_out="Say what is to be done.")
@@ -68,17 +70,30 @@ class Chronicle:
             attributes=dict(context or {}),
         )
         draft = self._observer.draft(memory)
-        return self._store.begin_episode(reader, draft, meant, participants=participants, caused_by=caused_by, space=self._space)
+        return self._store.begin_episode(
+            reader, draft, meant, participants=participants, caused_by=caused_by, space=self._space, once=once
+        )
 
-    def event(self, reader: Reader, episode_id: str, type_: str, text: str, actor: str, ok: bool | None) -> Happening:
-        """It happened, so it is kept; of what is plainly an attack on the model only that there was one."""
-        told = Happening(self._env.now(), type_, text, actor, ok)
-        check_event(told, self._live.now)
-        event = replace(told, text=self._harmless(self._observer.worth_keeping(text)) if text.strip() else "")
-        self._store.add_event(reader, episode_id, event)
+    def event(self, reader: Reader, episode_id: str, told: Happening, once: Once | None = None) -> Happening:
+        """It happened, so it is kept."""
+        event = self.as_kept(told)
+        self._store.add_event(reader, episode_id, event, once=once)
         return event
 
-    def end(self, reader: Reader, episode_id: str, outcome: Ending, result: str, valence: float | None) -> Episode:
+    def as_kept(self, told: Happening) -> Happening:
+        """Of what is plainly an attack on the model only that there was one."""
+        check_event(told, self._live.now)
+        return replace(told, text=self._harmless(self._observer.worth_keeping(told.text)) if told.text.strip() else "")
+
+    def end(
+        self,
+        reader: Reader,
+        episode_id: str,
+        outcome: Ending,
+        result: str,
+        valence: float | None,
+        once: Once | None = None,
+    ) -> Episode:
         """How it came out; what it teaches and warns of is kept with it, as far as it may be. What it is told as is made of its
         events; nothing among them keeps it from ending."""
         old = self.episode(reader, episode_id)
@@ -95,9 +110,8 @@ class Chronicle:
             happened_until=self._env.now(),
         )
         felt = valence_of(outcome) if valence is None else min(max(valence, -1.0), 1.0)
-        ended = self._store.end_episode(
-            reader, self._observer.draft(memory, outcome=felt, novelty=surprise), outcome, said, felt, space=self._space
-        )
+        draft = self._observer.draft(memory, outcome=felt, novelty=surprise)
+        ended = self._store.end_episode(reader, draft, outcome, said, felt, space=self._space, once=once)
         try:
             self._draw_lessons(reader, ended, [ended, *like])
         except (AccessDenied, InjectionBlocked, InvalidContent) as problem:  # it has ended, and that is durable
@@ -166,6 +180,7 @@ class Chronicle:
         result: str,
         seconds: float | None = None,
         episode: Episode | None = None,
+        once: Once | None = None,
     ) -> Skill:
         """The skill after one more use."""
         now = self._env.now()
@@ -173,7 +188,8 @@ class Chronicle:
         if episode is not None:
             used = refined(used, episode, now)
         sources = [episode.id] if episode is not None and used.refinements != skill.refinements else []
-        return self._store.put_skill(reader, used, Draft(memory=skill.memory), sources=sources, space=self._space)
+        draft = Draft(memory=skill.memory)
+        return self._store.put_skill(reader, used, draft, sources=sources, space=self._space, once=once)
 
     def learn(self, reader: Reader) -> list[Skill]:
         """The skills that the episodes of this place teach and that are not known yet."""

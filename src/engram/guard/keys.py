@@ -66,6 +66,7 @@ class Purpose(StrEnum):
     HIDDEN = "hidden"
     AUDIT = "audit"
     TOKENS = "tokens"
+    CURSORS = "cursors"
     ROTATION = "rotation"
 
 

@@ -21,7 +21,8 @@ Written by `make docs` from the table in `src/engram/serve/operations/`: change 
 Everything that can be asked of a memory, once. The library has each as a verb of `Engram`, the command line as a command, the
 HTTP API as a route, MCP as a tool; they take the same arguments and answer with the same JSON. Who asks is no argument: it is
 fixed when the vault is opened, and on the wire it is the token's. Besides those below, every operation takes a `timeout` in
-seconds (`--timeout`, `?timeout=`), and every write over HTTP an `Idempotency-Key`.
+seconds (`--timeout`, `?timeout=`), and every write a key of the caller's under which it is made once (`mem.keyed`, the header
+`Idempotency-Key`, `--idempotency-key`, `engram/idempotency-key` in the `_meta` of a tool call).
 
 An error has a code, a sentence and a way out, which the [table of codes](#codes) lists.
 """

@@ -18,6 +18,7 @@ from engram.memory.mind import Age, Habits, Mind, Vectors
 from engram.memory.working import Evicted, Limits, SlotSource, Strategy
 from engram.models.embed import Embedder
 from engram.settings import LiveSettings, Settings
+from engram.store.protocol import Once
 from engram.store.sqlite.store import SqliteStore
 from engram.store.sqlite.suspending import MIND
 from engram.types import Policy, Reader, Role, Scope, Turn
@@ -117,11 +118,11 @@ class Desks:
             log.warning("something that was in mind reads as an attack on the model, and was left out.")
         return replace(mind, working=replace(mind.working, slots=slots))
 
-    def put_away(self, reader: Reader, desk: Desk) -> bool:
+    def put_away(self, reader: Reader, desk: Desk, once: Once | None = None) -> bool:
         """False if something was erased since: what is in mind may be a copy of it, so it is forgotten and not kept."""
         with desk.lock:
             body = snapshot.of_mind(desk.mind, self.model)
-            saved = self.store.put_away(reader, MIND, body, self.session, since=desk.since)
+            saved = self.store.put_away(reader, MIND, body, self.session, since=desk.since, once=once)
             if saved is None:
                 self._forget(reader, desk)
                 return False

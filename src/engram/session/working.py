@@ -11,6 +11,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from engram.capture import marks
 from engram.capture.screen import is_sound, judged, screened
+from engram.env import from_micros, to_micros
 from engram.errors import EngramError, InjectionBlocked, InvalidContent, InvalidQuery, StorageError
 from engram.guard.injection import Verdict
 from engram.guard.scopes import require_writable
@@ -23,6 +24,8 @@ from engram.memory.working import Evicted, Slot, SlotSource
 from engram.session.desks import Desks, habits_of
 from engram.settings import Settings
 from engram.store.admission import check_turn, check_words
+from engram.store.once import made_once
+from engram.store.protocol import Once
 from engram.store.sqlite.suspending import CHECKPOINT, HANDOFF
 from engram.types import Memory, Reader, Turn
 
@@ -50,8 +53,9 @@ class Working:
     """What is in mind where this reader stands. Verbs that let slots go return them; those that are worth it (`candidate`) are
     kept in the vault when the mind is put away, unless they were taken as `candidates` before."""
 
-    def __init__(self, desks: Desks, reader: Reader) -> None:
+    def __init__(self, desks: Desks, reader: Reader, key: str | None = None) -> None:
         self._desks = desks
+        self._key = key
         self._desk = desks.of(reader)
         self._reader = reader
 
@@ -133,7 +137,22 @@ class Working:
         source: SlotSource | str | None = None,
         activation: float = 0.8,
     ) -> tuple[Evicted, ...]:
-        """Bring a statement, or a memory, to mind; what had to give way for it. What may be an attack does not come to mind."""
+        """Bring a statement, or a memory, to mind; what had to give way for it. What may be an attack does not come to mind.
+
+        With a key (`mem.keyed`) it is put away at once, with its receipt; asked again, nothing gives way.
+        """
+
+        def make(once: Once | None) -> tuple[Evicted, ...]:
+            gone = self._bring(what, source, activation)
+            if once is not None and not self._desks.put_away(self._reader, self._desk, once):
+                gone = self._bring(what, source, activation)  # all was forgotten, for something was erased elsewhere
+                self.suspend()
+            return gone
+
+        text = what.text if isinstance(what, Memory) else what
+        return self._made_once(("attend", text, source, activation), make, lambda _: "", lambda _: ())
+
+    def _bring(self, what: str | Memory, source: SlotSource | str | None, activation: float) -> tuple[Evicted, ...]:
         recalled = isinstance(what, Memory)
         text = self._clean(what.text if isinstance(what, Memory) else what)
         if not self._is_sound(text):
@@ -237,9 +256,17 @@ class Working:
             raise InvalidContent("a checkpoint says what is being done, decided or open.", way_out="Pass some text.")
         if not any(text.strip() for texts in said for text in texts):
             raise InjectionBlocked("all of this reads as an attack on the model.", way_out="Say it in other words.")
-        self._desks.store.put_away(self._reader, CHECKPOINT, handoff.of_checkpoint(made), self._desks.session)
+        return self._made_once(
+            ("checkpoint", goal, tuple(decided), tuple(open)),
+            lambda once: self._note(made, once),
+            lambda _: str(to_micros(made.at)),
+            lambda at: replace(made, at=from_micros(int(at))),
+        )
+
+    def _note(self, made: Checkpoint, once: Once | None) -> Checkpoint:
+        self._desks.store.put_away(self._reader, CHECKPOINT, handoff.of_checkpoint(made), self._desks.session, once=once)
         if made.goal:
-            self.attend(made.goal, source=SlotSource.GOAL, activation=1.0)
+            self._bring(made.goal, SlotSource.GOAL, 1.0)
         self.suspend()
         return made
 
@@ -275,12 +302,24 @@ class Working:
         )
         return replace(noted, goal="".join(goal), decided=decided, open=left)
 
+    def clear(self) -> int:
+        """Forget all that is in mind here, and what was put away, the checkpoint too. How many slots there were."""
+        return self._made_once(("clear",), self._clear, str, int)
+
     @_changes
-    def clear(self) -> None:
-        """Forget all that is in mind here, and what was put away, the checkpoint too."""
-        self._desks.store.drop_put_away(self._reader)
+    def _clear(self, once: Once | None) -> int:
+        slots = len(self.slots)
+        if once is not None:
+            once.answer = lambda _: str(slots)
+        self._desks.store.drop_put_away(self._reader, once=once)
         self._desk.mind, self._desk.saved_at, self._desk.age = Mind(), None, Age.NOTHING
         self._desk.changed, self._desk.left, self._desk.waiting = False, (), []
+        return slots
+
+    def _made_once(
+        self, about: object, make: Callable[[Once | None], T], tell: Callable[[T], str], again: Callable[[str], T]
+    ) -> T:
+        return made_once(self._desks.store, self._reader, self._key, about, make, tell, again)
 
     # ── what the rules need ────────────────────────────────────────────────────────────────────────────────────────
 

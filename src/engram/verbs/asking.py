@@ -217,8 +217,6 @@ class Asking(View):
     def _judged(self, memory_id: str, helpful: bool, query: str | None, correction: str | None, once: Once | None) -> Memory:
         if correction is not None:
             return self._vault.observer.correct(self._reader, memory_id, correction)  # made twice, it is made once
-        if once is not None:
-            once.answer = lambda judged: str(judged.id)
         if query is None:
             return self._vault.store.judge(self._reader, memory_id, helpful, once=once)
         searcher, asked = self._vault.searcher, self._asked(query, None, None, None, None, None, None)

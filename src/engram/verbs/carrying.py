@@ -10,11 +10,14 @@ from typing import Any
 
 from engram.capture.admit import Arrival
 from engram.capture.hearing import hear
+from engram.capture.reporting import from_words, to_words
+from engram.deadline import overtime
 from engram.errors import AccessDenied, InvalidContent, InvalidQuery
 from engram.files import archive, records, sources
 from engram.files.export import FORMS, Page, check_target, target
 from engram.files.export import write as write_plain
 from engram.files.sources import Imported
+from engram.store.protocol import Once
 from engram.types import Edge, Memory, Report, Role, Status, Turn
 from engram.verbs.view import View
 
@@ -81,10 +84,18 @@ class Carrying(View):
         if len(given) != 1:
             raise InvalidQuery("a purge names one place.", way_out='Say whose: `purge(user="ann")`.')
         dimension, name = given[0]
-        report = self._vault.store.purge(self._reader, dimension, name, dry_run=dry_run)
-        if not dry_run:
-            self._vault.desks.forget(self._reader)
-        return report
+        if dry_run:
+            return self._vault.store.purge(self._reader, dimension, name, dry_run=True)
+
+        def make(once: Once | None) -> Report:
+            if once is not None:
+                once.answer = lambda gone: to_words(Report(operation="purge", counts=gone[0]))
+            report = self._vault.store.purge(self._reader, dimension, name, once=once)
+            with overtime():  # it is done
+                self._vault.desks.forget(self._reader)
+            return report
+
+        return self._made_once(("purge", dimension, name), make, to_words, from_words)
 
     def _pages(self) -> Iterator[Page]:
         after = 0

@@ -1,8 +1,8 @@
-"""The verbs of a vault that is reached over a network: who may, what was done already, what changed."""
+"""The verbs of a vault that is reached over a network: who may, and what changed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 
 from engram.guard.tokens import Granted, Token, new_secret
@@ -54,24 +54,6 @@ class Granting(View):
     def holder(self, secret: str) -> Token | None:
         """Whose secret this is, for a face that establishes identities; None if nobody's."""
         return self._vault.store.holder(secret)
-
-    def once(self, key: str, request: str, work: Callable[[], bytes]) -> bytes:
-        """Do it if it was not done under this key; else the answer it got then. What fails may be tried again.
-
-        For what is more than one write, or none. A single one is `keyed`: its receipt is part of it, and a kill leaves both or
-        neither; here it leaves a key that is refused.
-        """
-        store = self._vault.store
-        known = store.begin_once(self._reader, key, request)
-        if known is not None:
-            return known
-        try:
-            body = work()
-        except BaseException:
-            store.end_once(self._reader, key, None)
-            raise
-        store.end_once(self._reader, key, body)
-        return body
 
     def events(self, *, after: int | None = None, limit: int = 100) -> Events:
         """What changed among what this reader may see, after a point (none: from now on): ids, never words."""

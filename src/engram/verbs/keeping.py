@@ -150,7 +150,12 @@ class Keeping(View):
 
     def pin(self, memory_id: str, pinned: bool = True) -> Memory:
         """Protect a memory from being forgotten with time."""
-        return self._vault.store.update(self._reader, memory_id, {"pinned": pinned})
+        return self._made_once(
+            ("pin", memory_id, pinned),
+            lambda once: self._vault.store.update(self._reader, memory_id, {"pinned": pinned}, once=once),
+            lambda memory: memory.id,
+            self._again,
+        )
 
     def promote(self, memory_id: str) -> Memory:
         """Raise a memory by a layer: from working to episodic, from episodic to semantic. Rules do it too, by use."""
@@ -173,8 +178,6 @@ class Keeping(View):
         there = step(layer)
         if there is None:
             raise InvalidQuery(f"a memory of the layer {layer.value!r} does not move that way.")
-        if once is not None:
-            once.answer = lambda moved: str(moved.id)
         changes = {"attributes": {**found[0].attributes, LAYER: there.value}}
         return self._vault.store.update(self._reader, memory_id, changes, once=once)
 
@@ -210,10 +213,16 @@ class Keeping(View):
         return self._made_once((name, ids, reason), make, to_words, from_words)
 
     def restore(self, memory_id: str) -> Memory:
-        return self._vault.store.set_status(self._reader, memory_id, Status.ACTIVE, "restored on request")
+        def make(once: Once | None) -> Memory:
+            if once is not None:
+                once.answer = lambda moved: str(moved[0].id)
+            return self._vault.store.set_status(self._reader, memory_id, Status.ACTIVE, "restored on request", once=once)
+
+        return self._made_once(("restore", memory_id), make, lambda memory: memory.id, self._again)
 
     def relate(self, source_id: str, target_id: str, kind: str = "related_to", *, weight: float = 1.0) -> int:
-        return self._vault.store.relate(self._reader, [Edge(source_id, target_id, kind, weight)])
+        edge = Edge(source_id, target_id, kind, weight)
+        return self._made_once(("relate", edge), lambda once: self._vault.store.relate(self._reader, [edge], once=once), str, int)
 
     def backfill(self, *, anew: bool = False) -> int:
         """Make the vectors that are missing, of what this reader may write; or, as its owner, all anew. How many were made."""

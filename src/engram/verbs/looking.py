@@ -141,7 +141,18 @@ class Looking(View):
         return self._vault.language()
 
     def backup(self) -> Backup:
-        return self._vault.store.back_up(self._reader)
+        return self._made_once(
+            ("backup",),
+            lambda once: self._vault.store.back_up(self._reader, once=once),
+            lambda made: made.path.name,
+            self._backup_called,
+        )
+
+    def _backup_called(self, name: str) -> Backup:
+        for one in self.backups():
+            if one.path.name == name:
+                return one
+        raise NotFound("this backup was made before, and has been removed since.", way_out="See `engram backups`.")
 
     def backups(self) -> Sequence[Backup]:
         return self._vault.store.backups(self._reader)

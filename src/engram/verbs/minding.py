@@ -21,7 +21,7 @@ class Minding(View):
     @property
     def working(self) -> Working:
         """What is in mind where this reader stands: slots, `attend`, `hear`, `tick`, `export`, `suspend`, `checkpoint`."""
-        return Working(self._vault.desks, self._reader)
+        return Working(self._vault.desks, self._reader, self._key)
 
     def resume(self) -> Resumed:
         """What was being done here, decided and left open, and what of it is still in mind; for this very scope only."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from types import TracebackType
 from typing import Self
 
+from engram.env import from_micros, to_micros
 from engram.errors import EngramError, InvalidQuery, NotFound
 from engram.kinds import EPISODE, WARNING, Ending, Episode, Happening, Participant, Skill, SkillMatch
 from engram.memory.edges import walk
@@ -16,7 +18,7 @@ from engram.memory.likeness import alike, stems
 from engram.memory.skills import fits, match, ranked
 from engram.memory.warnings import warns
 from engram.recall.search import sound
-from engram.store.protocol import Filter
+from engram.store.protocol import Filter, Once
 from engram.store.sqlite.recounting import CAUSED_BY, FOLLOWS
 from engram.types import Hit, Kind, Memory
 from engram.verbs.asking import Asking
@@ -106,21 +108,38 @@ class Recounting(Asking):
         """
         if resume is not None:
             going = self._vault.chronicle.episode(self._reader, resume)
-            if going.outcome is not Ending.ONGOING:
+            if going.outcome is not Ending.ONGOING and self._key is None:  # its very end may be asked for again
                 raise InvalidQuery("this episode is over.", way_out="Begin another one; `caused_by` links it to this one.")
             return Recording(self, going)
         people = [one if isinstance(one, Participant) else Participant(one) for one in participants]
         said = {**(context or {}), **({"skill": skill} if skill else {})}
-        begun = self._vault.chronicle.begin(
-            self._reader, goal, self._vault.session, participants=people, context=said, caused_by=caused_by
+        begun = self._made_once(
+            ("episode", goal, people, sorted(said.items()), tuple(caused_by)),
+            lambda once: self._vault.chronicle.begin(
+                self._reader, goal, self._vault.session, participants=people, context=said, caused_by=caused_by, once=once
+            ),
+            lambda one: one.id,
+            partial(self._vault.chronicle.episode, self._reader),
         )
-        return Recording(self, begun)
+        return Recording(type(self)(self._vault, self._reader), begun)  # a key was for the beginning
 
     def _record(self, episode_id: str, type_: str, text: str, actor: str, ok: bool | None) -> Happening:
-        return self._vault.chronicle.event(self._reader, episode_id, type_, text, actor, ok)
+        chronicle, told = self._vault.chronicle, Happening(self._vault.env.now(), type_, text, actor, ok)
+        return self._made_once(
+            ("event", episode_id, type_, text, actor, ok),
+            lambda once: chronicle.event(self._reader, episode_id, told, once),
+            lambda _: str(to_micros(told.at)),
+            lambda at: chronicle.as_kept(replace(told, at=from_micros(int(at)))),
+        )
 
     def _end(self, episode_id: str, outcome: Ending | str, result: str, valence: float | None) -> Episode:
-        return self._vault.chronicle.end(self._reader, episode_id, _ending(outcome), result, valence)
+        ending = _ending(outcome)
+        return self._made_once(
+            ("end", episode_id, ending, result, valence),
+            lambda once: self._vault.chronicle.end(self._reader, episode_id, ending, result, valence, once),
+            lambda ended: ended.id,
+            partial(self._vault.chronicle.episode, self._reader),
+        )
 
     def episodes(
         self,
@@ -186,15 +205,29 @@ class Recounting(Asking):
 
     def learn_skills(self) -> Sequence[Skill]:
         """Learn from the episodes recorded here what is not known yet. It also happens whenever an episode ends well."""
-        return tuple(self._vault.chronicle.learn(self._reader))
+        return self._made_once(
+            ("learn_skills",),
+            lambda _: tuple(self._vault.chronicle.learn(self._reader)),
+            lambda learned: " ".join(skill.id for skill in learned),
+            lambda ids: tuple(self._vault.store.skills(self._reader, ids=ids.split())),
+        )
 
     def practise(self, skill_id: str, outcome: Ending | str, result: str = "", *, seconds: float | None = None) -> Skill:
         """Say how a skill did when it was used: its rate of success moves, and a failure is remembered as one of its ways to
         fail. `mem.episode(skill=id)` does it by itself."""
+        ending = _ending(outcome)
+
+        def make(once: Once | None) -> Skill:
+            skill = self._skill(skill_id)
+            return self._vault.chronicle.practise(self._reader, skill, ending, result, seconds, once=once)
+
+        return self._made_once(("practise", skill_id, ending, result, seconds), make, lambda skill: skill.id, self._skill)
+
+    def _skill(self, skill_id: str) -> Skill:
         found = self._vault.store.skills(self._reader, ids=[skill_id])
         if not found:
             raise NotFound("there is no skill of that id that this reader may see.", way_out="See `engram skills`.")
-        return self._vault.chronicle.practise(self._reader, found[0], _ending(outcome), result, seconds)
+        return found[0]
 
     def warnings(self, about: str | None = None, *, limit: int = 10) -> Sequence[Memory]:
         """What was tried and failed, and what must not be done: about this, the nearest first; or all, the newest first.

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
-from engram.deadline import Deadline, deadline, overtime
+from engram.deadline import Deadline, deadline
 from engram.errors import NotFound
-from engram.store.protocol import Once, Told
+from engram.store.once import made_once
+from engram.store.protocol import Once
 from engram.types import Memory, Reader
 from engram.vault import OpenVault
 
@@ -41,18 +42,4 @@ class View:
         self, about: object, make: Callable[[Once | None], T], tell: Callable[[T], str], again: Callable[[str], T]
     ) -> T:
         """Make a write; with a key, only if it was not made before: then what was answered is answered again."""
-        if self._key is None:
-            return make(None)
-        store, once = self._vault.store, Once(self._key, repr(about))
-        found = store.told(self._reader, once)
-        if found is not None:
-            return again(found)
-        try:
-            made = make(once)
-            if not once.made:
-                once.answer = lambda _: tell(made)
-                with overtime():
-                    store.keep_told(self._reader, once)
-        except Told as told:  # by another thread or process, meanwhile
-            return again(told.answer)
-        return made
+        return made_once(self._vault.store, self._reader, self._key, about, make, tell, again)

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
 _PATIENCE_S = 30.0
 
+Once = Annotated[
+    str | None,
+    typer.Option("--idempotency-key", metavar="KEY", show_default=False, help="Make it once, however often it is run with KEY."),
+]
 Timeout = Annotated[float | None, typer.Option(min=0.001, metavar="SECONDS", show_default=False, help="How long it may take.")]
 
 
@@ -105,7 +109,7 @@ def carry_out(
         if face.warms:
             vault.warm(_PATIENCE_S)
         mem = vault if everything else vault.as_reader(replace(vault.reader, role=face.narrow))
-        value = operation.call(mem, meant, timeout=given.get("timeout"))
+        value = operation.call(mem, meant, timeout=given.get("timeout"), idempotency_key=given.get("once"))
         notes = list(face.notes(mem, meant, value))
     for note in notes:
         asked.remark(f"note: {note}")
@@ -131,6 +135,8 @@ def _parameters(operation: Operation, face: Face) -> list[inspect.Parameter]:
         made.append(_parameter("yes", Yes, False))
     if face.everywhere:
         made.append(_parameter("everything", All, False))
+    if not operation.reads:
+        made.append(_parameter("once", Once, None))
     return [*made, _parameter("timeout", Timeout, None), _parameter("as_json", Json, False)]
 
 

@@ -19,6 +19,7 @@ from engram.errors import (
     InjectionBlocked,
     InvalidContent,
     InvalidQuery,
+    KeyReused,
     NotFound,
     RateLimited,
     SearchTimeout,
@@ -29,6 +30,7 @@ from engram.serve import wire
 _STATUSES: Mapping[type[EngramError], int] = {
     NotFound: 404,
     Conflict: 409,
+    KeyReused: 422,
     DiskFull: 507,
     VaultDamaged: 500,
     SearchTimeout: 504,

@@ -39,6 +39,9 @@ Begun = Callable[["Engram"], AbstractContextManager["Engram"]]
 
 _INVALID = -32602  # JSON-RPC's word for parameters that are none; the protocol has it for resources that are not there, too
 
+_ONCE = "engram/idempotency-key"
+"""What a client calls a request in its `_meta`, if it is to be made once however often it is sent."""
+
 
 class Door(Protocol):
     """Where identity is established. `request` is the HTTP request, or None on standard input."""
@@ -65,8 +68,8 @@ class Handlers:
         tool = self.tools.get(params.name)
         if tool is None:
             raise MCPError(_INVALID, f"there is no such tool; there are {', '.join(self.tools)}.")
-        arguments = params.arguments or {}
-        return await self._in_thread(lambda until: _called(until, self._door, ctx.request, tool, arguments))
+        arguments, key = params.arguments or {}, (params.meta or {}).get(_ONCE)
+        return await self._in_thread(lambda until: _called(until, self._door, ctx.request, tool, arguments, key))
 
     async def list_resources(self, ctx: Context, params: PaginatedRequestParams | None) -> Answer:
         return _fresh(resources=resources.listed(self._door.reader(ctx.request)))
@@ -148,10 +151,10 @@ def _fresh(**parts: Any) -> Answer:
     return _complete(ttlMs=0, cacheScope="private", **parts)
 
 
-def _called(until: Begun, door: Door, request: Any, tool: Tool, arguments: Mapping[str, Any]) -> Answer:
+def _called(until: Begun, door: Door, request: Any, tool: Tool, arguments: Mapping[str, Any], key: Any) -> Answer:
     try:
         with until(door.enter(request)) as mem:
-            said = tool.run(mem, arguments)
+            said = tool.run(mem if key is None else _keyed(mem, tool, key), arguments)
     except EngramError as error:
         return _refused(error)
     except RecursionError:
@@ -159,6 +162,13 @@ def _called(until: Begun, door: Door, request: Any, tool: Tool, arguments: Mappi
     except Exception as defect:  # noqa: BLE001  a face has the one net; what it caught could quote stored words
         return _refused(SystemError_(f"unexpected {type(defect).__name__}: a defect in Engram.", way_out="Run `engram doctor`."))
     return _complete(content=[_text(said.text)], structuredContent=said.data, isError=False)
+
+
+def _keyed(mem: Engram, tool: Tool, key: Any) -> Engram:
+    """A key stands for one write, and tools in the shape of somebody else's may be several."""
+    if not tool.operation:
+        raise InvalidQuery("this tool takes no idempotency key.", way_out="Leave it out, or call a tool of Engram's own.")
+    return mem.keyed(key)
 
 
 def _refused(error: EngramError) -> Answer:

@@ -218,7 +218,6 @@ OPERATIONS = (
         input=Remember,
         output=Memory,
         run=remember,
-        keyed=True,
         effect=Effect.WRITE,
         idempotent=False,
     ),
@@ -228,7 +227,6 @@ OPERATIONS = (
         input=Observe,
         output=Report,
         run=observe,
-        keyed=True,
         effect=Effect.WRITE,
         idempotent=False,
     ),
@@ -238,7 +236,6 @@ OPERATIONS = (
         input=Ingest,
         output=Report,
         run=ingest,
-        keyed=True,
         effect=Effect.WRITE,
         idempotent=False,
     ),
@@ -248,7 +245,6 @@ OPERATIONS = (
         input=Update,
         output=Memory,
         run=update,
-        keyed=True,
         effect=Effect.WRITE,
     ),
     Operation(
@@ -257,7 +253,6 @@ OPERATIONS = (
         input=Forget,
         output=Report,
         run=forget,
-        keyed=True,
         effect=Effect.DESTRUCTIVE,
     ),
     Operation(
@@ -284,7 +279,6 @@ OPERATIONS = (
         run=promote,
         effect=Effect.WRITE,
         idempotent=False,
-        keyed=True,
     ),
     Operation(
         name="demote",
@@ -294,7 +288,6 @@ OPERATIONS = (
         run=demote,
         effect=Effect.WRITE,
         idempotent=False,
-        keyed=True,
     ),
     Operation(name="relate", help="Link one memory to another.", input=Relate, output=Linked, run=relate, effect=Effect.WRITE),
     Operation(
@@ -303,7 +296,6 @@ OPERATIONS = (
         input=Feedback,
         output=Memory,
         run=feedback,
-        keyed=True,
         effect=Effect.WRITE,
         idempotent=False,
     ),

@@ -124,7 +124,6 @@ OPERATIONS = (
         run=learn,
         effect=Effect.WRITE,
         idempotent=False,
-        keyed=True,
         role=Role.AGENT,
     ),
     Operation(

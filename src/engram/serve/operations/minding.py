@@ -59,9 +59,7 @@ class Cleared:
 
 
 def clear(mem: Engram, given: Nothing) -> Cleared:
-    slots = len(mem.working.slots)
-    mem.working.clear()
-    return Cleared(slots)
+    return Cleared(mem.working.clear())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

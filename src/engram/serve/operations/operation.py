@@ -6,7 +6,6 @@ of them and decides nothing. Who asks is not among them: that is the `mem` an op
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from enum import StrEnum
@@ -60,8 +59,8 @@ class Field:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """A line of the table. `role`: the least that may call it. `idempotent`: calling it again changes nothing more; `keyed`: an
-    idempotency key makes it so."""
+    """A line of the table. `role`: the least that may call it. `idempotent`: calling it again changes nothing more. A write that
+    is called with an idempotency key is made once for it."""
 
     name: str
     help: str
@@ -70,7 +69,6 @@ class Operation:
     run: Callable[[Engram, Any], Any]
     effect: Effect = Effect.READ
     idempotent: bool = True
-    keyed: bool = False
     role: Role = Role.GUEST
 
     @property
@@ -93,7 +91,7 @@ class Operation:
             raise AccessDenied(f"`{self.name}` writes, and this reader ({reader.role.value}) may only read.")
         if timeout is not None and not timeout > 0:
             raise InvalidQuery("`timeout` is a number of seconds above 0.")
-        if idempotency_key is not None and self.keyed:
+        if idempotency_key is not None and not self.reads:
             mem = mem.keyed(idempotency_key)
         with mem.deadline(timeout):
             return self.run(mem, given)
@@ -103,12 +101,7 @@ class Operation:
 
         key: the caller's own name for this very request; a write that is asked for again under it is not done again.
         """
-        if key is None or self.reads or self.keyed:
-            return wire.plain(self.call(mem, given, timeout=timeout, idempotency_key=key))
-        request = json.dumps([self.name, wire.plain(given)], sort_keys=True)
-        body = mem.once(key, request, lambda: json.dumps(wire.plain(self.call(mem, given, timeout=timeout))).encode())
-        found: wire.Plain = json.loads(body)
-        return found
+        return wire.plain(self.call(mem, given, timeout=timeout, idempotency_key=key))
 
 
 @cache

@@ -16,6 +16,7 @@ from engram.guard.keys import wipe
 from engram.guard.process import rss_bytes
 from engram.guard.scopes import readable, require_owner
 from engram.settings import Settings
+from engram.store.protocol import Once
 from engram.store.sqlite import care, embeddings, memories, schema
 from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.path import Path
@@ -71,17 +72,17 @@ class Caring(Path):
         finally:
             lock.release()
 
-    def back_up(self, reader: Reader) -> Backup:
-        """Make a backup now."""
+    def back_up(self, reader: Reader, *, once: Once | None = None) -> Backup:
+        """Make a backup now. Its receipt goes with the note of it: a kill between file and note leaves a backup to spare."""
         with self._backing_up:
-            return self._back_up(reader)
+            return self._back_up(reader, once)
 
     def back_up_if_due(self, reader: Reader) -> None:
         with self._backing_up:  # asked inside: one that was just made by hand counts
             if self.backup_due():
                 self._back_up(reader)
 
-    def _back_up(self, reader: Reader) -> Backup:
+    def _back_up(self, reader: Reader, once: Once | None = None) -> Backup:
         with self._watched(reader, "backup"):
             require_owner(reader, "making a backup")
             with self._read(reader, "backup") as connection:
@@ -92,6 +93,8 @@ class Caring(Path):
                 except OSError as error:
                     raise DiskFull(f"the backup could not be written ({error.strerror}).") from error
             made = next(b for b in self.backups(reader) if b.path == path)
+            if once is not None:
+                once.answer = lambda _: made.path.name
             self._write(
                 reader,
                 "backup",
@@ -99,6 +102,7 @@ class Caring(Path):
                     "INSERT OR REPLACE INTO meta (name, value) VALUES ('last_backup', ?), ('last_backup_seq', ?)",
                     (to_micros(made.made_at or self._env.now()), upto),
                 ).fetchall(),
+                once=once,
             )
         return made
 
@@ -181,6 +185,7 @@ class Caring(Path):
         wipe(self._opened.audit_key)
         wipe(self._opened.snapshot_key)
         wipe(self._opened.token_key)
+        wipe(self._opened.cursor_key)
 
 
 def pressure_at(rss: int, settings: Settings) -> str:

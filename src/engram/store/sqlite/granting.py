@@ -1,22 +1,20 @@
-"""Tokens, and receipts of what was asked for under a key of the caller's.
+"""Tokens.
 
 `holder` is the one verb that takes no reader: it is where readers from the network come from.
 """
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Iterator
 from typing import Any
 
 import apsw
 
 from engram.env import from_micros, to_micros
-from engram.errors import Conflict, InvalidQuery, NotFound
-from engram.guard.scopes import readable, require_owner, require_writer
+from engram.errors import InvalidQuery, NotFound
+from engram.guard.scopes import readable, require_owner
 from engram.guard.tokens import Token, digest_of, looks_like_one
 from engram.store.admission import check_scope
-from engram.store.sqlite import receipts
 from engram.store.sqlite.path import Path
 from engram.store.sqlite.scopes import intern
 from engram.types import Policy, Reader, Role, Scope
@@ -84,57 +82,6 @@ class Granting(Path):
             digest = digest_of(secret, self._opened.token_key)
             found = next(_found(connection.execute(_SELECT + "WHERE t.digest = ?", (digest,))), None)
         return found if found is not None and found.holds(self._env.now()) else None
-
-    # ── receipts ───────────────────────────────────────────────────────────────────────────────────────────────────────
-
-    def begin_once(self, reader: Reader, key: str, request: str) -> bytes | None:
-        """Mark that this is begun; or the answer it got, if it was done before. Refused while its outcome is not known."""
-        with self._watched(reader, "once"):
-            require_writer(reader)
-            name, asked, now = self._receipt(reader, key), self._keyed(request), to_micros(self._env.now())
-            oldest = now - int(self._live.now.receipt_hours * 3_600_000_000)
-
-            def work(connection: apsw.Connection) -> Any:
-                connection.execute("DELETE FROM receipts WHERE at < ?", (oldest,))
-                found = connection.execute(f"SELECT request, {_ANSWERED} FROM receipts WHERE name = ?", (name,)).fetchall()
-                if not found:
-                    connection.execute("INSERT INTO receipts (name, request, at) VALUES (?, ?, ?)", (name, asked, now))
-                    return None
-                return found[0]
-
-            known: tuple[bytes, str | bytes | None] | None = self._write(reader, "once", work)
-            if known is None:
-                return None
-            if not hmac.compare_digest(known[0], asked):
-                raise receipts.used()
-            if known[1] is None:
-                raise Conflict(
-                    "what this idempotency key stands for is under way, or its answer is gone.",
-                    way_out="Wait and ask again; after an hour look what is there, and take a new key.",
-                )
-            return known[1].encode("latin-1") if isinstance(known[1], str) else bytes(known[1])
-
-    def end_once(self, reader: Reader, key: str, body: bytes | None) -> None:
-        """Keep the answer for whoever asks again; or, with None, let the key be used again, because nothing was done."""
-        name = self._receipt(reader, key)
-        sql = (
-            "DELETE FROM receipts WHERE name = ?2 AND ?1 IS NULL"
-            if body is None
-            else f"UPDATE receipts SET body = {_ANSWER} WHERE name = ?2"
-        )
-        told = None if body is None else body.decode("latin-1")
-        self._write(reader, "once", lambda connection: connection.execute(sql, (told, name)).get)
-
-
-_ANSWER = "CAST('sealed:' || seal('confidential', ?1, 0, 'receipt/' || hex(?2)) AS BLOB)"
-_ANSWERED = """CASE WHEN substr(body, 1, 7) = CAST('sealed:' AS BLOB)
-    THEN unseal(CAST(substr(body, 8) AS TEXT), 0, 'receipt/' || hex(name)) ELSE body END"""
-"""An answer may hold words of any memory, so it is kept as closely as can be."""
-
-
-def forget_receipts(connection: apsw.Connection) -> None:
-    """Part of erasing: an answer may hold words of what was erased. That it was given stays known."""
-    connection.execute("UPDATE receipts SET body = NULL WHERE NOT plain")
 
 
 def _found(rows: apsw.Cursor) -> Iterator[Token]:

@@ -14,7 +14,7 @@ from typing import TypeVar
 import apsw
 
 from engram.env import Env, to_micros
-from engram.errors import DiskFull, EngramError, StorageError
+from engram.errors import Conflict, DiskFull, EngramError, StorageError
 from engram.settings import LiveSettings
 from engram.store.meter import Meter
 from engram.store.protocol import Once
@@ -50,6 +50,8 @@ class Path:
         self.caretaker = 0  # the thread that works beside the use; what it does is no use
         self.used_at = env.monotonic()
         self._backing_up = threading.Lock()
+        self._begun: set[bytes] = set()  # names of receipts to come
+        self._beginning = threading.Lock()
         self._meter = Meter(env.monotonic, settings.latency_window)
         self._audit = Audit(env, opened.audit_key, settings.audit_ring)
         self._accesses = Accesses()
@@ -90,6 +92,19 @@ class Path:
         if once is not None:
             once.made = True
         return result
+
+    @contextmanager
+    def under_way(self, reader: Reader, once: Once) -> Iterator[None]:
+        """While this is made, nobody else in this process begins it. In another they may: one of the two is then told."""
+        name = self._receipt(reader, once.key)
+        with self._beginning:
+            if name in self._begun:
+                raise Conflict("what this idempotency key stands for is under way.", way_out="Wait for it, then ask again.")
+            self._begun.add(name)
+        try:
+            yield
+        finally:
+            self._begun.discard(name)
 
     def _request(self, reader: Reader, once: Once) -> receipts.Request:
         now = to_micros(self._env.now())

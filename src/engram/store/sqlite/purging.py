@@ -13,6 +13,7 @@ import apsw
 
 from engram.errors import InvalidQuery
 from engram.guard.scopes import Visibility, require_owner, writable
+from engram.store.protocol import Once
 from engram.store.sqlite import audit, episodes, memories, proving
 from engram.store.sqlite.scrubbing import NothingDone, Scrubbing
 from engram.types import SCOPE_DIMENSIONS, Reader, Report
@@ -24,7 +25,16 @@ _AT_ONCE = 500
 class Purging(Scrubbing):
     """Mixed into the store."""
 
-    def purge(self, reader: Reader, dimension: str, name: str, *, dry_run: bool = False, timeout: float | None = None) -> Report:
+    def purge(
+        self,
+        reader: Reader,
+        dimension: str,
+        name: str,
+        *,
+        dry_run: bool = False,
+        timeout: float | None = None,
+        once: Once | None = None,
+    ) -> Report:
         """Remove all that belongs to a place; the report counts it table by table. With `dry_run`, only the report is made."""
         with self._watched(reader, "purge"):
             require_owner(reader, "a purge")
@@ -41,7 +51,7 @@ class Purging(Scrubbing):
             self._flush_audit(wait=True)  # entries that still wait name the place too
             entry = self._audit.entry(reader, "purge", count=1, digest=self._audit.digest(name))
             try:
-                counts, wanted = self._write(reader, "purge", work, entries=[entry], timeout=timeout)
+                counts, wanted = self._write(reader, "purge", work, entries=[entry], timeout=timeout, once=once)
             except NothingDone as trial:
                 self._note(reader, "purge:trial", count=1, digest=self._audit.digest(name))
                 return Report(operation="purge", counts=trial.counts, notes=("nothing was removed.",))

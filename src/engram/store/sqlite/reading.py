@@ -7,7 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from engram.errors import InvalidQuery
+from engram.env import to_micros
+from engram.guard import cursors
 from engram.guard.scopes import readable, require_owner
 from engram.store.admission import (
     bounded,
@@ -40,6 +41,7 @@ from engram.types import (
     Turn,
     Version,
     Waiting,
+    scope_values,
 )
 
 
@@ -94,15 +96,16 @@ class Reading(Path):
         return found
 
     def page(self, reader: Reader, *, limit: int, cursor: str | None = None, where: Filter = Filter()) -> Page:
-        """Newest first."""
+        """Newest first. A page goes on below the key of the last row: what comes or goes meanwhile moves nothing else."""
         bounded(limit, self._live.now.page_limit, "a page")
         check_filter(where.kinds, where.statuses, where.since, where.until)
-        before = None if cursor is None else _key_of(cursor)
+        about, secret = _listing("list", reader, where), self._opened.cursor_key
+        before = None if cursor is None else cursors.opened(cursor, about, secret)
         with self._read(reader, "list") as connection:
             found = memories.page(connection, readable(reader), where, before=before, limit=limit + 1)
         self._note(reader, "list", count=min(len(found), limit))
         more = len(found) > limit
-        return Page(tuple(found[:limit]), str(found[limit - 1].key) if more else None)
+        return Page(tuple(found[:limit]), cursors.sealed(found[limit - 1].key, about, secret) if more else None)
 
     def onward(self, reader: Reader, *, after: int, limit: int) -> tuple[list[Memory], list[tuple[int, int, Turn]], list[Edge]]:
         """All that is known above a key, in the order it came: memories, (memory, number, turn) they came from, links."""
@@ -313,11 +316,13 @@ class Reading(Path):
             return read_audit(connection, None if reader.role is Role.OWNER else reader.scope, limit)
 
 
-_CURSOR_DIGITS = 40
 _WORDING_TERMS = 32  # of a question that are looked for in earlier wordings: each is a scan of them
 
 
-def _key_of(cursor: object) -> int:
-    if not isinstance(cursor, str) or not cursor.isascii() or not cursor.isdigit() or len(cursor) > _CURSOR_DIGITS:
-        raise InvalidQuery("that cursor was not made by a listing of this vault.")
-    return min(int(cursor), (1 << 63) - 1)
+def _listing(operation: str, reader: Reader, where: Filter) -> bytes:
+    """What a cursor belongs to: the same words for the same listing, however its filter was written."""
+    who = (*scope_values(reader.scope), reader.policy.value, reader.role.value)
+    lists = [sorted(map(str, names)) for names in (where.kinds, where.categories, where.without, where.statuses)]
+    times = [moment and to_micros(moment) for moment in (where.since, where.until, where.as_of)]
+    rest = sorted((where.attributes or {}).items()), scope_values(where.scope), where.fresh
+    return repr((operation, who, lists, times, rest)).encode("utf-8", "surrogatepass")

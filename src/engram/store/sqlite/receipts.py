@@ -1,7 +1,7 @@
 """The statements on writes that are made once: which keys were used by whom, for what, and what was answered.
 
 A receipt is written in the transaction of the write itself, so that it is there exactly if the write is, whoever dies when. It
-holds ids and numbers, no word of a memory.
+holds ids and numbers, no word of a memory; those of an older release may (`plain` is 0), and are emptied by erasing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import apsw
 
-from engram.errors import InvalidQuery
+from engram.errors import KeyReused
 from engram.store.protocol import Told
 
 
@@ -26,10 +26,6 @@ class Request:
     since: int
 
 
-def used() -> InvalidQuery:
-    return InvalidQuery("this idempotency key was used for something else.", way_out="Take a new key.")
-
-
 def told(connection: apsw.Connection, request: Request) -> str | None:
     """What was answered to this very request; None if it is new."""
     sql = "SELECT request, body FROM receipts WHERE name = ? AND at >= ?"
@@ -38,7 +34,7 @@ def told(connection: apsw.Connection, request: Request) -> str | None:
         return None
     about, body = found[0]
     if body is None or not hmac.compare_digest(about, request.about):
-        raise used()
+        raise KeyReused("this idempotency key was used for something else.")
     return bytes(body).decode()
 
 
@@ -54,3 +50,8 @@ def keep(connection: apsw.Connection, request: Request, answer: str) -> None:
         "INSERT INTO receipts (name, request, at, body, plain) VALUES (?, ?, ?, ?, 1)",
         (request.name, request.about, request.at, answer.encode()),
     )
+
+
+def forget_old(connection: apsw.Connection) -> None:
+    """Part of erasing: an answer that an older release kept may hold words of what was erased. That it was given stays known."""
+    connection.execute("UPDATE receipts SET body = NULL WHERE NOT plain")

@@ -11,6 +11,7 @@ import apsw
 from engram.guard.scopes import readable, require_writable, writable
 from engram.kinds import Ending, Episode, Happening, Participant, Skill
 from engram.store.admission import bounded, check_event, check_memory, check_participants, check_period, dated
+from engram.store.protocol import Once
 from engram.store.sqlite import edges, embeddings, episodes, memories, skills, turns
 from engram.store.sqlite.writing import Writing
 from engram.types import Draft, Edge, Memory, Policy, Reader, Space
@@ -30,6 +31,7 @@ class Recounting(Writing):
         participants: Sequence[Participant] = (),
         caused_by: Sequence[str] = (),
         space: Space | None = None,
+        once: Once | None = None,
     ) -> Episode:
         """Keep an episode that begins now. It follows the last one of its session, and is caused by those that are named."""
         with self._watched(reader, "episode"):
@@ -50,9 +52,9 @@ class Recounting(Writing):
                 return begun
 
             entry = self._audit.entry(reader, "episode", subject=born.id, count=1, digest=self._audit.digest(born.text))
-            return self._write(reader, "episode", work, entries=[entry])
+            return self._write(reader, "episode", work, entries=[entry], once=once)
 
-    def add_event(self, reader: Reader, episode_id: str, event: Happening) -> None:
+    def add_event(self, reader: Reader, episode_id: str, event: Happening, *, once: Once | None = None) -> None:
         """One more event of an episode that is going on."""
         with self._watched(reader, "event", episode_id):
             check_event(event, self._live.now)
@@ -60,7 +62,7 @@ class Recounting(Writing):
             def work(connection: apsw.Connection) -> None:
                 episodes.append(connection, memories.one(connection, writable(reader), episode_id), event)
 
-            self._write(reader, "event", work, subject=episode_id)
+            self._write(reader, "event", work, subject=episode_id, once=once)
 
     def end_episode(
         self,
@@ -71,6 +73,7 @@ class Recounting(Writing):
         valence: float,
         *,
         space: Space | None = None,
+        once: Once | None = None,
     ) -> Episode:
         """How an episode came out, with what it is told as from now on (`draft`, of the episode's own memory)."""
         with self._watched(reader, "episode", draft.memory.id):
@@ -86,7 +89,7 @@ class Recounting(Writing):
                 episodes.finish(connection, new, outcome, result, valence, now)
                 return episodes.of(connection, [new])[0]
 
-            return self._write(reader, "episode", work, subject=draft.memory.id)
+            return self._write(reader, "episode", work, subject=draft.memory.id, once=once)
 
     def episodes(
         self,
@@ -113,7 +116,14 @@ class Recounting(Writing):
         return made
 
     def put_skill(
-        self, reader: Reader, skill: Skill, draft: Draft, *, sources: Sequence[str] = (), space: Space | None = None
+        self,
+        reader: Reader,
+        skill: Skill,
+        draft: Draft,
+        *,
+        sources: Sequence[str] = (),
+        space: Space | None = None,
+        once: Once | None = None,
     ) -> Skill:
         """Keep a skill, new or as it is now; `sources` are the episodes it was learned from."""
         with self._watched(reader, "skill", draft.memory.id):
@@ -128,7 +138,7 @@ class Recounting(Writing):
                 edges.put(connection, writable(reader), taught, now, self._live.now)
                 return skills.of(connection, [memory])[0]
 
-            return self._write(reader, "skill", work, subject=draft.memory.id)
+            return self._write(reader, "skill", work, subject=draft.memory.id, once=once)
 
     def _put_skill_memory(
         self, connection: apsw.Connection, reader: Reader, draft: Draft, space: Space | None, now: datetime

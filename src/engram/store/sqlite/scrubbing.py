@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import apsw
 
-from engram.store.sqlite import granting, proving, shelving, suspending
+from engram.store.sqlite import proving, receipts, shelving, suspending
 from engram.store.sqlite.path import Path
 from engram.store.sqlite.proving import Sought
 from engram.types import Reader, Role
@@ -45,7 +45,7 @@ class Scrubbing(Path):
             wanted = proving.sought(connection, held)
             suspending.forget_minds(connection, reader, wanted.words)
             shelving.forget_numbers(connection)
-            granting.forget_receipts(connection)
+            receipts.forget_old(connection)
             counts = proving.gone(before, proving.tally(connection))
             if reader.role is not Role.OWNER:  # minds, answers and questions go whosever they are; how many is not theirs to know
                 counts = {table: count for table, count in counts.items() if table not in _ANYBODYS}

@@ -17,6 +17,7 @@ from engram.env import from_micros, to_micros
 from engram.errors import ContentTooLarge
 from engram.guard.scopes import require_writable, writable
 from engram.store.admission import check_scope
+from engram.store.protocol import Once
 from engram.store.sqlite.path import Path
 from engram.store.sqlite.scopes import intern, predicate
 from engram.types import Reader, scope_values
@@ -32,7 +33,16 @@ _BODY = """
 class Suspending(Path):
     """Mixed into the store."""
 
-    def put_away(self, reader: Reader, name: str, body: bytes, session: str, *, since: int | None = None) -> datetime | None:
+    def put_away(
+        self,
+        reader: Reader,
+        name: str,
+        body: bytes,
+        session: str,
+        *,
+        since: int | None = None,
+        once: Once | None = None,
+    ) -> datetime | None:
         """Keep this in place of what was put away before; when it was kept.
 
         None, and nothing is kept, if anything was erased after the change `since`: its words could be in what is to be kept.
@@ -54,7 +64,7 @@ class Suspending(Path):
                 )
                 return now
 
-            return self._write(reader, "suspend", work)
+            return self._write(reader, "suspend", work, once=once)
 
     def put_away_last(self, reader: Reader, name: str) -> tuple[datetime, bytes] | None:
         """What was put away under this name by whoever stood exactly here, and when."""
@@ -70,7 +80,7 @@ class Suspending(Path):
         self._note(reader, "resume", count=len(found))
         return next(((from_micros(at), _bytes(body)) for at, body in found), None)
 
-    def drop_put_away(self, reader: Reader) -> int:
+    def drop_put_away(self, reader: Reader, *, once: Once | None = None) -> int:
         """Remove all that was put away here; how many there were."""
         with self._watched(reader, "suspend"):
             require_writable(reader, reader.scope)
@@ -79,7 +89,7 @@ class Suspending(Path):
                 connection.execute("DELETE FROM working_snapshots WHERE scope = ?", (intern(connection, reader.scope),))
                 return connection.changes()
 
-            return self._write(reader, "suspend", work)
+            return self._write(reader, "suspend", work, once=once)
 
 
 def _bytes(body: str | bytes) -> bytes:

@@ -33,6 +33,7 @@ class Opened:
     lock: VaultLock = field(repr=False)
     snapshot_key: bytearray = field(repr=False, default_factory=bytearray)
     token_key: bytearray = field(repr=False, default_factory=bytearray)
+    cursor_key: bytearray = field(repr=False, default_factory=bytearray)
     crashed_before: bool = False
     read_only: bool = False
     unchecked: bool = False

@@ -64,7 +64,8 @@ def enter(path: Path, live: LiveSettings, env: Env, credentials: Credentials) ->
         key = opening.key_for(master, header.cipher)
         key.guarded = lambda: live.now.guard_personal
         lock, snapshots = VaultLock(folder.lock, env), master.subkey(Purpose.SNAPSHOTS)
-        opened = Opened(folder, key, master.subkey(Purpose.AUDIT), lock, snapshots, master.subkey(Purpose.TOKENS))
+        audits, tokens, cursors = (master.subkey(one) for one in (Purpose.AUDIT, Purpose.TOKENS, Purpose.CURSORS))
+        opened = Opened(folder, key, audits, lock, snapshots, tokens, cursors)
     opened.read_only = not folder.has_room_to_write()
     try:
         try:

@@ -237,8 +237,17 @@ class Writing(Understanding):
 
             return self._write(reader, "update", work, subject=memory_id, timeout=timeout, once=once)
 
-    def set_status(self, reader: Reader, memory_id: str, status: Status, reason: str, *, timeout: float | None = None) -> Memory:
-        return self.set_statuses(reader, [memory_id], status, reason, timeout=timeout)[0]
+    def set_status(
+        self,
+        reader: Reader,
+        memory_id: str,
+        status: Status,
+        reason: str,
+        *,
+        timeout: float | None = None,
+        once: Once | None = None,
+    ) -> Memory:
+        return self.set_statuses(reader, [memory_id], status, reason, timeout=timeout, once=once)[0]
 
     def set_statuses(
         self,
@@ -338,7 +347,7 @@ class Writing(Understanding):
             sql = "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)"
             self._write(reader, "figure", lambda connection: connection.execute(sql, (f"figure:{name}", value)).get)
 
-    def relate(self, reader: Reader, edges: Sequence[Edge], *, timeout: float | None = None) -> int:
+    def relate(self, reader: Reader, edges: Sequence[Edge], *, timeout: float | None = None, once: Once | None = None) -> int:
         with self._watched(reader, "relate"):
             check_edges(edges, self._live.now)
             return self._write(
@@ -347,6 +356,7 @@ class Writing(Understanding):
                 lambda connection: links.put(connection, writable(reader), edges, self._env.now(), self._live.now),
                 count=len(edges),
                 timeout=timeout,
+                once=once,
             )
 
     def put_vectors(

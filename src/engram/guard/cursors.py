@@ -1,0 +1,52 @@
+"""Where a listing goes on, as its reader carries it from page to page: opaque, and of no use to anybody else.
+
+A cursor is a version and the place of the last row, sealed with AES-256-GCM-SIV. What it belongs to (the operation, its filters,
+the reader) is authenticated with it: in other hands, for another listing, or with a bit changed it does not open. It tells
+nothing, not even how many rows the vault has.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV
+
+from engram.errors import InvalidQuery
+
+_VERSION = b"\x01"
+_PLACE_BYTES = 8
+_NONCE_BYTES = 12
+
+
+def sealed(place: int, about: bytes, key: bytearray) -> str:
+    body = AESGCMSIV(key).encrypt(_nonce(about), place.to_bytes(_PLACE_BYTES), _VERSION + about)
+    return base64.urlsafe_b64encode(_VERSION + body).decode("ascii").rstrip("=")
+
+
+def opened(cursor: object, about: bytes, key: bytearray) -> int:
+    """The place that it names. The error never quotes it: what was passed may be anything."""
+    try:
+        raw = _bytes(cursor)
+        place = AESGCMSIV(key).decrypt(_nonce(about), raw[len(_VERSION) :], _VERSION + about)
+    except (InvalidTag, ValueError):
+        raise InvalidQuery(
+            "this cursor is not of this listing: it was changed, or made for other filters, another reader or another vault.",
+            way_out="Begin again without a cursor, and give the same filters for every page.",
+        ) from None
+    return int.from_bytes(place)
+
+
+def _bytes(cursor: object) -> bytes:
+    if not isinstance(cursor, str) or not cursor.isascii() or len(cursor) > 64:
+        raise ValueError
+    raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+    if not raw.startswith(_VERSION) or base64.urlsafe_b64encode(raw).decode("ascii").rstrip("=") != cursor:
+        raise ValueError
+    return raw
+
+
+def _nonce(about: bytes) -> bytes:
+    """Of what it belongs to: SIV shows at most that two cursors of one listing name one place."""
+    return hashlib.sha256(about).digest()[:_NONCE_BYTES]
