@@ -38,7 +38,7 @@ PLAIN = {
     "padding": {"bytes"},
     "probes": {"identity", "session"},
     "questions": {"digest", "text"},  # sealed whatever they ask
-    "receipts": {"name", "request", "body"},  # likewise
+    "receipts": {"name", "request", "body"},  # keyed digests, and ids and numbers
     "schema_version": {"what"},
     "scopes": {"project", "squad", "agent", "channel", "user"},
     "skill_parts": {"part"},
@@ -99,7 +99,7 @@ def everything(mem: Engram, said: str) -> None:
     mem.working.attend(f"Think of {said}")
     mem.working.checkpoint(f"Settle {said}", decided=[f"use {said}"], open=[f"where is {said}?"])
     mem.working.suspend()
-    mem.once("key", "request", lambda: f"the answer is {said}".encode())
+    mem.keyed("key").observe(user=f"My notes are about {said}, mind you.")
     mem._vault.fill_boxes()
     mem.backfill()
 
@@ -135,7 +135,6 @@ def test_all_of_it_reads_as_it_was_written(mem: Engram) -> None:
     )
     assert mem.skills()[0].skill.steps
     assert mem.resume().goal == f"Settle the card {CARD}"
-    assert mem.once("key", "request", lambda: b"another") == f"the answer is the card {CARD}".encode()
     assert mem.remember(f"Remember well the card {CARD}").id == told.id, "it is known again by its digest"
 
 
