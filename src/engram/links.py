@@ -10,10 +10,12 @@ from datetime import datetime, timedelta
 from engram.settings import Settings
 from engram.types import Edge
 
-ACYCLIC = frozenset({"derived_from", "learned_from", "caused_by", "instance_of", "inferred_from", "part_of", "follows"})
+ACYCLIC = frozenset(
+    {"derived_from", "learned_from", "caused_by", "instance_of", "inferred_from", "part_of", "follows", "merged_from"}
+)
 """Kinds that lead from what came of something to what it came from. A circle of them would say that something came of itself."""
 
-DERIVED = frozenset({"derived_from", "learned_from", "inferred_from"})
+DERIVED = frozenset({"derived_from", "learned_from", "inferred_from", "merged_from"})
 """Kinds by which something has the words of what it came from: it is kept as closely (§10.24.2)."""
 
 OUTDATING = frozenset({"supersedes", "outdates"})

@@ -35,7 +35,10 @@ PLAIN = {
     "feedback": {"digest", "vector"},
     "memories": {"id", "kind", "category", "source", "status", "session", "speaker", "tier"},
     "meta": {"name", "value"},
+    "jobs": {"name", "walker"},
+    "dues": {"job"},
     "padding": {"bytes"},
+    "passes": {"id", "verb", "walker", "holder", "ending", "counts", "probes"},
     "probes": {"identity", "session"},
     "questions": {"digest", "text"},  # sealed whatever they ask
     "receipts": {"name", "request", "body"},  # keyed digests, and ids and numbers
@@ -45,6 +48,7 @@ PLAIN = {
     "spaces": {"name", "model"},
     "status_history": {"old", "new"},
     "tokens": {"id", "name", "digest", "policy", "role"},
+    "undoing": {"place", "part", "was", "now"},  # figures, and kinds of links as `edges` has them
     "turns": {"session", "speaker", "text", "ref", "tier"},  # by the tier in the row
     "working_snapshots": {"name", "session", "body"},  # sealed whatever is in mind
 }

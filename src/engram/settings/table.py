@@ -192,6 +192,43 @@ class Settings(Finding):
     )
     backups_kept: int = tunable(3, "Backups that are kept.", unit="files", low=1, high=100, ref="§32.4")
 
+    # at rest: what a vault does with its memories while nobody asks
+    dream: bool = tunable(
+        True,
+        "Consolidate by itself: merge what says the same, put away what has faded, while the vault is open and idle.",
+        ref="K13",
+    )
+    dream_idle_s: float = tunable(
+        120.0, "How long nobody must have asked anything before it does.", unit="s", low=0.0, high=86400.0, ref="K13"
+    )
+    dream_every_h: float = tunable(6.0, "How often it does at most.", unit="h", low=0.0, high=8760.0, ref="§22")
+    dream_lease_s: float = tunable(
+        120.0,
+        "A pass that gave no sign of life for so long has died: another process may go on with it.",
+        unit="s",
+        low=1.0,
+        high=86400.0,
+        ref="K13",
+    )
+    dream_probes: int = tunable(
+        40,
+        "Questions made of the vault's own memories that are asked before and after a pass; 0 asks none.",
+        low=0,
+        high=1000,
+        ref="K17",
+    )
+    dream_loss: float = tunable(
+        0.05, "A pass after which a larger share of them misses its memory is undone.", low=0.0, high=1.0, ref="K17"
+    )
+    dream_undo_days: float = tunable(30.0, "How long a pass can be undone.", unit="days", low=0.0, high=3650.0, ref="K17")
+    merge_cosine: float = tunable(
+        0.9,
+        "Likeness from which a pass looks whether two memories say the same; their words decide.",
+        low=0.0,
+        high=1.0,
+        ref="K1",
+    )
+
     # serving
     serve_host: str = tunable("127.0.0.1", "Address that `engram serve` listens at; another one needs a token.", restart=True)
     serve_port: int = tunable(8420, "Port that `engram serve` listens at.", low=0, high=65535, restart=True)

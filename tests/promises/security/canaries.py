@@ -14,7 +14,8 @@ from recall.minds import settle
 
 from engram.capture.boxes import fill_boxes
 from engram.engine import Engram
-from engram.types import Turn
+from engram.passes import Cursor, Link
+from engram.types import Edge, Turn
 
 CANARY = "Zqorvathbirke"
 """A name that is nowhere else. It is looked for in small letters; the text index has it so."""
@@ -47,6 +48,7 @@ LOOKS = {
     "aliases": f"SELECT name FROM aliases WHERE lower(name) LIKE {_WORD}",
     "mentions": f"SELECT entity FROM mentions WHERE memory IN ({_OF_IT})",
     "facts": f"SELECT object FROM facts WHERE lower(subject) LIKE {_WORD}",
+    "undoing": f"SELECT part FROM undoing WHERE lower(part) LIKE {_WORD}",
     "lexicon": f"SELECT rowid FROM lexicon WHERE lexicon MATCH '{CANARY.lower()}'",
 }
 """By table, a question that has an answer while something of the word is there."""
@@ -62,6 +64,9 @@ EXEMPT = {
     "tokens": "names that the owner gave to tokens",
     "probes": "counts under keyed digests",
     "receipts": "keyed digests, and ids and numbers; words of older releases are emptied (test_once.py)",
+    "passes": "names of jobs, counts, ids",
+    "jobs": "numbers under keyed digests",
+    "dues": "numbers",
 }
 
 
@@ -81,7 +86,9 @@ def live(mem: Engram) -> None:
     mem.observe(Turn(f"{CANARY} Blimm lives in Aalborg now.", "user", session="s"))
     kept = mem.remember(f"{CANARY} prefers the window seat", attributes={"who": CANARY})
     mem.update(kept.id, text=f"{CANARY} prefers the aisle seat")
-    mem.relate(kept.id, mem.remember(f"{CANARY} drinks tea").id, f"as-{CANARY}-said")
+    tea = mem.remember(f"{CANARY} drinks tea")
+    mem.relate(kept.id, tea.id, f"as-{CANARY}-said")
+    _dream(mem, Edge(kept.id, tea.id, f"as-{CANARY}-dreamt"))
     mem.forget(kept.id, reason=f"{CANARY} asked for it")
     mem.restore(kept.id)
     settle(mem)
@@ -98,6 +105,15 @@ def live(mem: Engram) -> None:
     mem.working.hand_over(f"Ask {CANARY}")
     fill_boxes(mem._vault.store, OWNER, mem.settings)
     mem.as_reader(OWNER).audit()  # what waits is written
+
+
+def _dream(mem: Engram, edge: Edge) -> None:
+    """A pass at rest that links two memories, and can be undone."""
+    store, latest = mem._vault.store, mem._vault.store.latest_change(mem.reader)
+    begun = store.begin_pass(mem.reader, "dream")
+    assert begun is not None
+    assert store.revise(mem.reader, begun.id, "latent", [Link(edge)], start=Cursor(), upto=Cursor(), since=latest)
+    store.end_pass(mem.reader, begun.id)
 
 
 def in_pages(path: Path, database: Path | None = None) -> bool:

@@ -243,16 +243,20 @@ _TABLES: tuple[tuple[str, str], ...] = (
     ("receipts", ""),
     ("spendings", "minute"),
     ("probes", "tick"),
+    ("passes", "key"),
+    ("jobs", ""),
+    ("dues", "memory"),
+    ("undoing", "pass"),
 )
 """What is saved from a damaged file, in the order of references, and the whole number each table is walked by."""
 
 _OF_MEMORIES = (
     "contents", "attributes", "versions", "status_history", "embeddings", "sources", "feedback", "episodes", "skills", "boxed",
-    "mentions", "facts",
+    "mentions", "facts", "dues", "undoing",
 )  # fmt: skip
 _OF_KINDS = (("events", "episodes"), ("participants", "episodes"), ("skill_parts", "skills"))
 
-_COUNTED = ("memories", "changes", "audit", "boxes")
+_COUNTED = ("memories", "changes", "audit", "boxes", "passes")
 """Tables whose keys are never used twice."""
 
 
@@ -299,10 +303,12 @@ def _drop_orphans(target: apsw.Connection) -> int:
         *((table, "memory") for table in _OF_MEMORIES),
         ("edges", "source"),
         ("edges", "target"),
+        ("undoing", "coalesce(other, memory)"),
     ):
         target.execute(f"DELETE FROM {table} WHERE {column} NOT IN (SELECT key FROM memories)")
     for table, whole in _OF_KINDS:
         target.execute(f"DELETE FROM {table} WHERE memory NOT IN (SELECT memory FROM {whole})")
+    target.execute("DELETE FROM undoing WHERE pass NOT IN (SELECT key FROM passes)")
     target.execute("DELETE FROM questions WHERE scope NOT IN (SELECT key FROM scopes)")
     target.execute("DELETE FROM boxed WHERE box NOT IN (SELECT key FROM boxes)")
     for table in ("aliases", "mentions"):

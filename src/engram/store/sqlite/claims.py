@@ -19,6 +19,7 @@ from engram.beliefs import Claim, Ruling, ruling
 from engram.env import from_micros, to_micros
 from engram.store.sqlite import naming, sealed
 from engram.store.sqlite.rows import micros
+from engram.store.sqlite.scopes import intern
 from engram.text.facts import Fact, facts
 from engram.types import Memory, Source
 
@@ -56,6 +57,16 @@ def note(connection: apsw.Connection, scope: int, memory: Memory, told: Sequence
         figures = (fact.single, fact.holds, since, ended, memory.tier)
         connection.execute(_PUT, (memory.key, number, fact.subject, fact.predicate, fact.object, *figures))
     return _all_past(connection, memory, outcomes)
+
+
+def put(connection: apsw.Connection, memory: Memory, told: Sequence[Fact]) -> None:
+    """Keep what a memory says that was derived from others: it outdates nothing, and nothing is settled by it."""
+    scope = intern(connection, memory.scope)
+    since = _since(memory)
+    for number, fact in enumerate(told):
+        subject = naming.canonical(connection, scope, fact.subject)
+        figures = (fact.single, fact.holds, since, _ended(fact, since), memory.tier)
+        connection.execute(_PUT, (memory.key, number, subject, fact.predicate, fact.object, *figures))
 
 
 def _all_past(connection: apsw.Connection, memory: Memory, outcomes: dict[str, Outcome]) -> list[Outcome]:

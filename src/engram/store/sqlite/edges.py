@@ -40,7 +40,7 @@ def put(connection: apsw.Connection, owned: Visibility, edges: Sequence[Edge], n
     for told in edges:
         source, target = keys[told.source], keys[told.target]
         known = _one(connection, source, target, told)
-        if known is None and told.kind in ACYCLIC and connection.execute(_CIRCLE, (target, *sorted(ACYCLIC), source)).get:
+        if known is None and closes(connection, source, target, told):
             raise InvalidQuery(
                 f"this {told.kind} link would close a circle: what came of something cannot be what it came from.",
                 way_out="Link them the other way round, or by a kind that goes both ways, such as `related_to`.",
@@ -67,6 +67,16 @@ def put(connection: apsw.Connection, owned: Visibility, edges: Sequence[Edge], n
 
     inheriting.inherit(connection, [(keys[told.source], keys[told.target]) for told in edges if told.kind in DERIVED])
     return len(edges)
+
+
+def known(connection: apsw.Connection, source: int, target: int, kind: str) -> bool:
+    sql = "SELECT EXISTS (SELECT 1 FROM edges WHERE source = ? AND target = ? AND kind = ?)"
+    return bool(connection.execute(sql, (source, target, kind)).get)
+
+
+def closes(connection: apsw.Connection, source: int, target: int, told: Edge) -> bool:
+    """Would this link, if it is new, close a circle?"""
+    return told.kind in ACYCLIC and bool(connection.execute(_CIRCLE, (target, *sorted(ACYCLIC), source)).get)
 
 
 def _one(connection: apsw.Connection, source: int, target: int, told: Edge) -> Edge | None:

@@ -55,6 +55,7 @@ class Path:
         self._meter = Meter(env.monotonic, settings.latency_window)
         self._audit = Audit(env, opened.audit_key, settings.audit_ring)
         self._accesses = Accesses()
+        self._holding: dict[str, str] = {}  # passes at rest that this process has begun, and by which name it holds them
         self._questions = Questions()
         self._tides = Tides(opened, live, env)
         self._writer = Writer(self._connect_to_write, lambda: live.now, env, self._tides)

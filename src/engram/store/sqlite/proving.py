@@ -27,7 +27,12 @@ _MARK = 24
 _SCALE = 4
 _IMAGE_BYTES = 128 * 2**20
 _AT_ONCE = 2000
-_PLACES = frozenset({"scopes", "changes", "padding", "meta", "schema_version", "spaces", "spendings", "probes"})
+_PLACES = frozenset(
+    {
+        *("scopes", "changes", "padding", "meta", "schema_version", "spaces", "spendings", "probes"),
+        *("passes", "jobs", "dues"),
+    }
+)
 """Tables that hold no words of a memory: names of places, numbers and digests."""
 
 

@@ -1,7 +1,7 @@
 """The store on SQLite: every verb of the protocol.
 
-The class only joins what stands in `writing`, `judging`, `world`, `recounting`, `boxing`, `purging`, `reading`, `caring`,
-`shelving`, `suspending`, `granting`, `spending`, `probing`, `renewing`, `wondering` and `nearby` on the one `path`;
+The class only joins what stands in `writing`, `judging`, `dreaming`, `world`, `recounting`, `boxing`, `purging`, `reading`,
+`caring`, `shelving`, `suspending`, `granting`, `spending`, `probing`, `renewing`, `wondering` and `nearby` on the one `path`;
 `vault.open_vault` makes it.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from engram.store.sqlite.boxing import Boxing
 from engram.store.sqlite.caring import Caring
+from engram.store.sqlite.dreaming import Dreaming
 from engram.store.sqlite.granting import Granting
 from engram.store.sqlite.judging import Judging
 from engram.store.sqlite.nearby import Nearby
@@ -25,7 +26,7 @@ from engram.store.sqlite.world import World
 
 
 class SqliteStore(
-    Judging, World, Recounting, Boxing, Purging, Reading, Caring, Shelving, Suspending, Granting, Spending, Probing,
+    Judging, Dreaming, World, Recounting, Boxing, Purging, Reading, Caring, Shelving, Suspending, Granting, Spending, Probing,
     Renewing, Wondering, Nearby,
 ):  # fmt: skip
     """All verbs of one open vault."""

@@ -1,0 +1,86 @@
+"""What a job is: a name and a function from where it has come to one page of revisions.
+
+The contract, for whoever writes one:
+
+- `page(desk, cursor)` reads a bounded number of rows and decides by pure rules. It writes nothing: it answers with `Revision`
+  values (`passes.py`), which the runner checks (`rules.py`) and the store applies with the cursor in one transaction, recorded
+  for undo. Killed before that, the same page is read again; killed after it, the next one is.
+- `desk.touched(cursor, limit)` gives the active memories that are new or changed since the cursor, of everything the reader may
+  write, and where the next page starts. A job that goes by it visits what changed, not what there is.
+- Only memories of exactly the same scope may be brought together: ask for neighbours as `desk.here(memory)`.
+- Run again without new memories, a job must propose nothing that is so already. (The store passes over a link that is there, a
+  memory that is retired, words that are known.)
+- What was changed after `Page.since` is passed over by the store, and visited again because it changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from engram.index.vectors.live import LiveIndex
+from engram.models.embed import Embedder
+from engram.passes import Cursor, Revision
+from engram.settings import Settings
+from engram.store.sqlite.store import SqliteStore
+from engram.types import Memory, Policy, Reader
+
+PAGE = 64
+"""Memories of one page: what one transaction, which others wait for, has to do with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a job works with. `index` has the vectors that are stored; `embedder` may be missing, and need not be asked."""
+
+    store: SqliteStore
+    reader: Reader
+    settings: Settings
+    now: datetime
+    index: LiveIndex | None = None
+    embedder: Embedder | None = None
+
+    def touched(self, cursor: Cursor, limit: int = PAGE) -> Touched:
+        """Active memories that changed since the cursor, in the order of that, each once."""
+        memories, after, more, latest, visited = self.store.touched(self.reader, cursor, limit)
+        return Touched(tuple(memories), after, more, latest, visited)
+
+    def here(self, memory: Memory) -> Reader:
+        """One who sees exactly the scope of a memory."""
+        return replace(self.reader, scope=memory.scope, policy=Policy.OWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """Memories to look at; where the next page starts and whether there is one; the change that was the latest then."""
+
+    memories: tuple[Memory, ...]
+    cursor: Cursor
+    more: bool
+    since: int
+    visited: int
+
+    def page(self, revisions: Sequence[Revision]) -> Page:
+        return Page(tuple(revisions), self.cursor, more=self.more, since=self.since, visited=self.visited)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a job would change, and where it goes on. `visited`: rows it looked at."""
+
+    revisions: tuple[Revision, ...]
+    cursor: Cursor
+    more: bool
+    since: int
+    visited: int
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`light`: quick enough for `consolidate`; others are for a `dream`."""
+
+    name: str
+    help: str
+    page: Callable[[Desk, Cursor], Page]
+    light: bool = False

@@ -1,0 +1,23 @@
+"""All jobs, in the order in which a pass runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engram.dream.job import Job
+from engram.dream.merging import MERGE
+from engram.errors import InvalidQuery
+
+JOBS: tuple[Job, ...] = (MERGE,)
+
+
+def light() -> tuple[Job, ...]:
+    """Those of `consolidate`."""
+    return tuple(job for job in JOBS if job.light)
+
+
+def named(names: Sequence[str], among: Sequence[Job] = JOBS) -> tuple[Job, ...]:
+    """The jobs of these names, or all of them."""
+    if wrong := set(names) - {job.name for job in JOBS}:
+        raise InvalidQuery(f"there is no job {min(wrong)!r}.", way_out=f"Take of {', '.join(job.name for job in JOBS)}.")
+    return tuple(job for job in (JOBS if names else among) if not names or job.name in names)

@@ -1,0 +1,182 @@
+"""One pass: jobs one after the other, a page at a time, and all of it undone if recall got worse by it.
+
+Between pages it asks `rest`, which waits for a pause in the use and says True when it is time to stop. What is stopped there, or
+killed anywhere, is gone on with by the next pass.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from engram.capture.corrected import Said, heirs_of
+from engram.dream.job import Desk, Job, Page
+from engram.dream.probes import Looks, chosen, tried
+from engram.dream.rules import allowed
+from engram.errors import Conflict
+from engram.passes import Applied, Cursor, Derive, Due, Ending, Pass, Rested, Revision
+from engram.store.sqlite.revising import named_in
+from engram.types import Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a pass has come: the job, its pages, the rows it looked at, what it changed."""
+
+    job: str
+    pages: int
+    visited: int
+    changed: int
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What a pass has done so far."""
+
+    changes: dict[str, list[str]] = field(default_factory=dict)
+    visited: Counter[str] = field(default_factory=Counter)
+    pages: Counter[str] = field(default_factory=Counter)
+    stopped: bool = False
+
+    def take(self, job: str, page: Page, applied: Applied) -> None:
+        self.pages[job] += 1
+        self.visited[job] += page.visited
+        for what, ids in applied.ids.items():
+            self.changes.setdefault(f"{job}.{what}", []).extend(ids)
+
+    def progress(self, job: str) -> Progress:
+        changed = sum(len(ids) for what, ids in self.changes.items() if what.startswith(f"{job}."))
+        return Progress(job, self.pages[job], self.visited[job], changed)
+
+    def report(self, verb: str, **more: object) -> Rested:
+        counts = {what: len(ids) for what, ids in self.changes.items()}
+        seen = {f"{job}.visited": number for job, number in self.visited.items()}
+        ids = dict.fromkeys(one for some in self.changes.values() for one in some)
+        told = {what: tuple(ids) for what, ids in self.changes.items()}
+        return Rested(operation=verb, ids=tuple(ids), counts={**seen, **counts}, changes=told, **more)  # type: ignore[arg-type]
+
+
+def run(
+    desk: Desk,
+    jobs: Sequence[Job],
+    looks: Looks | None,
+    *,
+    verb: str,
+    rest: Callable[[], bool] = lambda: False,
+    tell: Callable[[Progress], None] = lambda progress: None,
+) -> Rested:
+    """Run these jobs to their end, or until `rest` says that it is time to stop."""
+    begun = desk.store.begin_pass(desk.reader, verb)
+    if begun is None:
+        raise Conflict("a pass is going on, here or in another process.", way_out="Wait for it to end; `dream --list` shows it.")
+    guard = _Guard(desk, looks, begun)
+    tally = _Tally()
+    for job in jobs:
+        _work(desk, job, guard, tally, rest, tell)
+        if tally.stopped:
+            break
+    return _ended(desk, verb, guard, tally)
+
+
+def trial(desk: Desk, jobs: Sequence[Job], *, verb: str, tell: Callable[[Progress], None] = lambda progress: None) -> Rested:
+    """What these jobs would change, each by itself; nothing is kept, not even how far they came."""
+    tally = _Tally()
+    for job in jobs:
+        cursor = desk.store.reach(desk.reader, job.name)
+        for page in _pages(desk, job, cursor):
+            revisions = _checked(desk, page)
+            applied = desk.store.would_revise(desk.reader, job.name, revisions, since=page.since) if revisions else Applied()
+            tally.take(job.name, page, applied)
+            tell(tally.progress(job.name))
+    return tally.report(verb, notes=("this was a trial: nothing was changed.",))
+
+
+def _pages(desk: Desk, job: Job, cursor: Cursor) -> Iterable[Page]:
+    more = True
+    while more:
+        page = job.page(desk, cursor)
+        yield page
+        cursor, more = page.cursor, page.more
+
+
+def _work(
+    desk: Desk,
+    job: Job,
+    guard: _Guard,
+    tally: _Tally,
+    rest: Callable[[], bool],
+    tell: Callable[[Progress], None],
+) -> None:
+    start = desk.store.reach(desk.reader, job.name)
+    for page in _pages(desk, job, start):
+        revisions = _checked(desk, page)
+        if any(not isinstance(one, Due) for one in revisions):
+            guard.look(revisions)
+        if page.cursor != start or revisions:
+            applied = desk.store.revise(
+                desk.reader, guard.id, job.name, revisions, start=start, upto=page.cursor, since=page.since
+            )
+            if applied is None:
+                return  # somebody else goes on with it
+            tally.take(job.name, page, applied)
+        tell(tally.progress(job.name))
+        start = page.cursor
+        if page.more and rest():
+            tally.stopped = True
+            return
+
+
+def _checked(desk: Desk, page: Page) -> list[Revision]:
+    """What of a page may be made at all, and says nothing that was corrected (M19)."""
+    if not page.revisions:
+        return []
+    ids = dict.fromkeys(one for revision in page.revisions for one in named_in(revision))
+    known = {memory.id: memory for memory in desk.store.get(desk.reader, list(ids))}
+    return [one for one in allowed(page.revisions, known) if not (isinstance(one, Derive) and _was_corrected(desk, one, known))]
+
+
+def _was_corrected(desk: Desk, made: Derive, known: dict[str, Memory]) -> bool:
+    origin = next((known[one] for one in made.sources if one in known), None)
+    if origin is None:
+        return True
+    said = Said.of(made.memory.text, made.memory.text, made.memory.speaker, None)
+    return bool(heirs_of(desk.store, desk.index, desk.here(origin), [said], desk.settings))
+
+
+class _Guard:
+    """Looks at recall before the first change of a pass, and after the last."""
+
+    def __init__(self, desk: Desk, looks: Looks | None, begun: Pass) -> None:
+        self.id = begun.id
+        self.before = begun.before
+        self._desk = desk
+        self._looks = looks
+        self._ids = begun.probes
+
+    def look(self, revisions: Sequence[Revision]) -> None:
+        """Once, before anything is changed; a pass that is gone on with was looked at when it began."""
+        if self.before is not None or self._looks is None or not self._desk.settings.dream_probes:
+            return
+        ids = dict.fromkeys(one for revision in revisions for one in named_in(revision))
+        found = tried(self._desk, self._looks, chosen(self._desk, self._desk.store.get(self._desk.reader, list(ids))))
+        if found.share is not None:
+            self._ids, self.before = found.ids, found.share
+            self._desk.store.beat(self._desk.reader, self.id, before=found.share, probes=found.ids)
+
+    def after(self) -> float | None:
+        return None if self.before is None or self._looks is None else tried(self._desk, self._looks, self._ids).share
+
+
+def _ended(desk: Desk, verb: str, guard: _Guard, tally: _Tally) -> Rested:
+    """End the pass; or undo it, if fewer of the probe questions find their memory."""
+    after = guard.after()
+    if guard.before is not None and after is not None and guard.before - after > desk.settings.dream_loss:
+        undone = desk.store.undo_pass(desk.reader, guard.id, after=after)
+        fell = f"recall of the vault's own memories fell from {guard.before:.0%} to {after:.0%}: the pass was undone."
+        notes = (fell, *undone.notes)
+        ended = {"pass_id": guard.id, "ending": Ending.UNDONE, "before": guard.before, "after": after}
+        return tally.report(verb, notes=notes, **ended)
+    done = desk.store.end_pass(desk.reader, guard.id, after=after)
+    notes = ("it was stopped before its end; the next pass goes on from there.",) if tally.stopped else ()
+    return tally.report(verb, notes=notes, pass_id=done.id, ending=done.ending, before=done.before, after=done.after)

@@ -1,0 +1,146 @@
+"""What a pass at rest does to memories, as values: jobs propose them, the store applies a page of them in one transaction.
+
+A pass never changes the words of a memory and never removes one. Memories are named by their ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from engram.types import Edge, Fact, Memory, Report
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """`memory` says what `into` says: it is retired, and its witnesses, turns and links are the other's from now on."""
+
+    memory: str
+    into: str
+    reason: str = "says the same as another memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """It is put away; `restore` brings it back."""
+
+    memory: str
+    reason: str
+
+
+LAYERS = ("working", "episodic", "semantic", "procedural", "codebase")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """It belongs to another layer (M13); an empty one leaves that to the rules. What somebody put elsewhere stays."""
+
+    memory: str
+    layer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Weigh:
+    """It matters more or less, or is surer or less sure, than it was; None leaves a figure as it is."""
+
+    memory: str
+    importance: float | None = None
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Two memories of one scope belong together. A link that is there already stays as it is."""
+
+    edge: Edge
+
+
+@dataclass(frozen=True, slots=True)
+class Derive:
+    """A new memory that came of others of one scope, linked to each by `by`, which must be a kind of `links.DERIVED`.
+
+    It is nobody's word (`Source.INFERRED`), of the scope of what it came from, and kept as closely. One whose words are known or
+    were corrected is not made. `facts`: what it says, where that is known; they outdate nothing.
+    """
+
+    memory: Memory
+    sources: tuple[str, ...]
+    by: str = "derived_from"
+    facts: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """What it says is contradicted: if the newer statement has the better evidence by now, the older one steps back (K2)."""
+
+    memory: str
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """When a job should look at a memory again, though nothing changed; None: never. This is no change, and not undone."""
+
+    memory: str
+    at: datetime | None
+
+
+Revision = Merge | Archive | Place | Weigh | Link | Derive | Settle | Due
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a job has come. First it walks all memories by key (`row`), then it follows the log of changes (`change`);
+    `row` is -1 from there on. Of one that has not begun `change` is."""
+
+    row: int = 0
+    change: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What became of a page: ids by what was done, and how many revisions were passed over because what they are about was
+    changed meanwhile, or may not be changed."""
+
+    ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    passed_over: int = 0
+
+
+class Ending(StrEnum):
+    """How a pass ended. `running` is also what a process that was killed leaves behind; the next pass goes on with it."""
+
+    RUNNING = "running"
+    DONE = "done"
+    UNDONE = "undone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pass:
+    """One pass: what it did, by job and kind of change ("merge.merged"), and the share of probe questions that found their
+    memory before and after (None: not asked)."""
+
+    id: str
+    verb: str
+    began_at: datetime
+    ended_at: datetime | None
+    ending: Ending
+    counts: Mapping[str, int]
+    before: float | None = None
+    after: float | None = None
+    probes: tuple[str, ...] = ()  # ids of the memories that it was tried by
+
+    @property
+    def changed(self) -> int:
+        return sum(self.counts.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rested(Report):
+    """What a pass changed: ids by job and kind of change, too. Without an id of the pass it was a trial, and nothing changed."""
+
+    pass_id: str = ""
+    ending: Ending | None = None
+    changes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    before: float | None = None
+    after: float | None = None

@@ -1,0 +1,136 @@
+"""A pass: what it changes, that it resumes, stops, and takes back what it did."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from dream.vaults import desk_of, rows
+
+from engram.dream.job import Desk, Job, Page
+from engram.dream.merging import MERGE
+from engram.dream.runner import run, trial
+from engram.engine import Engram
+from engram.errors import AccessDenied, Conflict
+from engram.passes import Archive, Cursor, Derive, Ending, Link, Place, Weigh
+from engram.types import Edge, Memory, Reader, Role, Status
+
+PAIR = ("The API runs on Fly in Frankfurt", "The API runs on Fly in Frankfurt now")
+
+
+def twins(mem: Engram) -> tuple[str, str]:
+    return tuple(mem.remember(text).id for text in PAIR)  # type: ignore[return-value]
+
+
+def test_what_says_the_same_becomes_one(mem: Engram) -> None:
+    first, second = twins(mem)
+    mem.remember("Lemon trees need plenty of sunlight")
+
+    report = run(desk_of(mem), [MERGE], mem._vault.searcher, verb="consolidate")
+
+    assert report.counts["merge.merged"] == 1
+    assert report.ending is Ending.DONE
+    left = mem.list().memories
+    assert len(left) == 2
+    gone = mem.get(report.ids[0])
+    assert gone.status is Status.MERGED
+    survivor = next(one for one in left if one.id in (first, second))
+    assert survivor.corroborations == 1
+    assert survivor.learned_at == min(survivor.learned_at, gone.learned_at)  # type: ignore[type-var]
+
+
+def test_run_twice_nothing_more_changes(mem: Engram) -> None:
+    twins(mem)
+    run(desk_of(mem), [MERGE], None, verb="dream")
+    kept = rows(mem._vault.store)
+
+    again = run(desk_of(mem), [MERGE], None, verb="dream")
+
+    assert not again.ids
+    assert rows(mem._vault.store) == kept
+
+
+def test_a_trial_changes_nothing(mem: Engram) -> None:
+    twins(mem)
+    kept = rows(mem._vault.store)
+
+    report = trial(desk_of(mem), [MERGE], verb="dream")
+
+    assert report.counts["merge.merged"] == 1
+    assert not report.pass_id
+    assert rows(mem._vault.store) == kept
+    assert not mem._vault.store.passes(mem.reader, limit=10)
+
+
+def everything(first: Memory, second: Memory, third: Memory) -> Job:
+    """A job that does all there is to do, once."""
+
+    def page(desk: Desk, cursor: Cursor) -> Page:
+        touched = desk.touched(cursor)
+        fresh = {first.id, second.id, third.id} <= {one.id for one in touched.memories}
+        made = replace(Memory(text="Trees and tea both need warm weather to thrive"), category="insight")
+        done = [
+            Archive(third.id, "has faded"),
+            Place(first.id, "semantic"),
+            Weigh(first.id, importance=0.9, confidence=0.8),
+            Link(Edge(first.id, second.id, "related_to", 0.5, 0.6)),
+            Derive(made, (first.id, second.id)),
+        ]
+        return touched.page(done if fresh and cursor.change < 0 else [])
+
+    return Job("everything", "Do all there is to do.", page)
+
+
+def test_undoing_a_pass_puts_every_row_back(mem: Engram) -> None:
+    twins(mem)
+    first, second, third = map(
+        mem.remember, ("Lemon trees need plenty of sunlight", "Green tea grows in warm weather", "It rained a little on Monday")
+    )
+    kept = rows(mem._vault.store)
+
+    report = run(desk_of(mem), [MERGE, everything(first, second, third)], None, verb="dream")
+    assert {what.partition(".")[2] for what in report.changes} == {
+        *("merged", "archived", "placed", "weighed", "linked", "derived"),
+    }
+    assert rows(mem._vault.store) != kept
+    undone = mem._vault.store.undo_pass(mem.reader, report.pass_id)
+
+    assert undone.counts["left"] == 0
+    assert rows(mem._vault.store) == kept
+    assert mem._vault.store.passes(mem.reader, limit=1)[0].ending is Ending.UNDONE
+    with pytest.raises(Conflict):
+        mem._vault.store.undo_pass(mem.reader, report.pass_id)
+
+
+def test_what_was_undone_is_not_merged_again(mem: Engram) -> None:
+    twins(mem)
+    report = run(desk_of(mem), [MERGE], None, verb="dream")
+    mem._vault.store.undo_pass(mem.reader, report.pass_id)
+    for memory in mem.list():
+        mem.update(memory.id, importance=0.9)
+
+    assert not run(desk_of(mem), [MERGE], None, verb="dream").ids
+
+
+def test_a_reader_that_may_not_write_is_refused(mem: Engram) -> None:
+    twins(mem)
+    guest = Reader(mem.reader.scope, role=Role.GUEST)
+    with pytest.raises(AccessDenied):
+        run(desk_of(mem, guest), [MERGE], None, verb="dream")
+    with pytest.raises(AccessDenied):
+        trial(desk_of(mem, guest), [MERGE], verb="dream")
+
+
+def test_there_is_one_pass_at_a_time(mem: Engram) -> None:
+    twins(mem)
+
+    def meanwhile() -> bool:
+        with pytest.raises(Conflict, match="going on"):
+            run(desk_of(mem), [MERGE], None, verb="dream")
+        return False
+
+    def page(desk: Desk, cursor: Cursor) -> Page:
+        meanwhile()
+        return MERGE.page(desk, cursor)
+
+    assert run(desk_of(mem), [replace(MERGE, page=page)], None, verb="dream").ids

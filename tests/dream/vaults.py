@@ -1,0 +1,27 @@
+"""Vaults at rest, for the tests of dreams: the real store and engine, on words alone unless an encoder is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engram.dream.job import Desk
+from engram.engine import Engram
+from engram.store.sqlite.store import SqliteStore
+from engram.types import Reader
+
+_MOVING = {"changes", "audit", "passes", "jobs", "dues", "undoing", "meta", "padding", "sqlite_sequence", "receipts"}
+"""Logs, cursors and filling: they tell that something was done, not what is known."""
+
+
+def desk_of(mem: Engram, reader: Reader | None = None) -> Desk:
+    vault = mem._vault
+    return Desk(vault.store, reader or mem.reader, vault.live.now, vault.env.now(), vault.index, vault.embedder)
+
+
+def rows(store: SqliteStore) -> Mapping[str, list[Any]]:
+    """Every row of every table of what is known."""
+    with store._readers.use("a test") as connection:
+        sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'lexicon%' ORDER BY name"
+        tables = [str(row[0]) for row in connection.execute(sql) if str(row[0]) not in _MOVING]
+        return {table: sorted(map(repr, connection.execute(f'SELECT * FROM "{table}"').fetchall())) for table in tables}
