@@ -10,10 +10,10 @@ the older was: that there is such a thing at all was known already.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from engram.frozen import frozen
 from engram.text.facts import Fact
 from engram.text.values import clash, covers, same
 
@@ -38,7 +38,7 @@ class Ruling(StrEnum):
     CONTESTED = "contested"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Claim:
     """A fact with how sure it is, since when it is so, and when it was said. `dated`: its own words tell since when."""
 

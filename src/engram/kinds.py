@@ -5,10 +5,10 @@ Frozen like all that flows (`types.py`); each hangs on a `Memory`, which has the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from engram.frozen import frozen
 from engram.types import Memory, Scope
 
 EPISODE, WARNING = "episode", "warning"
@@ -25,7 +25,7 @@ class Ending(StrEnum):
     ONGOING = "ongoing"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Happening:
     """One thing that happened in an episode. `type` is a word of the caller's; `ok`: did it go well (None: not said)?"""
 
@@ -36,13 +36,13 @@ class Happening:
     ok: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Participant:
     name: str
     role: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Episode:
     """Something that was done, from its goal to its outcome. Its context is the memory's attributes, how much it matters the
     memory's importance, how unexpected its outcome was the memory's surprise."""
@@ -62,7 +62,7 @@ class Episode:
         return self.memory.id
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """One step of a skill, and what helped when it failed (empty: not known)."""
 
@@ -70,7 +70,7 @@ class Step:
     on_failure: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FailureMode:
     """A way in which a skill has failed."""
 
@@ -80,7 +80,7 @@ class FailureMode:
     last_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Refinement:
     """What was learned in using a skill, and from which episode."""
 
@@ -89,7 +89,7 @@ class Refinement:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Practice:
     """How a skill has done. `rate` is a running mean (EMA) of how it went, 0 … 1; `seconds` likewise of how long it took."""
 
@@ -102,7 +102,7 @@ class Practice:
     used_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cue:
     """A word (as a stem) that calls for a skill, and how much it weighs; all of a skill's cues weigh 1 together."""
 
@@ -110,7 +110,7 @@ class Cue:
     weight: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Precondition:
     """What the context must say for a skill to apply."""
 
@@ -118,7 +118,7 @@ class Precondition:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Skill:
     """How something is done, learned from episodes in which it was done well."""
 
@@ -137,7 +137,7 @@ class Skill:
         return self.memory.id
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SkillMatch:
     """A skill that fits a situation: how well, 0 … 1, and what it asks for that the context does not say."""
 
@@ -155,7 +155,7 @@ class Seal(StrEnum):
     SIZE = "size"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Box:
     """A stretch of memories about one thing. Boxes about the same thing have the same trace."""
 
@@ -170,7 +170,7 @@ class Box:
     topic: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reached:
     """A memory that links lead to: how many away, how strong the best way is (0 … 1), and by which kinds of link.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import overload
 
+from engram.frozen import frozen
 from engram.types import Memory
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entity:
     """Somebody or something that memories name: its name, what it is, what else it is called, how often and when."""
 
@@ -22,7 +22,7 @@ class Entity:
     last: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Belief:
     """A fact and how it is held: `status` is held, contested or retracted; `memory` is the one that says it.
 
@@ -40,7 +40,7 @@ class Belief:
     premises: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Profile:
     """All about an entity: what holds of it now, what it is named together with, and what was told of it, newest first."""
 
@@ -50,7 +50,7 @@ class Profile:
     timeline: tuple[Memory, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bucket:
     """A stretch of time, the end not included, how much was told of it, and whether that is strikingly much."""
 
@@ -60,7 +60,7 @@ class Bucket:
     peak: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Revision:
     """A memory that set another right, or stands against it: by their ids; `kind` is `supersedes`, `outdates` (a part of
     it) or `contradicts`."""
@@ -70,7 +70,7 @@ class Revision:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Timeline(Sequence[Memory]):
     """What was told of somebody or something, in the order it happened: behaves as a sequence of memories.
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
 from types import MappingProxyType
 from typing import TypeVar, overload
 
+from engram.frozen import frozen
 from engram.vitals import NEUTRAL as NEUTRAL
 from engram.vitals import Affect as Affect
 from engram.vitals import Backup as Backup
@@ -62,7 +63,7 @@ class _Many(Sequence[T]):
         return self._members[index]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scope:
     """The places a memory belongs to, or a reader stands in. Empty means: this dimension is not named.
 
@@ -100,7 +101,7 @@ class Role(StrEnum):
     OWNER = "owner"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reader:
     """Who asks. Made where identity is established (open, token), never from an argument of an operation."""
 
@@ -151,7 +152,7 @@ class Source(StrEnum):
     INFERRED = "inferred"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Memory:
     """One thing kept. `id` is for people and links, `key` for indexes and edges; the store gives both."""
 
@@ -194,7 +195,7 @@ class Memory:
     attributes: Mapping[str, str] = field(default_factory=lambda: NO_ATTRIBUTES)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Turn:
     """One thing said, as it was said. `ref` is the caller's own name for it."""
 
@@ -206,7 +207,7 @@ class Turn:
     tier: Tier = Tier.CLEARTEXT  # how closely its words are kept; capture says
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Waiting:
     """A turn that a model has not read yet, by its key, and since when it waits."""
 
@@ -215,7 +216,7 @@ class Waiting:
     turn: Turn
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Draft:
     """A memory on its way into the store: the turns of its batch it came from, and its vector if there is one."""
 
@@ -225,7 +226,7 @@ class Draft:
     facts: tuple[Fact, ...] | None = None  # what it says, where that is known without reading it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Proposition:
     """One statement taken from a turn: `text` stands by itself, `said` is the words as they were."""
 
@@ -249,7 +250,7 @@ class Fate(StrEnum):
     DROPPED = "dropped"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verdict:
     """Why a piece of a turn was kept, merged or dropped. Holds no words: the piece is a place in a turn."""
 
@@ -261,7 +262,7 @@ class Verdict:
     memory: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Edge:
     """A typed, weighted, dated link from one memory to another, by their ids."""
 
@@ -274,7 +275,7 @@ class Edge:
     reinforced_at: datetime | None = None  # when it was last seen again
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextHit:
     """What the text index says of one memory: higher is better."""
 
@@ -282,7 +283,7 @@ class TextHit:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Why:
     """Why a hit is here: what each arm said, and what was decided after. As text it reads as a sentence."""
 
@@ -294,7 +295,7 @@ class Why:
         return "; ".join([*found, *self.notes])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hit:
     """A memory that answers, and the reasons it is here. `score` is how near it is, times the answer's support."""
 
@@ -321,7 +322,7 @@ class Mode(StrEnum):
     FULL_CONTEXT = "full_context"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Quality:
     """Figures of one recall: how it was made, what it cost, how good it is.
 
@@ -358,7 +359,7 @@ class Stage(StrEnum):
     ANSWER = "answer"  # it is a hit
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LeftOut:
     """A candidate that is not among the hits: where it was dropped, and by how much (`score` against `needed`)."""
 
@@ -369,7 +370,7 @@ class LeftOut:
     needed: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Explanation:
     """Why one memory is in the answer to a question, or why not. As text it reads as a sentence."""
 
@@ -392,7 +393,7 @@ class Explanation:
         return f"{self.reason}{by}{found}."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recall(_Many[Hit]):
     """All hits, best first; what was held back; how far the engine was degraded. Behaves as a sequence of hits.
 
@@ -411,7 +412,7 @@ class Recall(_Many[Hit]):
         return self.hits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Gap:
     """A question that nothing here answers: how often and when last it was asked, and when it was offered to be asked back."""
 
@@ -422,7 +423,7 @@ class Gap:
     offered_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Evidence:
     """One question, why it was asked, what is known to it (the best first), words nothing was found for, and its parts.
 
@@ -442,7 +443,7 @@ class Evidence:
             yield from part.walk()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reasoned:
     """The tree of evidence, questions in it that nothing is known to, and what it took."""
 
@@ -453,7 +454,7 @@ class Reasoned:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StatusChange:
     old: Status
     new: Status
@@ -461,7 +462,7 @@ class StatusChange:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AuditEntry:
     """Who did what, when, to which id. `digest` is a keyed hash for correlation; there is no content in it."""
 
@@ -474,7 +475,7 @@ class AuditEntry:
     ok: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Page(_Many[Memory]):
     """Some memories in order, and the cursor that fetches those after them (None at the end)."""
 
@@ -486,7 +487,7 @@ class Page(_Many[Memory]):
         return self.memories
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Report:
     """What an operation changed, with ids and counts by place."""
 

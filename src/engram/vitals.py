@@ -4,13 +4,14 @@ apart for their number."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
+from engram.frozen import frozen
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@frozen(kw_only=True)
 class Counts:
     """How much of it this reader can see."""
 
@@ -27,7 +28,7 @@ class Severity(StrEnum):
     ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """One thing the doctor saw: what is wrong, how bad, what to do."""
 
@@ -38,7 +39,7 @@ class Finding:
     mended: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Latency:
     """Milliseconds over the last calls of one kind."""
 
@@ -47,7 +48,7 @@ class Latency:
     p99_ms: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Encoder:
     """The encoder in use: its fingerprint, its vectors' length (0: not known yet), where it is, why it does not answer."""
 
@@ -58,7 +59,7 @@ class Encoder:
     trouble: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Language:
     """The language model in use: where it is, why it would not answer now, and what it cost in the last hour and day."""
 
@@ -71,7 +72,7 @@ class Language:
     tokens_day: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Warmth:
     """How far the vector index of a vault is: rows loaded of about how many, whether it was asked for at all and answers,
     which tier does, what it was loaded from (snapshot or rows), and what there is to say about it."""
@@ -86,7 +87,7 @@ class Warmth:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Health:
     """The figures of one vault as this process sees it.
 
@@ -118,7 +119,7 @@ class Health:
     warnings: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Backup:
     """One backup: its number is its name; when it was made is told by what is inside."""
 
@@ -129,7 +130,7 @@ class Backup:
     intact: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Event:
     """A memory that changed, by its id: what was done to it, and the place of that in the order of all changes."""
 
@@ -138,7 +139,7 @@ class Event:
     what: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Events:
     """What changed, oldest first, and the point after which to ask on."""
 
@@ -146,7 +147,7 @@ class Events:
     upto: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Space:
     """A vector space: its name, the fingerprint of the model whose vectors it holds, and their length."""
 
@@ -155,7 +156,7 @@ class Space:
     dimensions: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Version:
     """An earlier wording of a memory."""
 
@@ -164,7 +165,7 @@ class Version:
     replaced_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Change:
     """One entry of the change log that indexes and other processes follow."""
 
@@ -173,7 +174,7 @@ class Change:
     what: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fact:
     """What is said of somebody or something. `single`: it has one such at a time; `holds` is false for what is so no more."""
 
@@ -184,7 +185,7 @@ class Fact:
     holds: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Affect:
     """What a memory feels like: valence (bad to good) and dominance (at its mercy to in control) -1 … 1; arousal and surprise
     0 … 1."""
@@ -202,7 +203,7 @@ class Affect:
 NEUTRAL = Affect()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trust:
     """How far to rely on a hit, each 0 … 1. Relevance is about the question, the rest about the memory (§7)."""
 
@@ -213,7 +214,7 @@ class Trust:
     composite: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Signal:
     """What one arm said of a hit: its rank there (1 is best; 0 if the arm did not find it), its score, its share."""
 

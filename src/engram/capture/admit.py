@@ -7,7 +7,7 @@ What a file says of its own trust, counts or scope is not taken over, unless the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +17,7 @@ from engram.capture.corrected import Said, heirs_of
 from engram.capture.drafts import weighed
 from engram.capture.tools import Tools
 from engram.errors import EmbeddingError, EngramError
+from engram.frozen import frozen
 from engram.guard.tiers import closer
 from engram.index.vectors.encoding import encode
 from engram.models.embed import Vectors
@@ -26,7 +27,7 @@ from engram.text.terms import identity_of
 from engram.types import NEUTRAL, Draft, Memory, Reader, Scope, Source, Turn
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Arrival:
     """A statement from a file, the numbers of the turns it came from, and the scope it goes to."""
 
@@ -35,7 +36,7 @@ class Arrival:
     scope: Scope | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Admitted:
     """What became of arrivals: the memory that each is now, None where it was refused and why."""
 

@@ -7,8 +7,8 @@ are local patterns, the first that matches counts, and the order goes from the m
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from engram.frozen import frozen
 from engram.text.verbs import is_past
 from engram.text.wordlist import word_set
 from engram.types import Kind
@@ -161,7 +161,7 @@ _IS = re.compile(rf"\b(?:am|is|isn't|i'm|he's|she's|it's|there's) {_PASSING}", r
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sort:
     """What a statement is."""
 

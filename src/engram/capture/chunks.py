@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from engram.frozen import frozen
 from engram.text import sentences
 
 SIZE = 400
@@ -30,7 +31,7 @@ _BETWEEN_ITEMS = re.compile(r"(?<=[^\s:;,.!?])\s*\n(?=[ \t>]*(?:[-*+•·‣▪�
 Why = Callable[[str], str | None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Piece:
     """A stretch of text: kept with its context, or left out for a reason. `end` reaches up to the next piece.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from engram.capture.rewording import NEAR, same_fact, says_again
+from engram.frozen import frozen
 from engram.index.vectors.live import LiveIndex
 from engram.models.embed import Vectors
 from engram.settings import Settings
@@ -20,7 +21,7 @@ from engram.text.wordlist import word_set
 from engram.types import Memory, Policy, Reader
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Said:
     """A statement to look for among what was corrected: each way it may have been kept, whose word it is, its vector."""
 

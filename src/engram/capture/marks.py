@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
+
+from engram.frozen import frozen
 
 PRIVATE = "private"
 RECALLED = "recalled"
@@ -33,7 +34,7 @@ _MARK = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Removed:
     """A place in a text that was taken out, and why."""
 
@@ -43,7 +44,7 @@ class Removed:
     secret: str = ""  # its sort, if it was one
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cut:
     """What is left of a text, what was removed, and where each part of what is left came from."""
 

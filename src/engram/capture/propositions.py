@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from engram.capture import categories, chunks, filler, marks, phrases
+from engram.frozen import frozen
 from engram.text import sentences, when
 from engram.text.person import is_assistant, named, third_person
 from engram.text.verbs import is_past
@@ -49,7 +50,7 @@ _SHARES = re.compile(r"\[[a-z]+s (?:an?|the|some|his|her|their|\d)\b")
 _ANSWERING = word_set("i i'm i've i'll i'd we we've we're it it's they they're he she there")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Statement:
     """A proposition and the places in its turn that it was taken from, in order."""
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 
 from engram.capture.hearing import Heard
 from engram.capture.sift import Candidate, Sifted
+from engram.frozen import frozen
 from engram.text.terms import digest_of
 from engram.types import Draft, Fate, Memory, Report, Status, Verdict
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Batch:
     """Turns on their way: how many came, which of them are new, and what was heard in those."""
 

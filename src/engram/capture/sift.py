@@ -15,6 +15,7 @@ import numpy as np
 
 from engram.capture.corrected import Said, heirs_of
 from engram.capture.propositions import Statement
+from engram.frozen import frozen
 from engram.index.vectors.live import LiveIndex, Nearest
 from engram.models.embed import Vectors
 from engram.settings import Settings
@@ -62,7 +63,7 @@ class Candidate:
         return Said.of(proposition.text, proposition.said or proposition.text, proposition.speaker, self.vector)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sifted:
     """What is new; what says again what is known, with the id of that; what was corrected, with the id of what is true."""
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 
 from engram.capture import categories, filler, phrases
+from engram.frozen import frozen
 from engram.text.person import is_assistant
 
 _LOOKED_AT = 4_000  # characters; keeps a pasted document under a millisecond
@@ -24,7 +24,7 @@ class Level(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Signal:
     """The level, and the names of the patterns that led to it, strongest first."""
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from engram.frozen import frozen
 from engram.memory.momentum import Vector, likeness
 from engram.settings import Settings
 from engram.types import Reader, Recall
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class State:
     """What an answer depends on besides its question: who asks, the vault's last change, the settings in force, the time."""
 

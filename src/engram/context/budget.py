@@ -7,10 +7,11 @@ is less than all minimums together, sections lose theirs from the lowest priorit
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from engram.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Claim:
     """What a section may have: its share of the budget, its priority (higher goes first), and what it must have to be of use."""
 
@@ -20,7 +21,7 @@ class Claim:
     least: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Profile:
     """How a sort of run divides its window: the shares of its sections and what is kept for the answer."""
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 from engram.errors import InvalidQuery
+from engram.frozen import frozen
 from engram.text import sentences
 from engram.text.messages import OpenAI, turn_of
 from engram.types import Turn
@@ -82,7 +82,7 @@ def _no_history() -> InvalidQuery:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Said:
     """A piece of the history as it stands in the prompt; `turns` of those given it stands for, `first` of them."""
 

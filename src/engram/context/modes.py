@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from engram.context.budget import RECALLED, Profile
+from engram.frozen import frozen
 from engram.types import Outcome
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Injection:
     """`most` memories, if there is a most; `recalled`: what their share is multiplied by; whether it is said what changed since
     the last session, what is not known, and what could be asked."""

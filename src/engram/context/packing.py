@@ -9,8 +9,9 @@ goes to the next steps that still fit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
+
+from engram.frozen import frozen
 
 
 class Tier(IntEnum):
@@ -26,7 +27,7 @@ FIDELITY = {Tier.FULL: 1.0, Tier.SUMMARY: 0.95, Tier.KEY_FACT: 0.8, Tier.TAG: 0.
 """What a shorter form is worth of the whole: a tag only tells that there is something to ask for."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Candidate:
     """What could be packed: its worth, and what each tier costs as it would stand in the block (None: no such form)."""
 

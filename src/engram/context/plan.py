@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from engram.context.budget import PROFILES, Profile
 from engram.context.modes import MODES, Injection, shared
 from engram.errors import InvalidQuery
+from engram.frozen import frozen
 from engram.models.llms import Capabilities, capabilities
 from engram.text import tokens
 
@@ -18,7 +18,7 @@ _ANSWER = 4  # a quarter of a window at most is kept free for the answer
 _RESERVE = 0.05  # kept free where tokens are estimated, which is off by so much (docs/benchmarks.md)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Window:
     """Of one model and one call. `count` is the model's own; `cost` makes it of what was counted when it was kept.
 

@@ -7,7 +7,7 @@ headers and fence included, never has more tokens than its budget. Pure.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import accumulate
 
@@ -15,6 +15,7 @@ from engram.context.budget import ASIDES, HISTORY, MORNING, RECALLED, UNKNOWN, W
 from engram.context.days import TOKENS, dated, day, when
 from engram.context.history import VERBATIM, Said, compress
 from engram.context.packing import Candidate, Step, Tier, pack, ranked
+from engram.frozen import frozen
 from engram.text.fence import fence, harmless
 from engram.text.person import is_assistant
 from engram.types import Hit, Memory, Recall, Turn
@@ -42,7 +43,7 @@ _TOO_SMALL = "the budget is too small for anything of what there is to say."
 _SETTLED = (_IN_MIND, _TOO_FAR)  # whatever room there is
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Item:
     """What became of one candidate: the tier it stands at and what that costs, or None and why it does not stand there."""
 
@@ -53,7 +54,7 @@ class Item:
     number: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Section:
     """A part of the prompt: what it was granted, what it took, and its words."""
 
@@ -63,7 +64,7 @@ class Section:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ContextWindow:
     """What an agent reads. `text` is the whole of it; `to_openai` and `to_anthropic` give it as those take it.
 
@@ -200,7 +201,7 @@ def by_lines(count: Count) -> Count:
     return lines
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shelf:
     """The hits with what each form of them is worth and costs, ready to fill any room."""
 

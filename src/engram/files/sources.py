@@ -26,12 +26,13 @@ from typing import IO, Any, BinaryIO
 from engram.errors import ContentTooLarge, InvalidContent, NotFound
 from engram.files import archive, turns
 from engram.files.turns import NotATurn
+from engram.frozen import frozen
 from engram.settings import Settings
 from engram.store.sqlite import legacy
 from engram.types import Memory, Source, Turn
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Refusal:
     """A piece of a file that was not taken: which line or record of it, and why. Holds none of its words."""
 

@@ -16,13 +16,13 @@ from __future__ import annotations
 import math
 import re
 import zlib
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from engram.frozen import frozen
 from engram.guard.edition import VERSION as VERSION
 from engram.guard.suspicion import Reason, as_read, suspicions
 
@@ -52,7 +52,7 @@ class Verdict(StrEnum):
     REJECTED = "rejected"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Assessment:
     """How likely a text is an attack on the model that reads it, from 0 to 1, and why."""
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from engram.errors import RateLimited
+from engram.frozen import frozen
 from engram.types import Memory
 
 T = TypeVar("T")
@@ -23,7 +24,7 @@ _SCORES = frozenset({"score", "needed", "relevance", "composite", "relevancy", "
 _ROUNDED = frozenset({"share", "ndcg", "accuracy", "freshness", "utility"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rates:
     """How many questions one identity may ask; 0 is any number."""
 

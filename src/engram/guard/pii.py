@@ -13,14 +13,14 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from engram.frozen import frozen
 from engram.guard import checksums, people, secrets
 from engram.guard.tiers import closer
 from engram.types import Tier
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Span:
     """A place in a text, what stands there, and how closely it must be kept. Never the words themselves."""
 

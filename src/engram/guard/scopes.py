@@ -8,9 +8,8 @@ its own query language. Comes in: a Reader. Goes out: a Visibility. Nothing here
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from engram.errors import AccessDenied
+from engram.frozen import frozen
 from engram.types import SCOPE_DIMENSIONS, Policy, Reader, Role, Scope, scope_values
 
 Admitted = tuple[str, ...] | None
@@ -26,7 +25,7 @@ _ROLES_OF: dict[Policy, frozenset[Role]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Visibility:
     """A union of boxes. No box: nothing is visible."""
 

@@ -11,13 +11,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import takewhile
 
+from engram.frozen import frozen
 from engram.text.wordlist import word_set
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Secret:
     """A place in a text, and what sort of secret stands there. Never the secret itself."""
 

@@ -12,16 +12,17 @@ import codecs
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from engram.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reason:
     name: str
     weight: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Read:
     """A text as it is understood, what was hidden in it, and how it was hidden."""
 

@@ -9,9 +9,9 @@ import base64
 import hashlib
 import hmac
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 
+from engram.frozen import frozen
 from engram.types import Policy, Reader, Role, Scope
 
 _PREFIX = "engram_"
@@ -19,7 +19,7 @@ _BYTES = 32
 _LENGTH = len(_PREFIX) + 43
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Token:
     """What a token stands for. Its secret is not here, nor anywhere else but with whoever was given it."""
 
@@ -41,7 +41,7 @@ class Token:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Granted:
     """A token just made, with its secret: shown once, and never again."""
 

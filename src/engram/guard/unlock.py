@@ -17,12 +17,12 @@ import logging
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from engram import settings as settings_room
 from engram.env import Env
 from engram.errors import ConfigInvalid, DiskFull, EngramError, VaultDamaged, VaultLocked, WriteFailed
+from engram.frozen import frozen
 from engram.guard import keychain
 from engram.guard.keys import SALT_BYTES, Kdf, MasterKey, unwrap, wrap
 from engram.settings import Settings
@@ -40,7 +40,7 @@ _ARGON2_LANES = 4  # RFC 9106, section 4
 _KEY_FILE_LIMIT = 4096
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeyHeader:
     """What a vault says in public about its key: where it is, how to recognise it. There is no secret in it."""
 
@@ -51,7 +51,7 @@ class KeyHeader:
     wrapped: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Created:
     """A key in its place. `notice` tells the user where that is and what losing it means."""
 
@@ -60,7 +60,7 @@ class Created:
     notice: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Errand:
     """A key on its way to a place."""
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from engram.frozen import frozen
 from engram.text.courtesy import STOP_WORDS as STOP_WORDS
 from engram.text.courtesy import is_courtesy
 from engram.text.terms import terms
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wanted:
     """The terms to look up; and in how many memories each telling word of the question stands, counted to the budget."""
 

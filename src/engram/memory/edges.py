@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
+from engram.frozen import frozen
 from engram.links import sure_at
 from engram.settings import Settings
 from engram.types import Edge
@@ -13,7 +13,7 @@ from engram.types import Edge
 EdgesOf = Callable[[Sequence[str]], Sequence[Edge]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Way:
     """How a memory is reached: links away, the product of what each link carries, and their kinds in order."""
 

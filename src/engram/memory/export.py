@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from html import escape
 
+from engram.frozen import frozen
 from engram.memory.shortening import shorten
 from engram.memory.working import Slot, WorkingMemory
 from engram.text.tokens import count
@@ -18,7 +19,7 @@ class Form(StrEnum):
     XML = "xml"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exported:
     """The text, what it costs, and the slots that are in it."""
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+from engram.frozen import frozen
 
 _FORMAT = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Checkpoint:
     """What was being done, what was decided, what is left open: in the words of whoever hands over."""
 

@@ -7,7 +7,8 @@ follows is marked with what it was inferred from, and is gone with that.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from engram.frozen import frozen
 
 LEAST = 0.7
 """What follows must be surer than this."""
@@ -40,7 +41,7 @@ _CARRIED = {
 """What one relation makes of another: who lives in a place that lies in another lives in that, too."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Relation:
     """That `source` stands in a relation to `target`: how sure that is, and which memory says so."""
 
@@ -51,7 +52,7 @@ class Relation:
     premise: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Inferred:
     """What follows, and from which memories; none of them says it."""
 

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from engram.frozen import frozen
 from engram.kinds import WARNING
 from engram.memory.layers import BOOSTS, Layer, Sort, layer_of, sort_of
 from engram.memory.strength import fades, importance, retention, strength
@@ -56,7 +56,7 @@ class Keeping(StrEnum):
     PROTECTED = "protected"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Standing:
     """All of it, at one moment. `heat` is how much it is in use, `decay` how far it has faded, both 0 … 1."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from enum import StrEnum
 
+from engram.frozen import frozen
 from engram.memory import momentum, sensory, working
 from engram.memory.handoff import Checkpoint as Checkpoint
 from engram.memory.momentum import Momentum, Reading, Topic, Vector
@@ -26,7 +27,7 @@ class Age(StrEnum):
     DROPPED = "dropped"  # too old to go on with
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mind:
     """What was just said, what is in mind, and where the talk is going. Only the last two outlive the process."""
 
@@ -35,7 +36,7 @@ class Mind:
     momentum: Momentum = field(default_factory=Momentum)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Habits:
     """How a mind behaves: `settings` as these rules need them."""
 
@@ -47,7 +48,7 @@ class Habits:
     stale_h: float = 24.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Vectors:
     """A turn as the encoder has it: as a question, as a passage; and its background. All may be missing."""
 
@@ -56,7 +57,7 @@ class Vectors:
     background: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Resumed:
     """What there is to go on with: the last checkpoint, however old, and what is in mind of what was put away."""
 

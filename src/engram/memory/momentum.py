@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
+from engram.frozen import frozen
 from engram.memory.shortening import split, telling
 from engram.text.terms import terms
 from engram.text.wordlist import word_set
@@ -85,7 +86,7 @@ class Momentum:
     course: Vector | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading:
     """What was made of a turn: how like it is to the one before and to the whole way (None: not known), and the score."""
 

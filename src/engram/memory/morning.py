@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
+from engram.frozen import frozen
 from engram.memory.mind import Resumed
 from engram.memory.shortening import shorten
 from engram.memory.working import Slot
@@ -16,7 +16,7 @@ _IN_MIND = 3
 _LINE_TOKENS = 40
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Morning:
     """`since`: when somebody was last at work here; None if nobody ever was. `news`: what was learned since, the weightiest;
     without a last time the weightiest of the latest. `text` is all of it in a few lines, empty if there is nothing."""

@@ -6,13 +6,13 @@ until it is pushed out: "change that to blue" may come after a minute's thought.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from engram.frozen import frozen
 from engram.types import Turn
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Heard:
     """A turn and when it came; `known` if the vault has heard it too."""
 
@@ -21,7 +21,7 @@ class Heard:
     known: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ring:
     """The last turns, oldest first; the first `handed` of them have been handed on."""
 

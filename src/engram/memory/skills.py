@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
+from engram.frozen import frozen
 from engram.kinds import Cue, Ending, Episode, FailureMode, Practice, Precondition, Refinement, Skill, SkillMatch, Step
 from engram.memory.episodes import SCORES, is_error, is_step, steps, trouble
 from engram.memory.likeness import LIKE, alike, likeness, stems
@@ -22,7 +23,7 @@ _NOT_ASKED_FOR = frozenset({"skill"})
 """Names in an episode's context that say nothing about the situation."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Learned:
     """A skill as it was learned, before it is a memory."""
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 
+from engram.frozen import frozen
 from engram.memory.momentum import Topic
 from engram.memory.shortening import level_down, shorten, telling
 from engram.text.terms import digest_of
@@ -53,7 +54,7 @@ class Leaving(StrEnum):
     SUMMED_UP = "summed up"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """What there is room for, and how fast it fades."""
 
@@ -65,7 +66,7 @@ class Limits:
     strategy: Strategy = Strategy.EVICT_LOWEST
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Slot:
     """One statement in mind. `memory_id` if it is one that is kept, else empty; `known` if the vault has heard it anyway."""
 
@@ -79,7 +80,7 @@ class Slot:
     known: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Evicted:
     """A slot that was let go."""
 
@@ -94,7 +95,7 @@ class Evicted:
         return new and (self.reason is not Leaving.TOPIC or self.slot.activation > _WORTH_KEEPING)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WorkingMemory:
     """Slots, the liveliest first."""
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from engram.env import Env
 from engram.errors import GeneratorUnavailable
+from engram.frozen import frozen
 from engram.settings import Settings
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ledger:
     """Where it is written down: so many calls and tokens at a time; how many of both since one."""
 

@@ -18,13 +18,13 @@ import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import IO, Any
 
 from engram import settings as settings_room
 from engram.errors import EmbedderUnavailable
+from engram.frozen import frozen
 
 DEFAULT = "snowflake-arctic-embed-s-int8"
 _HUB = "https://huggingface.co/"
@@ -34,7 +34,7 @@ Progress = Callable[[str, int, int], None]
 """Called with what is being fetched, bytes so far and bytes in all."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Artefact:
     """One file of a model."""
 
@@ -45,7 +45,7 @@ class Artefact:
     member: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Model:
     """One entry of the catalogue."""
 

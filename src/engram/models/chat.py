@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from engram.env import Env
 from engram.errors import ConfigInvalid, GenerationFailed, GeneratorUnavailable
+from engram.frozen import frozen
 from engram.models.budget import Budget, Ledger
 from engram.models.generate import CallableWriter, LanguageModel, Request, Written
 from engram.models.wire import Line, Place, address_problem
@@ -24,7 +24,7 @@ from engram.settings import Settings
 _REFUSED = (400, 422)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Provider:
     """One wire protocol."""
 
@@ -36,7 +36,7 @@ class Provider:
     written: Callable[[Any], Written]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Chat:
     """One model at one place, as the settings name it."""
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from engram.errors import EmbeddingFailed
+from engram.frozen import frozen
 from engram.models.embed import Vectors, unit
 from engram.models.wire import address_problem
 from engram.settings import Settings
@@ -24,7 +24,7 @@ from engram.settings import Settings
 AUTO = "auto"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Provider:
     """One wire protocol: where it usually is, what is asked for vectors and for life, and how vectors are taken out."""
 
@@ -35,7 +35,7 @@ class Provider:
     entries: Callable[[Any], list[Any]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Endpoint:
     """One model at one place. `key_name` names the environment variable that holds the key; the key itself is nowhere here."""
 

@@ -6,14 +6,14 @@ What it answers is checked before it is believed (`capture/distil.py`); what it 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from engram.frozen import frozen
 from engram.types import Fact, Turn
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Extracted:
     """One statement that a model took from turns. `turn`: from which of them, counted from 0, if it says so.
 

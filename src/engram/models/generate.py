@@ -7,17 +7,18 @@ is not there, over budget or unusable is an error that holds no words, and whoev
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 from engram.errors import GenerationFailed, GeneratorUnavailable
+from engram.frozen import frozen
 from engram.models.budget import Budget
 from engram.models.schema import Schema, misfit, value_in
 
 _QUOTED = 4000  # characters of an answer that did not fit, shown to its maker again
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Request:
     """What is asked. With a schema the answer is to be JSON of that form; `again` is what was said since the prompt."""
 
@@ -37,7 +38,7 @@ class Request:
         return sum(len(one["content"].encode(errors="replace")) for one in self.messages) // 3 + 16
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Written:
     """What came back, and how many tokens it cost with its prompt, if its maker says so."""
 

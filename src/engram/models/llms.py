@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from engram.errors import ConfigInvalid
+from engram.frozen import frozen
 from engram.text import tokens
 
 _SEPARATOR = re.compile(r"[:.@]")
@@ -25,7 +25,7 @@ _NEEDED = ("window", "output", "tokenizer")
 _PARTS = ("unknown", "models", "aliases")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Capabilities:
     """Of one model; `known` is False for the cautious guess that stands for a name nobody knows."""
 
@@ -40,7 +40,7 @@ class Capabilities:
     known: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Table:
     unknown: dict[str, Any]
     models: dict[str, dict[str, Any]]

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from engram.deadline import in_time, patience
 from engram.env import Env
+from engram.frozen import frozen
 
 if TYPE_CHECKING:
     import httpx2
@@ -28,7 +28,7 @@ _MOST_BYTES = 64 << 20
 UNREACHED, LATE, GARBLED = 0, -1, -2
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """An HTTP status, or one of the three ways in which there was none."""
 
@@ -37,7 +37,7 @@ class Answer:
     content: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sign:
     """What was last seen of the endpoint, and when. Empty: it answered."""
 
@@ -46,7 +46,7 @@ class Sign:
     way_out: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Place:
     """Where one model is asked, and how long. `key` is called when a request is made; what it returns is kept nowhere."""
 

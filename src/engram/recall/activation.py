@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from engram.frozen import frozen
 from engram.recall.fusion import Keys, Scores
 from engram.settings import Settings
 from engram.store.sqlite.nearby import Step
@@ -20,7 +21,7 @@ Follow = Callable[[Sequence[int]], Sequence[Step]]
 _ROUNDS, _RESTART = 20, 0.15
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Way:
     """How something was reached: where that began, over which links or names, and whether a name was among them."""
 
@@ -29,7 +30,7 @@ class Way:
     named: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reached:
     """What was reached, the strongest first: its activation (0 … 1) and the way there. A start may be reached from another."""
 

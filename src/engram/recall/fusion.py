@@ -9,16 +9,17 @@ stands out may stand out (docs/benchmarks.md). `reciprocal` is weighted RRF, for
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from engram.frozen import frozen
 
 Keys = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArmResult:
     """What one arm found, best first. `scores` are on the arm's own scale; `background` and `spread` describe that scale.
 
@@ -37,7 +38,7 @@ class ArmResult:
         return made
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fused:
     """Candidates best first, and for each arm its rank (0: not found), raw score and weighted part, by candidate."""
 

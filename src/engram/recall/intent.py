@@ -7,10 +7,10 @@ told right. What is not sure is a look-up, which is what every question was befo
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from engram.frozen import frozen
 from engram.text.timex import read
 from engram.text.timex.frame import PAST
 
@@ -25,7 +25,7 @@ class Intent(StrEnum):
     ENTITY = "entity"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sought:
     """What a question is after: its intent, the time it names, whether it asks when, and whether for something with a name.
 

@@ -6,10 +6,11 @@ Pure rules on the words of the question; no store, no model.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from engram.errors import InvalidQuery
+from engram.frozen import frozen
 from engram.index.lexical import asks_nothing as asks_nothing
 from engram.memory.layers import RULES, STORIES
 from engram.models.embed import Vectors
@@ -24,7 +25,7 @@ _PLAIN = Sought()
 _ANY = Filter()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Asked:
     """A question as it was put."""
 
@@ -39,7 +40,7 @@ class Asked:
     drawn: Callable[[Vectors], Vectors] | None = None  # draws the question's vector towards what the talk is about
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Plan:
     """How a question is searched for: filter, candidates an arm brings, entries of the text index it may read."""
 

@@ -11,6 +11,7 @@ from datetime import datetime
 
 import numpy as np
 
+from engram.frozen import frozen
 from engram.recall.fusion import Fused, Scores
 from engram.recall.plan import Asked, Plan
 from engram.recall.weights import ADDED
@@ -22,7 +23,7 @@ SUPERSEDES, DERIVED, CONTRADICTS = "supersedes", "derived_from", "contradicts"
 Links = Sequence[tuple[int, int, str]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pick:
     """What became of one candidate; `at` is its place in the ranking. `stage` is ANSWER if it is a hit."""
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from engram.frozen import frozen
 from engram.models.embed import Vectors
 from engram.recall.arms import WORDS
 from engram.recall.fusion import ArmResult, Fused
@@ -28,7 +29,7 @@ class Stopwatch:
         self.spent[name] = round((self.monotonic() - start) * 1000, 3)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Walk:
     """One question's way, stage by stage: what an answer, or an account of it, is made from."""
 
@@ -65,7 +66,7 @@ class Walk:
         return not self.taken and (full or WORDS not in self.fused.parts) and not self.plan.deep
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Got:
     """The candidates that were fetched, what of them is suppressed and until when, how many are too far, what a hit needs."""
 

@@ -14,11 +14,11 @@ import gzip
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from engram.errors import InvalidContent
+from engram.frozen import frozen
 from engram.guard import injection, pii
 
 Told = Callable[[str, float | None], None]
@@ -41,7 +41,7 @@ GUESSED = frozenset({"PERSON", "STREET_ADDRESS", "ADDRESS", "ZIP_CODE"})
 """What no checksum or pattern decides."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """Of one kind: how many were labelled and how many of those found; how many were found and how many of those right."""
 
@@ -51,7 +51,7 @@ class Found:
     precision: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Caught:
     attack: bool
     texts: int

@@ -24,6 +24,7 @@ from engram.engine import Engram
 from engram.env import Env
 from engram.errors import InvalidContent
 from engram.files.turns import NotATurn, moment, opened, turn_of
+from engram.frozen import frozen
 from engram.models.embed import Embedder
 from engram.serve.warm import warm
 from engram.settings import LiveSettings, Settings
@@ -50,7 +51,7 @@ DEFINITIONS = {
 """All are means over questions that name evidence: `all` of them, those marked `answerable`, and by category."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     text: str
     at: Any
@@ -60,7 +61,7 @@ class Question:
     sessions: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Store:
     """One line of a file."""
 
@@ -69,7 +70,7 @@ class Store:
     questions: tuple[Question, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scored:
     """One question's figures."""
 
@@ -209,7 +210,7 @@ def run(
     return {"definitions": DEFINITIONS, "ks": sorted(set(ks)), "limit": _limit(ks), "settings": _differing(), "files": results}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Place:
     """Where in the file a store is, for those who wait."""
 

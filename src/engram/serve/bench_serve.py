@@ -14,12 +14,12 @@ import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import BackgroundStalled
+from engram.frozen import frozen
 from engram.serve.http.running import Server, bound, prepare
 from engram.serve.operations import OPERATIONS, read
 from engram.types import Reader, Role, Scope
@@ -29,7 +29,7 @@ _PATIENCE_S = 30.0
 _FILES = Path("/proc/self/fd")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Served:
     """Milliseconds of calls, how many failed, and threads and descriptors: before the vault was open, while it is served, and
     when it is closed again."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from engram.errors import InvalidContent
+from engram.frozen import frozen
 from engram.memory.momentum import Momentum, Topic, likeness, move, read
 from engram.models import catalog
 from engram.models.embed import Embedder, OnnxEmbedder
@@ -23,7 +23,7 @@ from engram.models.embed import Embedder, OnnxEmbedder
 Told = Callable[[str, float | None], None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Figures:
     """Of the turns that change the topic: how many were noticed, how many of those noticed did, and both in one number."""
 

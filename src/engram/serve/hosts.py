@@ -15,19 +15,19 @@ import stat
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from engram.errors import ConfigInvalid
+from engram.frozen import frozen
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _BY_HAND = "It was left as it is; `--print` shows what to add by hand."
 _DECODER = json.JSONDecoder()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Edit:
     """A file as it is and as it shall be; None where it is not there, or shall not be."""
 
@@ -103,7 +103,7 @@ def _replace(path: Path, text: str, like: Path) -> None:
 # ── JSON ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Member:
     name: str
     start: int

@@ -8,7 +8,7 @@ from engram.settings.keeping import Keeping
 from engram.settings.tunable import tunable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False, eq=False)
+@dataclass(slots=True, kw_only=True, init=False, repr=False, eq=False)
 class Finding(Keeping):
     """Read through `Settings`, which has all of it."""
 

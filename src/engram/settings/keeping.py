@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from engram.settings.tunable import tunable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False, eq=False)
+@dataclass(slots=True, kw_only=True, init=False, repr=False, eq=False)
 class Keeping:
     """Read through `Settings`, which has all of it."""
 

@@ -5,15 +5,14 @@ What is kept and what is found stand in `keeping.py` and `finding.py`; a file of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from engram.frozen import frozen
 from engram.settings.finding import Finding
 from engram.settings.tunable import Value as Value
 from engram.settings.tunable import tunable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings(Finding):
+@frozen(kw_only=True)
+class Settings(Finding):  # type: ignore[misc]  # its bases are parts of the table, and make no values of their own
     """One consistent set of values. Operations read a snapshot once and use it to their end."""
 
     # embedding endpoints: only if `model` names one

@@ -14,11 +14,12 @@ import stat
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 from engram.errors import DiskFull, NotFound, VaultDamaged, VaultTooNew
+from engram.frozen import frozen
 from engram.guard.unlock import KeyHeader, from_table, to_table
 
 FORMAT = 1
@@ -31,7 +32,7 @@ _MARKERS = {".gitignore": "*\n", ".nomedia": "", ".noindex": ""}
 _OURS = {"backups", "index", "notes", *_MARKERS}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Header:
     """What `vault.toml` says. While its key is being changed it names two: `key`, and `next` with what leads from the one
     to the other (`handover`: the next key, sealed under the present one)."""
@@ -50,7 +51,7 @@ def hide(path: Path) -> None:
             os.chflags(path, getattr(stat, "UF_HIDDEN", 0))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VaultFolder:
     """Paths of one vault. Making one touches nothing."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
+from engram.frozen import frozen
 from engram.types import (
     AuditEntry,
     Change,
@@ -28,7 +29,7 @@ from engram.types import (
 _ANYWHERE = Scope()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Filter:
     """What a listing or a search is narrowed to, besides the reader's visibility.
 
@@ -67,7 +68,7 @@ class Heard(NamedTuple):
     lasts: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Question:
     """A question as a store keeps it with a judgement: by its telling words (hashed there, with a key) and its vector."""
 
@@ -76,7 +77,7 @@ class Question:
     space: Space | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Judgement:
     """What was said of one memory: when, whether it helped, whether the question had the same telling words as the present
     one, and its vector if that is of the same model; else it is empty."""

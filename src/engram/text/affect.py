@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from math import prod, tanh
 
+from engram.frozen import frozen
 from engram.text.wordlist import word_set
 from engram.types import NEUTRAL, Affect
 
@@ -31,7 +31,7 @@ _FELT = 0.75
 """How much of a cue's arousal one of it brings; the more of them, the nearer to 1."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Lexicon:
     cues: dict[str, Affect]
     phrases: dict[str, tuple[tuple[tuple[str, ...], Affect], ...]]  # by their first word, the longest first

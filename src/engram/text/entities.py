@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from engram.frozen import frozen
 from engram.text.gazetteer import GIVEN_NAMES, LONG_PLACES, PLACES, TECHNOLOGIES, is_technology
 from engram.text.wordlist import word_set
 
@@ -21,7 +22,7 @@ UNSURE = ""  # the head of a sentence has a capital anyway: it is named only if 
 KINDS = (PERSON, PLACE, ORGANISATION, PROJECT, TECHNOLOGY, FILE, THING)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mention:
     """One thing that is named: by which name, what it is, and the other names that the same words give it."""
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date, datetime
 
+from engram.frozen import frozen
 from engram.text import sentences
 from engram.text.affect import affect
 from engram.text.entities import FILE, ORGANISATION, PERSON, PLACE, PROJECT, TECHNOLOGY, mentions
@@ -51,7 +51,7 @@ _TOPICS = {line.split()[0]: frozenset(word[:_STEM] for word in line.split()[1:])
 """A topic, and the beginnings of the words that tell of it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Metadata:
     """What a memory is about. `dates` are days as ISO dates, or two with a slash; `sentiment` is its valence, -1 … 1."""
 

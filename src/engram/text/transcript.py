@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from datetime import datetime
 
+from engram.frozen import frozen
 from engram.text.wordlist import word_set
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Speech:
     """Who, nobody ("") for what stands before the first name; what was said; and when, if the day is told, too."""
 

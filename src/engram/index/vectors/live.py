@@ -14,13 +14,13 @@ import logging
 import threading
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 import numpy as np
 
 from engram.deadline import patience
 from engram.env import Env
 from engram.errors import DimensionMismatch, EncryptionFailed, EngramError, InvalidQuery, NoIndex
+from engram.frozen import frozen
 from engram.guard.process import rss_bytes
 from engram.guard.scopes import Visibility, readable
 from engram.guard.sealing import Sealer
@@ -42,7 +42,7 @@ from engram.types import Reader, Warmth
 log = logging.getLogger("engram.index")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Nearest:
     """Keys of memories, best first, and the cosine of each with the question."""
 

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from engram.env import to_micros
+from engram.frozen import frozen
 from engram.guard.scopes import Visibility
 from engram.index.vectors.protocol import Allowed, Keys, Mask, Numbers
 from engram.index.vectors.rows import Column, Rows
 from engram.store.protocol import Filter
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Condition:
     """Who asks, and for what: everything that a mask depends on, so that equal ones share it.
 
@@ -49,7 +49,7 @@ class Condition:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fresh:
     """The marks of some rows, column by column."""
 
@@ -63,7 +63,7 @@ class Fresh:
         return Fresh(self.scopes[chosen], self.kinds[chosen], self.statuses[chosen], self.categories[chosen], self.times[chosen])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Packed:
     """Marks as they are put away: scope, kind, status, category and time; the words of the three in the middle."""
 

@@ -7,13 +7,14 @@ plain array of booleans and no tier needs a map of its own. `live.LiveIndex` tur
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from engram.frozen import frozen
 from engram.models.embed import Vectors
 
 Mask = npt.NDArray[np.bool_]
@@ -68,7 +69,7 @@ _BITMAPS = 16
 """Bitmaps kept with one filter: a sealed index has fewer segments; those of segments that were merged away go."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """Row numbers, best first, and the cosine of each with the question."""
 
@@ -76,7 +77,7 @@ class Found:
     scores: Scores = field(default_factory=lambda: np.empty(0, np.float32))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sealed:
     """What a tier spent long on: stretches of rows (start, stop, their codes), and what alone can read the codes."""
 

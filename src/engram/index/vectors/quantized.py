@@ -13,12 +13,12 @@ row is sealed again only log(n) times however long the vault grows.
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from engram.frozen import frozen
 from engram.index.vectors.encoding import restore
 from engram.index.vectors.exact import Kernel, best, best_kernel, nearest, nearest_many, scored
 from engram.index.vectors.protocol import Allowed, Found, Numbers, Scores, Sealed, Stop
@@ -33,7 +33,7 @@ _FEW_OF = 64
 """Up to so many allowed rows, or one in so many, are gathered and scored without looking at the codes: 0.33 µs each."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Segment:
     start: int
     stop: int

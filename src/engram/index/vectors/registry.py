@@ -6,10 +6,10 @@ Another tier joins by `register`. Choosing is a rule on counts and bytes; the sw
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.util import find_spec
 
 from engram.errors import ConfigInvalid
+from engram.frozen import frozen
 from engram.index.vectors.exact import Exact
 from engram.index.vectors.protocol import VectorIndex
 from engram.index.vectors.quantized import Quantized
@@ -17,7 +17,7 @@ from engram.index.vectors.rows import Rows
 from engram.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Backend:
     """A tier: how to make one, what a vector costs in it, and which module must be installed for it ('' for none)."""
 
@@ -31,7 +31,7 @@ class Backend:
         return not self.needs or find_spec(self.needs) is not None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choice:
     """A tier's name, and why it is not the one that was wanted ('' if it is)."""
 

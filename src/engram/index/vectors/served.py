@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from engram.frozen import frozen
 from engram.index.vectors.encoding import Codes, Scales, decode, restore
 from engram.index.vectors.marks import Fresh, Marks
 from engram.index.vectors.protocol import Keys, Mask, VectorIndex
@@ -18,7 +18,7 @@ _SAMPLE = 512
 _PRIOR = 32
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Served:
     """Replaced as a whole."""
 
@@ -71,7 +71,7 @@ class Served:
         return self.append(batch.part(~same)) or new
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Batch:
     """Rows of the store, column by column."""
 

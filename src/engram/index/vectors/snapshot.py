@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import IO, Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from engram.frozen import frozen
 from engram.index.vectors.exact import Exact
 from engram.index.vectors.marks import Marks, Packed
 from engram.index.vectors.protocol import Numbers, Sealed, VectorIndex
@@ -34,7 +34,7 @@ class In(Protocol):
     def read(self, size: int) -> bytes: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Frozen:
     """What is written: rows never change, so their numbers are enough; marks may, so they are copied."""
 
@@ -55,14 +55,14 @@ class Frozen:
         return cls(about, seq, rows, numbers, served.marks.pack(numbers), None if rows.removed else served.index)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Thawed:
     seq: int
     served: Served
     sealed: Sealed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Put:
     """The snapshot that a process knows of: up to which change, since when, and whether the tier's codes are in it."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
@@ -17,6 +17,7 @@ import typer
 
 from engram.errors import EngramError
 from engram.files.turns import read_turns
+from engram.frozen import frozen
 from engram.serve.cli import caller, show
 from engram.serve.cli.caller import All, BadCall, Caller, Json, Yes
 from engram.serve.operations import OPERATIONS, Operation
@@ -35,7 +36,7 @@ Once = Annotated[
 Timeout = Annotated[float | None, typer.Option(min=0.001, metavar="SECONDS", show_default=False, help="How long it may take.")]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Done:
     """A command that was carried out: by whom, with what, and what came of it."""
 
@@ -46,7 +47,7 @@ class Done:
     options: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Face:
     """One operation on the command line.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
 from engram.errors import ConfigInvalid
+from engram.frozen import frozen
 from engram.serve.cli import caller, show
 from engram.serve.cli.caller import BadCall, Json
 from engram.settings import TABLE, Settings, Value, coerce, config_path, save, unknown
@@ -30,7 +30,7 @@ when a vault is opened. Numbers out of range are bent to it with a warning.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Setting:
     """One line of the table, with the value in force."""
 

@@ -7,7 +7,6 @@ import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import quote, urlencode
 
@@ -24,6 +23,7 @@ from engram.aio import Threads
 from engram.engine import Engram
 from engram.env import from_micros, to_micros
 from engram.errors import Conflict, ContentTooLarge, EngramError, InvalidQuery, RateLimited, SearchTimeout
+from engram.frozen import frozen
 from engram.guard.tokens import Granted
 from engram.serve import wire
 from engram.serve.http import events, problems
@@ -47,7 +47,7 @@ _STATUS = OPERATIONS["status"]  # figures are for whom it is for, and of what th
 _HEADERS = ["Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "Last-Event-ID"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Served:
     """What requests share: the vault as its owner has it, who may come in, the threads that work, and the figures."""
 
@@ -60,7 +60,7 @@ class Served:
     monotonic: Callable[[], float]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call:
     """A request as a thread needs it: nothing in it waits."""
 

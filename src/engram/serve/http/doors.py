@@ -6,12 +6,12 @@ import hmac
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from engram.engine import Engram
 from engram.errors import RateLimited
+from engram.frozen import frozen
 from engram.guard.tokens import Granted, Token
 from engram.serve.http.problems import Misdirected, StrangePage, Unauthorized
 
@@ -20,7 +20,7 @@ _STRANGERS_A_MINUTE = 60
 _REMEMBERED = 4096
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Doors:
     """Names that a request may be for, and pages that may call: a page elsewhere could point its own name at this machine."""
 
@@ -88,7 +88,7 @@ class Rates:
             raise RateLimited("this caller asks too often.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     """Where tokens are looked at. `own` holds while this server runs, and is in no vault."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, get_args, get_origin
 
 from engram.errors import InvalidQuery
+from engram.frozen import frozen
 from engram.serve.operations import OPERATIONS, Operation
 from engram.serve.operations.operation import Field
 
@@ -43,7 +43,7 @@ _WITHOUT_BODY = frozenset({"GET", "DELETE"})
 _TRUTHS = {"true": True, "false": False}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Route:
     """One operation at one place. Arguments come by the path, and the rest by the query or by the body."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,14 @@ import platformdirs
 
 from engram import settings as settings_room
 from engram.errors import ConfigInvalid
+from engram.frozen import frozen
 from engram.serve import hosts
 from engram.serve.hosts import Edit
 
 NAME = "engram"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Client:
     """A host: the file that it reads for a person, the one for a project, and where in it servers stand.
 

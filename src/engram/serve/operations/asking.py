@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from engram.context.window import ContextWindow
+from engram.frozen import frozen
 from engram.serve.operations.arguments import Budget
 from engram.serve.operations.operation import Arg, Operation
 from engram.store.protocol import Filter
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from engram.engine import Engram
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Question:
     """A question, and what its answer is narrowed to."""
 
@@ -51,7 +52,7 @@ class Question:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Ask(Question):
     explain: Annotated[bool, Arg("Say why each one is here, and why others are not.")] = False
 
@@ -68,7 +69,7 @@ def recall(mem: Engram, given: Ask) -> Recall:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Explain(Question):
     id: Annotated[str, Arg("The id of the memory that is, or is not, in the answer.", main=True)]
 
@@ -85,7 +86,7 @@ def explain(mem: Engram, given: Explain) -> Explanation:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Context:
     message: Annotated[str, Arg("What the agent was asked.", main=True, words=True)]
     model: Annotated[str, Arg("Whose window and tokenizer count.")] = "gpt-4o"
@@ -103,7 +104,7 @@ def context(mem: Engram, given: Context) -> ContextWindow:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Reason:
     question: Annotated[str, Arg("What to find evidence for.", main=True, words=True)]
     depth: Annotated[int | None, Arg("How deep it is taken apart at most.", low=1, high=8)] = None

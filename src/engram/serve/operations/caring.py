@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from engram.frozen import frozen
 from engram.serve.operations.minding import Nothing
 from engram.serve.operations.operation import Arg, Effect, Operation
 from engram.types import AuditEntry, Backup, Encoder, Health, Language, Report, Role
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from engram.engine import Engram
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Condition(Health):
     """The figures of a vault, and the models in use."""
 
@@ -27,12 +28,12 @@ def status(mem: Engram, given: Nothing) -> Condition:
     return Condition(**figures, encoder=mem.encoder(), language=mem.language())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Audit:
     limit: Annotated[int, Arg("How many at most.", low=1, high=1_000_000, flags=("--limit", "-n"))] = 50
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trail:
     """Who did what, newest first; never what was said."""
 
@@ -43,7 +44,7 @@ def audit(mem: Engram, given: Audit) -> Trail:
     return Trail(tuple(mem.audit(limit=given.limit)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Purge:
     dimension: Annotated[Literal["user", "agent", "channel", "squad", "project"], Arg("What sort of place.", main=True)]
     name: Annotated[str, Arg("Its name.", main=True)]
@@ -58,7 +59,7 @@ def backup(mem: Engram, given: Nothing) -> Backup:
     return mem.backup()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Backups:
     backups: tuple[Backup, ...]
 
@@ -67,7 +68,7 @@ def backups(mem: Engram, given: Nothing) -> Backups:
     return Backups(tuple(mem.backups()))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Checked:
     """What is wrong with the file, by page and table; nothing, if it is whole."""
 

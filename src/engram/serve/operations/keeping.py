@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from engram.errors import InvalidQuery
+from engram.frozen import frozen
 from engram.guard.scopes import require_owner
 from engram.guard.tiers import closer
 from engram.serve.operations.arguments import Id, Ids, Turns, Unchanged
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _IMPORTANCE = "How much it matters, from 0 to 1."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Remember:
     text: Annotated[str, Arg("What to keep.", main=True, words=True)]
     importance: Annotated[
@@ -59,7 +60,7 @@ def _at_least(mem: Engram, given: Remember) -> Tier | None:
     return None if wanted is Tier.CLEARTEXT else wanted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Observe:
     text: Annotated[str | None, Arg("One thing that was said.", main=True, words=True)] = None
     speaker: Annotated[str, Arg("Who said it.")] = "user"
@@ -80,7 +81,7 @@ def observe(mem: Engram, given: Observe) -> Report:
     return mem.observe(*said, user=given.user, assistant=given.assistant)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Ingest:
     text: Annotated[str | None, Arg("A long text; it is split.", main=True, words=True)] = None
     turns: Turns = ()
@@ -94,7 +95,7 @@ def ingest(mem: Engram, given: Ingest) -> Report:
     return mem.ingest(given.turns if given.text is None else given.text)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Update:
     id: Id
     text: Annotated[str | None, Arg("Its new wording.", main=True, words=True)] = None
@@ -124,7 +125,7 @@ def update(mem: Engram, given: Update) -> Memory:
     return mem.update(given.id, **wanted, unchanged_since=given.unchanged_since)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Forget:
     ids: Ids
     erase: Annotated[bool, Arg("Remove every trace, for good, instead of archiving.")] = False
@@ -138,7 +139,7 @@ def forget(mem: Engram, given: Forget) -> Report:
     return mem.forget(*dict.fromkeys(given.ids), **how)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Restore:
     id: Id
 
@@ -147,7 +148,7 @@ def restore(mem: Engram, given: Restore) -> Memory:
     return mem.restore(given.id)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Pin:
     id: Id
     pinned: Annotated[bool, Arg("False lets it be forgotten with time again.", flags=("--on/--off",))] = True
@@ -157,7 +158,7 @@ def pin(mem: Engram, given: Pin) -> Memory:
     return mem.pin(given.id, given.pinned)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Layered:
     id: Id
 
@@ -170,7 +171,7 @@ def demote(mem: Engram, given: Layered) -> Memory:
     return mem.demote(given.id)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Relate:
     source: Annotated[str, Arg("The id that the link goes out from.", main=True)]
     target: Annotated[str, Arg("The id that it leads to.", main=True)]
@@ -178,7 +179,7 @@ class Relate:
     weight: Annotated[float, Arg("How strong it is, from 0 to 1.", low=0.0, high=1.0)] = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Linked:
     """A link that was made, or was there: how many edges are new."""
 
@@ -193,7 +194,7 @@ def relate(mem: Engram, given: Relate) -> Linked:
     return Linked(given.source, given.target, given.kind, made)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Feedback:
     id: Id
     helpful: Annotated[bool | None, Arg("Did it help? Yes, if nothing is said.", flags=("--helpful/--unhelpful",))] = None

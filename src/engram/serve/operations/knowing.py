@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from engram.errors import NotFound
+from engram.frozen import frozen
 from engram.known import Belief, Bucket, Profile, Revision
 from engram.known import Entity as Known
 from engram.serve.operations.operation import Arg, Effect, Operation
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from engram.engine import Engram
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Entity:
     name: Annotated[str, Arg("A name it goes by: Ada, @ada, my manager.", main=True, words=True)]
     limit: Annotated[int, Arg("How many memories of it at most.", low=1, high=1000, flags=("--limit", "-n"))] = 20
@@ -29,13 +29,13 @@ def entity(mem: Engram, given: Entity) -> Profile:
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Entities:
     kind: Annotated[str | None, Arg("Of this sort only: person, place, organisation, project, technology, file, thing.")] = None
     limit: Annotated[int, Arg("How many at most.", low=1, high=1000, flags=("--limit", "-n"))] = 50
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Named:
     """Who and what the memories name, the most named first."""
 
@@ -46,7 +46,7 @@ def entities(mem: Engram, given: Entities) -> Named:
     return Named(tuple(mem.entities(kind=given.kind, limit=given.limit)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Timeline:
     about: Annotated[str, Arg("Somebody, something, or a topic.", main=True, words=True)]
     since: Annotated[datetime | None, Arg("What happened at this time or later only.")] = None
@@ -54,7 +54,7 @@ class Timeline:
     limit: Annotated[int, Arg("How many at most, the latest.", low=1, high=1000, flags=("--limit", "-n"))] = 50
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Told:
     """Memories in the order in which it happened, which of them set which right, and how many there are by day, week, month or
     year (`width`); a peak has strikingly many."""
@@ -70,7 +70,7 @@ def timeline(mem: Engram, given: Timeline) -> Told:
     return Told(found.memories, found.revisions, found.width, found.buckets)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Learn:
     subject: Annotated[str, Arg("Of whom, or of what.", main=True)]
     predicate: Annotated[str, Arg("What is said of it: works at, port, owner.", main=True)]
@@ -82,14 +82,14 @@ def learn(mem: Engram, given: Learn) -> Memory:
     return mem.learn(given.subject, given.predicate, given.object, many=given.many)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Beliefs:
     subject: Annotated[str, Arg("Of whom, or of what.", main=True, words=True)]
     past: Annotated[bool, Arg("With what held once.")] = False
     inferred: Annotated[bool, Arg("With what follows from it, and is said nowhere.")] = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Held:
     """Facts of a subject, the newest first, each with how it is held."""
 

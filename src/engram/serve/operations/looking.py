@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from engram.errors import NotFound
+from engram.frozen import frozen
 from engram.kinds import Box, Reached
 from engram.memory.lifecycle import Standing
 from engram.serve.operations.arguments import AnyStatus, Id, Ids
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from engram.engine import Engram
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Get:
     id: Id
 
@@ -31,7 +32,7 @@ def get(mem: Engram, given: Get) -> Memory:
     return memory
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Whole:
     """A memory with all that the vault knows about it."""
 
@@ -55,7 +56,7 @@ def show(mem: Engram, given: Get) -> Whole:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class List:
     limit: Annotated[int, Arg("How many at most.", low=1, high=10_000, flags=("--limit", "-n"))] = 50
     category: Annotated[str | None, Arg("Of this category only.")] = None
@@ -82,7 +83,7 @@ def list_(mem: Engram, given: List) -> Page:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wordings:
     """Earlier wordings of a memory, oldest first."""
 
@@ -94,7 +95,7 @@ def versions(mem: Engram, given: Get) -> Wordings:
     return Wordings(tuple(mem.versions(given.id)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spoken:
     """The turns a memory came from, verbatim."""
 
@@ -106,12 +107,12 @@ def words(mem: Engram, given: Get) -> Spoken:
     return Spoken(tuple(mem.words(given.id)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Of:
     ids: Ids
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Links:
     """Edges that begin or end at the memories named."""
 
@@ -126,13 +127,13 @@ def where(mem: Engram, given: Get) -> Standing:
     return mem.standing(given.id)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Stretches:
     trace: Annotated[int | None, Arg("Of this trace only.", low=1)] = None
     limit: Annotated[int, Arg("How many at most.", low=1, high=10_000, flags=("--limit", "-n"))] = 50
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Boxes:
     boxes: tuple[Box, ...]
 
@@ -141,12 +142,12 @@ def boxes(mem: Engram, given: Stretches) -> Boxes:
     return Boxes(tuple(mem.boxes(trace=given.trace, limit=given.limit)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Inside:
     key: Annotated[int, Arg("The box's number.", low=1, main=True)]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Contained:
     """What is in a box."""
 
@@ -157,14 +158,14 @@ def box(mem: Engram, given: Inside) -> Contained:
     return Contained(tuple(mem.box(given.key)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Traverse:
     id: Id
     depth: Annotated[int, Arg("How many links away.", low=1, high=6)] = 2
     kinds: Annotated[tuple[str, ...], Arg("By links of these kinds only.", high=64, flags=("--kind",))] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Around:
     """What a memory is linked to, the strongest first."""
 
@@ -175,7 +176,7 @@ def traverse(mem: Engram, given: Traverse) -> Around:
     return Around(tuple(mem.traverse(given.id, depth=given.depth, kinds=given.kinds)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Since:
     after: Annotated[int | None, Arg("What came after this point only; else only where to ask on from.", low=0)] = None
     limit: Annotated[int, Arg("How many at most.", low=1, high=10_000, flags=("--limit", "-n"))] = 100

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from engram.errors import InvalidQuery
+from engram.frozen import frozen
 from engram.memory.export import Exported, Form
 from engram.memory.mind import Checkpoint, Resumed
 from engram.memory.morning import Morning
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engram.engine import Engram
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Working:
     form: Annotated[Form | None, Arg("As it would stand in a prompt; plain, if nothing is said.")] = None
     budget: Budget = None
@@ -28,14 +28,14 @@ def working(mem: Engram, given: Working) -> Exported:
     return mem.working.export(given.form or Form.PLAIN, given.budget)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Attend:
     text: Annotated[str, Arg("What to bring to mind.", main=True, words=True)]
     source: Annotated[SlotSource, Arg("How it came to mind.")] = SlotSource.SAID
     activation: Annotated[float, Arg("How lively it is, from 0 to 1.", low=0.0, high=1.0)] = 0.8
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attended:
     """What had to give way."""
 
@@ -46,12 +46,12 @@ def attend(mem: Engram, given: Attend) -> Attended:
     return Attended(mem.working.attend(given.text, source=given.source, activation=given.activation))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Nothing:
     """No argument."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cleared:
     """How many slots there were."""
 
@@ -62,7 +62,7 @@ def clear(mem: Engram, given: Nothing) -> Cleared:
     return Cleared(mem.working.clear())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Handover:
     goal: Annotated[str, Arg("What is being done.", main=True, words=True)] = ""
     decided: Annotated[tuple[str, ...], Arg("What was decided.", high=100)] = ()
@@ -87,12 +87,12 @@ def morning(mem: Engram, given: Nothing) -> Morning:
     return mem.morning()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Gaps:
     limit: Annotated[int, Arg("How many at most.", low=1, high=1000, flags=("--limit", "-n"))] = 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OpenQuestions:
     """The most asked first."""
 

@@ -7,12 +7,13 @@ of them and decides nothing. Who asks is not among them: that is the `mem` an op
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 from engram.errors import AccessDenied, InvalidQuery
+from engram.frozen import frozen
 from engram.serve import wire
 from engram.types import Role
 
@@ -30,7 +31,7 @@ class Effect(StrEnum):
     DESTRUCTIVE = "destructive"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Arg:
     """One argument: a sentence about it, and its bounds (of a number, or of how many there are of it).
 
@@ -46,7 +47,7 @@ class Arg:
     flags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Field:
     """A field of an input as a face needs it: its type without the annotation, and what was said of it."""
 
@@ -57,7 +58,7 @@ class Field:
     required: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Operation:
     """A line of the table. `role`: the least that may call it. `idempotent`: calling it again changes nothing more. A write that
     is called with an idempotency key is made once for it."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from engram.errors import NotFound
+from engram.frozen import frozen
 from engram.kinds import Episode, Happening, Participant, Skill, SkillMatch
 from engram.serve.operations.operation import Arg, Effect, Operation
 from engram.types import Memory
@@ -22,7 +23,7 @@ Given = Annotated[Mapping[str, str], Arg("Names and values of the situation.", h
 Most = Annotated[int, Arg("How many at most.", low=1, high=1000, flags=("--limit", "-n"))]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Begin:
     goal: Annotated[str, Arg("What is to be done.", main=True, words=True)]
     participants: Annotated[tuple[str, ...], Arg("Who takes part.", high=64, flags=("--with",))] = ()
@@ -31,7 +32,7 @@ class Begin:
     skill: Annotated[str | None, Arg("The id of the skill that is followed; it learns from how it goes.")] = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Begun:
     """An episode that has begun, what is known to go wrong, and how it is done."""
 
@@ -51,7 +52,7 @@ def begin_episode(mem: Engram, given: Begin) -> Begun:
     return Begun(mem.episodes(ids=[going.id])[0], tuple(going.warnings), tuple(going.skills))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Recorded:
     id: EpisodeId
     type: Annotated[str, Arg("What sort of event: tried, ran, error, decision, note or a word of yours.", main=True)]
@@ -64,7 +65,7 @@ def record(mem: Engram, given: Recorded) -> Happening:
     return mem.episode(resume=given.id).event(given.type, given.text, actor=given.actor, ok=given.ok)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class End:
     id: EpisodeId
     outcome: Annotated[Outcome, Arg("How it came out: success, failure, partial or abandoned.", main=True)]
@@ -76,7 +77,7 @@ def end_episode(mem: Engram, given: End) -> Episode:
     return mem.episode(resume=given.id).outcome(given.outcome, given.result, valence=given.valence)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Which:
     id: EpisodeId
 
@@ -88,7 +89,7 @@ def episode(mem: Engram, given: Which) -> Episode:
     return found[0]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Asked:
     similar: Annotated[str | None, Arg("Like this goal or situation, the likest first.", main=True, words=True)] = None
     at: Annotated[datetime | None, Arg("Within half a day of this time, the most significant first.")] = None
@@ -98,7 +99,7 @@ class Asked:
     limit: Most = 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Episodes:
     episodes: tuple[Episode, ...]
 
@@ -115,14 +116,14 @@ def episodes(mem: Engram, given: Asked) -> Episodes:
     return Episodes(tuple(found))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Situation:
     situation: Annotated[str | None, Arg("What is to be done.", main=True, words=True)] = None
     context: Given = field(default_factory=dict)
     limit: Most = 10
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Matches:
     """Skills, the best first."""
 
@@ -133,12 +134,12 @@ def skills(mem: Engram, given: Situation) -> Matches:
     return Matches(tuple(mem.skills(given.situation, context=given.context, limit=given.limit)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Anything:
     """No argument."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lessons:
     """Skills that were learned now."""
 
@@ -149,7 +150,7 @@ def learn_skills(mem: Engram, given: Anything) -> Lessons:
     return Lessons(tuple(mem.learn_skills()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Practised:
     id: Annotated[str, Arg("The skill's id.", main=True)]
     outcome: Annotated[Outcome, Arg("How it went: success, failure, partial or abandoned.", main=True)]
@@ -161,13 +162,13 @@ def practise(mem: Engram, given: Practised) -> Skill:
     return mem.practise(given.id, given.outcome, given.result, seconds=given.seconds)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class About:
     about: Annotated[str | None, Arg("What is about to be done.", main=True, words=True)] = None
     limit: Most = 10
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Warnings:
     """What was tried and failed, and what must not be done."""
 

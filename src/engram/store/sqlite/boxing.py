@@ -7,13 +7,13 @@ Who looks at boxes is in the audit trail; that they were filled is not, for nobo
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import apsw
 
 from engram.env import from_micros, to_micros
+from engram.frozen import frozen
 from engram.guard.scopes import readable, require_owner
 from engram.kinds import Box, Seal
 from engram.store.admission import bounded
@@ -31,7 +31,7 @@ _RECENT = 300
 """Boxes of a place that a new one is compared with: the latest."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Row:
     """A memory as boxing needs it; `at` is when it was said, whatever time it tells of."""
 
@@ -44,7 +44,7 @@ class Row:
     vector: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Filled:
     """A box as it is to be kept; `key` 0 is a new one."""
 

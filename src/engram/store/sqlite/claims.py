@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +17,7 @@ import apsw
 
 from engram.beliefs import Claim, Ruling, ruling
 from engram.env import from_micros, to_micros
+from engram.frozen import frozen
 from engram.store.sqlite import naming, sealed
 from engram.store.sqlite.rows import micros
 from engram.store.sqlite.scopes import intern
@@ -29,7 +30,7 @@ _MORE = re.compile(r"\b(?:and|but|because|while|although|which)\b|;")
 """Up to so many characters, and without a second clause, a memory is its fact; another one tells more."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcome:
     """What became of a memory that was here by one that comes in, as the link to it: superseded, outdated in a fact, or
     contradicted; and how sure it was. `past`: it tells what came after, from `since` on."""

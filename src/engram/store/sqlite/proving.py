@@ -15,6 +15,7 @@ from typing import Any
 
 import apsw
 
+from engram.frozen import frozen
 from engram.store.sqlite import sealed
 from engram.types import Memory, Tier
 
@@ -44,7 +45,7 @@ class Held:
     marks: dict[bytes, list[bytes]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sought:
     """What nothing else in the vault has."""
 

@@ -7,16 +7,16 @@ holds ids and numbers, no word of a memory; those of an older release may (`plai
 from __future__ import annotations
 
 import hmac
-from dataclasses import dataclass
 from typing import Any
 
 import apsw
 
 from engram.errors import KeyReused
+from engram.frozen import frozen
 from engram.store.protocol import Told
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """A caller's key and what it is for, as this vault's digests of them; when, and since when receipts are kept (µs)."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ import apsw
 
 from engram.env import Env
 from engram.errors import DiskFull, StorageError, VaultBusy, VaultDamaged
+from engram.frozen import frozen
 from engram.guard.keys import MasterKey, Purpose
 from engram.guard.unlock import create, unlock
 from engram.settings import LiveSettings
@@ -36,7 +36,7 @@ log = logging.getLogger("engram.store.vault")
 Ask = Callable[[], str | None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Credentials:
     """What the caller can open with: a key in hand, or a way to ask for a passphrase. Both may be missing."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from engram.frozen import frozen
 
 PAST, FUTURE = -1, 1
 
@@ -56,7 +57,7 @@ HOURS = {
 ORDER = r"(?P<order>1st|2nd|3rd|4th|5th|last|final)"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Span:
     """A time with its two ends; `grain` is the unit of the words that named it, `sure` that they named the year, too."""
 
@@ -66,7 +67,7 @@ class Span:
     sure: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Frame:
     """From where a time is seen: the moment, the way to lean, and the year and month of a range's other end."""
 
@@ -168,7 +169,7 @@ _STEP = re.compile(_LENGTH)
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Length:
     months: int = 0
     days: int = 0

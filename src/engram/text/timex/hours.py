@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from engram.frozen import frozen
 from engram.text.timex.days import days_at
 from engram.text.timex.frame import DAY, HOURS, PART, SECOND, TO, Frame, Span, one_day
 
@@ -28,7 +28,7 @@ _HOURS_AT = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Clock:
     seconds: int
     said: bool  # with am, pm or as 19:00: it means one hour of the day
