@@ -23,8 +23,8 @@ from engram.index.vectors import registry
 from engram.index.vectors.live import LiveIndex
 from engram.index.vectors.quantized import Quantized
 from engram.index.vectors.registry import Backend
+from engram.store.folder import clear_snapshots
 from engram.store.protocol import Filter
-from engram.store.sqlite.shelving import clear
 from engram.types import Kind, Reader, Scope, Status
 
 EVERY = Filter(statuses=())
@@ -283,7 +283,7 @@ def test_the_file_is_the_owners_alone_and_its_size_and_dates_say_nothing(source:
 
 
 def clear_and_add(source: VaultSource, count: int) -> None:
-    assert clear(source.store._opened.folder)
+    assert clear_snapshots(source.store._opened.folder)
     source.add(clustered(count, 9))
 
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from typing import TYPE_CHECKING
 
 from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV
 
 from engram.errors import InvalidQuery
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV
 
 _VERSION = b"\x01"
 _PLACE_BYTES = 8
@@ -21,7 +24,7 @@ _NONCE_BYTES = 12
 
 
 def sealed(place: int, about: bytes, key: bytearray) -> str:
-    body = AESGCMSIV(key).encrypt(_nonce(about), place.to_bytes(_PLACE_BYTES), _VERSION + about)
+    body = _cipher(key).encrypt(_nonce(about), place.to_bytes(_PLACE_BYTES), _VERSION + about)
     return base64.urlsafe_b64encode(_VERSION + body).decode("ascii").rstrip("=")
 
 
@@ -29,7 +32,7 @@ def opened(cursor: object, about: bytes, key: bytearray) -> int:
     """The place that it names. The error never quotes it: what was passed may be anything."""
     try:
         raw = _bytes(cursor)
-        place = AESGCMSIV(key).decrypt(_nonce(about), raw[len(_VERSION) :], _VERSION + about)
+        place = _cipher(key).decrypt(_nonce(about), raw[len(_VERSION) :], _VERSION + about)
     except (InvalidTag, ValueError):
         raise InvalidQuery(
             "this cursor is not of this listing: it was changed, or made for other filters, another reader or another vault.",
@@ -45,6 +48,12 @@ def _bytes(cursor: object) -> bytes:
     if not raw.startswith(_VERSION) or base64.urlsafe_b64encode(raw).decode("ascii").rstrip("=") != cursor:
         raise ValueError
     return raw
+
+
+def _cipher(key: bytearray) -> AESGCMSIV:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV  # late: most pages are the last one
+
+    return AESGCMSIV(key)
 
 
 def _nonce(about: bytes) -> bytes:

@@ -13,16 +13,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV
 
 from engram.errors import EncryptionFailed
 from engram.guard.keys import wipe
 from engram.guard.process import lock_buffer, unlock_buffer
 
 if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV
     from numpy.typing import NDArray
 
 _NONCE_BYTES = 12
@@ -37,11 +38,16 @@ class FieldCipher:
     def __init__(self, key: bytearray) -> None:
         self._key = key
         self._held = lock_buffer(key)
-        self._cipher = AESGCMSIV(key)
         self._matrices: dict[int, tuple[NDArray[Any], NDArray[Any]]] = {}
 
     def __repr__(self) -> str:
         return "<FieldCipher>"
+
+    @cached_property
+    def _cipher(self) -> AESGCMSIV:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV  # late: only what is confidential is sealed
+
+        return AESGCMSIV(self._key)
 
     def seal(self, text: str, place: str) -> str:
         """Nothing is sealed as nothing."""

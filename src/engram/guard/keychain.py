@@ -9,7 +9,6 @@ It may not make keys, and no error of a keychain leaves this module with its own
 
 from __future__ import annotations
 
-import configparser
 import functools
 import hmac
 import sys
@@ -39,6 +38,7 @@ _CHAIN = "keyring.backends.chainer.ChainerBackend"
 # What backends let through beside keyring's own errors. Looked up by name: each exists only where its backend does.
 _BACKEND_ERRORS = (
     ("keyring.errors", "KeyringError"),
+    ("configparser", "Error"),
     ("secretstorage.exceptions", "SecretStorageException"),
     ("jeepney.wrappers", "DBusErrorResponse"),
     ("dbus.exceptions", "DBusException"),
@@ -118,7 +118,7 @@ def _detected() -> KeyringBackend | None:
 
         return _real(keyring.get_keyring())
     # A PYTHON_KEYRING_BACKEND or keyringrc.cfg that names nothing usable fails in as many ways as an import can.
-    except _foreign_errors(ImportError, AttributeError, TypeError, configparser.Error):
+    except _foreign_errors(ImportError, AttributeError, TypeError):
         return None
 
 

@@ -18,17 +18,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import NoReturn, Self, SupportsIndex
+from typing import TYPE_CHECKING, NoReturn, Self, SupportsIndex
 
 from cryptography.exceptions import InvalidTag, UnsupportedAlgorithm
-from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV
 from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
 from engram.errors import EncryptionFailed, MemoryPressure, VaultDamaged, VaultLocked
 from engram.guard.process import lock_buffer, unlock_buffer
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV
+    from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
+    from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
 KEY_BYTES = 32
 SALT_BYTES = 16
@@ -264,6 +266,8 @@ def _bound_to(vault_id: str) -> bytes:
 
 
 def _cipher(kek: bytearray) -> AESGCMSIV:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV  # late: a key in a file or keychain needs none
+
     # SIV: a nonce that comes up twice, say from a restored machine image, shows equality and nothing more (RFC 8452).
     try:
         return AESGCMSIV(kek)
@@ -287,7 +291,11 @@ def passphrase_key(passphrase: str, kdf: Kdf) -> bytearray:
 def _derivation(kdf: Kdf) -> Argon2id | Scrypt:
     given = kdf.parameters
     if kdf.name == "scrypt":
+        from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
+
         return Scrypt(kdf.salt, KEY_BYTES, n=1 << given["log_n"], r=_SCRYPT_BLOCK, p=given["lanes"])
+    from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
+
     return Argon2id(
         salt=kdf.salt, length=KEY_BYTES, iterations=given["passes"], lanes=given["lanes"], memory_cost=given["memory_kib"]
     )

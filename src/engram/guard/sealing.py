@@ -10,15 +10,17 @@ another order, appended to or moved to another name does not open.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from engram.errors import EncryptionFailed
 from engram.guard.keys import KEY_BYTES, wipe
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 MAGIC = b"ENGRAMS1"
 _SALT_BYTES = 16
@@ -106,6 +108,8 @@ class Opener:
 
 
 def _cipher(key: bytearray, salt: bytes) -> AESGCM:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # late: most openings of a vault seal no file
+
     own = bytearray(KEY_BYTES)
     HKDF(SHA256(), KEY_BYTES, salt=salt, info=b"engram/sealed-file/v1").derive_into(key, own)
     try:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import difflib
 import logging
 import os
 import re
@@ -23,9 +22,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import platformdirs
-
 from engram.errors import ConfigInvalid
+from engram.settings.folders import own_folder
 from engram.settings.table import Settings as Settings
 from engram.settings.table import Value as Value
 
@@ -84,6 +82,8 @@ def _parse(value: object, like: Value) -> Value | None:
 
 def unknown(name: str) -> str:
     """The sentence for a name that is not in the table."""
+    import difflib  # late: for a mistake alone
+
     close = difflib.get_close_matches(name, TABLE, n=1)
     return f"there is no setting {name!r}" + (f"; did you mean {close[0]!r}?" if close else "")
 
@@ -114,8 +114,7 @@ def consistent(settings: Settings) -> tuple[Settings, list[str]]:
 def config_path(environ: Mapping[str, str] | None = None) -> Path:
     """The configuration file: `ENGRAM_CONFIG`, else the platform's configuration folder."""
     named = (os.environ if environ is None else environ).get("ENGRAM_CONFIG")
-    folder = Path(platformdirs.user_config_dir("engram", appauthor=False))
-    return Path(named).expanduser().absolute() if named else folder / "config.toml"
+    return Path(named).expanduser().absolute() if named else own_folder("config") / "config.toml"
 
 
 def key_folder() -> Path:
@@ -134,7 +133,7 @@ def home(environ: Mapping[str, str] | None = None) -> Path:
 
 def data_folder() -> Path:
     """Where a program's data usually lies, and where one would look for a vault first."""
-    return Path(platformdirs.user_data_dir("engram", appauthor=False))
+    return own_folder("data")
 
 
 def hidden_home(random: Callable[[int], bytes]) -> Path:
@@ -153,7 +152,7 @@ def _home_in_file(environ: Mapping[str, str] | None) -> str:
 def model_folder(environ: Mapping[str, str] | None = None) -> Path:
     """Where installed models lie: `ENGRAM_MODELS`, else the platform's cache folder. Shared by all vaults."""
     named = (os.environ if environ is None else environ).get("ENGRAM_MODELS")
-    return Path(named).expanduser() if named else Path(platformdirs.user_cache_dir("engram", appauthor=False)) / "models"
+    return Path(named).expanduser() if named else own_folder("cache") / "models"
 
 
 def host_folder(variable: str, usual: str) -> Path:

@@ -8,6 +8,7 @@ key. File names say nothing about content or time.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import re
 import stat
@@ -21,6 +22,8 @@ from typing import BinaryIO
 from engram.errors import DiskFull, NotFound, VaultDamaged, VaultTooNew
 from engram.frozen import frozen
 from engram.guard.unlock import KeyHeader, from_table, to_table
+
+log = logging.getLogger("engram.store")
 
 FORMAT = 1
 _NEUTRAL_NS = 86_400 * 10**9
@@ -251,6 +254,29 @@ def neutralise(path: Path) -> None:
         return
     except OSError:
         return  # a read-only file system keeps the times it has
+
+
+def clear_snapshots(folder: VaultFolder) -> bool:
+    """Remove every file of `index/`, those being written too; False if one could not be."""
+    try:
+        while files := list(folder.index.glob("*")):  # again: one may just have got its name
+            for path in files:
+                path.unlink(missing_ok=True)
+    except OSError as error:
+        log.warning("a snapshot of an index could not be removed: %s", error.strerror)
+        return False
+    return True
+
+
+def sweep_snapshots(folder: VaultFolder) -> None:
+    """Remove what a writer that was cut short left behind. The caller is alone."""
+    for path in folder.index.glob("*.part"):
+        path.unlink(missing_ok=True)
+
+
+def hide_snapshot_times(folder: VaultFolder) -> None:
+    for path in (*folder.index.glob("*.snap"), folder.index):
+        neutralise(path)
 
 
 def _checksum(table: Mapping[str, object]) -> str:

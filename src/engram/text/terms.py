@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from functools import cache
 
 from engram.types import Memory, Proposition
 
@@ -17,7 +18,6 @@ _UNSPACED = (
     "\u2e80-\u2fdf\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # kana and Han
     "\U00020000-\U0003ffff"
 )
-_RUN = re.compile(f"([{_UNSPACED}]+)")
 _WORD = re.compile(r"[^\W_]+")
 _TELLING = re.compile(r"(?<=\w)(?:\+\+|#)(?!\w)|[<>=%$€£¥]")  # C++ is not C, $50 is not 50 %
 _MINUS = re.compile(r"(?<![\w.])[-−](?=\d)")
@@ -26,14 +26,23 @@ _WORD_OR_SIGN = re.compile(r"[\w−+#<>=%$€£¥]+")
 _KEPT_MARKS = "\u3099\u309a"  # Japanese voicing: another letter, not an accent
 
 
+@cache
+def _run() -> re.Pattern[str]:
+    return re.compile(f"([{_UNSPACED}]+)")  # late: it takes longer than all the others, and most texts are ASCII
+
+
 def layout(text: str) -> str:
     """The text as it is given to the tokenizer: accents off, unspaced runs as single characters and pairs."""
-    return _RUN.sub(lambda run: f" {' '.join([*run.group(), *_pairs(run.group())])} ", _plain(text))
+    if text.isascii():
+        return text
+    return _run().sub(lambda run: f" {' '.join([*run.group(), *_pairs(run.group())])} ", _plain(text))
 
 
 def terms(question: str) -> tuple[str, ...]:
     """The distinct words of a question in their order, ready to be quoted in a match expression."""
-    spaced = _RUN.sub(lambda run: f" {' '.join(_pairs(run.group()) or run.group())} ", _plain(question))
+    spaced = question
+    if not question.isascii():
+        spaced = _run().sub(lambda run: f" {' '.join(_pairs(run.group()) or run.group())} ", _plain(question))
     return tuple(dict.fromkeys(word.lower() for word in _WORD.findall(spaced)))
 
 
@@ -64,8 +73,6 @@ def day_of(one: Memory | Proposition) -> str:
 
 def _plain(text: str) -> str:
     """NFKC without combining marks, so that a word is one word for every tokenizer, however it was typed."""
-    if text.isascii():
-        return text
     apart = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text))
     kept = "".join(c for c in apart if c in _KEPT_MARKS or unicodedata.category(c) != "Mn")
     return unicodedata.normalize("NFC", kept)

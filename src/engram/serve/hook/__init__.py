@@ -10,8 +10,11 @@ a process of its own, which the agent does not wait for.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
 from engram.serve.hook import hosts
 from engram.serve.hook.hosts import Event
@@ -45,6 +48,14 @@ def run(arguments: Sequence[str], named: Mapping[str, str]) -> int:
         what = str(defect) if isinstance(defect, hosts.NoEvent) else getattr(defect, "code", "") or type(defect).__name__
         print(f"engram hook: {what}", file=sys.stderr)
     return 0
+
+
+def leave(code: int) -> NoReturn:
+    """End the program at once. All is said and closed, and an interpreter takes 15 ms to take itself apart."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or none at all
+            stream.flush()
+    os._exit(code)
 
 
 def _attend(arguments: list[str], vault: str | None, identity: Mapping[str, str]) -> None:

@@ -13,22 +13,25 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engram import settings as settings_room
 from engram.capture import marks
 from engram.env import Env
 from engram.guard.edition import VERSION
 from engram.guard.process import harden
-from engram.index.lexical import STOP_WORDS, asks_nothing
-from engram.memory.handoff import Checkpoint, to_checkpoint
 from engram.serve.hook.hosts import Event
 from engram.settings import LiveSettings, Settings
 from engram.store.folder import VaultFolder
 from engram.store.sqlite.glimpse import Glimpse, glimpse
 from engram.store.sqlite.suspending import CHECKPOINT, HANDOFF
+from engram.text.courtesy import STOP_WORDS, is_courtesy
 from engram.text.fence import fence
 from engram.text.terms import terms
 from engram.types import SCOPE_DIMENSIONS, Memory, Policy, Reader, Scope, Source
+
+if TYPE_CHECKING:
+    from engram.memory.handoff import Checkpoint
 
 _PROMPT = 4000  # characters of a prompt that are looked at: its end, where what is wanted mostly stands
 _TERMS = 24  # words that are looked up, the rarest first
@@ -83,7 +86,8 @@ def scoped(settings: Settings, event: Event) -> dict[str, str]:
 def bearing_on(store: Glimpse, reader: Reader, event: Event, settings: Settings, now: datetime) -> str:
     """The memories that bear on a prompt; nothing if none clearly does."""
     prompt = marks.cut(event.prompt).text[-_PROMPT:]
-    asked = [] if asks_nothing(prompt) else [term for term in terms(prompt) if term not in STOP_WORDS]
+    said = terms(prompt)
+    asked = [] if is_courtesy(prompt, said) else [term for term in said if term not in STOP_WORDS]
     counts = dict(zip(asked, store.frequencies(reader, asked, most=_COMMON + 1), strict=True)) if asked else {}
     known = sorted((term for term in asked if 0 < counts[term] <= _COMMON), key=counts.__getitem__)[:_TERMS]
     if not known:
@@ -124,6 +128,8 @@ def morning(store: Glimpse, reader: Reader, event: Event, settings: Settings, no
 
 
 def _handed(store: Glimpse, reader: Reader) -> Iterator[str]:
+    from engram.memory.handoff import to_checkpoint  # late: a prompt needs none of it
+
     for name, word in ((CHECKPOINT, "Was being done"), (HANDOFF, "Asked last")):
         found = store.put_away_last(reader, name)
         noted = None if found is None else to_checkpoint(found[1], found[0])

@@ -16,12 +16,11 @@ from engram.deadline import in_time, present
 from engram.env import Env, from_micros, to_micros
 from engram.errors import NotFound, VaultDamaged
 from engram.settings import Settings
-from engram.store.folder import VaultFolder, neutralise, sync_folder, touch_private, write_private
+from engram.store.folder import VaultFolder, clear_snapshots, neutralise, sync_folder, touch_private, write_private
 from engram.store.sqlite import memories, schema
 from engram.store.sqlite.binding import explain
 from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.open import DatabaseKey, reading, writing
-from engram.store.sqlite.shelving import clear
 from engram.store.sqlite.silence import Silence
 from engram.types import Backup
 
@@ -165,7 +164,7 @@ def _swap_in(folder: VaultFolder, key: DatabaseKey, settings: Settings, fill: Ca
         fresh.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     finally:
         fresh.close()
-    clear(folder)  # made from the rows of the old one
+    clear_snapshots(folder)  # made from the rows of the old one
     part.replace(folder.newborn)
     sync_folder(folder.path)
     if folder.database.exists():

@@ -1,9 +1,8 @@
-"""The verbs that look after the vault as a whole: check, backup, health, close."""
+"""The verbs that look after the vault as a whole: check, backup, health."""
 
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -12,7 +11,6 @@ import apsw
 from engram.deadline import in_time
 from engram.env import from_micros, to_micros
 from engram.errors import DiskFull, StorageError, VaultBusy, VaultDamaged
-from engram.guard.keys import wipe
 from engram.guard.process import rss_bytes
 from engram.guard.scopes import readable, require_owner
 from engram.settings import Settings
@@ -20,7 +18,6 @@ from engram.store.protocol import Once
 from engram.store.sqlite import care, embeddings, memories, schema
 from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.path import Path
-from engram.store.sqlite.silence import hide_times
 from engram.types import Backup, Health, Reader
 
 log = logging.getLogger("engram.store")
@@ -167,25 +164,6 @@ class Caring(Path):
         idle = self._readers.idle
         self._readers.renew()
         return idle
-
-    def close(self) -> None:
-        """Stop intake, drain, tidy, let go. Closing twice is closing once."""
-        if self._closed or os.getpid() != self._pid:
-            return
-        self._closed = True
-        self._flush_audit(wait=False)
-        self._readers.close(
-            self._live.now.drain_s
-        )  # before the writer, whose connection is the last one out and takes the log with it
-        self._writer.close(self._live.now.drain_s)
-        self._opened.lock.release()
-        if self._live.now.neutral_times and not self._opened.read_only:
-            hide_times(self._opened.folder)
-        self._opened.key.wipe()
-        wipe(self._opened.audit_key)
-        wipe(self._opened.snapshot_key)
-        wipe(self._opened.token_key)
-        wipe(self._opened.cursor_key)
 
 
 def pressure_at(rss: int, settings: Settings) -> str:

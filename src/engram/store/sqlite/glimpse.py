@@ -6,13 +6,12 @@ from pathlib import Path
 
 from engram.env import Env
 from engram.settings import LiveSettings
-from engram.store.sqlite.caring import Caring
-from engram.store.sqlite.reading import Reading
+from engram.store.sqlite.looking import Looking
 from engram.store.sqlite.suspending import Suspending
 from engram.store.sqlite.vault import Credentials, enter
 
 
-class Glimpse(Reading, Suspending, Caring):
+class Glimpse(Looking, Suspending):
     """Made for a moment."""
 
 

@@ -20,7 +20,6 @@ from engram.store.protocol import Filter, Heard
 from engram.store.sqlite import rows, sealed
 from engram.store.sqlite.rows import micros
 from engram.store.sqlite.scopes import intern, predicate
-from engram.text.substance import told
 from engram.text.terms import identity_of, layout
 from engram.types import NEUTRAL, Counts, Memory, Status, StatusChange, Tier, Version
 
@@ -348,6 +347,8 @@ def counts(connection: apsw.Connection, seen: Visibility) -> Counts:
 
 
 def _narrow(memory: Memory) -> tuple[rows.Value, ...]:
+    from engram.text.substance import told  # late: who reads needs none of it
+
     return (
         memory.kind,
         memory.category,

@@ -15,6 +15,7 @@ import apsw
 
 from engram.env import Env, to_micros
 from engram.errors import Conflict, DiskFull, EngramError, StorageError
+from engram.guard.keys import wipe
 from engram.settings import LiveSettings
 from engram.store.meter import Meter
 from engram.store.protocol import Once
@@ -27,6 +28,7 @@ from engram.store.sqlite.audit import write as write_audit
 from engram.store.sqlite.questions import Questions
 from engram.store.sqlite.questions import write as write_questions
 from engram.store.sqlite.readers import Readers
+from engram.store.sqlite.silence import hide_times
 from engram.store.sqlite.tides import Opened, Tides
 from engram.store.sqlite.writer import Work, Writer
 from engram.types import AuditEntry, Reader, scope_values
@@ -197,6 +199,24 @@ class Path:
             cache_kib=self._live.now.page_cache_kib,
             immutable=self._opened.immutable,
         )
+
+    def close(self) -> None:
+        """Stop intake, drain, tidy, let go. Closing twice is closing once."""
+        if self._closed or os.getpid() != self._pid:
+            return
+        self._closed = True
+        self._flush_audit(wait=False)
+        # Before the writer, whose connection is the last one out and takes the log with it.
+        self._readers.close(self._live.now.drain_s)
+        self._writer.close(self._live.now.drain_s)
+        self._opened.lock.release()
+        if self._live.now.neutral_times and not self._opened.read_only:
+            hide_times(self._opened.folder)
+        self._opened.key.wipe()
+        wipe(self._opened.audit_key)
+        wipe(self._opened.snapshot_key)
+        wipe(self._opened.token_key)
+        wipe(self._opened.cursor_key)
 
     def _writes(self) -> str:
         if self._writer.damage is not None:

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
-from engram.env import to_micros
-from engram.guard import cursors
 from engram.guard.scopes import readable, require_owner
 from engram.store.admission import (
     bounded,
-    check_filter,
     check_terms,
 )
 from engram.store.protocol import Filter, Heard, Once
 from engram.store.sqlite import edges as links
-from engram.store.sqlite import embeddings, history, memories, receipts, turns, words
+from engram.store.sqlite import embeddings, history, memories, receipts, turns
 from engram.store.sqlite.audit import read as read_audit
-from engram.store.sqlite.path import Path
+from engram.store.sqlite.looking import Looking
 from engram.store.sqlite.scopes import predicate
 from engram.types import (
     AuditEntry,
@@ -29,7 +25,6 @@ from engram.types import (
     Event,
     Events,
     Memory,
-    Page,
     Policy,
     Reader,
     Role,
@@ -41,11 +36,10 @@ from engram.types import (
     Turn,
     Version,
     Waiting,
-    scope_values,
 )
 
 
-class Reading(Path):
+class Reading(Looking):
     """Mixed into the store."""
 
     def get(self, reader: Reader, ids: Sequence[str]) -> list[Memory]:
@@ -56,15 +50,6 @@ class Reading(Path):
             self._note(reader, "get", subject=memory.id, count=1)
         if not found:
             self._note(reader, "get")
-        return found
-
-    def fetch(self, reader: Reader, keys: Sequence[int], *, as_of: datetime | None = None) -> list[Memory]:
-        """The visible ones among `keys`, in that order; with `as_of` as they stood at that moment."""
-        with self._read(reader, "fetch") as connection:
-            found = memories.by_keys(connection, readable(reader), keys)
-            if as_of is not None:
-                found = history.as_then(connection, found, as_of)
-        self._note(reader, "fetch", count=len(found))
         return found
 
     def heard(self, reader: Reader, keys: Sequence[int]) -> dict[int, Heard]:
@@ -95,18 +80,6 @@ class Reading(Path):
         self._note(reader, "search", count=len(found), digest=self._audit.digest(" ".join(terms)))
         return found
 
-    def page(self, reader: Reader, *, limit: int, cursor: str | None = None, where: Filter = Filter()) -> Page:
-        """Newest first. A page goes on below the key of the last row: what comes or goes meanwhile moves nothing else."""
-        bounded(limit, self._live.now.page_limit, "a page")
-        check_filter(where.kinds, where.statuses, where.since, where.until)
-        about, secret = _listing("list", reader, where), self._opened.cursor_key
-        before = None if cursor is None else cursors.opened(cursor, about, secret)
-        with self._read(reader, "list") as connection:
-            found = memories.page(connection, readable(reader), where, before=before, limit=limit + 1)
-        self._note(reader, "list", count=min(len(found), limit))
-        more = len(found) > limit
-        return Page(tuple(found[:limit]), cursors.sealed(found[limit - 1].key, about, secret) if more else None)
-
     def onward(self, reader: Reader, *, after: int, limit: int) -> tuple[list[Memory], list[tuple[int, int, Turn]], list[Edge]]:
         """All that is known above a key, in the order it came: memories, (memory, number, turn) they came from, links."""
         bounded(limit, self._live.now.page_limit, "a page")
@@ -117,17 +90,6 @@ class Reading(Path):
             linked = links.at(connection, seen, [memory.id for memory in found]) if found else []
         self._note(reader, "export", count=len(found))
         return found, said, linked
-
-    def search_text(self, reader: Reader, terms: Sequence[str], *, limit: int, where: Filter = Filter()) -> list[TextHit]:
-        """Memories that hold any of the terms, best first."""
-        check_terms(terms)
-        if not terms:
-            return []
-        bounded(limit, self._live.now.page_limit, "a search")
-        with self._read(reader, "search") as connection:
-            found = words.search_text(connection, readable(reader), where, terms, limit, self._live.now.around_weight)
-        self._note(reader, "search", count=len(found), digest=self._audit.digest(" ".join(terms)))
-        return found
 
     def vectors(self, reader: Reader, space: str, *, where: Filter = Filter()) -> Iterator[tuple[int, bytes]]:
         """The stored vectors this reader may search among."""
@@ -232,12 +194,6 @@ class Reading(Path):
         with self._read(reader, "backlog") as connection:
             return embeddings.lacking(connection, readable(reader), space)
 
-    def frequencies(self, reader: Reader, terms: Sequence[str], *, most: int) -> list[int]:
-        """In how many memories of the whole vault each term stands: what tells a rare word from a common one."""
-        check_terms(terms)
-        with self._read(reader, "frequencies") as connection:
-            return [words.frequency(connection, term, most) for term in terms]
-
     def space_rows(self, reader: Reader, space: str, *, after: int, limit: int) -> list[Any]:
         """What a vector index of the whole vault is made of, in key order."""
         require_owner(reader, "the rows of a vector space")
@@ -317,12 +273,3 @@ class Reading(Path):
 
 
 _WORDING_TERMS = 32  # of a question that are looked for in earlier wordings: each is a scan of them
-
-
-def _listing(operation: str, reader: Reader, where: Filter) -> bytes:
-    """What a cursor belongs to: the same words for the same listing, however its filter was written."""
-    who = (*scope_values(reader.scope), reader.policy.value, reader.role.value)
-    lists = [sorted(map(str, names)) for names in (where.kinds, where.categories, where.without, where.statuses)]
-    times = [moment and to_micros(moment) for moment in (where.since, where.until, where.as_of)]
-    rest = sorted((where.attributes or {}).items()), scope_values(where.scope), where.fresh
-    return repr((operation, who, lists, times, rest)).encode("utf-8", "surrogatepass")

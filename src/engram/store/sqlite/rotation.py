@@ -23,16 +23,16 @@ from engram.errors import VaultDamaged, VaultLocked
 from engram.guard.keys import MasterKey, Purpose, hand_over, taken_over
 from engram.guard.unlock import Ask, planned, put_in_place, unlock
 from engram.settings import LiveSettings
-from engram.store.folder import Header, VaultFolder, neutralise, read_header, sync_folder, write_header
-from engram.store.sqlite import care, sealed, shelving
+from engram.store.folder import Header, VaultFolder, clear_snapshots, neutralise, read_header, sync_folder, write_header
+from engram.store.sqlite import care, sealed
 from engram.store.sqlite import open as opening
 from engram.store.sqlite.binding import explain
 from engram.store.sqlite.locks import VaultLock
+from engram.store.sqlite.tides import DIGEST_KEYS
 
 log = logging.getLogger("engram.store.rotation")
 
 Told = Callable[[str], None]
-DIGEST_KEYS = "digest_keys"
 """Where a vault whose key was changed keeps the keys of its digests (audit, then tokens): what was digested under them, a
 question that was judged or a caller's token, must be known again."""
 
@@ -158,7 +158,7 @@ def finish(
         finally:
             before.wipe()
             after.wipe()
-        shelving.clear(folder)
+        clear_snapshots(folder)
     notice = put_in_place(header.next, new, live.now, env, vault=folder.path)
     done = Header(header.cipher, header.next, header.format)
     for copy in folder.backups.glob("*.toml"):

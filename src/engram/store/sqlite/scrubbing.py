@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import apsw
 
+from engram.store.folder import clear_snapshots
 from engram.store.sqlite import proving, receipts, shelving, suspending
 from engram.store.sqlite.path import Path
 from engram.store.sqlite.proving import Sought
@@ -60,7 +61,7 @@ class Scrubbing(Path):
 
         What was found is told to the owner alone: others would learn what memories say that they do not see.
         """
-        kept = "" if shelving.clear(self._opened.folder) else _SNAPSHOT_LEFT
+        kept = "" if clear_snapshots(self._opened.folder) else _SNAPSHOT_LEFT
         unwritten = self._writer.aside(self._tides.scrub, "rewriting the pages", _STILL_REWRITING)
         proof = "" if unwritten or reader.role is not Role.OWNER else self._proof(wanted)
         return tuple(note for note in (kept, unwritten, proof, self._older()) if note)

@@ -21,7 +21,7 @@ import apsw
 from engram.errors import DiskFull, EncryptionFailed
 from engram.guard.scopes import require_owner
 from engram.guard.sealing import Opener, Sealer
-from engram.store.folder import VaultFolder, neutralise, sync_folder
+from engram.store.folder import hide_snapshot_times, sync_folder
 from engram.store.sqlite.path import Path
 from engram.types import Reader
 
@@ -107,35 +107,12 @@ class Shelving(Path):
 
     def _hide_index_times(self) -> None:
         if self._live.now.neutral_times:
-            hide_index_times(self._opened.folder)
+            hide_snapshot_times(self._opened.folder)
 
 
 def forget_numbers(connection: apsw.Connection) -> None:
     """From this commit on no snapshot counts."""
     connection.execute("DELETE FROM meta WHERE name >= 'snapshot:' AND name < 'snapshot;'")
-
-
-def clear(folder: VaultFolder) -> bool:
-    """Remove every file of `index/`, those being written too; False if one could not be."""
-    try:
-        while files := list(folder.index.glob("*")):  # again: one may just have got its name
-            for path in files:
-                path.unlink(missing_ok=True)
-    except OSError as error:
-        log.warning("a snapshot of an index could not be removed: %s", error.strerror)
-        return False
-    return True
-
-
-def sweep(folder: VaultFolder) -> None:
-    """Remove what a writer that was cut short left behind. The caller is alone."""
-    for path in folder.index.glob("*.part"):
-        path.unlink(missing_ok=True)
-
-
-def hide_index_times(folder: VaultFolder) -> None:
-    for path in (*folder.index.glob("*.snap"), folder.index):
-        neutralise(path)
 
 
 def _meta(name: str) -> str:

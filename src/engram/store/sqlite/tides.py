@@ -19,6 +19,9 @@ from engram.store.sqlite.silence import Silence, fold_in_if_free, hide_times
 log = logging.getLogger("engram.store.tides")
 
 
+DIGEST_KEYS = "digest_keys"
+"""Where `meta` has the keys of digests that a vault brought along when its own key was changed."""
+
 _PAGES_LEFT = "the pages could not be rewritten, so traces may be left in them (encrypted): erase again once there is room."
 _LOG_STILL_READ = "a reader was still using the log, so it keeps the erased pages (encrypted) until that reader is done."
 

@@ -20,13 +20,13 @@ from engram.frozen import frozen
 from engram.guard.keys import MasterKey, Purpose
 from engram.guard.unlock import create, unlock
 from engram.settings import LiveSettings
-from engram.store.folder import Header, VaultFolder, read_header, write_header
-from engram.store.sqlite import care, rotation, schema, shelving
+from engram.store.folder import Header, VaultFolder, read_header, sweep_snapshots, write_header
+from engram.store.sqlite import care, schema
 from engram.store.sqlite import open as opening
 from engram.store.sqlite.binding import explain
 from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.silence import Silence, hide_times
-from engram.store.sqlite.tides import Opened
+from engram.store.sqlite.tides import DIGEST_KEYS, Opened
 
 if TYPE_CHECKING:
     from engram.store.sqlite.store import SqliteStore
@@ -92,6 +92,8 @@ def unlocked(folder: VaultFolder, header: Header, live: LiveSettings, env: Env, 
     """The key; a change of keys that was cut short is finished first."""
     given = credentials.master()
     if header.next is not None:
+        from engram.store.sqlite import rotation  # seldom
+
         return rotation.finished(folder, live, env, given, credentials.ask)
     return unlock(header.key, live.now, vault=folder.path, key=given, ask=credentials.ask)
 
@@ -166,7 +168,7 @@ def _take_part(opened: Opened, live: LiveSettings) -> None:
     folder, lock = opened.folder, opened.lock
     if lock.try_alone():
         care.name_newborn(folder)
-        shelving.sweep(folder)
+        sweep_snapshots(folder)
         opened.crashed_before = folder.wal.exists() and folder.wal.stat().st_size > 0
     lock.share(live.now.write_patience_s)
     if opened.crashed_before:
@@ -199,7 +201,7 @@ def _bring_up_to_date(opened: Opened, live: LiveSettings, env: Env) -> None:
             schema.require_known(version)
             if not version:  # a database gets its name only once its tables are in it
                 raise VaultDamaged(f"{opened.folder.database} is empty.", way_out="Run `engram restore-backup`.")
-            opened.keep_digests(connection.execute("SELECT value FROM meta WHERE name = ?", (rotation.DIGEST_KEYS,)).get)
+            opened.keep_digests(connection.execute("SELECT value FROM meta WHERE name = ?", (DIGEST_KEYS,)).get)
             if version == schema.VERSION or opened.read_only:
                 return
             if version:
