@@ -30,6 +30,7 @@ def frozen(cls: type[Any] | None = None, /, *, kw_only: bool = False) -> Any:
 
 
 def _made(cls: type[Any], kw_only: bool) -> type[Any]:
+    cls.__doc__ = cls.__doc__ or cls.__name__  # else a signature is put together in its place, which takes longer than all this
     made: type[Any] = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(cls)
     own = fields(made)
     if any(not one.init or one.hash is not None for one in own):
