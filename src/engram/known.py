@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from enum import StrEnum
 from typing import overload
 
 from engram.frozen import frozen
-from engram.types import Memory
+from engram.types import Gap, Memory
 
 
 @frozen
@@ -98,3 +99,77 @@ class Timeline(Sequence[Memory]):
 
     def __getitem__(self, index: int | slice) -> Memory | tuple[Memory, ...]:
         return self.memories[index]
+
+
+class Level(StrEnum):
+    """How well a subject is known."""
+
+    CONFIDENT = "confident"
+    UNCERTAIN = "uncertain"
+    UNKNOWN = "unknown"
+
+
+@frozen
+class Figures:
+    """What a level comes from: how many memories tell of a subject, in how many sessions, by how many speakers; how sure they are
+    (0 to 1); how many are in dispute, or much used and old; and of which time they are."""
+
+    memories: int = 0
+    sessions: int = 0
+    speakers: int = 0
+    sure: float = 0.0
+    contested: int = 0
+    stale: int = 0
+    first: datetime | None = None
+    last: datetime | None = None
+
+
+@frozen
+class Knowledge:
+    """How well a subject is known. `kind` is what it is: a person, a technology, a category of memories; empty if only its words
+    are known.
+
+    `covered`: the chance that what was found is about it at all (1: it is known by name). `evidence`: ids of the best memories;
+    `strong`: their words; `holes`: open questions, disputes and old notes about it. `said`: all that in a sentence.
+    """
+
+    subject: str
+    level: Level
+    confidence: float
+    covered: float
+    figures: Figures
+    kind: str = ""
+    evidence: tuple[str, ...] = ()
+    strong: tuple[str, ...] = ()
+    holes: tuple[Gap, ...] = ()
+    said: str = ""
+
+
+@frozen
+class KnowledgeMap(Sequence[Knowledge]):
+    """The subjects of a memory, the best known first: behaves as a sequence of them. `memories`: all that there are, whether or
+    not they are of any of these."""
+
+    domains: tuple[Knowledge, ...]
+    memories: int
+    said: str = ""
+
+    @property
+    def best(self) -> Knowledge | None:
+        return self.domains[0] if self.domains else None
+
+    @property
+    def weakest(self) -> Knowledge | None:
+        return self.domains[-1] if self.domains else None
+
+    def __len__(self) -> int:
+        return len(self.domains)
+
+    @overload
+    def __getitem__(self, index: int) -> Knowledge: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Knowledge, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Knowledge | tuple[Knowledge, ...]:
+        return self.domains[index]

@@ -327,6 +327,7 @@ class Quality:
     """Figures of one recall: how it was made, what it cost, how good it is.
 
     support: how well the first hit stands for an answer, 0 … 1: near, and about whom the question names;
+    covered: the chance that the hits have to do with the question, times how far they are about whom it names;
     relevancy: mean cosine of question and hits (of the scores' shares of the best one, where there are no vectors);
     ndcg: of the order returned, graded by trust; tokens: of all hits, None if some of them were never counted.
     """
@@ -341,6 +342,7 @@ class Quality:
     ndcg: float
     tokens: int | None
     milliseconds: Mapping[str, float]
+    covered: float = 0.0
 
 
 class Stage(StrEnum):

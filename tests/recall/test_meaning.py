@@ -127,3 +127,16 @@ def test_labelled_rewordings_of_what_was_corrected(tmp_path: Path, encoder: Onnx
                 mem.forget(kept.id, erase=True)
     assert len(slipped) <= 0.15 * sum(row["again"] == "yes" for row in rows), slipped
     assert not refused
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [1, 4, 19])
+def test_in_a_small_vault_too_the_best_of_what_is_unrelated_is_no_answer(
+    tmp_path: Path, encoder: OnnxEmbedder, size: int
+) -> None:
+    with open_mind(tmp_path / "vault", embedder=encoder) as mem:
+        for fact in (*MORE, *FACTS)[:size]:
+            mem.remember(fact)
+        for question in ("Who won the cup in 1998?", "Which tyre pressure does the van need?", "What is Marta's birthday?"):
+            assert mem.recall(question, limit=3).outcome is Outcome.BELOW_THRESHOLD, question
+        assert mem.recall("How many bedrooms do I have?", limit=3).outcome is Outcome.ANSWERED

@@ -9,7 +9,17 @@ import pytest
 
 from engram.recall.fusion import ArmResult, Fused, calibrated
 from engram.recall.intent import Sought
-from engram.recall.weights import about, asks_assistant, assistant_part, attainable, session_part, settled, support, word_weight
+from engram.recall.weights import (
+    about,
+    asks_assistant,
+    assistant_part,
+    attainable,
+    likeness,
+    session_part,
+    settled,
+    support,
+    word_weight,
+)
 from engram.settings import Settings
 from engram.store.protocol import Heard
 
@@ -120,7 +130,7 @@ def test_a_question_that_names_nobody_is_about_anyone() -> None:
 
 
 def test_support_is_likeness_and_subject_alike() -> None:
-    assert support(1.0, 0.5, 1.0) == 1.0
-    assert support(0.75, 0.5, 1.0) == 0.75
-    assert support(0.75, 0.5, 0.0) == 0.25
-    assert support(0.2, 0.5, 0.0) == 0.0
+    assert support(likeness(1.0, 0.5), 1.0) == 1.0
+    assert support(likeness(0.75, 0.5), 1.0) == 0.75
+    assert support(likeness(0.75, 0.5), 0.0) == 0.25
+    assert support(likeness(0.2, 0.5), 0.0) == 0.0

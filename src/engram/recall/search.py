@@ -29,14 +29,15 @@ from engram.recall.activation import Way
 from engram.recall.arms import ENTITY, GRAPH, SPACE, VECTORS, WORDINGS, WORDS, Arms
 from engram.recall.fusion import ArmResult, Fused, calibrated, reciprocal, reordered, scores_of
 from engram.recall.plan import Asked, Plan, asks_nothing, checked, plan
+from engram.recall.related import held, names_stranger, related
 from engram.recall.rerank import by_opinion, mmr, newest
 from engram.recall.select import CONTRADICTS, DERIVED, SUPERSEDES, as_found, best_of, choose, enough, least
 from engram.recall.standing import faded, weighed
 from engram.recall.suppress import suppressed, telling, with_twins
 from engram.recall.trust import trust
 from engram.recall.tuning import Tuning, shifted
-from engram.recall.walk import Got, Stopwatch, Walk
-from engram.recall.weights import HEAD, about, settled, support, word_weight
+from engram.recall.walk import Got, Standing, Stopwatch, Walk
+from engram.recall.weights import HEAD, JUDGED, about, likeness, settled, support, word_weight
 from engram.settings import LiveSettings, Settings
 from engram.store.protocol import Heard, Question
 from engram.store.sqlite.store import SqliteStore
@@ -263,7 +264,7 @@ class Searcher:
             arms=arms,
             weights=weights,
             fused=fused,
-            support=self._support(asked, fused, got.shown),
+            standing=self._standing(asked, fused, got.shown),
             best=best_of(fused, got.suppressed.keys() | got.flagged),
             rerank=how,
             picks=picks,
@@ -308,14 +309,20 @@ class Searcher:
         order = newest(fused.scores[: len(keys)], vectors, [one.happened for one in known], [one.speaker for one in known], like)
         return reordered(fused, keys, order)
 
-    def _support(self, asked: Asked, fused: Fused, memories: Mapping[int, Memory]) -> float | None:
-        """How well the first hits stand for an answer: near, and about whom the question names."""
+    def _standing(self, asked: Asked, fused: Fused, memories: Mapping[int, Memory]) -> Standing:
+        """How well the first hits stand for an answer: near, of the question's words, and about whom it names."""
         first = [memories[key] for key in fused.keys.tolist() if key in memories]
-        if VECTORS not in fused.raw or not first:
-            return None
-        at = int(np.flatnonzero(fused.keys == first[0].key)[0])
-        whom = about(asked.text, {one.speaker for one in first}, [(one.speaker, one.text) for one in first])
-        return support(float(fused.raw[VECTORS][at]), self._arms.background, whom)
+        said = [(one.speaker, one.text) for one in first]
+        if not first:
+            return Standing()
+        whom = about(asked.text, {one.speaker for one in first}, said)
+        words = held(asked.text, said[:JUDGED])
+        if VECTORS not in fused.raw:
+            return Standing(covered=words * whom)
+        judged = np.isin(fused.keys, [one.key for one in first[:JUDGED]])
+        near = [likeness(float(cosine), self._arms.background) for cosine in fused.raw[VECTORS][judged]]
+        chance = related(max(near), words, names_stranger(asked.text, said[:JUDGED]), len(fused.keys))
+        return Standing(support(near[0], whom), chance, chance * whom)
 
     def _gather(
         self, reader: Reader, asked: Asked, query: Vectors | None, fused: Fused, planned: Plan, settings: Settings
@@ -408,7 +415,7 @@ class Searcher:
         near = max(walk.least, best * self._live.now.recall_floor)
         attacks = sum(pick.stage is Stage.FLAGGED and found[pick.at] >= near for pick in walk.picks)
         notes = (*walk.notes, *([_HELD_BACK.format(attacks, "are" if attacks > 1 else "is")] if attacks else []))
-        outcome = _outcome(walk, hidden, self._live.now.support_least)
+        outcome = _outcome(walk, hidden, self._live.now)
         return Recall(hits, outcome, _quality(walk, hits), hidden, tuple(dict.fromkeys(notes)))
 
 
@@ -426,14 +433,16 @@ def _fuse(arms: Sequence[ArmResult], weights: Mapping[str, float], settings: Set
     return calibrated(arms, weights) if settings.fusion == "calibrated" else reciprocal(arms, weights)
 
 
-def _outcome(walk: Walk, hidden: int, supported: float) -> Outcome:
+def _outcome(walk: Walk, hidden: int, settings: Settings) -> Outcome:
     if walk.notes:
         return Outcome.DEGRADED
     if walk.taken:
-        # A limit brings the best so many however far they are, and what is near may be about someone else than was asked
-        # about: the hits are worth showing, and the outcome says that they are no answer.
-        enough = walk.best >= walk.least and (walk.support is None or walk.support >= supported)
-        return Outcome.ANSWERED if enough else Outcome.BELOW_THRESHOLD
+        # A limit brings the best so many however far they are, the best of a vault may have nothing to do with the question, and
+        # what is near may be about someone else: the hits are worth showing, and the outcome says that they are no answer.
+        found = walk.standing
+        near = found.related is None or found.related >= settings.related_least
+        enough = near and (found.support is None or found.support >= settings.support_least)
+        return Outcome.ANSWERED if enough and walk.best >= walk.least else Outcome.BELOW_THRESHOLD
     return Outcome.BELOW_THRESHOLD if hidden else Outcome.NOTHING_KNOWN
 
 
@@ -444,7 +453,8 @@ def _quality(walk: Walk, hits: Sequence[Hit]) -> Quality:
     return Quality(
         strategy=f"{names}, deep" if walk.plan.deep else names,
         weights=walk.weights,
-        support=walk.support,
+        support=walk.standing.support,
+        covered=walk.standing.covered,
         rerank=walk.rerank,
         candidates=len(walk.fused.keys),
         returned=len(hits),

@@ -29,6 +29,16 @@ class Stopwatch:
         self.spent[name] = round((self.monotonic() - start) * 1000, 3)
 
 
+@frozen
+class Standing:
+    """What the first hits are worth as an answer, each 0 … 1: `support` and `related` (None without vectors), and `covered`, the
+    chance that they have to do with the question times how far they are about whom it names."""
+
+    support: float | None = None
+    related: float | None = None
+    covered: float = 0.0
+
+
 @frozen(kw_only=True)
 class Walk:
     """One question's way, stage by stage: what an answer, or an account of it, is made from."""
@@ -39,7 +49,7 @@ class Walk:
     arms: Sequence[ArmResult]
     weights: Mapping[str, float]
     fused: Fused
-    support: float | None
+    standing: Standing
     best: float
     rerank: str
     picks: Sequence[Pick]
@@ -57,7 +67,8 @@ class Walk:
     @property
     def scale(self) -> float:
         """What scores are multiplied by, of hits and of what is none: the answer's support. Ranks stay what they are."""
-        return self.support if self.support is not None and ASSISTANT in self.fused.parts else 1.0
+        support = self.standing.support
+        return support if support is not None and ASSISTANT in self.fused.parts else 1.0
 
     @property
     def thin(self) -> bool:

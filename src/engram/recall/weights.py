@@ -32,13 +32,15 @@ ADDED = (ASSISTANT, SESSION, SUBSTANCE, TIME, GATHER, BESIDE, LIFECYCLE, AFFECT)
 HEAD = 150
 """Candidates that are looked at more closely: who said them, when, and what they tell."""
 
+JUDGED = 5
+"""First hits by which it is judged whether they are an answer."""
+
 _MOST_OF_A_TERM = 2.2  # k1 + 1: what a word can add to BM25, in units of its rarity
 _THIN, _FULL = 0.2, 0.35  # shares of the attainable score between which words come to count in full
 _LEAST = 0.4
 _VOTERS = 60
 _GATHERED, _TELLING = 0.3, 1.5  # where many things are asked for: of the session's weight, and of what tells much
 _SCATTERED = 0.5  # and of what stands beside something good: many things are seldom told in one place
-_JUDGED = 5
 _MENTIONED = 0.5
 
 _YOU = re.compile(
@@ -135,7 +137,7 @@ def about(question: str, people: Iterable[str], said: Sequence[tuple[str, str]])
     asked = set(terms(question)) - STOP_WORDS
     named = {person for person in people if not is_assistant(person) and asked & set(terms(person))}
     names = {term for person in named for term in terms(person)} & asked
-    return _about(named, names, said[:_JUDGED]) if named and said else 1.0
+    return _about(named, names, said[:JUDGED]) if named and said else 1.0
 
 
 def _about(named: set[str], names: set[str], said: Sequence[tuple[str, str]]) -> float:
@@ -144,7 +146,11 @@ def _about(named: set[str], names: set[str], said: Sequence[tuple[str, str]]) ->
     return sum(share * count for share, count in zip(shares, counts, strict=True)) / sum(counts)
 
 
-def support(cosine: float, background: float, about: float) -> float:
-    """How well the first hit stands for an answer, 0 to 1: half its likeness over `background`, half whom it is about."""
-    likeness = min(max((cosine - background) / (1.0 - background), 0.0), 1.0)
+def likeness(cosine: float, background: float) -> float:
+    """How like a hit is, 0 to 1: over that of things that have nothing to do with each other."""
+    return min(max((cosine - background) / (1.0 - background), 0.0), 1.0)
+
+
+def support(likeness: float, about: float) -> float:
+    """How well the first hit stands for an answer, 0 to 1: half its likeness, half whom it is about."""
     return (likeness + about) / 2.0

@@ -96,6 +96,14 @@ class Finding(Keeping):
         high=1.0,
         ref="R18",
     )
+    related_least: float = tunable(
+        0.05,
+        "Chance that the first hits have to do with a question (likeness, its words, its names) under which it counts as not"
+        " answered.",
+        low=0.0,
+        high=1.0,
+        ref="R18",
+    )
     recall_candidates: int = tunable(150, "Candidates that each arm brings.", unit="memories", low=10, high=1000, ref="R1")
     recall_limit: int = tunable(50, "Most hits of one recall when no limit was asked for.", unit="hits", low=1, high=1000)
     recall_floor: float = tunable(
