@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from fastapi import FastAPI
+
 from engram.engine import Engram
 from engram.serve.http.running import Server, bound, prepare
 
@@ -60,6 +62,13 @@ class Api:
 def serving(mem: Engram) -> Iterator[Api]:
     """Serve an open vault while the block runs; the caller has the token that the server made, if it made one."""
     app, own = prepare(mem, "127.0.0.1")
+    with running(app) as port:
+        yield Api(port, own.secret if own else "")
+
+
+@contextmanager
+def running(app: FastAPI) -> Iterator[int]:
+    """The application on a port of its own while the block runs."""
     listening = bound("127.0.0.1", 0)
     server = Server(app, 5.0)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -69,7 +78,7 @@ def serving(mem: Engram) -> Iterator[Api]:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     try:
-        yield Api(listening.getsockname()[1], own.secret if own else "")
+        yield listening.getsockname()[1]
     finally:
         server.stop()
         thread.join(30)

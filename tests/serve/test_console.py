@@ -88,6 +88,7 @@ COMMANDS = """
         "token list",
         "token revoke",
         "serve",
+        "ui",
         "bench serve",
         "key import",
         "config set",

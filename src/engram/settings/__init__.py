@@ -255,6 +255,17 @@ class LiveSettings:
             self._now = self._load()
         return self._now
 
+    def again(self) -> Settings:
+        """Look at the file now, for who has just written it."""
+        with self._lock:
+            self._now = self._load()
+        return self._now
+
+    def origin(self, name: str) -> str:
+        """Where the value in force comes from: default, file, environment or program."""
+        places = {"program": self._arguments, "environment": _from_environment(os.environ), "file": self._from_file}
+        return next((place for place, given in places.items() if name in given), "default")
+
     def _require_identity(self) -> None:
         """Refuse to begin as somebody else than the file or the environment names."""
         said = {**self._from_file, **_from_environment(os.environ), **self._arguments}

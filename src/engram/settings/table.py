@@ -239,6 +239,7 @@ class Settings(Finding):  # type: ignore[misc]  # its bases are parts of the tab
     serve_timeout_s: float = tunable(30.0, "How long a request may take.", unit="s", low=0.1, high=3600.0)
     serve_drain_s: float = tunable(10.0, "How long a server that ends waits for requests.", unit="s", low=0.0, high=600.0)
     serve_events_s: float = tunable(0.5, "How often a server looks for changes to tell of.", unit="s", low=0.05, high=60.0)
+    page_hours: float = tunable(12.0, "How long a page stays signed in without being used.", unit="h", low=0.1, high=720.0)
     receipt_hours: float = tunable(24.0, "How long an `Idempotency-Key` is known.", unit="h", low=1.0, high=8760.0)
 
     # audit and health

@@ -1,14 +1,18 @@
-"""The command that serves a vault over HTTP."""
+"""The commands that serve a vault over HTTP: to programs, and to a browser."""
 
 from __future__ import annotations
 
+import html
+import tempfile
+import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from engram.errors import ConfigInvalid
 from engram.serve.cli import caller, show
-from engram.serve.cli.caller import Json
+from engram.serve.cli.caller import All, Json
 
 if TYPE_CHECKING:
     from engram.guard.tokens import Granted
@@ -16,6 +20,7 @@ if TYPE_CHECKING:
 
 def add_to(app: typer.Typer) -> None:
     app.command("serve", rich_help_panel="Vault")(serve)
+    app.command("ui", rich_help_panel="Vault")(ui)
 
 
 def serve(
@@ -46,10 +51,49 @@ def serve(
         running.serve(vault, host or settings.serve_host, settings.serve_port if port is None else port, begun)
 
 
+def ui(
+    ctx: typer.Context,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of this machine; 0 takes any free one.")] = 0,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Only print the address; open no browser.")] = False,
+    everything: All = False,
+    as_json: Json = False,
+) -> None:
+    """Open the Memory Palace, the web page of the vault, in a browser, until interrupted. All of the vault, or what an
+    identity given as an option can see. A vault that is missing is made."""
+    asked = caller.of(ctx, as_json)
+    require_extra()
+    from engram.serve.http import running  # as above
+
+    with asked.open(everything=everything or not asked.identity, make=True) as vault, tempfile.TemporaryDirectory() as folder:
+
+        def begun(link: str) -> None:
+            if not no_open:
+                threading.Thread(target=_open, args=(link, Path(folder)), daemon=True).start()
+            if asked.json:
+                show.data({"address": link})
+            else:
+                show.line(
+                    f"The Memory Palace of {asked.path}. Interrupt to end. This address signs in, once:\n{link}", flush=True
+                )
+
+        running.show(vault, "127.0.0.1", port, begun)
+
+
+def _open(link: str, folder: Path) -> None:
+    """By a file that only its owner reads: other users of the machine see the arguments of a browser that is started."""
+    import webbrowser  # here for start-up time
+
+    page = folder / "palace.html"
+    page.touch(mode=0o600)
+    page.write_text(f'<!doctype html><title>Engram</title><meta http-equiv="refresh" content="0;url={html.escape(link)}">')
+    webbrowser.open(page.as_uri())
+
+
 def require_extra() -> None:
     """Say how to get what serving needs, if it is not there."""
     try:
         import fastapi
+        import jinja2
         import prometheus_client
         import uvicorn
     except ModuleNotFoundError as missing:
@@ -57,4 +101,4 @@ def require_extra() -> None:
             f"serving needs the extra `server` ({missing.name} is not installed).",
             way_out='Run `pip install "engram-local[server]"`.',
         ) from None
-    del fastapi, prometheus_client, uvicorn
+    del fastapi, jinja2, prometheus_client, uvicorn

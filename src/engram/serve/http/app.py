@@ -39,7 +39,7 @@ from engram.types import Policy, Reader, Role
 log = logging.getLogger("engram.http")
 
 _KEY_CHARACTERS = 255
-_GRACE_S = 1.0
+GRACE_S = 1.0
 _SAFE = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 _SAFE_RAW = [(name.lower().encode(), value.encode()) for name, value in _SAFE.items()]
 _PAGE_SAFE = {**_SAFE, "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
@@ -128,7 +128,7 @@ def _add_routes(app: FastAPI, served: Served) -> None:
         return JSONResponse({"status": "ready" if ready else "not ready"}, 200 if ready else 503)
 
     async def metrics(request: Request) -> Response:
-        header, address = request.headers.get("authorization"), _address(request)
+        header, address = request.headers.get("authorization"), address_of(request)
 
         def told() -> bytes:
             token = served.entry.holder(header, address)
@@ -225,7 +225,7 @@ def _endpoint(route: Route, served: Served) -> Callable[[Request], Awaitable[Res
     async def endpoint(request: Request) -> Response:
         call = await _call(route, request, served)
         try:
-            async with asyncio.timeout(call.timeout + _GRACE_S):
+            async with asyncio.timeout(call.timeout + GRACE_S):
                 return await served.threads.run(lambda: _answer(call, served))
         except TimeoutError:
             raise SearchTimeout(f"there was no answer in {call.timeout:g} seconds.") from None
@@ -236,7 +236,7 @@ def _endpoint(route: Route, served: Served) -> Callable[[Request], Awaitable[Res
 async def _call(route: Route, request: Request, served: Served) -> Call:
     headers, settings = request.headers, served.mem.settings.now
     query = [(name, value) for name, value in request.query_params.multi_items() if name != "timeout"]
-    body = await _body(request, settings.serve_body_kib * 1024, settings.serve_timeout_s)
+    body = await body_of(request, settings.serve_body_kib * 1024, settings.serve_timeout_s)
     if body and route.has_body and headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise Refused(415, "the body must be JSON.", way_out="Send `Content-Type: application/json`.")
     if body and not route.has_body:
@@ -244,7 +244,7 @@ async def _call(route: Route, request: Request, served: Served) -> Call:
     return Call(
         route=route,
         header=headers.get("authorization"),
-        address=_address(request),
+        address=address_of(request),
         path=dict(request.path_params),
         query=query,
         body=body,
@@ -255,7 +255,7 @@ async def _call(route: Route, request: Request, served: Served) -> Call:
     )
 
 
-async def _body(request: Request, most: int, seconds: float) -> bytes:
+async def body_of(request: Request, most: int, seconds: float) -> bytes:
     """The body, if it is not too long and comes in time: a caller that lets it trickle holds no place for ever."""
     pieces, length = [], 0
     try:
@@ -355,7 +355,7 @@ def _timeout(given: list[str], most: float) -> float:
     return min(seconds, most)
 
 
-def _address(request: Request) -> str:
+def address_of(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
@@ -363,7 +363,7 @@ def _address(request: Request) -> str:
 
 
 async def _stream(served: Served, request: Request) -> Response:
-    header, address = request.headers.get("authorization"), _address(request)
+    header, address = request.headers.get("authorization"), address_of(request)
     token = await served.threads.run(lambda: served.entry.holder(header, address))
     if served.watch.listeners >= events.STREAMS:
         raise RateLimited(f"{events.STREAMS} callers listen already.")

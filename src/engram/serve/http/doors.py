@@ -101,10 +101,14 @@ class Entry:
         secret = _bearer(header)
         token = self._known(secret) if secret else None
         if token is None:
-            self.rates.take(f"address {address}", _STRANGERS_A_MINUTE)
+            self.slow_down(address)
             raise Unauthorized("there is no token here that holds.")
         self.rates.take(token.id, self.mem.settings.now.serve_rate)
         return token
+
+    def slow_down(self, address: str) -> None:
+        """Count one who has shown nothing that holds."""
+        self.rates.take(f"address {address}", _STRANGERS_A_MINUTE)
 
     def still_holds(self, header: str | None) -> bool:
         return self._known(_bearer(header)) is not None

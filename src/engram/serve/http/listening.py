@@ -33,13 +33,23 @@ def require_local(host: str) -> None:
 
 def _own(mem: Engram) -> Granted:
     """A token for who started the server, as an agent that reads and writes; it is in memory only."""
-    now, asked = mem.env.now(), mem.reader.policy
+    asked = mem.reader.policy
+    return _held(mem, "this server's own", asked if asked in _AN_AGENTS else Policy.AGENT_GLOBAL, Role.AGENT)
+
+
+def owners(mem: Engram) -> Granted:
+    """A token for who started the page, as the reader that they are; it is in memory only, and told to nobody."""
+    return _held(mem, "this page's own", mem.reader.policy, mem.reader.role)
+
+
+def _held(mem: Engram, name: str, policy: Policy, role: Role) -> Granted:
+    now = mem.env.now()
     token = Token(
         id=mem.env.new_id(),
-        name="this server's own",
+        name=name,
         scope=mem.reader.scope,
-        policy=asked if asked in _AN_AGENTS else Policy.AGENT_GLOBAL,
-        role=Role.AGENT,
+        policy=policy,
+        role=role,
         writes=True,
         created_at=now,
         expires_at=now + timedelta(days=36500),

@@ -14,8 +14,10 @@ from engram.engine import Engram
 from engram.guard.tokens import Granted
 from engram.serve.http.app import make_app
 from engram.serve.http.doors import doors
-from engram.serve.http.listening import address_of, granted
+from engram.serve.http.listening import address_of, granted, owners
 from engram.serve.http.listening import bound as bound
+from engram.serve.page import routes as page
+from engram.serve.page.sessions import Sessions
 
 _BACKLOG = 512
 
@@ -23,7 +25,7 @@ _BACKLOG = 512
 class Server(uvicorn.Server):
     """Streams have no end of their own, so they are told when the server is asked to end."""
 
-    def __init__(self, app: FastAPI, drain_s: float) -> None:
+    def __init__(self, app: FastAPI, drain_s: float, begun: Callable[[], None] = lambda: None) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -37,6 +39,11 @@ class Server(uvicorn.Server):
             )
         )
         self._app = app
+        self._begun = begun
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._begun()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._app.state.served.watch.ending = True
@@ -51,16 +58,30 @@ class Server(uvicorn.Server):
         self.handle_exit(signal.SIGTERM, None)
 
 
-def prepare(mem: Engram, host: str) -> tuple[FastAPI, Granted | None]:
-    """The application for this address, and the token that it made for itself where there is none."""
-    settings, own = mem.settings.now, granted(mem, host)
-    return make_app(mem, doors(host, settings.serve_names, settings.serve_origins), own), own
+def prepare(mem: Engram, host: str, own: Granted | None = None) -> tuple[FastAPI, Granted | None]:
+    """The application for this address, and the token that it made for itself where there is none, unless it is given one."""
+    settings, own = mem.settings.now, own or granted(mem, host)
+    app = make_app(mem, doors(host, settings.serve_names, settings.serve_origins), own)
+    sessions = Sessions(mem.env, lambda: mem.settings.now.page_hours)
+    page.add_to(app, app.state.served, sessions)
+    app.state.sessions = sessions
+    return app, own
 
 
 def serve(mem: Engram, host: str, port: int, begun: Callable[[str, Granted | None], None]) -> None:
     """Serve until a signal ends it. `begun` is told the address once requests are accepted."""
     app, own = prepare(mem, host)
+    _run(app, mem, host, port, lambda address: begun(address, own))
+
+
+def show(mem: Engram, host: str, port: int, begun: Callable[[str], None]) -> None:
+    """The same for the page of who started it, as the reader that `mem` has. `begun` is told a link that signs in, once."""
+    app, own = prepare(mem, host, owners(mem))
+    assert own is not None  # noqa: S101  it was given
+    secret = app.state.sessions.invite(f"Bearer {own.secret}")
+    _run(app, mem, host, port, lambda address: begun(f"{address}/ui/enter?key={secret}"))
+
+
+def _run(app: FastAPI, mem: Engram, host: str, port: int, begun: Callable[[str], None]) -> None:
     listening = bound(host, port)
-    server = Server(app, mem.settings.now.serve_drain_s)
-    begun(address_of(listening), own)
-    server.run(sockets=[listening])
+    Server(app, mem.settings.now.serve_drain_s, lambda: begun(address_of(listening))).run(sockets=[listening])

@@ -1,0 +1,127 @@
+"""Values as HTML: the templates, the few filters they use, and the headers of every page."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.responses import Response
+
+import engram
+from engram.env import in_utc
+from engram.memory.layers import layer_of
+from engram.serve.page.asking import place
+from engram.types import Memory
+
+ASSETS: Mapping[str, str] = {
+    "palace.css": "text/css",
+    "palace.js": "text/javascript",
+    "graph.js": "text/javascript",
+    "mark.svg": "image/svg+xml",
+}
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'"
+)
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": POLICY,
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",  # `no-referrer` would make browsers send forms with `Origin: null`
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+_ASSET_HEADERS = {**HEADERS, "Cache-Control": "public, max-age=31536000, immutable"}
+_STEPS = ((60, "second"), (60, "minute"), (24, "hour"), (30, "day"), (12, "month"))
+
+
+def rendered(template: str, values: Mapping[str, Any], status: int = 200) -> Response:
+    html = _templates().get_template(template).render(values)
+    return Response(html, status, HEADERS, media_type="text/html")
+
+
+def asset(name: str) -> Response | None:
+    if name not in ASSETS:
+        return None
+    return Response(_asset(name), headers=_ASSET_HEADERS, media_type=ASSETS[name])
+
+
+@cache
+def _asset(name: str) -> bytes:
+    return files("engram.serve.page").joinpath("assets", name).read_bytes()
+
+
+def _asset_place(name: str) -> str:
+    """With a digest of its content: it may be kept for ever, and a new release is another address."""
+    return place(f"/assets/{name}", v=hashlib.sha256(_asset(name)).hexdigest()[:12])
+
+
+@cache
+def _templates() -> Environment:
+    made = Environment(
+        loader=PackageLoader("engram.serve.page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.filters |= {"ago": ago, "stamp": stamp, "day": day, "words": words, "count": count, "size": size, "layer": layer}
+    made.globals |= {"place": place, "asset": _asset_place, "version": engram.__version__}
+    return made
+
+
+# ── filters ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def ago(moment: datetime, now: datetime) -> str:
+    """How long before `now`, in the largest unit that fits; or how long after."""
+    seconds = (in_utc(now) - in_utc(moment)).total_seconds()
+    amount, unit = abs(seconds), "year"
+    for size, name in _STEPS:
+        if amount < size:
+            unit = name
+            break
+        amount /= size
+    if unit == "second":
+        return "just now"
+    whole = int(amount)
+    told = f"{whole} {unit}{'' if whole == 1 else 's'}"
+    return f"{told} ago" if seconds >= 0 else f"in {told}"
+
+
+def stamp(moment: datetime) -> str:
+    return f"{in_utc(moment).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def day(moment: datetime) -> str:
+    found = in_utc(moment).astimezone(UTC)
+    return f"{found.day} {found:%b %Y}"
+
+
+def words(name: object) -> str:
+    """A name of the code as people write it."""
+    return str(getattr(name, "value", name)).replace("_", " ").replace("+", " + ")
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def size(number: float) -> str:
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if number < 1024 or unit == "GiB":
+            return f"{number:,.0f} {unit}" if number >= 100 or unit == "bytes" else f"{number:,.1f} {unit}"
+        number /= 1024
+    raise AssertionError
+
+
+def layer(memory: Memory) -> str:
+    return layer_of(memory).value

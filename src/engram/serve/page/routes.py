@@ -1,0 +1,239 @@
+"""Where the pages are: under `/ui`, on the application that serves the API. Doors and rates are the API's own."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from urllib.parse import parse_qsl, urlsplit
+
+from fastapi import FastAPI, Request
+from starlette.responses import RedirectResponse, Response
+
+from engram.errors import EngramError, InvalidContent, NotFound, SearchTimeout
+from engram.serve.http.app import GRACE_S, Served, address_of, body_of
+from engram.serve.http.problems import StrangePage, Unauthorized, status_of
+from engram.serve.page import care, graph, home, memories, review, searching, world
+from engram.serve.page.asking import Asking, Sent, Shown, place
+from engram.serve.page.rendering import HEADERS, asset, rendered
+from engram.serve.page.sessions import Session, Sessions
+from engram.types import Role
+
+log = logging.getLogger("engram.page")
+
+Page = Callable[[Asking], Shown | Sent]
+
+PAGES: Mapping[str, Page] = {
+    "GET ": home.home,
+    "POST /remember": home.remember,
+    "GET /search": searching.search,
+    "GET /reason": searching.reason,
+    "GET /context": searching.context,
+    "GET /memories": memories.browse,
+    "GET /memory/{id}": memories.memory,
+    "GET /memory/{id}/forget": memories.forgetting,
+    "POST /memory/{id}/forget": memories.forget,
+    "POST /memory/{id}/update": memories.update,
+    "POST /memory/{id}/pin": memories.pin,
+    "POST /memory/{id}/move": memories.move,
+    "POST /memory/{id}/restore": memories.restore,
+    "POST /memory/{id}/flag": memories.flag,
+    "POST /memory/{id}/relate": memories.relate,
+    "POST /memory/{id}/feedback": memories.feedback,
+    "GET /entities": world.entities,
+    "GET /entity": world.entity,
+    "GET /timeline": world.timeline,
+    "GET /graph": graph.graph,
+    "GET /review": review.review,
+    "GET /health": care.health,
+    "POST /health/backup": care.backup,
+    "POST /health/check": care.check,
+    "GET /audit": care.audit,
+    "GET /settings": care.settings,
+    "POST /settings": care.change,
+}
+_SIGN_IN = place("/sign-in")
+_FORM = "application/x-www-form-urlencoded"
+_FIELDS = 64
+
+
+def add_to(app: FastAPI, served: Served, sessions: Sessions) -> None:
+    """Put the pages on an application."""
+    for at, page in PAGES.items():
+        method, _, path = at.partition(" ")
+        _add(app, method, f"/ui{path}", _endpoint(page, served, sessions), f"page_{page.__name__}")
+    _add(app, "GET", "/", _home, "page_root")
+    _add(app, "GET", "/ui/assets/{name}", _asset, "page_asset")
+    _add(app, "GET", "/ui/enter", _enter(served, sessions), "page_enter")
+    _add(app, "GET", "/ui/sign-in", _ask, "page_ask")
+    _add(app, "POST", "/ui/sign-in", _sign_in(served, sessions), "page_sign_in")
+    _add(app, "POST", "/ui/sign-out", _sign_out(sessions), "page_sign_out")
+    _add(app, "GET", "/ui/{rest:path}", _nowhere, "page_none")
+
+
+def _add(app: FastAPI, method: str, path: str, endpoint: Callable[[Request], Awaitable[Response]], name: str) -> None:
+    app.add_api_route(path, _told(endpoint), methods=["GET", "HEAD"] if method == "GET" else [method], name=name)
+
+
+def _told(endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+    """Errors as a page, with their code and their way out; a defect says its type and nothing else."""
+
+    async def guarded(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except EngramError as problem:
+            return _problem(problem, status_of(problem))
+        except Exception as defect:  # noqa: BLE001  the face's net: its message may hold somebody's words
+            log.error("a page failed by a defect: %s", type(defect).__name__)
+            return _problem(EngramError(f"Unexpected {type(defect).__name__}: a defect in Engram."), 500)
+
+    return guarded
+
+
+def _problem(problem: EngramError, status: int) -> Response:
+    return rendered("problem.html", {"problem": problem, "status": status}, status)
+
+
+# ── one page ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _endpoint(page: Page, served: Served, sessions: Sessions) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        session, form = sessions.find(request.cookies.get(sessions.cookie)), await _form(request, served)
+        if session is None:
+            return _to_sign_in(request)
+        if request.method == "POST":
+            _require_own(request, session, form)
+        timeout, address = served.mem.settings.now.serve_timeout_s, address_of(request)
+
+        def answer() -> Response:
+            token = served.entry.holder(session.header, address)
+            mem = served.mem.as_reader(token.reader)
+            asking = Asking(mem, session, dict(request.path_params), dict(request.query_params), form, timeout)
+            return _answer(page, asking, request.url.path)
+
+        try:
+            async with asyncio.timeout(timeout + GRACE_S):
+                return await served.threads.run(answer)
+        except Unauthorized:  # revoked, or at its end
+            sessions.end(request.cookies.get(sessions.cookie))
+            return _to_sign_in(request)
+        except TimeoutError:
+            raise SearchTimeout(f"there was no answer in {timeout:g} seconds.") from None
+
+    return endpoint
+
+
+def _answer(page: Page, asking: Asking, path: str) -> Response:
+    found = page(asking)
+    if isinstance(found, Sent):
+        return RedirectResponse(found.place, 303, HEADERS)
+    reader = asking.mem.reader
+    around = {
+        "asking": asking,
+        "now": asking.now,
+        "csrf": asking.session.csrf,
+        "may": asking.may,
+        "reader": reader,
+        "owner": reader.role is Role.OWNER,
+        "here": path,
+        "done": asking.query.get("done", ""),
+        "q": asking.query.get("q", "") if path == place("/search") else "",
+    }
+    return rendered(found.template, around | dict(found.values), found.status)
+
+
+def _require_own(request: Request, session: Session, form: Mapping[str, str]) -> None:
+    """A form comes from a page of ours: the doors looked at `Origin`, but a page that may call the API may not write here."""
+    if request.headers.get("sec-fetch-site", "same-origin") != "same-origin" or not session.made(form.get("csrf", "")):
+        raise StrangePage("this form does not come from a page of this session.", way_out="Load the page anew, then try again.")
+
+
+async def _form(request: Request, served: Served) -> dict[str, str]:
+    settings = served.mem.settings.now
+    if request.method != "POST":
+        return {}
+    body = await body_of(request, settings.serve_body_kib * 1024, settings.serve_timeout_s)
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
+        raise InvalidContent("a form is sent as one.", way_out="Use the page.")
+    try:
+        return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_FIELDS))
+    except ValueError:
+        raise InvalidContent("the form cannot be read.") from None
+
+
+# ── coming and going ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def _home(request: Request) -> Response:
+    return RedirectResponse(place(""), 307, HEADERS)
+
+
+async def _asset(request: Request) -> Response:
+    found = asset(request.path_params["name"])
+    if found is None:
+        raise NotFound("there is nothing at this place.", way_out="Go back to the first page.")
+    return found
+
+
+async def _nowhere(request: Request) -> Response:
+    raise NotFound("there is no such page.", way_out="Go back to the first page.")
+
+
+async def _ask(request: Request) -> Response:
+    return rendered("sign_in.html", {"next": _inside(request.query_params.get("next", "")), "failed": False})
+
+
+def _enter(served: Served, sessions: Sessions) -> Callable[[Request], Awaitable[Response]]:
+    async def enter(request: Request) -> Response:
+        """A page that goes on by itself, no redirect: who follows a link from elsewhere brings a strict cookie only from here."""
+        cookie = sessions.accept(request.query_params.get("key", "")) if request.method == "GET" else None
+        if cookie is None:
+            served.entry.slow_down(address_of(request))
+            raise Unauthorized(
+                "this link was used already, or is too old.", way_out="Run `engram ui` again, or sign in with a token."
+            )
+        return _with_cookie(rendered("enter.html", {}), sessions, cookie)
+
+    return enter
+
+
+def _sign_in(served: Served, sessions: Sessions) -> Callable[[Request], Awaitable[Response]]:
+    async def sign_in(request: Request) -> Response:
+        form, address = await _form(request, served), address_of(request)
+        header, on = f"Bearer {form.get('token', '').strip()}", _inside(form.get("next", ""))
+        try:
+            await served.threads.run(lambda: served.entry.holder(header, address))
+        except Unauthorized:
+            return rendered("sign_in.html", {"next": on, "failed": True}, 401)
+        return _with_cookie(RedirectResponse(on, 303, HEADERS), sessions, sessions.begin(header))
+
+    return sign_in
+
+
+def _sign_out(sessions: Sessions) -> Callable[[Request], Awaitable[Response]]:
+    async def sign_out(request: Request) -> Response:
+        """Without a look at the form: nobody gains by ending it for somebody else, and the doors keep strange pages out."""
+        sessions.end(request.cookies.get(sessions.cookie))
+        gone = RedirectResponse(_SIGN_IN, 303, HEADERS)
+        gone.delete_cookie(sessions.cookie, path="/ui", httponly=True, samesite="strict")
+        return gone
+
+    return sign_out
+
+
+def _with_cookie(response: Response, sessions: Sessions, cookie: str) -> Response:
+    response.set_cookie(sessions.cookie, cookie, path="/ui", httponly=True, samesite="strict")
+    return response
+
+
+def _to_sign_in(request: Request) -> Response:
+    on = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
+    return RedirectResponse(place("/sign-in", next=on if request.method == "GET" else ""), 303, HEADERS)
+
+
+def _inside(on: str) -> str:
+    """Where to go on after signing in: a page of ours, never another site."""
+    parts = urlsplit(on)
+    ours = not parts.scheme and not parts.netloc and (parts.path == "/ui" or parts.path.startswith("/ui/")) and "\\" not in on
+    return on if ours else place("")

@@ -1,0 +1,490 @@
+"""The Memory Palace without a browser: who gets in, what each page tells, what forms do. S5"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from recall.minds import open_mind
+from serve.console import COMMAND
+from serve.console import Engram as Console
+from serve.paged import Visitor, showing
+from serve.served import serving
+
+from engram.engine import Engram
+from engram.env import Env
+from engram.serve.page import routes
+from engram.serve.page.layout import HEIGHT, WIDTH, Link, Node, drawn
+from engram.serve.page.rendering import ASSETS, ago
+from engram.serve.page.sessions import Sessions
+from engram.types import Policy, Reader, Role, Scope, Status, Tier
+
+OWNER = Reader(Scope(agent="rex"), Policy.ALL, Role.OWNER)
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{7*7}}"
+
+
+@pytest.fixture
+def mem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engram]:
+    monkeypatch.setenv("ENGRAM_CONFIG", str(tmp_path / "config.toml"))
+    settings = {"ask_per_minute": 0, "answer_grid_ms": 0, "guard_injection": False}
+    with open_mind(tmp_path / "vault", **settings) as opened:
+        yield opened.as_reader(OWNER)
+
+
+@pytest.fixture
+def owner(mem: Engram) -> Iterator[Visitor]:
+    """Signed in by the link."""
+    with showing(mem) as (port, link):
+        visitor = Visitor(port)
+        assert visitor.get(link).status == 200
+        yield visitor
+
+
+def token(mem: Engram, agent: str, *, role: Role = Role.AGENT, writes: bool = True) -> str:
+    return mem.grant(f"{agent}'s", scope=Scope(agent=agent), role=role, writes=writes).secret
+
+
+def every_page(id: str, name: str) -> list[str]:
+    """All that can be looked at, about one memory and one name."""
+    filled = {"/search": f"?q={name}&why={id}", "/reason": f"?q={name}", "/context": f"?q={name}", "/timeline": f"?about={name}"}
+    filled |= {"/entity": f"?name={name}", "/graph": f"?memory={id}", "/memories": "?status=any"}
+    places = [at.partition(" ")[2] for at in routes.PAGES if at.startswith("GET")]
+    pages = [f"/ui{path.replace('{id}', id)}{filled.get(path, '')}" for path in places]
+    return [*pages, "/ui/search", "/ui/timeline", "/ui/graph", f"/ui/graph?entity={name}", "/ui/entities?kind=person"]
+
+
+# ── who gets in ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_link_signs_in_once_and_not_again(mem: Engram) -> None:
+    with showing(mem) as (port, link):
+        stranger, first, second = Visitor(port), Visitor(port), Visitor(port)
+        turned_away = stranger.get("/ui/memories?kind=fact")
+        assert (turned_away.status, turned_away.headers["location"]) == (303, "/ui/sign-in?next=%2Fui%2Fmemories%3Fkind%3Dfact")
+        assert first("HEAD", link).status == 401, "a look ahead does not use it up"
+        entered = first.get(link)
+        assert re.fullmatch(r"engram_\w{8}=[\w-]{43}; HttpOnly; Path=/ui; SameSite=strict", entered.headers["set-cookie"])
+        assert "Keep something" in first.read("/ui")
+        again = second.get(link)
+        assert (again.status, second.cookies) == (401, {})
+        assert "used already" in again.body.decode()
+        assert second.get(link.replace("key=", "key=x")).status == 401
+
+
+def test_a_session_ends_when_it_is_told_to_or_was_not_used(env: Env, clock: object) -> None:
+    sessions = Sessions(env, lambda: 1.0)
+    kept, gone, old = (sessions.begin("Bearer t") for _ in range(3))
+    sessions.end(gone)
+    assert sessions.find(gone) is None
+    for _ in range(3):
+        clock.advance(1800)  # type: ignore[attr-defined]
+        assert sessions.find(kept) is not None
+    assert sessions.find(old) is None
+    secret = sessions.invite("Bearer t")
+    clock.advance(601)  # type: ignore[attr-defined]
+    assert sessions.accept(secret) is None, "a link is good for ten minutes"
+
+
+def test_a_token_signs_in_as_who_it_is_for_until_it_is_revoked(mem: Engram) -> None:
+    granted = mem.grant("rex", scope=Scope(agent="rex"), role=Role.AGENT, writes=False)
+    with serving(mem) as api:
+        visitor = Visitor(api.port)
+        assert visitor.sign_in("engram_wrong").status == 401
+        assert visitor.cookies == {}
+        entered = visitor.sign_in(granted.secret)
+        assert (entered.status, entered.headers["location"]) == (303, "/ui")
+        assert "reading only" in visitor.read("/ui")
+        assert granted.secret not in visitor.read("/ui")
+        mem.revoke(granted.token.id)
+        assert visitor.get("/ui").headers["location"].startswith("/ui/sign-in")
+        assert visitor.get("/ui/memories").status == 303
+
+
+def test_signing_in_leads_to_no_other_site(mem: Engram) -> None:
+    secret = token(mem, "rex")
+    with serving(mem) as api:
+        for elsewhere in ("https://evil.example/ui", "//evil.example/ui", "/ui/\\evil", "javascript:alert(1)", "/v1/memories"):
+            got = Visitor(api.port)("POST", "/ui/sign-in", {"token": secret, "next": elsewhere})
+            assert got.headers["location"] == "/ui", elsewhere
+        inside = Visitor(api.port)("POST", "/ui/sign-in", {"token": secret, "next": "/ui/graph?entity=Ada"})
+        assert inside.headers["location"] == "/ui/graph?entity=Ada"
+
+
+def test_signing_out_ends_the_session(owner: Visitor) -> None:
+    cookies = dict(owner.cookies)
+    assert owner.post("/ui/sign-out").headers["location"] == "/ui/sign-in"
+    assert Visitor(owner.port, cookies).get("/ui").status == 303
+
+
+def test_a_form_that_no_page_of_ours_made_does_nothing(mem: Engram, owner: Visitor) -> None:
+    owner.read("/ui")
+    for form, headers in (
+        ({"text": "planted"}, {}),
+        ({"text": "planted", "csrf": "x"}, {}),
+        ({"text": "planted", "csrf": owner.csrf}, {"Sec_Fetch_Site": "same-site"}),
+        ({"text": "planted", "csrf": owner.csrf}, {"Origin": "http://evil.example"}),
+        ({"text": "planted", "csrf": owner.csrf}, {"Host": "evil.example"}),
+        ({"text": "planted", "csrf": owner.csrf}, {"Content_Type": "text/plain"}),
+    ):
+        assert owner("POST", "/ui/remember", form, **headers).status >= 400, (form, headers)
+    assert len(mem.list()) == 0
+    assert owner.post("/ui/remember", text="kept").status == 303
+    assert [one.text for one in mem.list()] == ["kept"]
+
+
+def test_every_page_shuts_others_out_and_is_kept_nowhere(mem: Engram, owner: Visitor) -> None:
+    id = mem.remember("Ada Novak lives in Aalborg").id
+    for path in (*every_page(id, "Ada"), "/ui/sign-in", "/ui/nowhere"):
+        headers = owner.get(path).headers
+        policy = headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; script-src 'self';"), path
+        assert "unsafe" not in policy
+        assert (headers["x-frame-options"], headers["cache-control"]) == ("DENY", "no-store"), path
+        assert headers["referrer-policy"] == "same-origin"
+    for name, kind in ASSETS.items():
+        got = Visitor(owner.port).get(f"/ui/assets/{name}")
+        assert got.headers["content-type"].startswith(kind)
+    assert owner.get("/ui/assets/../sessions.py").status == 404
+
+
+# ── who sees what ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_token_of_one_agent_sees_nothing_of_another_on_any_page(mem: Engram) -> None:
+    ada = mem.as_reader(Reader(Scope(agent="ada")))
+    hers = ada.remember("Zqorvath Mulfrid lives in Aalborg", category="hersalone")
+    other = ada.remember("Zqorvath Mulfrid keeps bees")
+    ada.relate(hers.id, other.id, "contradicts")
+    ada.feedback(other.id, False)
+    secret = token(mem, "rex")
+    with showing(mem) as (port, link):
+        owner, rex = Visitor(port), Visitor(port)
+        owner.get(link)
+        rex.sign_in(secret)
+        for path in every_page(hers.id, "Zqorvath"):
+            told = rex.get(path).body.decode().lower()
+            assert "mulfrid" not in told, path
+            assert other.id.lower() not in told, path
+        seen = [path for path in every_page(hers.id, "Zqorvath") if "mulfrid" in owner.get(path).body.decode().lower()]
+        assert len(seen) > 12, "there is something to be seen"
+        rex.read("/ui")
+        for action, form in (
+            ("update", {"text": "mine"}),
+            ("pin", {"pinned": "1"}),
+            ("forget", {}),
+            ("forget", {"erase": "1"}),
+            ("restore", {}),
+            ("flag", {"flagged": "1"}),
+            ("move", {"to": "down"}),
+            ("relate", {"target": other.id}),
+            ("feedback", {"helpful": "0"}),
+            ("feedback", {"correction": "mine"}),
+        ):
+            assert rex.post(f"/ui/memory/{hers.id}/{action}", **form).status == 404, action
+    kept = ada.get(hers.id)
+    assert kept is not None
+    assert replace(kept, accesses=0, accessed_at=None) == hers
+
+
+def test_who_may_only_read_is_offered_nothing_else_and_gets_nothing_else(mem: Engram) -> None:
+    id = mem.remember("The API runs on Fly").id
+    secret = token(mem, "rex", role=Role.GUEST, writes=False)
+    with serving(mem) as api:
+        guest = Visitor(api.port)
+        guest.sign_in(secret)
+        for path in every_page(id, "API"):
+            got = guest.get(path)
+            assert got.status in (200, 403, 404), path
+            assert not re.search(r'<form method="post" action="/ui/(?!sign-out)', got.body.decode()), path
+        assert guest.get("/ui/settings").status == 403
+        assert guest.get("/ui/audit").status == 403
+        assert guest.post("/ui/remember", text="no").status == 403
+    assert len(mem.list()) == 1
+
+
+def test_whatever_a_memory_says_is_text(mem: Engram, owner: Visitor) -> None:
+    kept = mem.remember(HOSTILE, category="<b>bold</b>", attributes={"<i>": "<u>"})
+    mem.update(kept.id, text=f"{HOSTILE} Ada Novak <script>")
+    for path in every_page(kept.id, "%3Cscript%3Ealert(1)%3C/script%3E"):
+        html = owner.get(path).body.decode()
+        assert not re.search(r"<script(?! type=\"module\" src=\"/ui/assets/)|<img src=x|<b>|<i>|<u>", html), path
+        assert "49" not in re.sub(r"\d{3,}", "", html) or "{{7*7}}" in html, path
+    assert "<script>alert(1)</script>" in owner.read(f"/ui/memory/{kept.id}")
+
+
+# ── what the pages tell and do ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_first_page_has_the_question_the_counts_and_the_newest(mem: Engram, owner: Visitor) -> None:
+    assert "Nothing is remembered here yet" in owner.read("/ui")
+    mem.remember("The harbour office closes at five")
+    told = owner.read("/ui")
+    assert told.index('name="q"') < told.index("closes at five")
+    assert "<strong>1</strong> memory" in told
+    assert "Recall answers by words and meaning" in told
+
+
+def test_a_search_tells_why_and_why_not_and_what_it_means(mem: Engram, owner: Visitor) -> None:
+    mem.remember("The API runs on Heroku in Frankfurt")
+    other = mem.remember("Lemon trees need plenty of sunlight")
+    told = owner.read(f"/ui/search?q=where+does+the+API+run&why={other.id}")
+    assert '<div class="outcome answered"' in told
+    for word in ("relevance", "accuracy", "freshness", "utility"):
+        assert f'aria-label="{word} ' in told
+    assert re.search(r"(words|vectors) #1", told)
+    assert re.search(r'<div class="card" id="explained">.*Lemon trees.*badge stage (search|threshold)', told, re.DOTALL)
+    assert "no memory of that id" in owner.read("/ui/search?q=API&why=01JUNKJUNKJUNKJUNKJUNKJUNK")
+    nothing = owner.read("/ui/search?q=zygomorphic+quaternions")
+    assert re.search(r'class="outcome (nothing_known|below_threshold)"', nothing)
+    assert "0 answers" not in nothing
+
+
+def test_feedback_takes_effect_on_the_next_search(mem: Engram, owner: Visitor) -> None:
+    id = mem.remember("The API runs on Heroku in Frankfurt").id
+    question = "where does the API run?"
+    owner.read("/ui/search?q=API")
+    back = owner.post(f"/ui/memory/{id}/feedback", helpful="0", query=question, **{"from": "search"})
+    assert back.headers["location"].startswith("/ui/search?q=where+does+the+API+run%3F&done=unhelpful")
+    assert f'id="m-{id}"' not in owner.read(back.headers["location"])
+    assert mem.recall(question).hits == ()
+    corrected = owner.post(f"/ui/memory/{id}/feedback", correction="The API runs on Fly in Amsterdam")
+    assert "Fly in Amsterdam" in owner.read(corrected.headers["location"])
+    assert [one.text for one in mem.list()] == ["The API runs on Fly in Amsterdam"]
+
+
+def test_memories_are_looked_through_by_filters_and_pages(mem: Engram, owner: Visitor) -> None:
+    for number in range(35):
+        mem.remember(f"Number {number} of the ledger", happened_at=datetime(2025, 1, 1 + number % 28, tzinfo=UTC))
+    mem.remember("Always test first", category="principle", attributes={"team": "web"})
+    first = owner.read("/ui/memories")
+    older = re.search(r'rel="next" href="([^"]+)"', first)
+    assert older is not None
+    second = owner.read(older[1])
+    shown = [set(re.findall(r'id="m-(\w+)"', page)) for page in (first, second)]
+    assert [len(one) for one in shown] == [30, 6]
+    assert not shown[0] & shown[1]
+    for filters in ("layer=procedural", "category=principle", "attribute=team%3Dweb"):
+        assert re.findall(r'id="m-(\w+)"', owner.read(f"/ui/memories?{filters}")) == [mem.list(category="principle")[0].id]
+    assert len(re.findall(r'id="m-', owner.read("/ui/memories?since=2025-01-28&until=2025-01-28"))) == 1
+    assert "Nothing fits" in owner.read("/ui/memories?kind=skill")
+    assert owner.get("/ui/memories?kind=nonsense").status == 400
+    assert "E2004" in owner.get("/ui/memories?kind=nonsense").body.decode()
+
+
+def test_one_memory_is_shown_whole(mem: Engram, owner: Visitor) -> None:
+    said = mem.observe(user="My sister Carla Novak moved to Lisbon in March because she found work at Acme.").ids[0]
+    other = mem.remember("Lisbon is warm").id
+    mem.relate(said, other, "related_to")
+    mem.update(other, text="Lisbon is warm in May")
+    mem.forget(other, reason="too vague")
+    told = owner.read(f"/ui/memory/{said}")
+    assert "Four sizes" in told
+    assert re.search(r"whole</span><span>\d+ tokens", told)
+    assert "My sister Carla Novak moved to Lisbon" in told
+    assert 'href="/ui/entity?name=Carla+Novak"' in told
+    assert "Lisbon is warm" in told
+    past = owner.read(f"/ui/memory/{other}")
+    assert "active → archived" in past
+    assert "too vague" in past
+    assert "wording 1" in past
+
+
+def test_a_memory_is_changed_pinned_forgotten_and_brought_back(mem: Engram, owner: Visitor) -> None:
+    id = mem.remember("The API runs on Heroku").id
+    page = owner.read(f"/ui/memory/{id}")
+    since = re.search(r'name="since" value="([^"]+)"', page)
+    assert since is not None
+    changed = {"text": "The API runs on Fly", "importance": "0.9", "tier": "sensitive"}
+    assert owner.post(f"/ui/memory/{id}/update", since=since[1], **changed).status == 303
+    now = mem.get(id)
+    assert now is not None
+    assert (now.text, now.importance, now.tier, now.version) == ("The API runs on Fly", 0.9, Tier.SENSITIVE, 2)
+    late = owner.post(f"/ui/memory/{id}/update", text="somebody was faster", since=since[1])
+    assert (late.status, "E1009" in late.body.decode()) == (409, True)
+    owner.post(f"/ui/memory/{id}/pin", pinned="1")
+    assert "Forget this?" in owner.read(f"/ui/memory/{id}/forget")
+    owner.post(f"/ui/memory/{id}/forget", reason="old")
+    forgotten = mem.get(id)
+    assert forgotten is not None
+    assert (forgotten.pinned, forgotten.status) == (True, Status.ARCHIVED)
+    assert "Restore" in owner.read(f"/ui/memory/{id}")
+    owner.post(f"/ui/memory/{id}/restore")
+    owner.post(f"/ui/memory/{id}/flag", flagged="1")
+    back = mem.get(id)
+    assert back is not None
+    assert (back.status, back.flagged) == (Status.ACTIVE, True)
+    assert owner.post(f"/ui/memory/{id}/forget", erase="1").headers["location"] == "/ui/memories?done=erased"
+    assert mem.get(id) is None
+
+
+def test_names_have_pages_with_facts_and_what_was_told(mem: Engram, owner: Visitor) -> None:
+    mem.remember("Ada Novak works at Acme", happened_at=datetime(2025, 3, 1, tzinfo=UTC))
+    mem.remember("Ada Novak met Bob Kranz in Aalborg", happened_at=datetime(2025, 5, 1, tzinfo=UTC))
+    assert 'href="/ui/entity?name=Ada+Novak"' in owner.read("/ui/entities")
+    told = owner.read("/ui/entity?name=Ada+Novak")
+    assert re.search(r"works at</th><td><a [^>]*>acme", told, re.IGNORECASE)
+    assert "Bob Kranz" in told
+    assert told.index("May 2025") < told.index("March 2025")
+    line = owner.read("/ui/timeline?about=Ada+Novak")
+    assert line.index("March 2025") < line.index("May 2025")
+    assert '<rect class="' in line
+    assert owner.get("/ui/entity?name=Nobody").status == 404
+
+
+def test_a_graph_is_drawn_around_what_is_asked_for(mem: Engram, owner: Visitor) -> None:
+    one, two, three = (mem.remember(f"Ada Novak {what}") for what in ("met Bob Kranz", "paints", "sings"))
+    mem.relate(one.id, two.id, "leads_to")
+    mem.relate(two.id, three.id, "contradicts")
+    around = owner.read(f"/ui/graph?memory={one.id}")
+    assert f'data-key="{three.id}"' in around
+    assert 'class="against"' in around
+    assert "leads to" in around
+    assert 'data-key="entity ada novak"' in owner.read("/ui/graph?entity=Ada+Novak")
+    assert 'data-key="entity bob kranz"' in owner.read("/ui/graph")
+
+
+def test_a_drawing_is_the_same_each_time_and_its_labels_do_not_overlap() -> None:
+    nodes = [Node(str(number), f"label of {number}", "", "", "semantic", 8.0, min(number, 2)) for number in range(42)]
+    links = [Link("0", str(number), "k") for number in range(1, 30)] + [Link(str(n), str(n + 1), "k") for n in range(20, 41)]
+    drawing = drawn(nodes, links)
+    assert drawing == drawn(nodes, links)
+    assert all(0 < one.x < WIDTH and 0 < one.y < HEIGHT for one in drawing.nodes)
+    named = [one for one in drawing.nodes if one.named]
+    assert len(named) >= 20
+    assert drawing.nodes[0].named, "the middle always is"
+    boxes = []
+    for one in named:
+        wide = len(one.node.label) * 6.7
+        left = {"start": one.label_x, "end": one.label_x - wide, "middle": one.label_x - wide / 2}[one.anchor]
+        boxes.append((left, one.label_y, left + wide))
+    for at, (left, y, right) in enumerate(boxes):
+        assert not [1 for low, other, high in boxes[:at] if low < right - 1 and left < high - 1 and abs(other - y) < 16]
+    assert len(drawn([nodes[0]], []).nodes) == 1
+
+
+def test_what_wants_a_decision_is_decided_there(mem: Engram, owner: Visitor) -> None:
+    assert "Nothing waits for you" in owner.read("/ui/review")
+    mem._vault.store.wondered(mem.reader, "when is the company party?")
+    assert "when is the company party?" in owner.read("/ui/review")
+    owner.post("/ui/remember", text="The company party is on 12 May")
+    assert "company party?" not in owner.read("/ui/review")
+    doubted = mem.remember("The garage code is 4711")
+    mem.feedback(doubted.id, False)
+    old, new = mem.remember("We keep the XML feed"), mem.remember("The feed of XML is dropped in May")
+    mem.relate(new.id, old.id, "contradicts")
+    marked = mem.remember("Mind the gap")
+    mem.update(marked.id, flagged=True)
+    told = owner.read("/ui/review")
+    for words in ("garage code", "XML feed", "Mind the gap"):
+        assert words in told
+    assert (
+        owner.post(f"/ui/memory/{old.id}/forget", reason="x", **{"from": "review"}).headers["location"].startswith("/ui/review")
+    )
+    owner.post(f"/ui/memory/{doubted.id}/feedback", helpful="1", **{"from": "review"})
+    owner.post(f"/ui/memory/{marked.id}/flag", flagged="0", **{"from": "review"})
+    told = owner.read("/ui/review")
+    for words in ("garage code", "Against each other", "Mind the gap"):
+        assert words not in told
+
+
+def test_health_and_audit_tell_no_words_and_make_backups(mem: Engram, owner: Visitor) -> None:
+    mem.remember("The xylophone is out of tune")
+    assert "Writing: open" in owner.read("/ui/health")
+    assert owner.post("/ui/health/backup").status == 303
+    assert len(mem.backups()) == 1
+    assert "Every page of the vault is whole" in owner.post("/ui/health/check").body.decode()
+    trail = owner.read("/ui/audit?limit=200")
+    assert ">add<" in trail
+    assert "xylophone" not in trail + owner.read("/ui/health")
+
+
+def test_a_setting_takes_effect_and_says_where_it_is_fixed(
+    mem: Engram, owner: Visitor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner.read("/ui/settings?find=recall_limit")
+    assert "done=set&" in owner.post("/ui/settings", name="recall_limit", value="1").headers["location"]
+    assert (tmp_path / "config.toml").read_text() == "recall_limit = 1\n"
+    for number in range(3):
+        mem.remember(f"The API has {number} owners")
+    assert len(mem.recall("who owns the API?").hits) <= 1
+    assert "done=bent" in owner.post("/ui/settings", name="vector_weight", value="7").headers["location"]
+    assert mem.settings.now.vector_weight == 1.0
+    for name, value in (("recall_limit", "many"), ("nonsense", "1")):
+        refused = owner.post("/ui/settings", name=name, value=value)
+        assert refused.status >= 400
+        assert "Traceback" not in refused.body.decode()
+    assert "fixed by the program" in owner.read("/ui/settings?find=answer_grid_ms")
+    monkeypatch.setenv("ENGRAM_RERANK_TOP", "7")
+    assert "fixed by the environment" in owner.read("/ui/settings?find=rerank_top")
+
+
+def test_settings_are_changed_only_where_the_vault_is(mem: Engram) -> None:
+    owners, agents = token(mem, "rex", role=Role.OWNER), token(mem, "rex")
+    with serving(mem) as api:
+        remote, agent = Visitor(api.port), Visitor(api.port)
+        remote.sign_in(owners)
+        agent.sign_in(agents)
+        remote.read("/ui")
+        assert "engram ui" in remote.read("/ui/settings")
+        assert remote.post("/ui/settings", name="recall_limit", value="1").status == 403
+        assert agent.get("/ui/settings").status == 403
+        assert mem.settings.now.recall_limit == 50
+
+
+def test_a_problem_is_a_page_with_its_code_and_a_way_out(owner: Visitor) -> None:
+    for path, status, code in (
+        ("/ui/memory/01NOPE", 404, "E1008"),
+        ("/ui/nowhere", 404, "E1008"),
+        ("/ui/audit?limit=x", 400, "E2004"),
+    ):
+        got = owner.get(path)
+        assert (got.status, got.headers["content-type"]) == (status, "text/html; charset=utf-8")
+        assert code in got.body.decode()
+        assert 'href="/ui"' in got.body.decode()
+
+
+def test_how_long_ago_reads_as_people_say_it() -> None:
+    now = datetime(2026, 3, 4, 12, tzinfo=UTC)
+    for moment, told in (
+        (datetime(2026, 3, 4, 11, 59, 40, tzinfo=UTC), "just now"),
+        (datetime(2026, 3, 4, 11, 58, tzinfo=UTC), "2 minutes ago"),
+        (datetime(2026, 3, 3, 11, tzinfo=UTC), "1 day ago"),
+        (datetime(2024, 1, 4, tzinfo=UTC), "2 years ago"),
+        (datetime(2026, 3, 6, 13, tzinfo=UTC), "in 2 days"),
+    ):
+        assert ago(moment, now) == told
+
+
+# ── the command ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+def test_the_command_serves_the_page_of_this_vault_and_ends_when_interrupted(made: Console) -> None:
+    made("--agent", "ada", "remember", "The harbour office closes at five")
+    with subprocess.Popen(
+        [*COMMAND, "ui", "--no-open", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        try:
+            assert running.stdout is not None
+            address = json.loads("".join(iter(running.stdout.readline, "}\n")) + "}")["address"]
+            assert address.startswith("http://127.0.0.1:")
+            port, _, link = address.removeprefix("http://127.0.0.1:").partition("/")
+            visitor = Visitor(int(port))
+            assert visitor.get(f"/{link}").status == 200
+            assert "closes at five" in visitor.read("/ui"), "the owner sees the whole vault"
+            assert urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz").status == 200
+            running.terminate()
+            assert running.wait(20) is not None
+            assert running.stderr is not None
+            assert "Traceback" not in running.stderr.read()
+        finally:
+            if running.poll() is None:
+                running.kill()

@@ -1,0 +1,191 @@
+"""The Memory Palace in a real browser: signing in, searching, setting right, keys, and what people with other senses get. S5
+
+The browser is a Chromium that is there already: `ENGRAM_CHROMIUM`, else one on the PATH. Without one these tests are skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+from recall.minds import open_mind
+from serve.paged import showing
+
+from engram.engine import Engram
+from engram.types import Policy, Reader, Role, Scope
+
+NAMED = os.environ.get("ENGRAM_CHROMIUM", "")  # read before the tests' own world hides it
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+CHROMIUM = shutil.which(NAMED) if NAMED else next(filter(None, map(shutil.which, NAMES)), None)
+ARGUMENTS = """
+    --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
+    --disable-component-update --disable-sync
+"""
+OWNER = Reader(Scope(agent="rex"), Policy.ALL, Role.OWNER)
+HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"> </textarea><b>x</b>"
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is here: install one, or name it in ENGRAM_CHROMIUM")
+
+
+@dataclass
+class Palace:
+    """A signed-in page over a vault, and all that the browser complained of."""
+
+    page: Page
+    mem: Engram
+    base: str
+    complaints: list[str] = field(default_factory=list)
+
+    def go(self, path: str = "") -> Page:
+        self.page.goto(f"{self.base}/ui{path}")
+        return self.page
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS.split())
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def palace(browser: Browser, tmp_path: Path) -> Iterator[Palace]:
+    settings = {"guard_injection": False, "ask_per_minute": 0, "answer_grid_ms": 0}
+    with open_mind(tmp_path / "vault", **settings) as opened:
+        mem = opened.as_reader(OWNER)
+        furnish(mem)
+        with showing(mem) as (port, link), closing(browser.new_context()) as context:
+            page = context.new_page()
+            found = Palace(page, mem, f"http://127.0.0.1:{port}")
+            page.on("console", lambda told: found.complaints.append(told.text) if told.type in ("error", "warning") else None)
+            page.on("pageerror", lambda error: found.complaints.append(str(error)))
+            page.goto(found.base + link)
+            page.wait_for_url("**/ui")
+            yield found
+            assert found.complaints == []  # a breach of the policy is a complaint
+
+
+def furnish(mem: Engram) -> None:
+    api = mem.remember("The harbour API runs on Heroku in Frankfurt", importance=0.8)
+    ada = mem.remember("Ada Novak leads the harbour team with Bob Kranz")
+    mem.remember("Lemon trees need plenty of sunlight", category="preference")
+    mem.remember("Always test the harbour API before a release", category="principle")
+    mem.relate(ada.id, api.id, "owner_of")
+    mem.feedback(mem.remember("The garage code is 4711").id, False)
+    with mem.episode("Release the harbour API") as course:
+        course.event("ran", "all the tests")
+
+
+def id_of(mem: Engram, words: str) -> str:
+    return next(one.id for one in mem.list(limit=50) if words in one.text)
+
+
+def test_from_the_link_over_a_search_to_a_corrected_memory(palace: Palace) -> None:
+    page = palace.page
+    assert "key=" not in page.url
+    page.keyboard.press("Tab")
+    page.locator("h1").click()
+    page.keyboard.press("/")
+    expect(page.locator("#q")).to_be_focused()
+    page.keyboard.type("where does the harbour API run?")
+    page.keyboard.press("Enter")
+    hit = page.locator(".hit").filter(has_text="Heroku")
+    hit.locator(".why summary").click()
+    expect(hit.locator(".signals")).to_contain_text("words")
+    hit.get_by_role("button", name="Helpful", exact=True).click()
+    expect(page.get_by_role("status").first).to_contain_text("it helped")
+    kept = palace.mem.get(id_of(palace.mem, "Heroku"))
+    assert kept is not None
+    assert kept.helpful == 1
+    hit.locator(".correct summary").click()
+    hit.get_by_label("What is true instead").fill("The harbour API runs on Fly in Amsterdam")
+    hit.get_by_role("button", name="It takes its place").click()
+    expect(page.locator("h1")).to_have_text("The harbour API runs on Fly in Amsterdam")
+    found = [hit.memory.text for hit in palace.mem.recall("where does the harbour API run?")]
+    assert "The harbour API runs on Fly in Amsterdam" in found
+    assert not [one for one in palace.mem.list() if "Heroku" in one.text]
+
+
+@pytest.mark.parametrize(("scheme", "rules"), [("light", ["wcag2a", "wcag2aa", "wcag21aa"]), ("dark", ["color-contrast"])])
+def test_every_page_is_there_for_everybody(palace: Palace, scheme: str, rules: list[str]) -> None:
+    """No serious or critical finding of axe, and nothing wider than a telephone. In the dark only colours are others."""
+    page, axe = palace.page, Axe()
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.set_viewport_size({"width": 390, "height": 844})
+    id = id_of(palace.mem, "Ada Novak")
+    paths = ["", f"/search?q=harbour+API&why={id_of(palace.mem, 'Lemon')}", "/memories", f"/memory/{id}", f"/memory/{id}/forget"]
+    paths += ["/entities", "/entity?name=Ada+Novak", f"/graph?memory={id}", "/graph", "/timeline?about=harbour", "/review"]
+    paths += [
+        "/health",
+        "/audit",
+        "/settings?find=weight",
+        "/reason?q=who+leads+the+harbour+team",
+        "/context?q=release",
+        "/sign-in",
+    ]
+    for path in paths:
+        palace.go(path)
+        found = axe.run(page, options={"runOnly": rules, "resultTypes": ["violations"]}).response["violations"]
+        grave = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
+        assert grave == [], path
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, path
+
+
+def test_hostile_words_are_shown_and_do_nothing(palace: Palace) -> None:
+    id = palace.mem.remember(HOSTILE).id
+    for path in (f"/memory/{id}?edit=1", "/memories", f"/search?q={quote(HOSTILE)}&why={id}", f"/graph?memory={id}"):
+        page = palace.go(path)
+        page.wait_for_load_state("networkidle")
+        assert "owned" not in page.title(), path
+        assert page.locator("main b, main img").count() == 0, path
+    expect(palace.go(f"/memory/{id}").locator("h1")).to_have_text(HOSTILE)
+
+
+def test_the_graph_is_walked_with_keys(palace: Palace) -> None:
+    page = palace.go(f"/graph?memory={id_of(palace.mem, 'Ada Novak')}")
+    drawing, other = page.locator("svg[data-graph]"), page.locator(f'[data-key="{id_of(palace.mem, "Heroku")}"]')
+    whole = drawing.get_attribute("viewBox")
+    page.locator(".graph").focus()
+    page.keyboard.press("+")
+    assert drawing.get_attribute("viewBox") != whole
+    page.keyboard.press("0")
+    assert drawing.get_attribute("viewBox") == whole
+    other.focus()
+    assert "near" in (other.get_attribute("class") or "")
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_contain_text("Heroku")
+
+
+def test_it_works_without_scripts(palace: Palace, browser: Browser) -> None:
+    with closing(browser.new_context(java_script_enabled=False)) as context:
+        context.add_cookies(palace.page.context.cookies())
+        page = context.new_page()
+        page.goto(f"{palace.base}/ui/memories")
+        page.get_by_label("Category").fill("preference")
+        page.get_by_role("button", name="Apply").click()
+        expect(page.locator(".card")).to_have_count(1)
+        page.locator(".card a").click()
+        page.get_by_role("button", name="Pin", exact=True).click()
+        expect(page.locator(".notice")).to_contain_text("Pinned")
+        page.goto(f"{palace.base}/ui/graph")
+        assert page.locator("svg .node").count() >= 2
+    assert [one.text for one in palace.mem.list() if one.pinned] == ["Lemon trees need plenty of sunlight"]
+
+
+def test_a_setting_that_is_changed_here_is_in_force(palace: Palace) -> None:
+    page = palace.go("/settings?find=recall_limit")
+    page.get_by_label("recall_limit").fill("1")
+    page.get_by_role("button", name="Set", exact=True).click()
+    expect(page.get_by_role("status")).to_contain_text("in force")
+    page = palace.go("/search?q=harbour+API")
+    expect(page.locator(".hit")).to_have_count(1)
