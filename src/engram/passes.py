@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from engram.frozen import frozen
 from engram.types import Edge, Fact, Memory, Report
 
 
@@ -135,7 +136,7 @@ class Pass:
         return sum(self.counts.values())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Rested(Report):
     """What a pass changed: ids by job and kind of change, too. Without an id of the pass it was a trial, and nothing changed."""
 
