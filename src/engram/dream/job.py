@@ -7,6 +7,8 @@ The contract, for whoever writes one:
   for undo. Killed before that, the same page is read again; killed after it, the next one is.
 - `desk.touched(cursor, limit)` gives the active memories that are new or changed since the cursor, of everything the reader may
   write, and where the next page starts. A job that goes by it visits what changed, not what there is.
+- `desk.touched_or_due(job, cursor)` also brings those that the job gave a date to (`Due`): for what changes with time, or with use,
+  which leaves no trace in the log.
 - Only memories of exactly the same scope may be brought together: ask for neighbours as `desk.here(memory)`.
 - Run again without new memories, a job must propose nothing that is so already. (The store passes over a link that is there, a
   memory that is retired, words that are known.)
@@ -21,7 +23,7 @@ from datetime import datetime
 
 from engram.index.vectors.live import LiveIndex
 from engram.models.embed import Embedder
-from engram.passes import Cursor, Revision
+from engram.passes import Cursor, Due, Revision
 from engram.settings import Settings
 from engram.store.sqlite.store import SqliteStore
 from engram.types import Memory, Policy, Reader
@@ -46,6 +48,19 @@ class Desk:
         memories, after, more, latest, visited = self.store.touched(self.reader, cursor, limit)
         return Touched(tuple(memories), after, more, latest, visited)
 
+    def touched_or_due(self, job: str, cursor: Cursor, limit: int = PAGE) -> Touched:
+        """Those, and the ones that the job wanted to look at by now (`Due`)."""
+        touched = self.touched(cursor, limit)
+        known = {one.id for one in touched.memories}
+        due = self.store.due(self.reader, job, self.now, limit)
+        return replace(
+            touched,
+            memories=(*touched.memories, *(one for one in due if one.id not in known)),
+            more=touched.more or len(due) == limit,
+            visited=touched.visited + len(due),
+            due=tuple(one.id for one in due),
+        )
+
     def here(self, memory: Memory) -> Reader:
         """One who sees exactly the scope of a memory."""
         return replace(self.reader, scope=memory.scope, policy=Policy.OWN)
@@ -53,16 +68,21 @@ class Desk:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """Memories to look at; where the next page starts and whether there is one; the change that was the latest then."""
+    """Memories to look at; where the next page starts and whether there is one; the change that was the latest then; the ids of
+    those that were due."""
 
     memories: tuple[Memory, ...]
     cursor: Cursor
     more: bool
     since: int
     visited: int
+    due: tuple[str, ...] = ()
 
     def page(self, revisions: Sequence[Revision]) -> Page:
-        return Page(tuple(revisions), self.cursor, more=self.more, since=self.since, visited=self.visited)
+        """What was due and got no other date is due no more."""
+        dated = {one.memory for one in revisions if isinstance(one, Due)}
+        seen = [Due(one, None) for one in self.due if one not in dated]
+        return Page((*revisions, *seen), self.cursor, more=self.more, since=self.since, visited=self.visited)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from engram.dream.job import Job
 from engram.dream.merging import MERGE
+from engram.dream.promoting import PROMOTE
 from engram.errors import InvalidQuery
 
-JOBS: tuple[Job, ...] = (MERGE,)
+JOBS: tuple[Job, ...] = (MERGE, PROMOTE)
 
 
 def light() -> tuple[Job, ...]:

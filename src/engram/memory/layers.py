@@ -6,6 +6,7 @@ the code is like). Sorts: fact, procedure, narrative; recall's modes are made of
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -21,6 +22,8 @@ _CODE = frozenset({"codebase", "code", "file"})
 _SETTLES = timedelta(minutes=30)
 _HEEDED = 2
 _MATTERS, _USED = 0.7, 5
+_FADED, _IN_USE = 0.15, 0.25
+"""What is left of a memory that sinks, and of one that may rise: between the two it stays, so that nothing goes up and down."""
 
 
 class Layer(StrEnum):
@@ -70,22 +73,34 @@ def layer_of(memory: Memory) -> Layer:
     return Layer.PROCEDURAL if sort is Sort.PROCEDURE else Layer.EPISODIC if sort is Sort.NARRATIVE else Layer.SEMANTIC
 
 
-def promotion(memory: Memory, now: datetime) -> Layer | None:
-    """The layer it has grown into: what is in mind settles after half an hour or two uses; an event that matters and is asked for
-    again and again is knowledge. None if it stays."""
+def moved(memory: Memory, now: datetime, left: float) -> Layer | None:
+    """The layer that use or the lack of it has brought a memory to (`left`: its retention); None if it stays, as what is pinned
+    does. Asked again at the same moment, nothing more moves."""
+    if memory.pinned:
+        return None
+    there = demotion(memory, left)
+    while (above_it := promotion(memory, now, left)) is not None:
+        memory, there = replace(memory, attributes={**memory.attributes, LAYER: above_it.value}), above_it
+    return there
+
+
+def promotion(memory: Memory, now: datetime, left: float = 1.0) -> Layer | None:
+    """The layer it has grown into: what is in mind settles after half an hour or two uses; an event that matters, is asked for
+    again and again and has not faded since is knowledge. None if it stays."""
     layer = layer_of(memory)
     if layer is Layer.WORKING:
         settled = memory.learned_at is not None and now - memory.learned_at >= _SETTLES
         return Layer.EPISODIC if settled or memory.accesses >= _HEEDED else None
     if layer is Layer.EPISODIC:
-        return Layer.SEMANTIC if memory.importance >= _MATTERS and memory.accesses >= _USED else None
+        asked_for = memory.importance >= _MATTERS and memory.accesses >= _USED
+        return Layer.SEMANTIC if asked_for and left >= _IN_USE else None
     return None
 
 
 def demotion(memory: Memory, left: float) -> Layer | None:
     """The layer it has sunk to: an event that was raised to knowledge and has faded (`left`: its retention) is an event again."""
     raised = memory.attributes.get(LAYER) == Layer.SEMANTIC and sort_of(memory) is Sort.NARRATIVE
-    return Layer.EPISODIC if raised and left < 0.15 and not memory.pinned else None
+    return Layer.EPISODIC if raised and left < _FADED and not memory.pinned else None
 
 
 def above(layer: Layer) -> Layer | None:

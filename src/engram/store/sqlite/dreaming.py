@@ -41,6 +41,7 @@ class Dreaming(Revising):
         """Begin a pass, or go on with one whose process ended; None while another one is at it."""
         with self._watched(reader, verb):
             require_writer(reader)
+            self._flush_audit(wait=True)  # what was recalled until now counts
             walker, now = self._walker(reader), self._env.now()
             holder, new_id = self._env.new_id(), self._env.new_id()
             stopped = to_micros(now - timedelta(seconds=self._live.now.dream_lease_s))
