@@ -7,8 +7,8 @@ The contract, for whoever writes one:
   for undo. Killed before that, the same page is read again; killed after it, the next one is.
 - `desk.touched(cursor, limit)` gives the active memories that are new or changed since the cursor, of everything the reader may
   write, and where the next page starts. A job that goes by it visits what changed, not what there is.
-- `desk.touched_or_due(job, cursor)` also brings those that the job gave a date to (`Due`): for what changes with time, or with use,
-  which leaves no trace in the log.
+- `desk.touched_or_due(job, cursor)` also brings those that the job gave a date to (`Due`): for what changes with time, or with
+  use, which leaves no trace in the log.
 - Only memories of exactly the same scope may be brought together: ask for neighbours as `desk.here(memory)`.
 - Run again without new memories, a job must propose nothing that is so already. (The store passes over a link that is there, a
   memory that is retired, words that are known.)

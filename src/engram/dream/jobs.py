@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engram.dream.inferring import INFER
 from engram.dream.job import Job
 from engram.dream.merging import MERGE
 from engram.dream.promoting import PROMOTE
 from engram.errors import InvalidQuery
 
-JOBS: tuple[Job, ...] = (MERGE, PROMOTE)
+JOBS: tuple[Job, ...] = (MERGE, PROMOTE, INFER)
 
 
 def light() -> tuple[Job, ...]:

@@ -6,7 +6,8 @@ follows is marked with what it was inferred from, and is gone with that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 
 from engram.frozen import frozen
 
@@ -120,3 +121,37 @@ def _from(start: str, leading: dict[str, list[Relation]], least: float) -> Itera
                     further[one.target, made] = (one.target, made, sure, (*premises, one.premise), passed | {one.target})
                     yield Inferred(start, made, one.target, sure * _STEP ** len(premises), (*premises, one.premise))
         ways = list(further.values())
+
+
+_AS_THEY_ARE = frozenset(
+    """
+    contains|belongs to|depends on|requires|needs|blocks|is a|precedes|follows|causes|leads to|runs on|implies|lives in|works at
+    works in
+    """.strip()
+    .replace("\n", "|")
+    .replace("    ", "")
+    .split("|")
+)
+_ONE_OF = frozenset({"kind of", "type of", "subclass of", "instance of", "descendant of", "member of"})
+_SELF = {"user": "the user", "i": "the user"}
+_SAID_AS = {"ancestor of": "is an ancestor of", "same as": "is the same as"}
+
+
+def sentence(one: Inferred, told: Sequence[str]) -> str:
+    """What follows, in words; both ends as the premises (`told`, in their order) write them: "The parser is part of the
+    toolchain."."""
+    verb = (
+        one.kind if one.kind in _AS_THEY_ARE else _SAID_AS.get(one.kind) or f"is {'a ' if one.kind in _ONE_OF else ''}{one.kind}"
+    )
+    first, last = _as_written(one.source, told[0]), _as_written(one.target, told[-1])
+    text = f"{first} {verb} {_within_sentence(last)}"
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _as_written(name: str, text: str) -> str:
+    found = re.search(rf"(?:\bthe )?(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE)
+    return found.group() if found else _SELF.get(name, name)
+
+
+def _within_sentence(name: str) -> str:
+    return f"the {name[4:]}" if name.startswith("The ") else name

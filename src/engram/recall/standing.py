@@ -15,7 +15,7 @@ from engram.memory.lifecycle import Lifecycle, Verification, lifecycle, verifica
 from engram.recall.fusion import Fused, Scores
 from engram.settings import Settings
 from engram.text.affect import affect
-from engram.types import Affect, Memory
+from engram.types import Affect, Kind, Memory
 
 LIFECYCLE, AFFECT = "lifecycle", "affect"
 _STANDS = {
@@ -26,6 +26,7 @@ _STANDS = {
     Lifecycle.ARCHIVED: -1.0,
 }
 _DISPUTED = -1.0
+_CONCLUDED = -0.5
 
 
 def weighed(fused: Fused, memories: Mapping[int, Memory], question: str, now: datetime, settings: Settings) -> Fused:
@@ -45,8 +46,12 @@ def weighed(fused: Fused, memories: Mapping[int, Memory], question: str, now: da
 
 
 def standing_of(memory: Memory, now: datetime, settings: Settings) -> float:
-    """From -1, for what is in dispute or put away, to 1, for what people confirmed."""
-    return min(_STANDS[lifecycle(memory, now, settings)], _DISPUTED if verification(memory) is Verification.DISPUTED else 1.0)
+    """From -1, for what is in dispute or put away, to 1, for what people confirmed. What was only concluded stands below what was
+    said."""
+    verified = verification(memory)
+    concluded = verified is Verification.SYSTEM_INFERRED and memory.kind is Kind.FACT
+    most = _DISPUTED if verified is Verification.DISPUTED else _CONCLUDED if concluded else 1.0
+    return min(_STANDS[lifecycle(memory, now, settings)], most)
 
 
 def alike(one: Affect, other: Affect) -> float:

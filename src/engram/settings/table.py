@@ -227,6 +227,9 @@ class Settings(Finding):  # type: ignore[misc]  # its bases are parts of the tab
         high=1.0,
         ref="K1",
     )
+    dream_inferences: int = tunable(
+        20, "Most that a page of memories adds to what follows from others; 0 keeps none of it.", low=0, high=1000, ref="K11"
+    )
 
     # serving
     serve_host: str = tunable("127.0.0.1", "Address that `engram serve` listens at; another one needs a token.", restart=True)

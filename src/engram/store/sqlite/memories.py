@@ -304,6 +304,17 @@ def by_digest(connection: apsw.Connection, seen: Visibility, digests: Sequence[b
     return found
 
 
+def is_put_away(connection: apsw.Connection, seen: Visibility, digest: bytes) -> bool:
+    """Has something that says this been archived, by somebody or because it faded?"""
+    visible, values = predicate(seen, "m.scope")
+    forms = list(sealed.digests(connection, [digest]))
+    sql = f"""
+        SELECT EXISTS (SELECT 1 FROM contents AS c CROSS JOIN memories AS m ON m.key = c.memory
+         WHERE c.digest IN ({", ".join("?" * len(forms))}) AND m.status = 'archived' AND {visible})
+    """
+    return bool(connection.execute(sql, (*forms, *values)).get)
+
+
 def versions(connection: apsw.Connection, seen: Visibility, memory_id: str) -> list[Version]:
     key = one(connection, seen, memory_id).key
     words = sealed.told("versions", "text", "v")

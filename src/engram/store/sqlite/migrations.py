@@ -537,7 +537,12 @@ def _dreams(connection: apsw.Connection) -> None:
     )
 
 
-_FIFTH: tuple[Migration, ...] = (_dreams,)
+def _relations(connection: apsw.Connection) -> None:
+    """What leads to something is looked up by that."""
+    connection.execute("CREATE INDEX facts_by_object ON facts (object, predicate)")
+
+
+_FIFTH: tuple[Migration, ...] = (_dreams, _relations)
 
 
 def _fifth(connection: apsw.Connection) -> None:

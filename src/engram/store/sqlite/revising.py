@@ -182,7 +182,8 @@ class Revising(Writing):
         check_memory(born, self._live.now)
         here = readable(replace(round.reader, scope=born.scope, policy=Policy.OWN))
         digest = [identity_of(born)]
-        if memories.by_digest(round.connection, here, digest) or feedback.corrected(round.connection, here, digest):
+        known = memories.by_digest(round.connection, here, digest) or feedback.corrected(round.connection, here, digest)
+        if known or memories.is_put_away(round.connection, here, digest[0]):
             return ""
         made = memories.insert(round.connection, born)
         if made.tier is Tier.CLEARTEXT:

@@ -17,6 +17,7 @@ from engram.guard.scopes import Visibility
 from engram.guard.tiers import closer
 from engram.store.sqlite import embeddings, memories, sealed
 from engram.store.sqlite.scopes import intern, predicate
+from engram.text.person import is_assistant
 from engram.types import Draft, Memory, Scope, Tier, Turn, Waiting, scope_values
 
 _SAID = sealed.opened("text", table="t", tier="t.tier", row="t.key", place="'turn'")
@@ -260,6 +261,13 @@ def memories_of(connection: apsw.Connection, keys: Sequence[int]) -> list[int]:
 
 def sources_of(connection: apsw.Connection, memory: int) -> set[int]:
     return set(_whole(connection, "SELECT turn FROM sources WHERE memory = ?", memory))
+
+
+def only_of_assistants(connection: apsw.Connection, keys: Sequence[int]) -> bool:
+    """Were these turns, of which there are some, all said by assistants?"""
+    sql = f"SELECT DISTINCT speaker FROM turns WHERE key IN ({', '.join('?' * len(keys))})"
+    said: list[Any] = connection.execute(sql, tuple(keys)).fetchall() if keys else []
+    return bool(said) and all(is_assistant(speaker) for (speaker,) in said)
 
 
 def been_read(connection: apsw.Connection, owned: Visibility, keys: Sequence[int]) -> list[int]:

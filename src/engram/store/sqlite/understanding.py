@@ -17,7 +17,7 @@ from engram.store.sqlite import edges as links
 from engram.store.sqlite.scopes import intern
 from engram.store.sqlite.scrubbing import Scrubbing
 from engram.text.facts import Fact
-from engram.types import Edge, Memory, Policy, Reader, Role, Status, Tier
+from engram.types import Edge, Memory, Policy, Reader, Role, Source, Status, Tier
 
 INFERRED_FROM = "inferred_from"
 _ANYONE = readable(Reader(policy=Policy.ALL, role=Role.OWNER))
@@ -70,6 +70,8 @@ class Understanding(Scrubbing):
             links.put(connection, writable(reader), [Edge(memory.id, one.older, one.link)], now, self._live.now)
             if one.link == claims.SUPERSEDES:
                 self._move(connection, reader, one.older, Status.SUPERSEDED, "a newer statement says otherwise", now)
+            elif one.link == claims.OUTDATES:  # it stands without the fact; what follows from the rest is found again at rest
+                self._unfound(connection, memories.one(connection, writable(reader), one.older).key, now)
         sure = transferred(memory.confidence, [one.confidence for one in outcomes if one.link != claims.CONTRADICTS])
         if sure == memory.confidence:
             return memory
@@ -86,14 +88,19 @@ class Understanding(Scrubbing):
         now: datetime,
         told: Sequence[Fact] | None = None,
     ) -> None:
-        """One more witness takes away a fifth of the doubt; what was contested may be decided by it."""
+        """One more witness takes away a fifth of the doubt; what was contested may be decided by it.
+
+        What was only inferred and is said by a person is theirs from then on, and stands without its premises."""
         old = memories.one(connection, writable(reader), memory_id)
         surer = old.confidence + (1.0 - old.confidence) * 0.2
-        new = replace(old, confidence=surer, corroborations=old.corroborations + max(len(sources), 1), updated_at=now)
+        taken = old.source is Source.INFERRED and not turns.only_of_assistants(connection, sources)
+        source = Source.USER if taken else old.source
+        witnesses = old.corroborations + max(len(sources), 1)
+        new = replace(old, confidence=surer, corroborations=witnesses, source=source, updated_at=now)
         memories.rewrite(connection, old, new)
         turns.link(connection, old.key, sources)
         turns.reframe(connection, sources[:1])
-        if told is not None:
+        if told is not None or taken:
             self._understand_one(connection, reader, new, now, told)
         elif claims.is_contested(connection, new.key):
             ruled = claims.settle(connection, intern(connection, new.scope), new)
