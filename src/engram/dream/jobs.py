@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from engram.dream.inferring import INFER
 from engram.dream.job import Job
+from engram.dream.linking import LINK
 from engram.dream.merging import MERGE
 from engram.dream.promoting import PROMOTE
 from engram.errors import InvalidQuery
 
-JOBS: tuple[Job, ...] = (MERGE, PROMOTE, INFER)
+JOBS: tuple[Job, ...] = (MERGE, PROMOTE, INFER, LINK)
 
 
 def light() -> tuple[Job, ...]:

@@ -227,6 +227,17 @@ class Settings(Finding):  # type: ignore[misc]  # its bases are parts of the tab
         high=1.0,
         ref="K1",
     )
+    dream_links: int = tunable(
+        3, "Links that a memory gets at most to others that are close to it; 0 makes none.", unit="links", low=0, high=100, ref="K10"
+    )
+    dream_nearer: float = tunable(
+        2.5,
+        "How close these are: so many standard deviations closer than a memory is to anything.",
+        unit="σ",
+        low=0.0,
+        high=20.0,
+        ref="K10",
+    )
     dream_inferences: int = tunable(
         20, "Most that a page of memories adds to what follows from others; 0 keeps none of it.", low=0, high=1000, ref="K11"
     )

@@ -1,0 +1,139 @@
+"""Memories that are close in meaning and stand in no link get one at rest (K10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from dream.vaults import desk_of, rows
+from hand_clock import HandClock
+from recall.minds import KEY
+
+import engram
+from engram.dream.linking import LINK, SIMILAR, Near, insights, latent
+from engram.dream.runner import run
+from engram.engine import Engram
+from engram.links import sure_at
+from engram.models.fakes import hashing_embedder
+from engram.passes import Rested
+from engram.settings import Settings
+from engram.types import Edge, Memory, Scope
+
+DAY = 86_400
+FILLING = [
+    f"{a} {b} stands by the {c}"
+    for a in "Red Blue Green Grey".split()
+    for b in "cow pig hen fox".split()
+    for c in "mill barn gate ford".split()
+]
+PAIR = ("Grandmother grows lemon trees on her sunny balcony", "Grandmother waters lemon trees on her sunny balcony every evening")
+
+
+@pytest.fixture
+def mem(tmp_path: Path, clock: HandClock) -> Iterator[Engram]:
+    """A vault with enough in it to tell what is close; its index is loaded."""
+    given = {"backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "dream": False}
+    embedder = hashing_embedder()
+    with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=given, clock=clock.now, embedder=embedder) as mem:
+        for text in FILLING:
+            mem.remember(text)
+        assert mem.warm()
+        yield mem
+
+
+def rest(mem: Engram) -> Rested:
+    return run(desk_of(mem), [LINK], None, verb="dream")
+
+
+def linked(mem: Engram, memory: str) -> list[Edge]:
+    return [edge for edge in mem._vault.store.edges(mem.reader, [memory]) if edge.kind == SIMILAR]
+
+
+def pair(mem: Engram, clock: HandClock) -> tuple[str, str]:
+    older = mem.remember(PAIR[0]).id
+    clock.advance(DAY)
+    return older, mem.remember(PAIR[1]).id
+
+
+def test_two_that_are_close_are_linked_modestly_and_the_link_fades(mem: Engram, clock: HandClock) -> None:
+    older, newer = pair(mem, clock)
+    rest(mem)
+    (edge,) = linked(mem, newer)
+    assert (edge.source, edge.target) == (newer, older)
+    assert edge.confidence == 0.5
+    assert 0.0 < edge.weight <= 1.0
+    later = clock.now().replace(year=clock.now().year + 1)
+    assert sure_at(edge, later, mem._vault.live.now) < mem._vault.live.now.edge_floor  # nobody follows it any more
+
+
+def test_what_was_said_in_one_breath_and_what_is_linked_already_is_left_alone(mem: Engram, clock: HandClock) -> None:
+    older, newer = (mem.remember(text).id for text in PAIR)
+    rest(mem)
+    assert not linked(mem, newer)
+    clock.advance(DAY)
+    third = mem.remember("Grandmother sells lemon trees on her sunny balcony").id
+    mem.relate(third, older)
+    mem.relate(newer, third, "part_of")
+    rest(mem)
+    assert not linked(mem, third)
+
+
+def test_a_second_run_changes_nothing_and_an_undo_puts_all_back(mem: Engram, clock: HandClock) -> None:
+    pair(mem, clock)
+    before = rows(mem._vault.store)
+    done = rest(mem)
+    known = rows(mem._vault.store)
+    assert not rest(mem).ids
+    assert rows(mem._vault.store) == known != before
+    mem._vault.store.undo_pass(mem.reader, done.pass_id)
+    assert rows(mem._vault.store) == before
+
+
+def test_scopes_are_not_joined(mem: Engram, clock: HandClock) -> None:
+    mem.remember(PAIR[0])
+    clock.advance(DAY)
+    other = Memory(text=PAIR[1], scope=Scope(agent="rex", channel="lab"))
+    store, reader = mem._vault.store, replace(mem.reader, scope=other.scope)
+    made = store.add(reader, [other])[0]
+    mem.backfill()
+    run(desk_of(mem, reader), [LINK], None, verb="dream")
+    assert not [edge for edge in store.edges(reader, [made.id]) if edge.kind == SIMILAR]
+
+
+def test_without_vectors_it_waits_for_them(mem: Engram, clock: HandClock) -> None:
+    pair(mem, clock)
+    desk = desk_of(mem)
+    assert not run(replace(desk, index=None), [LINK], None, verb="dream").ids
+    assert rest(mem).counts["links.linked"]
+
+
+# ── the rules ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def note(number: int, **more: object) -> Memory:
+    return Memory(text=f"Note {number}", id=f"M{number}", key=number, session=f"s{number}", **more)  # type: ignore[arg-type]
+
+
+def test_no_memory_has_more_than_its_share_of_links() -> None:
+    notes = [note(number) for number in range(10)]
+    near = {one.id: [Near(other, 5.0, 0.9) for other in notes if other.id != one.id] for one in notes}
+    made = latent(notes, near, [], Settings())
+    counts = [sum(one.id in (edge.source, edge.target) for edge in made) for one in notes]
+    assert max(counts) == Settings().dream_links
+    assert latent(notes, near, made, Settings()) == []
+
+
+def test_what_is_far_flagged_or_itself_gets_no_link() -> None:
+    a, b, bad = note(1), note(2), note(3, flagged=True)
+    near = {a.id: [Near(a, 9.0, 1.0), Near(b, 2.4, 0.8), Near(bad, 9.0, 0.9)]}
+    assert latent([a], near, [], Settings()) == []
+
+
+def test_what_belongs_to_three_others_at_once_matters_more() -> None:
+    memory = note(1, importance=0.5)
+    edges = [Edge(memory.id, f"M{number}", SIMILAR) for number in (2, 3, 4)]
+    assert [one.importance for one in insights([memory], edges)] == [0.6]
+    assert insights([memory], edges[:2]) == []
+    assert insights([replace(memory, importance=0.95)], edges) == []
