@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import sys
-import urllib.request
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -25,10 +25,10 @@ from engram.serve.page import routes
 from engram.serve.page.layout import HEIGHT, WIDTH, Link, Node, drawn
 from engram.serve.page.rendering import ASSETS, ago
 from engram.serve.page.sessions import Sessions
-from engram.types import Policy, Reader, Role, Scope, Status, Tier
+from engram.types import Kind, Policy, Reader, Role, Scope, Status, Tier
 
 OWNER = Reader(Scope(agent="rex"), Policy.ALL, Role.OWNER)
-HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{7*7}}"
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{7919*7907}}"
 
 
 @pytest.fixture
@@ -210,13 +210,30 @@ def test_who_may_only_read_is_offered_nothing_else_and_gets_nothing_else(mem: En
     assert len(mem.list()) == 1
 
 
+def test_who_has_a_token_is_told_no_more_and_no_oftener_than_over_the_api(mem: Engram) -> None:
+    secret = token(mem, "rex")
+    mem.remember("The API runs on Heroku in Frankfurt")
+    mem.settings.set(ask_per_minute=2)
+    with showing(mem) as (port, link):
+        owner, rex = Visitor(port), Visitor(port)
+        owner.get(link)
+        rex.sign_in(secret)
+        assert " ms</dd>" in owner.read("/ui/search?q=API")
+        for _ in range(2):
+            assert " ms</dd>" not in rex.read("/ui/search?q=API")
+        late = rex.get("/ui/search?q=API")
+        assert (late.status, "E2003" in late.body.decode()) == (429, True)
+        assert "Frankfurt" in rex.read("/ui/memories"), "what is no question goes on"
+        assert owner.get("/ui/search?q=API").status == 200
+
+
 def test_whatever_a_memory_says_is_text(mem: Engram, owner: Visitor) -> None:
     kept = mem.remember(HOSTILE, category="<b>bold</b>", attributes={"<i>": "<u>"})
     mem.update(kept.id, text=f"{HOSTILE} Ada Novak <script>")
     for path in every_page(kept.id, "%3Cscript%3Ealert(1)%3C/script%3E"):
         html = owner.get(path).body.decode()
         assert not re.search(r"<script(?! type=\"module\" src=\"/ui/assets/)|<img src=x|<b>|<i>|<u>", html), path
-        assert "49" not in re.sub(r"\d{3,}", "", html) or "{{7*7}}" in html, path
+        assert "62615533" not in html, "no template is made of it"
     assert "<script>alert(1)</script>" in owner.read(f"/ui/memory/{kept.id}")
 
 
@@ -295,6 +312,18 @@ def test_one_memory_is_shown_whole(mem: Engram, owner: Visitor) -> None:
     assert "active → archived" in past
     assert "too vague" in past
     assert "wording 1" in past
+
+
+def test_a_skill_tells_how_it_is_done_and_an_episode_how_it_went(mem: Engram, owner: Visitor) -> None:
+    for _ in range(3):
+        with mem.episode("Deploy the harbour API") as course:
+            course.event("ran", "build the image")
+            course.event("ran", "push the image")
+    skill, episode = mem.list(kind=Kind.SKILL)[0], mem.list(kind=Kind.EPISODE)[0]
+    told = owner.read(f"/ui/memory/{skill.id}")
+    assert told.index("build the image</li>") < told.index("push the image</li>")
+    assert re.search(r"went well</span><span>\d+ of \d+ times", told)
+    assert re.search(r"Its course.*success.*build the image.*push the image", owner.read(f"/ui/memory/{episode.id}"), re.DOTALL)
 
 
 def test_a_memory_is_changed_pinned_forgotten_and_brought_back(mem: Engram, owner: Visitor) -> None:
@@ -403,6 +432,8 @@ def test_health_and_audit_tell_no_words_and_make_backups(mem: Engram, owner: Vis
     assert "Every page of the vault is whole" in owner.post("/ui/health/check").body.decode()
     trail = owner.read("/ui/audit?limit=200")
     assert ">add<" in trail
+    only = owner.read("/ui/audit?limit=200&only=add")
+    assert len(re.findall(r'<th scope="row">', only)) == 1
     assert "xylophone" not in trail + owner.read("/ui/health")
 
 
@@ -467,20 +498,29 @@ def test_how_long_ago_reads_as_people_say_it() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
-def test_the_command_serves_the_page_of_this_vault_and_ends_when_interrupted(made: Console) -> None:
+def test_the_command_opens_the_page_of_this_vault_and_ends_when_told_to(
+    made: Console, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made("--agent", "ada", "remember", "The harbour office closes at five")
-    with subprocess.Popen(
-        [*COMMAND, "ui", "--no-open", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as running:
+    browser, given = tmp_path / "browser", tmp_path / "given"
+    told = f'{{ echo "$1"; ls -l "$f" | cut -c1-10; cat "$f"; }} > {given}.part; mv {given}.part {given}'
+    browser.write_text(f'#!/bin/sh\nf="${{1#file://}}"; {told}\n')
+    browser.chmod(0o700)
+    monkeypatch.setenv("BROWSER", str(browser))
+    with subprocess.Popen([*COMMAND, "ui", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         try:
             assert running.stdout is not None
             address = json.loads("".join(iter(running.stdout.readline, "}\n")) + "}")["address"]
-            assert address.startswith("http://127.0.0.1:")
             port, _, link = address.removeprefix("http://127.0.0.1:").partition("/")
+            deadline = time.monotonic() + 20
+            while not given.exists() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            argument, mode, page = given.read_text().split("\n", 2)
+            assert (argument[:7], "key=" in argument, mode) == ("file://", False, "-rw-------")
+            assert f"url={address}" in page
             visitor = Visitor(int(port))
             assert visitor.get(f"/{link}").status == 200
             assert "closes at five" in visitor.read("/ui"), "the owner sees the whole vault"
-            assert urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz").status == 200
             running.terminate()
             assert running.wait(20) is not None
             assert running.stderr is not None
@@ -488,3 +528,11 @@ def test_the_command_serves_the_page_of_this_vault_and_ends_when_interrupted(mad
         finally:
             if running.poll() is None:
                 running.kill()
+    assert not Path(argument.removeprefix("file://")).exists()
+
+
+def test_it_says_what_is_not_installed(made: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    refused = made("ui", "--no-open")
+    assert refused.code == 1
+    assert "engram-local[server]" in refused.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from engram.errors import AccessDenied, ConfigInvalid, InvalidQuery
@@ -48,9 +49,17 @@ def check(asking: Asking) -> Shown:
 
 
 def audit(asking: Asking) -> Shown:
-    limit = int(asking.number("limit", 1, _ENTRIES[-1]) or _ENTRIES[0])
+    """All that was done, or one sort of it: reading is noted too, and is most of it."""
+    limit, wanted = int(asking.number("limit", 1, _ENTRIES[-1]) or _ENTRIES[0]), asking.text("only")
     entries = asking.call("audit", limit=limit).entries
-    return Shown("audit.html", {"entries": entries, "limit": limit, "limits": _ENTRIES})
+    values = {
+        "entries": [one for one in entries if wanted in ("", one.operation)],
+        "sorts": Counter(one.operation for one in entries).most_common(),
+        "only": wanted,
+        "limit": limit,
+        "limits": _ENTRIES,
+    }
+    return Shown("audit.html", values)
 
 
 # ── settings ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from engram.errors import InvalidQuery, NotFound
-from engram.kinds import Episode
+from engram.kinds import Episode, Skill
 from engram.known import Belief
 from engram.memory.layers import Layer, layer_of
 from engram.serve.page.asking import Asking, Sent, Shown, place
@@ -17,6 +17,7 @@ _A_PAGE = 30
 _LOOKED_AT = 5
 _SUBJECTS = 6
 _LINKS = 24
+_SKILLS = 1000
 _FILTERS = ("kind", "category", "status", "layer", "since", "until", "attribute")
 
 
@@ -81,6 +82,7 @@ def memory(asking: Asking) -> Shown:
         "facts": _facts(asking, whole.memory, [name for name, _ in names]),
         "named": names,
         "episode": _episode(asking, whole.memory),
+        "skill": _skill(asking, whole.memory),
         "tiers": [one.value for one in Tier],
         "edit": asking.text("edit") == "1",
     }
@@ -104,6 +106,14 @@ def _episode(asking: Asking, memory: Memory) -> Episode | None:
     except NotFound:
         return None
     return found
+
+
+def _skill(asking: Asking, memory: Memory) -> Skill | None:
+    """How it is done and how well, if it is a skill."""
+    if memory.kind is not Kind.SKILL:
+        return None
+    found = asking.call("skills", limit=_SKILLS).skills
+    return next((one.skill for one in found if one.skill.id == memory.id), None)
 
 
 # ── changing it ────────────────────────────────────────────────────────────────────────────────────────────────────────
