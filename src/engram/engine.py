@@ -34,12 +34,13 @@ from engram.verbs.granting import Granting
 from engram.verbs.knowing import Knowing
 from engram.verbs.looking import Looking
 from engram.verbs.recounting import Recounting
+from engram.verbs.resting import Resting
 from engram.verbs.running import Running
 
 log = logging.getLogger("engram")
 
 
-class Engram(Running, Knowing, Recounting, Looking, Carrying, Granting):
+class Engram(Running, Knowing, Recounting, Looking, Carrying, Granting, Resting):
     """One open vault as one reader sees it. Use it as a context manager, or call `close`."""
 
     # ── opening and closing ────────────────────────────────────────────────────────────────────────────────────────

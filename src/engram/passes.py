@@ -6,7 +6,7 @@ A pass never changes the words of a memory and never removes one. Memories are n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 
@@ -14,7 +14,7 @@ from engram.frozen import frozen
 from engram.types import Edge, Fact, Memory, Report
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Merge:
     """`memory` says what `into` says: it is retired, and its witnesses, turns and links are the other's from now on."""
 
@@ -23,7 +23,7 @@ class Merge:
     reason: str = "says the same as another memory"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Archive:
     """It is put away; `restore` brings it back."""
 
@@ -34,7 +34,7 @@ class Archive:
 LAYERS = ("working", "episodic", "semantic", "procedural", "codebase")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """It belongs to another layer (M13); an empty one leaves that to the rules. What somebody put elsewhere stays."""
 
@@ -42,7 +42,7 @@ class Place:
     layer: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Weigh:
     """It matters more or less, or is surer or less sure, than it was; None leaves a figure as it is."""
 
@@ -51,14 +51,14 @@ class Weigh:
     confidence: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Link:
     """Two memories of one scope belong together. A link that is there already stays as it is."""
 
     edge: Edge
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Derive:
     """A new memory that came of others of one scope, linked to each by `by`, which must be a kind of `links.DERIVED`.
 
@@ -72,14 +72,14 @@ class Derive:
     facts: tuple[Fact, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Settle:
     """What it says is contradicted: if the newer statement has the better evidence by now, the older one steps back (K2)."""
 
     memory: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Due:
     """When a job should look at a memory again, though nothing changed; None: never. This is no change, and not undone."""
 
@@ -90,7 +90,7 @@ class Due:
 Revision = Merge | Archive | Place | Weigh | Link | Derive | Settle | Due
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cursor:
     """How far a job has come. First it walks all memories by key (`row`), then it follows the log of changes (`change`);
     `row` is -1 from there on. Of one that has not begun `change` is."""
@@ -99,7 +99,7 @@ class Cursor:
     change: int = -1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Applied:
     """What became of a page: ids by what was done, and how many revisions were passed over because what they are about was
     changed meanwhile, or may not be changed."""
@@ -116,7 +116,7 @@ class Ending(StrEnum):
     UNDONE = "undone"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Pass:
     """One pass: what it did, by job and kind of change ("merge.merged"), and the share of probe questions that found their
     memory before and after (None: not asked)."""
@@ -129,7 +129,6 @@ class Pass:
     counts: Mapping[str, int]
     before: float | None = None
     after: float | None = None
-    probes: tuple[str, ...] = ()  # ids of the memories that it was tried by
 
     @property
     def changed(self) -> int:

@@ -25,8 +25,12 @@ from engram.capture.extractor import extractor_by
 from engram.capture.observe import Observer
 from engram.capture.rescreen import rescreen
 from engram.capture.tools import Tools
+from engram.dream.job import Desk
+from engram.dream.jobs import light
+from engram.dream.runner import run
+from engram.dream.schedule import Idle, is_time
 from engram.env import Env
-from engram.errors import DiskFull, EmbedderUnavailable, EngramError, NotFound, VaultDamaged, VaultLocked
+from engram.errors import Conflict, DiskFull, EmbedderUnavailable, EngramError, NotFound, VaultDamaged, VaultLocked
 from engram.guard import keychain
 from engram.guard.keys import MasterKey
 from engram.guard.process import give_back, harden, rss_bytes
@@ -39,14 +43,14 @@ from engram.models.endpoint import endpoint_of
 from engram.models.extract import Extractor
 from engram.models.remote import RemoteEmbedder
 from engram.models.rerank import OnnxReranker, Reranker
-from engram.recall.search import Searcher
+from engram.recall.search import Asked, Searcher
 from engram.session.ahead import Ahead
 from engram.session.desks import Desks
 from engram.session.working import put_all_away
 from engram.settings import LiveSettings
 from engram.store.sqlite.caring import pressure_at
 from engram.store.sqlite.vault import Ask, Credentials, open_vault
-from engram.types import Encoder, Health, Language, Policy, Reader, Role, Turn
+from engram.types import Encoder, Health, Language, Policy, Reader, Recall, Role, Turn
 
 log = logging.getLogger("engram")
 
@@ -270,6 +274,31 @@ class OpenVault:
             self.store.close()
             _OPEN.discard(self)
 
+    def desk(self, reader: Reader) -> Desk:
+        """What a pass at rest works with."""
+        return Desk(self.store, reader, self.live.now, self.env.now(), self.index, self.embedder)
+
+    def _dream(self) -> None:
+        """Consolidate for the owner, while nobody asks, if it is time and something was kept or has fallen due (K13)."""
+        idle = Idle(self.store.used_at, self.env.monotonic(), pressure_at(rss_bytes(), self.live.now))
+        if is_time(self.desk(_OWNER), idle):
+            with suppress(Conflict, DiskFull, VaultDamaged):  # another process is at it, or nothing can be written
+                run(self.desk(_OWNER), light(), self, verb="consolidate", rest=self._pauses)
+
+    def look_up(self, reader: Reader, asked: Asked) -> Recall:
+        """An answer for the vault itself: its threads read for it, which is no use."""
+        used = self.store.used_at
+        found = self.searcher.look_up(reader, asked)
+        self.store.used_at = used
+        return found
+
+    def _pauses(self) -> bool:
+        """Between two pages of a pass. True: it is to stop, because somebody asks, memory is short, or the vault is closing."""
+        if self._ending.wait(_BREATH_S):
+            return True
+        busy = self.env.monotonic() - self.store.used_at < _QUIET_S
+        return busy or pressure_at(rss_bytes(), self.live.now) != "normal"
+
     def _take_care(self) -> None:
         """Beside the use, while it is open: the check that a large vault did not wait for, backups, missing vectors."""
         unchecked, rounds = self.store.unchecked, 0
@@ -293,6 +322,7 @@ class OpenVault:
                     self.fill_boxes(rest=self._rested)
                 if rounds > 1:  # a short session is not held up by an encoder that it did not ask for
                     self._fill()
+                    self._dream()
             except EngramError as error:
                 if not self._ending.is_set():
                     log.warning("care of the vault was put off: %s", error.code)

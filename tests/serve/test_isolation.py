@@ -51,6 +51,7 @@ class Hers:
     trace: int
     cursor: str
     change: int
+    dream: str
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -81,7 +82,7 @@ def lived(ada: Engram) -> Hers:
     assert page.cursor is not None
     going = ada.episode(f"Paint {WORD} {SECRET}")
     skill = ada.skills(f"Deploy {WORD} {SECRET}")[0].skill.id
-    return Hers(one.id, two.id, said, going.id, skill, box.key, box.trace, page.cursor, 0)
+    return Hers(one.id, two.id, said, going.id, skill, box.key, box.trace, page.cursor, 0, ada.dream().pass_id)
 
 
 def attempts(hers: Hers, mine: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
@@ -130,6 +131,10 @@ def attempts(hers: Hers, mine: str) -> Mapping[str, Sequence[Mapping[str, Any]]]
         "resume": [{}],
         "morning": [{}],
         "gaps": [{}],
+        "consolidate": [{}, {"dry_run": True}],
+        "dream": [{}],
+        "dreams": [{}],
+        "undo_dream": [{"id": hers.dream}],
         "status": [{}],
         "audit": [{"limit": 50}],
         "check": [{}],
@@ -197,7 +202,7 @@ def state_of(ada: Engram) -> tuple[Any, ...]:
 
 
 def test_every_operation_is_tried() -> None:
-    hers = Hers("a", "b", "c", "d", "e", 1, 1, "cursor", 0)
+    hers = Hers("a", "b", "c", "d", "e", 1, 1, "cursor", 0, "f")
     assert attempts(hers, "mine").keys() == OPERATIONS.keys()
 
 

@@ -35,6 +35,11 @@ def skilled(mem: Engram) -> str:
     return mem.skills("bake bread")[0].skill.id
 
 
+def dreamt(mem: Engram) -> str:
+    """The id of a pass."""
+    return mem.consolidate().pass_id
+
+
 def arguments_of(mem: Engram) -> Mapping[str, Mapping[str, Any]]:
     """A call of every operation that succeeds."""
     one, two = mem.remember("The API runs on Fly.io"), mem.remember("Ada leads the platform team")
@@ -95,6 +100,10 @@ def arguments_of(mem: Engram) -> Mapping[str, Mapping[str, Any]]:
         "morning": {},
         "gaps": {},
         "clear_working": {},
+        "undo_dream": {"id": dreamt(mem)},
+        "dreams": {"limit": 5},
+        "consolidate": {"dry_run": True},
+        "dream": {"jobs": ["merge"]},
         "status": {},
         "audit": {"limit": 5},
         "check": {},

@@ -18,9 +18,10 @@ The contract, for whoever writes one:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
+from engram.frozen import frozen
 from engram.index.vectors.live import LiveIndex
 from engram.models.embed import Embedder
 from engram.passes import Cursor, Due, Revision
@@ -32,7 +33,7 @@ PAGE = 64
 """Memories of one page: what one transaction, which others wait for, has to do with."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Desk:
     """What a job works with. `index` has the vectors that are stored; `embedder` may be missing, and need not be asked."""
 
@@ -66,7 +67,7 @@ class Desk:
         return replace(self.reader, scope=memory.scope, policy=Policy.OWN)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Touched:
     """Memories to look at; where the next page starts and whether there is one; the change that was the latest then; the ids of
     those that were due."""
@@ -85,7 +86,7 @@ class Touched:
         return Page((*revisions, *seen), self.cursor, more=self.more, since=self.since, visited=self.visited)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Page:
     """What a job would change, and where it goes on. `visited`: rows it looked at."""
 
@@ -96,7 +97,7 @@ class Page:
     visited: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Job:
     """`light`: quick enough for `consolidate`; others are for a `dream`."""
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engram.dream.fading import FADE
 from engram.dream.inferring import INFER
 from engram.dream.job import Job
 from engram.dream.linking import LINK
 from engram.dream.merging import MERGE
 from engram.dream.promoting import PROMOTE
+from engram.dream.settling import SETTLE
 from engram.errors import InvalidQuery
 
-JOBS: tuple[Job, ...] = (MERGE, PROMOTE, INFER, LINK)
+JOBS: tuple[Job, ...] = (MERGE, SETTLE, PROMOTE, FADE, INFER, LINK)
 
 
 def light() -> tuple[Job, ...]:

@@ -7,10 +7,10 @@ Asked is about what is worth keeping: not what has faded or nobody bore out, whi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from engram.dream.job import Desk
+from engram.frozen import frozen
 from engram.memory.lifecycle import Lifecycle, lifecycle
 from engram.memory.shortening import telling
 from engram.recall.plan import Asked
@@ -27,7 +27,7 @@ class Looks(Protocol):
     def look_up(self, reader: Reader, asked: Asked) -> Recall: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tried:
     """The memories that were asked for, and the share of them that was found; None if there was none to ask for."""
 

@@ -11,16 +11,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from engram.capture.corrected import Said, heirs_of
+from engram.deadline import overtime
 from engram.dream.job import Desk, Job, Page
 from engram.dream.probes import Looks, chosen, tried
 from engram.dream.rules import allowed
 from engram.errors import Conflict
+from engram.frozen import frozen
 from engram.passes import Applied, Cursor, Derive, Due, Ending, Pass, Rested, Revision
 from engram.store.sqlite.revising import named_in
 from engram.types import Memory
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Progress:
     """How far a pass has come: the job, its pages, the rows it looked at, what it changed."""
 
@@ -69,14 +71,23 @@ def run(
     """Run these jobs to their end, or until `rest` says that it is time to stop."""
     begun = desk.store.begin_pass(desk.reader, verb)
     if begun is None:
-        raise Conflict("a pass is going on, here or in another process.", way_out="Wait for it to end; `dream --list` shows it.")
+        raise Conflict("a pass is going on, here or in another process.", way_out="Wait for it to end; `dreams` shows it.")
     guard = _Guard(desk, looks, begun)
     tally = _Tally()
-    for job in jobs:
-        _work(desk, job, guard, tally, rest, tell)
-        if tally.stopped:
-            break
-    return _ended(desk, verb, guard, tally)
+    over = False
+    try:
+        for job in jobs:
+            _work(desk, job, guard, tally, rest, tell)
+            if tally.stopped:
+                note = "it was stopped before its end; the next pass goes on from there."
+                return tally.report(verb, notes=(note,), pass_id=begun.id, ending=Ending.RUNNING, before=guard.before)
+        report = _ended(desk, verb, guard, tally)
+        over = True
+        return report
+    finally:
+        if not over:
+            with overtime():
+                desk.store.let_go(desk.reader, begun.id)
 
 
 def trial(desk: Desk, jobs: Sequence[Job], *, verb: str, tell: Callable[[Progress], None] = lambda progress: None) -> Rested:
@@ -152,7 +163,7 @@ class _Guard:
         self.before = begun.before
         self._desk = desk
         self._looks = looks
-        self._ids = begun.probes
+        self._ids = desk.store.tried_by(desk.reader, begun.id)
 
     def look(self, revisions: Sequence[Revision]) -> None:
         """Once, before anything is changed; a pass that is gone on with was looked at when it began."""
@@ -178,5 +189,4 @@ def _ended(desk: Desk, verb: str, guard: _Guard, tally: _Tally) -> Rested:
         ended = {"pass_id": guard.id, "ending": Ending.UNDONE, "before": guard.before, "after": after}
         return tally.report(verb, notes=notes, **ended)
     done = desk.store.end_pass(desk.reader, guard.id, after=after)
-    notes = ("it was stopped before its end; the next pass goes on from there.",) if tally.stopped else ()
-    return tally.report(verb, notes=notes, pass_id=done.id, ending=done.ending, before=done.before, after=done.after)
+    return tally.report(verb, pass_id=done.id, ending=done.ending, before=done.before, after=done.after)

@@ -34,6 +34,7 @@ from engram.serve.cli import (
     model,
     recalling,
     recounting,
+    resting,
     serving,
     show,
     token,
@@ -50,7 +51,14 @@ app = typer.Typer(
 _OF_THEIR_OWN = frozenset({"backups"})  # commands that do what an operation does without opening the vault
 commands.add_to(
     app,
-    memories.FACES | knowing.FACES | recalling.FACES | context.FACES | working.FACES | recounting.FACES | care.FACES,
+    memories.FACES
+    | knowing.FACES
+    | recalling.FACES
+    | context.FACES
+    | working.FACES
+    | recounting.FACES
+    | resting.FACES
+    | care.FACES,
     without=_OF_THEIR_OWN,
 )
 carrying.add_to(app)

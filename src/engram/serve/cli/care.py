@@ -10,6 +10,7 @@ import typer
 
 from engram import settings as settings_room
 from engram.errors import ConfigInvalid
+from engram.passes import Pass
 from engram.serve.cli import caller, show
 from engram.serve.cli.caller import BadCall, Caller, Json, Yes
 from engram.serve.cli.commands import Done, Face
@@ -127,10 +128,21 @@ def _key(header: Header) -> Mapping[str, str]:
 
 def _status(done: Done) -> None:
     show.pairs(
-        [*figures(done.value), ("encoder", _encoder(done.value.encoder)), ("language", show.language(done.value.language))]
+        [
+            *figures(done.value),
+            ("encoder", _encoder(done.value.encoder)),
+            ("language", show.language(done.value.language)),
+            ("at rest", _last(done.value.last_dream)),
+        ]
     )
     for warning in done.value.warnings:
         show.line(f"warning: {warning}", style="yellow")
+
+
+def _last(one: Pass | None) -> str:
+    if one is None:
+        return "nothing was done yet"
+    return f"{one.verb} on {show.when(one.began_at)}: {one.ending.value}, {show.many(one.changed, 'change')}"
 
 
 def _encoder(encoder: Encoder) -> str:

@@ -33,6 +33,8 @@ _PLACES: Mapping[str, str] = {
     "clear_working": "DELETE /v1/working",
     "checkpoint": "PUT /v1/checkpoint",
     "resume": "GET /v1/checkpoint",
+    "dreams": "GET /v1/dreams",
+    "undo_dream": "POST /v1/dreams/{id}/undo",
     "status": "GET /v1/status",
     "audit": "GET /v1/audit",
     "backup": "POST /v1/backups",

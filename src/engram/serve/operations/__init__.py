@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engram.serve.operations import asking, caring, keeping, knowing, looking, minding, recounting
+from engram.serve.operations import asking, caring, keeping, knowing, looking, minding, recounting, resting
 from engram.serve.operations.operation import Arg as Arg
 from engram.serve.operations.operation import Effect as Effect
 from engram.serve.operations.operation import Operation as Operation
@@ -21,5 +21,6 @@ OPERATIONS: Mapping[str, Operation] = table(
     knowing.OPERATIONS,
     recounting.OPERATIONS,
     minding.OPERATIONS,
+    resting.OPERATIONS,
     caring.OPERATIONS,
 )

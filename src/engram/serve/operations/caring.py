@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from engram.frozen import frozen
+from engram.passes import Pass
 from engram.serve.operations.minding import Nothing
 from engram.serve.operations.operation import Arg, Effect, Operation
 from engram.types import AuditEntry, Backup, Encoder, Health, Language, Report, Role
@@ -20,12 +21,14 @@ class Condition(Health):
 
     encoder: Encoder
     language: Language
+    last_dream: Pass | None = None  # what was done at rest last
 
 
 def status(mem: Engram, given: Nothing) -> Condition:
     health = mem.health()
     figures = {one.name: getattr(health, one.name) for one in fields(health)}
-    return Condition(**figures, encoder=mem.encoder(), language=mem.language())
+    last = next(iter(mem.dreams(limit=1)), None)
+    return Condition(**figures, encoder=mem.encoder(), language=mem.language(), last_dream=last)
 
 
 @frozen(kw_only=True)

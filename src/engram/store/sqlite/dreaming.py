@@ -21,7 +21,7 @@ from engram.errors import Conflict, NotFound
 from engram.guard.scopes import readable, require_writer, writable
 from engram.passes import Applied, Cursor, Ending, Pass, Revision
 from engram.store.admission import bounded
-from engram.store.sqlite import memories, revising, undoing
+from engram.store.sqlite import claims, memories, revising, undoing
 from engram.store.sqlite.revising import Revising
 from engram.store.sqlite.scopes import predicate
 from engram.store.sqlite.scrubbing import NothingDone
@@ -30,7 +30,7 @@ from engram.types import Memory, Policy, Reader, Report, Status, scope_values
 Touched = tuple[list[Memory], Cursor, bool, int, int]
 
 _LATEST = "SELECT coalesce(max(seq), 0) FROM changes"
-_TOLD = "SELECT id, verb, began_at, ended_at, ending, counts, before, after, probes FROM passes"
+_TOLD = "SELECT id, verb, began_at, ended_at, ending, counts, before, after FROM passes"
 _LONGEST_LINE = 64
 
 
@@ -106,6 +106,11 @@ class Dreaming(Revising):
             ).fetchall()
             return memories.by_keys(connection, writable(reader), [key for (key,) in found])
 
+    def contested(self, reader: Reader, keys: Sequence[int]) -> set[int]:
+        """Those of these memories that contradict another, or are contradicted by it."""
+        with self._read(reader, "dream") as connection:
+            return {key for key in keys if claims.is_contested(connection, key)}
+
     def revise(
         self, reader: Reader, pass_id: str, job: str, revisions: Sequence[Revision], *, start: Cursor, upto: Cursor, since: int
     ) -> Applied | None:
@@ -177,6 +182,19 @@ class Dreaming(Revising):
 
             self._writer.run(work, "a heartbeat")
 
+    def tried_by(self, reader: Reader, pass_id: str) -> tuple[str, ...]:
+        """The memories that a pass is tried by."""
+        with self._read(reader, "dream") as connection:
+            found = connection.execute("SELECT probes FROM passes WHERE id = ?", (pass_id,)).get
+        return tuple(str(found or "").split())
+
+    def let_go(self, reader: Reader, pass_id: str) -> None:
+        """A pass stops before its end; whoever comes next may go on with it at once."""
+        with self._watched(reader, "dream"):
+            holder = self._holding.pop(pass_id, "")
+            sql = "UPDATE passes SET beat_at = 0 WHERE id = ? AND holder = ? AND ending = 'running'"
+            self._writer.run(lambda connection: connection.execute(sql, (pass_id, holder)).get, "a pass that stops")
+
     def end_pass(self, reader: Reader, pass_id: str, *, after: float | None = None) -> Pass:
         """A pass is over. Of those that changed nothing only the last is kept; what undoes old ones is let go of."""
         with self._watched(reader, "dream"):
@@ -207,7 +225,7 @@ class Dreaming(Revising):
                 sql = "SELECT key, walker, ending, began_at, holder FROM passes WHERE id = ?"
                 found: list[Any] = connection.execute(sql, (pass_id,)).fetchall() if memories.is_text(pass_id) else []
                 if not found or (reader.policy is not Policy.ALL and found[0][1] != walker):
-                    raise NotFound("there is no pass of that id that this reader may undo.", way_out="`dream --list` shows them.")
+                    raise NotFound("there is no pass of that id that this reader may undo.", way_out="`dreams` shows them.")
                 number, _, ending, began, holder = found[0]
                 if ending == Ending.UNDONE:
                     raise Conflict("this pass is undone already.", way_out="Nothing more needs to be done.")
@@ -311,7 +329,7 @@ def _one(connection: apsw.Connection, pass_id: str) -> Pass:
 
 
 def _pass(row: Sequence[Any]) -> Pass:
-    pass_id, verb, began, ended, ending, counts, before, after, probes = row
+    pass_id, verb, began, ended, ending, counts, before, after = row
     return Pass(
         id=pass_id,
         verb=verb,
@@ -321,5 +339,4 @@ def _pass(row: Sequence[Any]) -> Pass:
         counts=json.loads(counts),
         before=before,
         after=after,
-        probes=tuple(probes.split()),
     )

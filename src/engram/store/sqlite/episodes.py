@@ -162,21 +162,36 @@ def _episode(
     )
 
 
-_LESSONS = ("learned_from", "inferred_from")
+_LESSONS = ("learned_from", "inferred_from", "derived_from")
 
 
 def learned_from(connection: apsw.Connection, owned: Visibility, doomed: Sequence[Memory]) -> list[Memory]:
-    """What was learned from these episodes, or inferred from these memories: it has their words, and so goes with them when they
-    are erased."""
+    """What was learned from these episodes, inferred or derived from these memories, or merged into them: it has their words, and
+    so goes with them when they are erased."""
     taught: list[str] = []
     for memory in doomed:
         found: list[Any] = connection.execute(
             """
             SELECT m.id FROM edges AS e JOIN memories AS m ON m.key = e.source
-             WHERE e.target = ? AND e.kind IN (?, ?) AND m.source = 'inferred'
+             WHERE e.target = ? AND e.kind IN (?, ?, ?) AND m.source = 'inferred'
             """,
             (memory.key, *_LESSONS),
         ).fetchall()
         taught += [row[0] for row in found]
+        taught += _merged_into(connection, memory.key)
     known = {memory.id for memory in doomed}
     return memories.by_ids(connection, owned, [one for one in dict.fromkeys(taught) if one not in known])
+
+
+def _merged_into(connection: apsw.Connection, key: int) -> list[str]:
+    """What says the same as a memory and was retired for it, and for that in turn."""
+    found: list[Any] = connection.execute(
+        """
+        WITH RECURSIVE same (key) AS (
+            VALUES (?) UNION
+            SELECT e.target FROM same JOIN edges AS e ON e.source = same.key WHERE e.kind = 'merged_from')
+        SELECT m.id FROM same JOIN memories AS m ON m.key = same.key WHERE m.status = 'merged'
+        """,
+        (key,),
+    ).fetchall()
+    return [row[0] for row in found]

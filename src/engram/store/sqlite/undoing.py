@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import apsw
 
 from engram.env import to_micros
+from engram.frozen import frozen
 from engram.guard.scopes import Visibility
 from engram.store.sqlite import feedback, memories
 from engram.text.terms import identity_of
@@ -38,7 +38,7 @@ Name = tuple[int, int, str, str]
 Shape = dict[Name, Figures]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Undo:
     """One row of it: where, what it was (None: not there), and what it became."""
 

@@ -1,0 +1,76 @@
+"""How what was done at rest looks on a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engram.passes import Ending, Pass, Rested
+from engram.serve.cli import show
+from engram.serve.cli.commands import Done, Face
+from engram.serve.cli.progress import Tell
+from engram.serve.operations.resting import Rest
+
+if TYPE_CHECKING:
+    from engram.dream.runner import Progress
+    from engram.engine import Engram
+
+_PANEL = "At rest"
+
+
+def _consolidate(mem: Engram, given: Rest, tell: Tell) -> Rested:
+    return mem.consolidate(jobs=given.jobs, dry_run=given.dry_run, progress=lambda one: tell(_stage(one), None))
+
+
+def _dream(mem: Engram, given: Rest, tell: Tell) -> Rested:
+    return mem.dream(jobs=given.jobs, dry_run=given.dry_run, progress=lambda one: tell(_stage(one), None))
+
+
+def _stage(one: Progress) -> str:
+    return f"{one.job}: {one.visited:,} looked at, {one.changed:,} changed"
+
+
+def _rested(done: Done) -> None:
+    report: Rested = done.value
+    changed = [(what.replace(".", ": "), f"{len(ids):,}") for what, ids in report.changes.items()]
+    looked = sum(count for what, count in report.counts.items() if what.endswith(".visited"))
+    show.pairs([("looked at", f"{looked:,}"), *(changed or [("changed", "nothing")]), *_figures(report)])
+    for note in report.notes:
+        show.line(note)
+    if report.ending is Ending.DONE and report.ids:
+        done.asked.remark(f"`engram undo-dream {report.pass_id}` takes it back.")
+
+
+def _figures(report: Rested) -> list[tuple[str, str]]:
+    if report.before is None:
+        return []
+    return [("own questions answered", f"{report.before:.0%} before" + _after(report.after))]
+
+
+def _after(share: float | None) -> str:
+    return "" if share is None else f", {share:.0%} after"
+
+
+def _undone(done: Done) -> None:
+    done.asked.say(f"{show.many(done.value.counts['restored'], 'memory', 'memories')} changed back.")
+    for note in done.value.notes:
+        done.asked.remark(f"note: {note}")
+
+
+def _dreams(done: Done) -> None:
+    show.table(("id", "when", "verb", "ended", "changed", "own questions"), [_pass(one) for one in done.value.passes])
+    if not done.value.passes:
+        done.asked.remark("Nothing was done at rest yet.")
+
+
+def _pass(one: Pass) -> list[str]:
+    changed = ", ".join(f"{what} {count:,}" for what, count in one.counts.items()) or "nothing"
+    shares = "" if one.before is None else f"{one.before:.0%}{_after(one.after)}"
+    return [one.id, show.when(one.began_at), one.verb, one.ending.value, changed, shares]
+
+
+FACES = {
+    "consolidate": Face(panel=_PANEL, show=_rested, wide=True, warms=True, tells=_consolidate),
+    "dream": Face(panel=_PANEL, show=_rested, wide=True, warms=True, tells=_dream),
+    "undo_dream": Face(panel=_PANEL, show=_undone, wide=True),
+    "dreams": Face(panel=_PANEL, show=_dreams, wide=True),
+}

@@ -1,0 +1,92 @@
+"""Operations on a memory at rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from engram.frozen import frozen
+from engram.passes import Pass, Rested
+from engram.serve.operations.operation import Arg, Effect, Operation
+from engram.types import Report, Role
+
+if TYPE_CHECKING:
+    from engram.engine import Engram
+
+
+@frozen(kw_only=True)
+class Rest:
+    jobs: Annotated[tuple[str, ...], Arg("Only this job; may be given more than once.", high=32, flags=("--job", "-j"))] = ()
+    dry_run: Annotated[bool, Arg("Only tell what would change.")] = False
+
+
+def consolidate(mem: Engram, given: Rest) -> Rested:
+    return mem.consolidate(jobs=given.jobs, dry_run=given.dry_run)
+
+
+def dream(mem: Engram, given: Rest) -> Rested:
+    return mem.dream(jobs=given.jobs, dry_run=given.dry_run)
+
+
+@frozen(kw_only=True)
+class Undo:
+    id: Annotated[str, Arg("The id of a pass.", main=True)]
+
+
+def undo_dream(mem: Engram, given: Undo) -> Report:
+    return mem.undo_dream(given.id)
+
+
+@frozen(kw_only=True)
+class Dreams:
+    limit: Annotated[int, Arg("How many at most.", low=1, high=1000, flags=("--limit", "-n"))] = 20
+
+
+@frozen
+class Past:
+    """Passes, the latest first."""
+
+    passes: tuple[Pass, ...]
+
+
+def dreams(mem: Engram, given: Dreams) -> Past:
+    return Past(tuple(mem.dreams(limit=given.limit)))
+
+
+OPERATIONS = (
+    Operation(
+        name="consolidate",
+        help="Merge memories that say the same, decide contradictions, put away what has faded.",
+        input=Rest,
+        output=Rested,
+        run=consolidate,
+        effect=Effect.WRITE,
+        role=Role.AGENT,
+    ),
+    Operation(
+        name="dream",
+        help="Run all jobs for a memory at rest, those of `consolidate` among them; it is undone if recall gets worse by it.",
+        input=Rest,
+        output=Rested,
+        run=dream,
+        effect=Effect.WRITE,
+        role=Role.AGENT,
+    ),
+    Operation(
+        name="undo_dream",
+        help="Take back what a pass of `consolidate` or `dream` did.",
+        input=Undo,
+        output=Report,
+        run=undo_dream,
+        effect=Effect.WRITE,
+        idempotent=False,
+        role=Role.AGENT,
+    ),
+    Operation(
+        name="dreams",
+        help="Show what was done at rest, the latest first.",
+        input=Dreams,
+        output=Past,
+        run=dreams,
+        role=Role.AGENT,
+    ),
+)

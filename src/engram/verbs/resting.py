@@ -1,0 +1,51 @@
+"""The verbs of what happens at rest: consolidating, dreaming, and taking a pass back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from engram.capture.backfill import fill
+from engram.dream.job import Job
+from engram.dream.jobs import JOBS, light, named
+from engram.dream.runner import Progress, run, trial
+from engram.passes import Pass, Rested
+from engram.types import Report
+from engram.verbs.view import View
+
+Tell = Callable[[Progress], None]
+_DERIVED = ".derived"
+
+
+class Resting(View):
+    """Mixed into `Engram`."""
+
+    def consolidate(self, *, jobs: Sequence[str] = (), dry_run: bool = False, progress: Tell = lambda progress: None) -> Rested:
+        """Merge what says the same, decide contradictions, put away what has faded, where this reader may write.
+
+        It visits what changed since the last time. If recall of the vault's own memories gets worse by it, all of it is undone.
+        """
+        return self._rest("consolidate", named(jobs, light()), dry_run, progress)
+
+    def dream(self, *, jobs: Sequence[str] = (), dry_run: bool = False, progress: Tell = lambda progress: None) -> Rested:
+        """All jobs that there are for a memory at rest, those of `consolidate` among them; `jobs` names some."""
+        return self._rest("dream", named(jobs, JOBS), dry_run, progress)
+
+    def undo_dream(self, pass_id: str) -> Report:
+        """Take back what a pass did and nobody has changed since. What was corrected since does not come back."""
+        return self._vault.store.undo_pass(self._reader, pass_id)
+
+    def dreams(self, *, limit: int = 20) -> Sequence[Pass]:
+        """What was done at rest, the latest first."""
+        return self._vault.store.passes(self._reader, limit=limit)
+
+    def _rest(self, verb: str, jobs: Sequence[Job], dry_run: bool, tell: Tell) -> Rested:
+        vault, reader = self._vault, self._reader
+        desk = vault.desk(reader)
+        if desk.index is not None:
+            desk.index.settle(vault.live.now.warm_patience_s)
+        if dry_run:
+            return trial(desk, jobs, verb=verb, tell=tell)
+        done = run(desk, jobs, vault.searcher, verb=verb, tell=tell)
+        if vault.embedder is not None and any(what.endswith(_DERIVED) for what in done.changes):
+            fill(vault.store, reader, vault.embedder, page=vault.live.now.embed_batch)
+        return done
