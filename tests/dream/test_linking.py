@@ -24,9 +24,9 @@ from engram.types import Edge, Memory, Scope
 DAY = 86_400
 FILLING = [
     f"{a} {b} stands by the {c}"
-    for a in "Red Blue Green Grey".split()
-    for b in "cow pig hen fox".split()
-    for c in "mill barn gate ford".split()
+    for a in ["Red", "Blue", "Green", "Grey"]
+    for b in ["cow", "pig", "hen", "fox"]
+    for c in ["mill", "barn", "gate", "ford"]
 ]
 PAIR = ("Grandmother grows lemon trees on her sunny balcony", "Grandmother waters lemon trees on her sunny balcony every evening")
 

@@ -8,26 +8,23 @@ at what fell due since the last one, and not at all that is old. What was used m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from engram.dream.job import PAGE, Desk, Job, Page
+from engram.dream.job import Desk, Job, Page
 from engram.memory.lifecycle import expired
 from engram.passes import Archive, Cursor, Due, Revision
 from engram.settings import Settings
 from engram.types import Memory
 
+_NAME = "fade"
 _FURTHEST = timedelta(days=3650)
 _PRECISE = timedelta(hours=6)
 
 
 def page(desk: Desk, cursor: Cursor) -> Page:
-    """What changed gets its date; when that is done, what is due is looked at."""
-    touched = desk.touched(cursor)
-    if touched.memories or touched.more:
-        return Page(_looked_at(touched.memories, desk), touched.cursor, more=True, since=touched.since, visited=touched.visited)
-    due = desk.store.due(desk.reader, FADE.name, desk.now, PAGE)
-    return Page(_looked_at(due, desk), touched.cursor, more=len(due) == PAGE, since=touched.since, visited=len(due))
+    """What changed gets its date; what is due is put away, or gets another one."""
+    touched = desk.touched_or_due(_NAME, cursor)
+    return touched.page([one for memory in touched.memories for one in _fate(memory, desk)])
 
 
 def lasts_until(memory: Memory, now: datetime, settings: Settings) -> datetime | None:
@@ -44,10 +41,6 @@ def lasts_until(memory: Memory, now: datetime, settings: Settings) -> datetime |
     return late
 
 
-def _looked_at(memories: Sequence[Memory], desk: Desk) -> tuple[Revision, ...]:
-    return tuple(one for memory in memories for one in _fate(memory, desk))
-
-
 def _fate(memory: Memory, desk: Desk) -> tuple[Revision, ...]:
     why = expired(memory, desk.now, desk.settings)
     if why:
@@ -55,4 +48,4 @@ def _fate(memory: Memory, desk: Desk) -> tuple[Revision, ...]:
     return (Due(memory.id, lasts_until(memory, desk.now, desk.settings)),)
 
 
-FADE = Job("fade", "Put away what has faded and what nobody bore out.", page, light=True)
+FADE = Job(_NAME, "Put away what has faded and what nobody bore out.", page, light=True)

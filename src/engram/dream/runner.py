@@ -91,7 +91,10 @@ def run(
 
 
 def trial(desk: Desk, jobs: Sequence[Job], *, verb: str, tell: Callable[[Progress], None] = lambda progress: None) -> Rested:
-    """What these jobs would change, each by itself; nothing is kept, not even how far they came."""
+    """What these jobs would change, each by itself; nothing is kept, not even how far they came.
+
+    What is due stays due, so that of it the first page is looked at.
+    """
     tally = _Tally()
     for job in jobs:
         cursor = desk.store.reach(desk.reader, job.name)
@@ -100,6 +103,9 @@ def trial(desk: Desk, jobs: Sequence[Job], *, verb: str, tell: Callable[[Progres
             applied = desk.store.would_revise(desk.reader, job.name, revisions, since=page.since) if revisions else Applied()
             tally.take(job.name, page, applied)
             tell(tally.progress(job.name))
+            if page.cursor == cursor:
+                break
+            cursor = page.cursor
     return tally.report(verb, notes=("this was a trial: nothing was changed.",))
 
 

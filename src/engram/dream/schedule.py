@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from engram.dream.fading import FADE
 from engram.dream.job import Desk
-from engram.dream.jobs import JOBS
+from engram.dream.jobs import light
 from engram.frozen import frozen
 from engram.passes import Ending
 
@@ -34,5 +33,5 @@ def is_time(desk: Desk, idle: Idle) -> bool:
     if last is not None and desk.now - last.began_at < timedelta(hours=settings.dream_every_h):
         return False
     latest = desk.store.latest_change(desk.reader)
-    behind = any(desk.store.reach(desk.reader, job.name).change < latest for job in JOBS if job.light)
-    return behind or bool(desk.store.due(desk.reader, FADE.name, desk.now, 1))
+    behind = any(desk.store.reach(desk.reader, job.name).change < latest for job in light())
+    return behind or any(desk.store.due(desk.reader, job.name, desk.now, 1) for job in light())

@@ -228,7 +228,12 @@ class Settings(Finding):  # type: ignore[misc]  # its bases are parts of the tab
         ref="K1",
     )
     dream_links: int = tunable(
-        3, "Links that a memory gets at most to others that are close to it; 0 makes none.", unit="links", low=0, high=100, ref="K10"
+        3,
+        "Links that a memory gets at most to others that are close to it; 0 makes none.",
+        unit="links",
+        low=0,
+        high=100,
+        ref="K10",
     )
     dream_nearer: float = tunable(
         2.5,
