@@ -149,9 +149,12 @@ def test_every_page_shuts_others_out_and_is_kept_nowhere(mem: Engram, owner: Vis
         assert "unsafe" not in policy
         assert (headers["x-frame-options"], headers["cache-control"]) == ("DENY", "no-store"), path
         assert headers["referrer-policy"] == "same-origin"
+        for at in re.findall(r'(?:href|src|action)="([^"]*)"', owner.get(path).body.decode()):
+            assert re.match(r"/ui\b|#", at), (path, at)
     for name, kind in ASSETS.items():
         got = Visitor(owner.port).get(f"/ui/assets/{name}")
         assert got.headers["content-type"].startswith(kind)
+        assert not re.search(r"url\(|@import|https?://(?!www\.w3\.org/2000/svg)", got.body.decode()), name
     assert owner.get("/ui/assets/../sessions.py").status == 404
 
 
@@ -288,6 +291,8 @@ def test_memories_are_looked_through_by_filters_and_pages(mem: Engram, owner: Vi
     shown = [set(re.findall(r'id="m-(\w+)"', page)) for page in (first, second)]
     assert [len(one) for one in shown] == [30, 6]
     assert not shown[0] & shown[1]
+    ada = mem.as_reader(Reader(Scope(agent="ada"))).remember("Ada was here").id
+    assert re.findall(r'id="m-(\w+)"', owner.read("/ui/memories?of=ada")) == [ada]
     for filters in ("layer=procedural", "category=principle", "attribute=team%3Dweb"):
         assert re.findall(r'id="m-(\w+)"', owner.read(f"/ui/memories?{filters}")) == [mem.list(category="principle")[0].id]
     assert len(re.findall(r'id="m-', owner.read("/ui/memories?since=2025-01-28&until=2025-01-28"))) == 1
@@ -426,7 +431,8 @@ def test_what_wants_a_decision_is_decided_there(mem: Engram, owner: Visitor) -> 
 
 def test_health_and_audit_tell_no_words_and_make_backups(mem: Engram, owner: Visitor) -> None:
     mem.remember("The xylophone is out of tune")
-    assert "Writing: open" in owner.read("/ui/health")
+    mem.working.attend("Think of the release")
+    assert re.search(r"Writing: open.*Think of the release", owner.read("/ui/health"), re.DOTALL)
     assert owner.post("/ui/health/backup").status == 303
     assert len(mem.backups()) == 1
     assert "Every page of the vault is whole" in owner.post("/ui/health/check").body.decode()

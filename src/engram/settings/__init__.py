@@ -263,8 +263,11 @@ class LiveSettings:
 
     def origin(self, name: str) -> str:
         """Where the value in force comes from: default, file, environment or program."""
-        places = {"program": self._arguments, "environment": _from_environment(os.environ), "file": self._from_file}
-        return next((place for place, given in places.items() if name in given), "default")
+        if name in self._arguments:
+            return "program"
+        if f"ENGRAM_{name.upper()}" in os.environ:
+            return "environment"
+        return "file" if name in self._from_file else "default"
 
     def _require_identity(self) -> None:
         """Refuse to begin as somebody else than the file or the environment names."""

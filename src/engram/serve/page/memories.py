@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engram.errors import InvalidQuery, NotFound
@@ -11,14 +11,14 @@ from engram.known import Belief
 from engram.memory.layers import Layer, layer_of
 from engram.serve.page.asking import Asking, Sent, Shown, place
 from engram.serve.page.world import named
-from engram.types import Kind, Memory, Status, Tier
+from engram.types import Kind, Memory, Status, Tier, scope_values
 
 _A_PAGE = 30
 _LOOKED_AT = 5
 _SUBJECTS = 6
 _LINKS = 24
 _SKILLS = 1000
-_FILTERS = ("kind", "category", "status", "layer", "since", "until", "attribute")
+_FILTERS = ("kind", "category", "status", "layer", "of", "since", "until", "attribute")
 
 
 def browse(asking: Asking) -> Shown:
@@ -36,8 +36,9 @@ def browse(asking: Asking) -> Shown:
     return Shown("memories.html", values)
 
 
-def _page(asking: Asking, filters: dict[str, str], cursor: str) -> tuple[list[Memory], str | None]:
-    """What fits, and where to go on. A layer follows from the rest and is kept nowhere, so a few pages are read to find it."""
+def _page(asking: Asking, filters: Mapping[str, str], cursor: str) -> tuple[list[Memory], str | None]:
+    """What fits, and where to go on. The list knows no layers and no other readers' scopes, so a few pages of it are read to find
+    those."""
     found: list[Memory] = []
     on: str | None = cursor
     for _ in range(_LOOKED_AT):
@@ -52,11 +53,15 @@ def _page(asking: Asking, filters: dict[str, str], cursor: str) -> tuple[list[Me
             attributes=_attribute(filters["attribute"]),
             cursor=on,
         )
-        found += [one for one in page.memories if filters["layer"] in ("", layer_of(one).value)]
+        found += [one for one in page.memories if _fits(one, filters)]
         on = page.cursor
-        if on is None or not filters["layer"] or len(found) >= _A_PAGE:
+        if on is None or not (filters["layer"] or filters["of"]) or len(found) >= _A_PAGE:
             break
     return found, on
+
+
+def _fits(memory: Memory, filters: Mapping[str, str]) -> bool:
+    return filters["layer"] in ("", layer_of(memory).value) and (not filters["of"] or filters["of"] in scope_values(memory.scope))
 
 
 def _attribute(said: str) -> dict[str, str] | None:

@@ -116,11 +116,12 @@ def count(number: int, one: str, many: str = "") -> str:
 
 
 def size(number: float) -> str:
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if number < 1024 or unit == "GiB":
-            return f"{number:,.0f} {unit}" if number >= 100 or unit == "bytes" else f"{number:,.1f} {unit}"
-        number /= 1024
-    raise AssertionError
+    unit = "bytes"
+    for larger in ("KiB", "MiB", "GiB"):
+        if number < 1024:
+            break
+        number, unit = number / 1024, larger
+    return f"{number:,.0f} {unit}" if number >= 100 or unit == "bytes" else f"{number:,.1f} {unit}"
 
 
 def layer(memory: Memory) -> str:

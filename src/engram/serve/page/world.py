@@ -59,9 +59,13 @@ def named(asking: Asking, memory: Memory, about: Metadata) -> list[tuple[str, st
     found = {name.casefold(): (name, kind) for kind, field in _FIELDS.items() for name in getattr(about, field)}
     words = memory.text.casefold()
     for one in asking.call("entities", limit=_ENTITIES).entities:
-        if any(re.search(rf"(?<!\w){re.escape(name.casefold())}(?!\w)", words) for name in (one.name, *one.names)):
+        if any(_stands_in(name.casefold(), words) for name in (one.name, *one.names)):
             found[one.name.casefold()] = (one.name, one.kind)
     return list(found.values())
+
+
+def _stands_in(name: str, words: str) -> bool:
+    return name in words and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words) is not None
 
 
 def by_month(memories: Sequence[Memory]) -> list[tuple[str, list[Memory]]]:

@@ -1,4 +1,4 @@
-// Everything works without this file. It adds a key for the search box and filters that apply themselves.
+// Everything works without this file. It adds a key for the search box, and filters that apply themselves.
 
 const typing = (target) => target.closest("input, textarea, select, [contenteditable]") !== null;
 
@@ -10,6 +10,11 @@ document.addEventListener("keydown", (event) => {
   field.focus();
   field.select();
 });
+
+// On a narrow page the names of the pages scroll sideways: the one that is open is in sight.
+const rail = document.querySelector(".side nav");
+const open = rail?.querySelector("[aria-current]");
+if (open) rail.scrollLeft = open.offsetLeft - (rail.clientWidth - open.offsetWidth) / 2;
 
 for (const form of document.querySelectorAll("form[data-apply]")) {
   form.addEventListener("change", (event) => {
