@@ -15,6 +15,27 @@ EPISODE, WARNING = "episode", "warning"
 """Categories: an episode that was recorded as it went (captured events are of other ones), and what must not be done again."""
 
 
+REHEARSED = "rehearsed"
+"""The attribute that tells how often a memory was rehearsed at rest, and when last."""
+
+
+def rehearsal(times: int, at: datetime) -> dict[str, str]:
+    return {REHEARSED: f"{times} {at.isoformat()}"}
+
+
+def rehearsals(memory: Memory) -> tuple[int, datetime | None]:
+    """How often a memory was rehearsed, and when last; what somebody else wrote there is none."""
+    told = memory.attributes.get(REHEARSED, "")
+    if not told:
+        return 0, None
+    number, _, moment = told.partition(" ")
+    try:
+        at = datetime.fromisoformat(moment)
+        return (int(number), at) if at.tzinfo is not None else (0, None)
+    except ValueError:
+        return 0, None
+
+
 class Ending(StrEnum):
     """How an episode came out. `ongoing` is also what a process that was killed leaves behind."""
 

@@ -44,11 +44,20 @@ class Place:
 
 @frozen
 class Weigh:
-    """It matters more or less, or is surer or less sure, than it was; None leaves a figure as it is."""
+    """It matters more or less, is surer or less sure, or lasts longer or shorter than it did; None leaves a figure as it is."""
 
     memory: str
     importance: float | None = None
     confidence: float | None = None
+    strength: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearse:
+    """It was gone through once more, for the so many-th time, and lasts longer for it (`kinds.rehearsal`)."""
+
+    memory: str
+    times: int
 
 
 @frozen
@@ -87,7 +96,7 @@ class Due:
     at: datetime | None
 
 
-Revision = Merge | Archive | Place | Weigh | Link | Derive | Settle | Due
+Revision = Merge | Archive | Place | Weigh | Rehearse | Link | Derive | Settle | Due
 
 
 @frozen

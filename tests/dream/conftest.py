@@ -1,4 +1,4 @@
-"""What the tests of dreams share: a vault on words alone whose clock is turned by hand."""
+"""What the tests of dreams share: vaults whose clock is turned by hand, on words alone and with vectors."""
 
 from __future__ import annotations
 
@@ -11,10 +11,30 @@ from recall.minds import KEY
 
 import engram
 from engram.engine import Engram
+from engram.models.fakes import hashing_embedder
+
+FILLING = [
+    f"{a} {b} stands by the {c}"
+    for a in ["Red", "Blue", "Green", "Grey"]
+    for b in ["cow", "pig", "hen", "fox"]
+    for c in ["mill", "barn", "gate", "ford"]
+]
 
 
 @pytest.fixture
 def mem(tmp_path: Path, clock: HandClock) -> Iterator[Engram]:
     given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "dream": False}
     with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=given, clock=clock.now) as mem:
+        yield mem
+
+
+@pytest.fixture
+def filled(tmp_path: Path, clock: HandClock) -> Iterator[Engram]:
+    """A vault with enough in it to tell what is close to what; its index is loaded."""
+    given = {"backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "dream": False}
+    embedder = hashing_embedder()
+    with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=given, clock=clock.now, embedder=embedder) as mem:
+        for text in FILLING:
+            mem.remember(text)
+        assert mem.warm()
         yield mem

@@ -2,45 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from dream.vaults import desk_of, rows
 from hand_clock import HandClock
-from recall.minds import KEY
 
-import engram
 from engram.dream.linking import LINK, SIMILAR, Near, insights, latent
 from engram.dream.runner import run
 from engram.engine import Engram
 from engram.links import sure_at
-from engram.models.fakes import hashing_embedder
 from engram.passes import Rested
 from engram.settings import Settings
 from engram.types import Edge, Memory, Scope
 
 DAY = 86_400
-FILLING = [
-    f"{a} {b} stands by the {c}"
-    for a in ["Red", "Blue", "Green", "Grey"]
-    for b in ["cow", "pig", "hen", "fox"]
-    for c in ["mill", "barn", "gate", "ford"]
-]
 PAIR = ("Grandmother grows lemon trees on her sunny balcony", "Grandmother waters lemon trees on her sunny balcony every evening")
 
 
 @pytest.fixture
-def mem(tmp_path: Path, clock: HandClock) -> Iterator[Engram]:
-    """A vault with enough in it to tell what is close; its index is loaded."""
-    given = {"backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "dream": False}
-    embedder = hashing_embedder()
-    with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=given, clock=clock.now, embedder=embedder) as mem:
-        for text in FILLING:
-            mem.remember(text)
-        assert mem.warm()
-        yield mem
+def mem(filled: Engram) -> Engram:
+    return filled
 
 
 def rest(mem: Engram) -> Rested:

@@ -10,10 +10,11 @@ from engram.dream.job import Job
 from engram.dream.linking import LINK
 from engram.dream.merging import MERGE
 from engram.dream.promoting import PROMOTE
+from engram.dream.rehearsing import REPLAY
 from engram.dream.settling import SETTLE
 from engram.errors import InvalidQuery
 
-JOBS: tuple[Job, ...] = (MERGE, SETTLE, PROMOTE, FADE, INFER, LINK)
+JOBS: tuple[Job, ...] = (MERGE, SETTLE, REPLAY, PROMOTE, FADE, INFER, LINK)
 
 
 def light() -> tuple[Job, ...]:

@@ -4,37 +4,60 @@ Strength is what is left of a memory, 0 … 1: it halves in its half-life since 
 again and again (spacing), for a person's own words than for what was drawn from them (trust), and for what stirs (affect). The
 shapes of forgetting: `l2` is Ebbinghaus's curve; `huber` follows it for one half-life and fades as 1/t from there, so that what
 was used much and long ago is not lost all at once; `elastic` takes a constant share off as well, so that what is weak goes soon.
+What is rehearsed at rest (K10) gets half of its strength back and lasts longer each time; what newer memories overlay
+(`Memory.strength` below 1) lasts shorter.
 """
 
 from __future__ import annotations
 
 import math
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from engram.kinds import rehearsals
 from engram.types import Kind, Memory, Source
 
 if TYPE_CHECKING:  # a table of operations is made of what stands here, and needs no settings
     from engram.settings import Settings
 
 _DAY = 86_400.0
+_HOUR, _LIFETIME = 1 / 24, 36_500.0
 _SPACING = 0.3
 """What ln(uses) adds to the half-life, and the most that use gives back at once."""
 _LASTS = {Source.USER: 1.0, Source.TOOL: 0.7, Source.ASSISTANT: 0.7, Source.IMPORT: 0.5, Source.INFERRED: 1 / 3}
 """Whose word lasts how long; what was extracted fades three times as fast as what somebody wrote."""
 _WORTH = {Source.USER: 1.0, Source.TOOL: 0.7, Source.ASSISTANT: 0.7, Source.IMPORT: 0.5, Source.INFERRED: 0.5}
 _SPARSE = 0.1
+_REHEARSED = 0.5
+_SHORTEST = 0.1
 
 
 def half_life(memory: Memory, settings: Settings) -> float:
     """Days in which it loses half its strength, unused."""
-    spacing = 1.0 + _SPACING * math.log1p(memory.accesses)
-    return settings.half_life_days * _LASTS[memory.source] * spacing * (1.0 + _within(memory.affect.arousal))
+    spacing = 1.0 + _SPACING * math.log1p(memory.accesses + rehearsals(memory)[0])
+    whole = settings.half_life_days * _LASTS[memory.source] * spacing * (1.0 + _within(memory.affect.arousal))
+    return whole * max(_within(memory.strength), _SHORTEST)
 
 
 def retention(memory: Memory, now: datetime, settings: Settings) -> float:
     """What is left of it, 0 … 1."""
-    return shape(_days_since_use(memory, now) / half_life(memory, settings), settings.retention_mode)
+    life, mode = half_life(memory, settings), settings.retention_mode
+    left = shape(_days_since_use(memory, now) / life, mode)
+    rehearsed_at = rehearsals(memory)[1]
+    return left if rehearsed_at is None else max(left, _REHEARSED * shape(_days(rehearsed_at, now) / life, mode))
+
+
+def sinks_below(memory: Memory, left: float, now: datetime, settings: Settings) -> datetime | None:
+    """When less than `left` of it will be left, if nobody uses it; None if that is more than a lifetime away."""
+    if retention(memory, now, settings) < left:
+        return now
+    near, far = 0.0, _LIFETIME
+    if retention(memory, now + timedelta(days=far), settings) >= left:
+        return None
+    while far - near > _HOUR:
+        middle = (near + far) / 2.0
+        near, far = (middle, far) if retention(memory, now + timedelta(days=middle), settings) >= left else (near, middle)
+    return now + timedelta(days=far)
 
 
 def shape(half_lives: float, mode: str) -> float:

@@ -243,6 +243,9 @@ class Settings(Finding):  # type: ignore[misc]  # its bases are parts of the tab
         high=20.0,
         ref="K10",
     )
+    dream_rehearsals: int = tunable(
+        8, "How often a memory that matters is rehearsed before it may fade unused; 0: never.", low=0, high=1000, ref="K10"
+    )
     dream_inferences: int = tunable(
         20, "Most that a page of memories adds to what follows from others; 0 keeps none of it.", low=0, high=1000, ref="K11"
     )

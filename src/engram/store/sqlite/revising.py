@@ -17,8 +17,9 @@ import apsw
 from engram.env import to_micros
 from engram.guard.scopes import readable, writable
 from engram.guard.tiers import closer
+from engram.kinds import REHEARSED, rehearsal, rehearsals
 from engram.links import DERIVED
-from engram.passes import LAYERS, Archive, Derive, Due, Link, Merge, Place, Revision, Settle, Weigh
+from engram.passes import LAYERS, Archive, Derive, Due, Link, Merge, Place, Rehearse, Revision, Settle, Weigh
 from engram.store.admission import check_memory
 from engram.store.sqlite import claims, feedback, memories, naming, turns, undoing
 from engram.store.sqlite import edges as links
@@ -112,7 +113,7 @@ class Revising(Writing):
         else:
             round.passed_over += 1
 
-    def _made(self, round: Round, revision: Merge | Archive | Place | Weigh | Link | Derive | Settle) -> str:
+    def _made(self, round: Round, revision: Merge | Archive | Place | Weigh | Rehearse | Link | Derive | Settle) -> str:
         """The id of what was revised; empty if it was passed over."""
         match revision:
             case Merge():
@@ -123,6 +124,8 @@ class Revising(Writing):
                 return _place(round, revision)
             case Weigh():
                 return _weigh(round, revision)
+            case Rehearse():
+                return _rehearse(round, revision)
             case Link():
                 return self._link(round, revision)
             case Derive():
@@ -253,9 +256,19 @@ def _weigh(round: Round, revision: Weigh) -> str:
         return ""
     importance = old.importance if revision.importance is None else min(max(revision.importance, 0.0), 1.0)
     confidence = old.confidence if revision.confidence is None else min(max(revision.confidence, 0.0), 1.0)
-    if (importance, confidence) == (old.importance, old.confidence):
+    strength = old.strength if revision.strength is None else min(max(revision.strength, 0.0), 1.0)
+    if (importance, confidence, strength) == (old.importance, old.confidence, old.strength):
         return ""
-    round.rewrite(old, replace(old, importance=importance, confidence=confidence))
+    round.rewrite(old, replace(old, importance=importance, confidence=confidence, strength=strength))
+    return old.id
+
+
+def _rehearse(round: Round, revision: Rehearse) -> str:
+    old = round.standing(revision.memory)
+    done = 0 if old is None else rehearsals(old)[0]
+    if old is None or revision.times != done + 1 or (REHEARSED in old.attributes and not done):  # else it is somebody's own word
+        return ""
+    round.rewrite(old, replace(old, attributes={**old.attributes, **rehearsal(revision.times, round.now)}))
     return old.id
 
 
@@ -288,6 +301,7 @@ _DONE = {
     Archive: "archived",
     Place: "placed",
     Weigh: "weighed",
+    Rehearse: "rehearsed",
     Link: "linked",
     Derive: "derived",
     Settle: "settled",

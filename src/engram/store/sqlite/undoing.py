@@ -17,13 +17,14 @@ import apsw
 from engram.env import to_micros
 from engram.frozen import frozen
 from engram.guard.scopes import Visibility
+from engram.kinds import REHEARSED
 from engram.store.sqlite import feedback, memories
 from engram.text.terms import identity_of
 from engram.types import Status
 
 MERGED_FROM = "merged_from"
 LAYER = "layer"
-_ROW, _STATUS, _EDGE, _TURN, _FACT, _LAYER, MADE = "row", "status", "edge", "turn", "fact", "layer", "made"
+_ROW, _STATUS, _EDGE, _TURN, _FACT, _ATTRIBUTE, MADE = "row", "status", "edge", "turn", "fact", "attribute", "made"
 _FIGURES = (
     *("status", "importance", "confidence", "strength", "accesses", "accessed_at", "learned_at", "updated_at"),
     *("corroborations", "helpful", "unhelpful"),
@@ -76,9 +77,9 @@ def _shape(connection: apsw.Connection, keys: Sequence[int]) -> Shape:
         found[int(memory), 0, _TURN, str(turn)] = {}
     for memory, number, until in connection.execute(f"SELECT memory, number, until FROM facts WHERE memory IN ({marks})", keys):
         found[int(memory), 0, _FACT, str(number)] = {"until": until}
-    layers = f"SELECT memory, value FROM attributes WHERE memory IN ({marks}) AND name = '{LAYER}'"
-    for memory, value in connection.execute(layers, keys):
-        found[int(memory), 0, _LAYER, ""] = {"value": value}
+    ours = f"SELECT memory, name, value FROM attributes WHERE memory IN ({marks}) AND name IN ('{LAYER}', '{REHEARSED}')"
+    for memory, name, value in connection.execute(ours, keys):
+        found[int(memory), 0, _ATTRIBUTE, str(name)] = {"value": value}
     return found
 
 
@@ -175,8 +176,8 @@ def _back(connection: apsw.Connection, undo: Undo) -> bool:
         connection.execute("DELETE FROM sources WHERE memory = ? AND turn = ?", (key, int(part)))
     elif undo.place == _FACT:
         connection.execute("UPDATE facts SET until = ? WHERE memory = ? AND number = ?", ((was or {})["until"], key, int(part)))
-    elif undo.place == _LAYER:
-        _put_layer(connection, key, was)
+    elif undo.place == _ATTRIBUTE:
+        _put_attribute(connection, key, undo.part, was)
     else:
         _put_edge(connection, (key, undo.other, part), was)
     return True
@@ -201,10 +202,10 @@ def _put_figures(connection: apsw.Connection, undo: Undo, current: Figures) -> b
     return len(same) == len(now)
 
 
-def _put_layer(connection: apsw.Connection, key: int, was: Figures | None) -> None:
-    connection.execute(f"DELETE FROM attributes WHERE memory = ? AND name = '{LAYER}'", (key,))
+def _put_attribute(connection: apsw.Connection, key: int, name: str, was: Figures | None) -> None:
+    connection.execute("DELETE FROM attributes WHERE memory = ? AND name = ?", (key, name))
     if was is not None:
-        connection.execute(f"INSERT INTO attributes (memory, name, value) VALUES (?, '{LAYER}', ?)", (key, was["value"]))
+        connection.execute("INSERT INTO attributes (memory, name, value) VALUES (?, ?, ?)", (key, name, was["value"]))
 
 
 def _put_edge(connection: apsw.Connection, edge: tuple[int, int, str], was: Figures | None) -> None:
