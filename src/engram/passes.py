@@ -52,7 +52,7 @@ class Weigh:
     strength: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rehearse:
     """It was gone through once more, for the so many-th time, and lasts longer for it (`kinds.rehearsal`)."""
 
