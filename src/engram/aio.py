@@ -255,6 +255,7 @@ class AsyncEngram:
     resume = Verb(Engram.resume)
     morning = Verb(Engram.morning)
     gaps = Verb(Engram.gaps)
+    knows = Verb(Engram.knows)
 
     get = Verb(Engram.get)
     list = Verb(Engram.list)

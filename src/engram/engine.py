@@ -29,6 +29,7 @@ from engram.types import (
     Scope,
 )
 from engram.vault import OpenVault, credentials_from
+from engram.verbs.assessing import Assessing
 from engram.verbs.carrying import Carrying
 from engram.verbs.granting import Granting
 from engram.verbs.knowing import Knowing
@@ -40,7 +41,7 @@ from engram.verbs.running import Running
 log = logging.getLogger("engram")
 
 
-class Engram(Running, Knowing, Recounting, Looking, Carrying, Granting, Resting):
+class Engram(Running, Assessing, Knowing, Recounting, Looking, Carrying, Granting, Resting):
     """One open vault as one reader sees it. Use it as a context manager, or call `close`."""
 
     # ── opening and closing ────────────────────────────────────────────────────────────────────────────────────────

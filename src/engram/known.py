@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import overload
 
 from engram.frozen import frozen
-from engram.types import Gap, Memory
+from engram.types import Memory, Scope
 
 
 @frozen
@@ -99,6 +99,28 @@ class Timeline(Sequence[Memory]):
 
     def __getitem__(self, index: int | slice) -> Memory | tuple[Memory, ...]:
         return self.memories[index]
+
+
+class Lack(StrEnum):
+    """What a gap is: a question that nothing answers; two memories that cannot both hold; one that is much used, and old."""
+
+    UNANSWERED = "unanswered"
+    CONTESTED = "contested"
+    STALE = "stale"
+
+
+@frozen(kw_only=True)
+class Gap:
+    """Something that is not known, as a question to ask: how often and when last it was asked for, and when it was offered to be
+    asked back. `memories`: ids of those that it is about."""
+
+    text: str
+    scope: Scope
+    times: int
+    asked_at: datetime
+    offered_at: datetime | None = None
+    kind: Lack = Lack.UNANSWERED
+    memories: tuple[str, ...] = ()
 
 
 class Level(StrEnum):

@@ -414,17 +414,6 @@ class Recall(_Many[Hit]):
         return self.hits
 
 
-@frozen(kw_only=True)
-class Gap:
-    """A question that nothing here answers: how often and when last it was asked, and when it was offered to be asked back."""
-
-    text: str
-    scope: Scope
-    times: int
-    asked_at: datetime
-    offered_at: datetime | None = None
-
-
 @frozen
 class Evidence:
     """One question, why it was asked, what is known to it (the best first), words nothing was found for, and its parts.

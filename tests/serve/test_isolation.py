@@ -135,6 +135,7 @@ def attempts(hers: Hers, mine: str) -> Mapping[str, Sequence[Mapping[str, Any]]]
         "dream": [{}],
         "dreams": [{}],
         "undo_dream": [{"id": hers.dream}],
+        "knows": [{}, {"subject": WORD}, {"subject": f"{WORD} {SECRET}"}, {"subject": f"Where is {WORD} from?"}],
         "status": [{}],
         "audit": [{"limit": 50}],
         "check": [{}],

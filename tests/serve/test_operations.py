@@ -99,6 +99,7 @@ def arguments_of(mem: Engram) -> Mapping[str, Mapping[str, Any]]:
         "resume": {},
         "morning": {},
         "gaps": {},
+        "knows": {"limit": 5},
         "clear_working": {},
         "undo_dream": {"id": dreamt(mem)},
         "dreams": {"limit": 5},

@@ -234,3 +234,17 @@ def test_reasoning_is_a_tree_with_its_gaps(made: Engram) -> None:
     shown = made("reason", "To which city has the boss of Marta moved, and what is the wifi password?")
     assert "Quentin moved to Porto" in shown.out
     assert "gap: nothing is known to 'what is the wifi password?'" in shown.err
+
+
+def test_how_well_things_are_known_is_drawn_and_told(engram: Engram) -> None:
+    for text in ("Carla lives in Lisbon", "Carla speaks four languages", "Carla repairs violins"):
+        engram("remember", text)
+    shown = engram("knows", "Carla").lines
+    assert shown[0] == "Carla  ########..  confident"
+    assert shown[1].startswith("Well known: 3 memories")
+    assert engram("knows", "kubernetes").lines == ["kubernetes  ..........  unknown", "Nothing is known of this."]
+    listed = engram("knows")
+    assert listed.lines[0].split("\t")[:4] == ["Carla", "########..", "confident", "person"]
+    assert "Best known: Carla." in listed.err
+    (found,) = engram("knows", "Carla", "--json").json["domains"]
+    assert (found["level"], found["figures"]["memories"], len(found["evidence"])) == ("confident", 3, 3)

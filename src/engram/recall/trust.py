@@ -26,8 +26,12 @@ def accuracy(memory: Memory, contradicted: bool = False) -> float:
     """What was believed when it was kept; more with every witness and every use that helped; less where it did not help,
     where a memory stands against it, and where it has been called into question."""
     doubt = contradicted or memory.status is Status.CHALLENGED
-    moved = _WITNESS * memory.corroborations + _HELPFUL * memory.helpful - _UNHELPFUL * memory.unhelpful
-    return _within(memory.confidence + moved - _CONTRADICTED * doubt)
+    return surety(memory.confidence, memory.corroborations, memory.helpful, memory.unhelpful, doubt)
+
+
+def surety(confidence: float, witnesses: float, helpful: float, unhelpful: float, doubt: float) -> float:
+    """How sure a memory is, or some are in the mean; `doubt` is the share in dispute."""
+    return _within(confidence + _WITNESS * witnesses + _HELPFUL * helpful - _UNHELPFUL * unhelpful - _CONTRADICTED * doubt)
 
 
 def _within(value: float) -> float:

@@ -108,6 +108,18 @@ class Settings(Finding):  # type: ignore[misc]  # its bases are parts of the tab
         90.0, "How long one is kept that is not asked again.", unit="days", low=0.0, high=36500.0, ref="§4.5"
     )
     gap_rows: int = tunable(200, "Most of them that a scope has.", unit="questions", low=1, high=100000, ref="§4.5")
+    stale_days: float = tunable(
+        90.0, "Age from which it is asked whether what is much used is still so.", unit="days", low=1.0, high=36500.0, ref="§4.5"
+    )
+    stale_uses: int = tunable(5, "How often used is much used.", unit="recalls", low=5, high=1000000, ref="§4.5")
+    known_confident: float = tunable(0.7, "Confidence from which a subject counts as well known.", low=0.0, high=1.0, ref="§38")
+    known_unknown: float = tunable(0.1, "Confidence under which it counts as unknown.", low=0.0, high=1.0, ref="§38")
+    known_fresh_days: float = tunable(
+        30.0, "How long a subject is as well known as when it was last heard of.", unit="days", low=0.0, high=36500.0, ref="§45"
+    )
+    known_half_days: float = tunable(
+        365.0, "After that, in what time its confidence halves.", unit="days", low=1.0, high=36500.0, ref="§45"
+    )
     morning_after_h: float = tunable(
         4.0,
         "A break after which the first context tells what was being done, and what changed.",

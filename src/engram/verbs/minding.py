@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from engram.known import Gap
 from engram.memory.gaps import question_in
 from engram.memory.mind import Resumed
 from engram.memory.morning import Morning
 from engram.recall.plan import Asked
 from engram.session.asides import morning_of
 from engram.session.working import Working
-from engram.types import Gap, Outcome, Reader
+from engram.types import Outcome, Reader
 from engram.verbs.view import View
 
 
@@ -32,16 +33,22 @@ class Minding(View):
         return morning_of(self._vault.desks, self._reader)
 
     def gaps(self, *, limit: int = 20) -> Sequence[Gap]:
-        """Questions that were asked and that nothing here answers, the most asked first; none that has an answer now, where it
-        was asked or for this reader."""
-        open_still = []
-        for gap in self._vault.store.gaps(self._reader, limit=limit):
+        """What is not known, each as a question to ask: questions that nothing here answers, the most asked first, none that has
+        an answer now, where it was asked or for this reader; memories that disagree; and what is much used and old."""
+        store = self._vault.store
+        asked = self._open_still(store.gaps(self._reader, limit=limit))
+        return [*asked, *store.doubts(self._reader, limit=limit - len(asked))] if len(asked) < limit else asked
+
+    def _open_still(self, gaps: Sequence[Gap]) -> list[Gap]:
+        """Those of these questions that have no answer still; of the others it is noted that they have."""
+        left = []
+        for gap in gaps:
             asker = replace(self._reader, scope=gap.scope)
             if not question_in(gap.text) or self._answers(asker, gap):
                 self._vault.store.wondered(asker, gap.text, answered=True)
             elif asker == self._reader or not self._answers(self._reader, gap):
-                open_still.append(gap)
-        return open_still
+                left.append(gap)
+        return left
 
     def _answers(self, reader: Reader, gap: Gap) -> bool:
         found = self._vault.searcher.look_up(reader, Asked(text=gap.text, now=self._vault.env.now()))

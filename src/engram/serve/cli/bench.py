@@ -87,6 +87,12 @@ def followups(ctx: typer.Context, paths: Talks, stores: Stores = None, as_json: 
     _measure(ctx, as_json, "followups", lambda run, tell: run(paths, stores=stores, progress=tell))
 
 
+@app.command("knows")
+def knows(ctx: typer.Context, paths: Talks, stores: Stores = None, as_json: Json = False) -> None:
+    """Measure what confident, uncertain and unknown mean, on conversations whose questions name their evidence."""
+    _measure(ctx, as_json, "knows", lambda run, tell: run(paths, stores=stores, progress=tell))
+
+
 @app.command("language")
 def language(ctx: typer.Context, paths: Times, as_json: Json = False) -> None:
     """Measure how well English time expressions are resolved, on rows that say what they mean."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engram.known import Belief, Profile
+from engram.known import Belief, Knowledge, Level, Profile
 from engram.serve.cli import show
 from engram.serve.cli.commands import Done, Face
-from engram.serve.operations.knowing import Told
+from engram.serve.operations.knowing import Assessed, Told
 from engram.types import Memory, Status
 
 
@@ -99,10 +99,46 @@ def _memories(found: Sequence[Memory]) -> None:
         )
 
 
+_TENTHS = 10
+_COLOURS = {Level.CONFIDENT: "green", Level.UNCERTAIN: "yellow", Level.UNKNOWN: "red"}
+
+
+def _knows(done: Done) -> None:
+    found: Assessed = done.value
+    if done.given.subject is not None:
+        _known(found.domains[0])
+        return
+    if found.domains:
+        rows = [[one.subject, bar(one), one.level.value, one.kind, _from(one)] for one in found.domains]
+        show.table(["subject", "known", "level", "kind", "from"], rows)
+    done.asked.remark(f"{show.many(found.memories, 'memory', 'memories')}. {found.said}")
+
+
+def _known(one: Knowledge) -> None:
+    show.line(f"{one.subject}  {bar(one)}  {one.level.value}", style=_COLOURS[one.level])
+    show.line(one.said)
+    rows = [("strong", "\n".join(one.strong)), ("holes", "\n".join(gap.text for gap in one.holes))]
+    show.pairs([*rows, ("evidence", " ".join(one.evidence))])
+
+
+def bar(one: Knowledge) -> str:
+    """Confidence in tenths."""
+    full = round(_TENTHS * one.confidence)
+    return "#" * full + "." * (_TENTHS - full)
+
+
+def _from(one: Knowledge) -> str:
+    figures = one.figures
+    marks = ((figures.contested, "in dispute"), (figures.stale, "old"), (len(one.holes), "open"))
+    told = [f"{number} {what}" for number, what in marks if number]
+    return ", ".join([show.many(figures.memories, "memory", "memories"), f"last {show.when(figures.last)[:10]}", *told])
+
+
 FACES = {
     "entity": Face(show=_entity),
     "entities": Face(show=_entities),
     "timeline": Face(show=_timeline),
     "learn": Face(show=_learned, more="Prints the id of the memory that holds it."),
     "beliefs": Face(show=_beliefs),
+    "knows": Face(show=_knows, warms=True),
 }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from engram.known import Gap
 from engram.memory.export import Exported
 from engram.memory.mind import Age, Resumed
 from engram.memory.morning import Morning
 from engram.memory.working import Slot
 from engram.serve.cli import show
 from engram.serve.cli.commands import Done, Face
-from engram.types import Gap
 
 _PANEL = "At work"
 _AGES = {
@@ -74,10 +74,10 @@ def _morning(done: Done) -> None:
 def _gaps(done: Done) -> None:
     found: tuple[Gap, ...] = done.value.gaps
     if not found:
-        done.asked.remark("No question is known here that found no answer.")
+        done.asked.remark("Nothing is known to be missing here: no open question, no dispute, nothing old that is much used.")
         return
-    rows = [[str(gap.times), show.when(gap.asked_at), show.when(gap.offered_at), gap.text] for gap in found]
-    show.table(["asked", "last", "offered", "question"], rows, wrap=True)
+    rows = [[gap.kind.value, str(gap.times), show.when(gap.asked_at), show.when(gap.offered_at), gap.text] for gap in found]
+    show.table(["gap", "times", "last", "offered", "question"], rows, wrap=True)
 
 
 FACES = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from engram.errors import NotFound
 from engram.frozen import frozen
-from engram.known import Belief, Bucket, Profile, Revision
+from engram.known import Belief, Bucket, Knowledge, Profile, Revision
 from engram.known import Entity as Known
 from engram.serve.operations.operation import Arg, Effect, Operation
 from engram.types import Memory, Role
@@ -100,6 +100,30 @@ def beliefs(mem: Engram, given: Beliefs) -> Held:
     return Held(tuple(mem.beliefs(given.subject, past=given.past, inferred=given.inferred)))
 
 
+@frozen(kw_only=True)
+class Knows:
+    subject: Annotated[str | None, Arg("A subject, or a question; without one all that is known.", main=True, words=True)] = None
+    limit: Annotated[int, Arg("How many subjects of the map at most.", low=1, high=1000, flags=("--limit", "-n"))] = 20
+
+
+@frozen
+class Assessed:
+    """How well each subject is known, the best known first, of so many memories; one, if it was asked for. `said`:
+    in a sentence."""
+
+    domains: tuple[Knowledge, ...]
+    memories: int
+    said: str
+
+
+def knows(mem: Engram, given: Knows) -> Assessed:
+    if given.subject is None:
+        found = mem.knows(limit=given.limit)
+        return Assessed(found.domains, found.memories, found.said)
+    known = mem.knows(given.subject)
+    return Assessed((known,), known.figures.memories, known.said)
+
+
 OPERATIONS = (
     Operation(
         name="entity",
@@ -132,5 +156,12 @@ OPERATIONS = (
         input=Beliefs,
         output=Held,
         run=beliefs,
+    ),
+    Operation(
+        name="knows",
+        help="Tell how well a subject is known (confident, uncertain, unknown), from what, and what is missing; or a map of all.",
+        input=Knows,
+        output=Assessed,
+        run=knows,
     ),
 )

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from engram.errors import InvalidQuery
 from engram.frozen import frozen
+from engram.known import Gap
 from engram.memory.export import Exported, Form
 from engram.memory.mind import Checkpoint, Resumed
 from engram.memory.morning import Morning
 from engram.memory.working import Evicted, SlotSource
 from engram.serve.operations.arguments import Budget
 from engram.serve.operations.operation import Arg, Effect, Operation
-from engram.types import Gap
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -94,7 +94,7 @@ class Gaps:
 
 @frozen
 class OpenQuestions:
-    """The most asked first."""
+    """Questions without an answer, the most asked first; then what is in dispute, and what is much used and old."""
 
     gaps: tuple[Gap, ...]
 
@@ -152,7 +152,7 @@ OPERATIONS = (
     ),
     Operation(
         name="gaps",
-        help="List questions that were asked and that nothing here answers.",
+        help="List what is not known: questions without an answer, memories that disagree, and what is much used and old.",
         input=Gaps,
         output=OpenQuestions,
         run=gaps,

@@ -542,7 +542,17 @@ def _relations(connection: apsw.Connection) -> None:
     connection.execute("CREATE INDEX facts_by_object ON facts (object, predicate)")
 
 
-_FIFTH: tuple[Migration, ...] = (_dreams, _relations)
+def _doubts(connection: apsw.Connection) -> None:
+    """Which memories stand against each other, and which are much used: few of many, found without looking at the others."""
+    connection.execute(
+        """
+        CREATE INDEX edges_contested ON edges (source, target) WHERE kind = 'contradicts';
+        CREATE INDEX memories_much_used ON memories (updated_at) WHERE accesses >= 5;
+        """
+    )
+
+
+_FIFTH: tuple[Migration, ...] = (_dreams, _relations, _doubts)
 
 
 def _fifth(connection: apsw.Connection) -> None:

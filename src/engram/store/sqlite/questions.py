@@ -15,9 +15,10 @@ import apsw
 
 from engram.env import from_micros
 from engram.guard.scopes import Visibility
+from engram.known import Gap
 from engram.store.sqlite.scopes import intern, predicate
 from engram.text.terms import digest_of, terms
-from engram.types import Gap, Scope, Tier
+from engram.types import Scope, Tier
 
 _WAITING = 256  # questions noted between two batches
 _TELLING = 4  # letters of a word that tells something

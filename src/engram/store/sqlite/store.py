@@ -1,8 +1,8 @@
 """The store on SQLite: every verb of the protocol.
 
 The class only joins what stands in `writing`, `judging`, `dreaming`, `world`, `recounting`, `boxing`, `purging`, `reading`,
-`caring`, `shelving`, `suspending`, `granting`, `spending`, `probing`, `renewing`, `wondering`, `nearby` and `relating` on the one
-`path`; `vault.open_vault` makes it.
+`caring`, `shelving`, `suspending`, `granting`, `spending`, `probing`, `renewing`, `wondering`, `surveying`, `nearby` and
+`relating` on the one `path`; `vault.open_vault` makes it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from engram.store.sqlite.relating import Relating
 from engram.store.sqlite.renewing import Renewing
 from engram.store.sqlite.shelving import Shelving
 from engram.store.sqlite.spending import Spending
+from engram.store.sqlite.surveying import Surveying
 from engram.store.sqlite.suspending import Suspending
 from engram.store.sqlite.wondering import Wondering
 from engram.store.sqlite.world import World
@@ -28,6 +29,6 @@ from engram.store.sqlite.world import World
 
 class SqliteStore(
     Judging, Dreaming, World, Recounting, Boxing, Purging, Reading, Caring, Shelving, Suspending, Granting, Spending, Probing,
-    Renewing, Wondering, Nearby, Relating,
+    Renewing, Wondering, Surveying, Nearby, Relating,
 ):  # fmt: skip
     """All verbs of one open vault."""

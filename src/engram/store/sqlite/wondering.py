@@ -7,10 +7,11 @@ from datetime import timedelta
 
 from engram.env import to_micros
 from engram.guard.scopes import readable
+from engram.known import Gap
 from engram.store.admission import bounded
 from engram.store.sqlite import questions
 from engram.store.sqlite.path import Path
-from engram.types import Gap, Policy, Reader
+from engram.types import Policy, Reader
 
 
 class Wondering(Path):

@@ -1,0 +1,74 @@
+"""How well a subject is known (§38): from figures to a level, and to a sentence. Pure.
+
+Confidence is the chance that what was found is about the subject at all, lowered by how little there is of it, how unsure and how
+much in dispute that is, and how long nothing new was heard (§45, contract 2). A question needs one memory that answers it; a
+subject is known by several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from engram.known import Figures, Gap, Knowledge, KnowledgeMap, Lack, Level
+
+if TYPE_CHECKING:  # a table of operations is made of what stands here, and needs no settings
+    from engram.settings import Settings
+
+_SURE = 0.5  # as sure as what was only heard is: less than that lowers confidence
+_OLD = 0.4  # what is left of a confidence however old it is: what was well known is never unknown by age alone
+_DAY_S = 86_400.0
+_WORDS = {Level.CONFIDENT: "Well known", Level.UNCERTAIN: "Known in part", Level.UNKNOWN: "Next to nothing is known"}
+
+
+def confidence(covered: float, figures: Figures, now: datetime, settings: Settings, *, asked: bool = False) -> float:
+    """0 to 1; `asked`: of a question, not of a subject."""
+    count = figures.memories
+    if not count:
+        return 0.0
+    depth = 1.0 if asked else count / (count + 1)
+    undisputed = 1.0 - figures.contested / count
+    return covered * depth * min(figures.sure / _SURE, 1.0) * undisputed * fresh(figures.last, now, settings)
+
+
+def fresh(last: datetime | None, now: datetime, settings: Settings) -> float:
+    """What is left of a confidence since something was last heard."""
+    days = 0.0 if last is None else (now - last).total_seconds() / _DAY_S - settings.known_fresh_days
+    return max(float(0.5 ** (max(days, 0.0) / settings.known_half_days)), _OLD)
+
+
+def level(confidence: float, settings: Settings) -> Level:
+    if confidence >= settings.known_confident:
+        return Level.CONFIDENT
+    return Level.UNCERTAIN if confidence >= settings.known_unknown else Level.UNKNOWN
+
+
+def told(level: Level, figures: Figures, holes: Sequence[Gap]) -> str:
+    """A sentence to say so."""
+    if not figures.memories:
+        return " ".join(filter(None, ("Nothing is known of this.", _holes(holes))))
+    sessions = f" from {_many(figures.sessions, 'session')}" if figures.sessions else ""
+    since = f", the latest of {figures.last:%Y-%m-%d}" if figures.last is not None else ""
+    marks = [f"{number} {what}" for number, what in ((figures.contested, "in dispute"), (figures.stale, "old")) if number]
+    head = f"{_WORDS[level]}: {_many(figures.memories, 'memory', 'memories')}{sessions}{since}"
+    return " ".join(filter(None, (f"{', '.join([head, *marks])}.", _holes(holes))))
+
+
+def _holes(holes: Sequence[Gap]) -> str:
+    asked = [one for one in holes if one.kind is Lack.UNANSWERED]
+    return f"{_many(len(asked), 'question')} about it {'has' if len(asked) == 1 else 'have'} no answer yet." if asked else ""
+
+
+def mapped(domains: Sequence[Knowledge], memories: int) -> KnowledgeMap:
+    """Domains as a map, the best known first."""
+    ordered = tuple(sorted(domains, key=lambda one: (-one.confidence, -one.figures.memories, one.subject)))
+    well = [one.subject for one in ordered if one.level is Level.CONFIDENT]
+    weak = [one.subject for one in reversed(ordered) if one.level is not Level.CONFIDENT]
+    parts = [f"{named}: {', '.join(some[:3])}" for named, some in (("best known", well), ("least", weak)) if some]
+    said = "; ".join(parts) or "no subject is named often enough to tell"
+    return KnowledgeMap(ordered, memories, f"{said[:1].upper()}{said[1:]}.")
+
+
+def _many(number: int, thing: str, things: str = "") -> str:
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
