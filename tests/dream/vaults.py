@@ -10,8 +10,21 @@ from engram.engine import Engram
 from engram.store.sqlite.store import SqliteStore
 from engram.types import Reader
 
-_MOVING = {"changes", "audit", "passes", "jobs", "dues", "undoing", "meta", "padding", "sqlite_sequence", "receipts"}
-"""Logs, cursors and filling: they tell that something was done, not what is known."""
+_MOVING = {
+    "changes",
+    "audit",
+    "passes",
+    "jobs",
+    "dues",
+    "undoing",
+    "meta",
+    "padding",
+    "sqlite_sequence",
+    "receipts",
+    "boxes",
+    "boxed",
+}
+"""Logs, cursors, filling, and boxes, which are filled beside: they tell that something was done, not what is known."""
 
 
 def desk_of(mem: Engram, reader: Reader | None = None) -> Desk:
