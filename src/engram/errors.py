@@ -130,8 +130,14 @@ class NoIndex(SearchError):
 
 
 class RateLimited(SearchError):
+    """`after_s`: when it is worth trying again."""
+
     code = "E2003"
     default_way_out = "Wait a minute and try again."
+
+    def __init__(self, message: str, *, way_out: str | None = None, after_s: float = 5.0) -> None:
+        super().__init__(message, way_out=way_out)
+        self.after_s = after_s
 
 
 class InvalidQuery(SearchError):

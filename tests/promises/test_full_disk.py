@@ -11,6 +11,8 @@ from promises.children import Child, Nursery
 from promises.programs import eat_room
 from promises.vaults_at_hand import OWNER, halves, is_root, open_vault, store_of, word
 
+from engram.serve.cli import main
+
 
 def mount(where: Path, *options: str) -> None:
     done = subprocess.run(["mount", "-o", ",".join(options), "-t", "tmpfs", "none", str(where)], capture_output=True, text=True)
@@ -167,6 +169,32 @@ def test_a_read_only_file_system_with_a_log_left_by_a_crash_shows_all_that_was_a
     remount(small_disk, "rw")
     assert said["code"] in ("", "E1003")
     assert said["code"] or len(said["held"]) == 1, "the vault opened, and an acknowledged memory is missing from it"
+
+
+def test_on_a_read_only_file_system_the_command_line_reads_and_says_what_it_cannot(
+    small_disk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """S4, V15: it reads without a complaint, the doctor finds no damage where there is none, and what is not kept fails."""
+    where = {"HOME": small_disk / "vault", "KEY_SOURCE": "file", "KEY_FILE": small_disk.parent / "key", "MODEL": "none"}
+    for name, value in where.items():
+        monkeypatch.setenv(f"ENGRAM_{name}", str(value))
+    assert main(["remember", "The harbour opens at six"]) == main(["backup"]) == 0
+    capsys.readouterr()
+    remount(small_disk, "ro")
+    said = {}
+    for command in ("list", "doctor", "backups", "attend tea", "remember tea"):
+        code = main(command.split())
+        shown = capsys.readouterr()
+        said[command] = (code, shown.out, shown.err)
+    remount(small_disk, "rw")
+    assert said["list"][0] == 0
+    assert said["list"][1].rstrip().endswith("The harbour opens at six")
+    assert said["list"][2] == ""
+    assert (said["doctor"][0], "folder: the vault's folder cannot be written" in said["doctor"][1]) == (0, True)
+    assert "E1002" not in said["doctor"][1]
+    assert "does not verify" not in said["doctor"][1]
+    assert "intact" in said["backups"][1]
+    assert {(code, "E1003: " in err) for code, _, err in (said["attend tea"], said["remember tea"])} == {(1, True)}
 
 
 def test_a_missing_database_on_a_read_only_file_system_is_damage(children: Nursery, small_disk: Path) -> None:

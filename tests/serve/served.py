@@ -14,7 +14,8 @@ from typing import Any
 from fastapi import FastAPI
 
 from engram.engine import Engram
-from engram.serve.http.running import Server, bound, prepare
+from engram.serve.http.listening import bound
+from engram.serve.http.running import Server, prepare
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import pytest
 from serve.console import COMMAND, Engram, Terminal, heed_interrupts, in_process_of_its_own
 
 import engram as library
-from engram.serve.cli import app, memories
+from engram.serve.cli import app, interrupted, memories
 
 terminals = pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals")
 ESCAPE = "\x1b"
@@ -49,6 +49,11 @@ def test_the_whole_way_in_processes_of_their_own(vault: Path) -> None:
         "show",
         "show a b",
         "update x",
+        "box nonsense",
+        "purge nonsense name",
+        "practise id well",
+        "end-episode id well",
+        "import nonsense",
         "config get",
         "restore-backup zero",
         "key import --to pocket",
@@ -69,6 +74,26 @@ def test_a_bad_call_is_two_and_says_so(engram: Engram, vault: Path, arguments: s
     assert bad.err or not arguments
     assert "Traceback" not in bad.err
     assert not vault.exists()
+
+
+def test_no_name_at_all_is_not_this_folder(engram: Engram, vault: Path) -> None:
+    """To the system it is: `engram import "$UNSET"` would take in whatever lies around."""
+    bad = engram("import", "")
+    assert (bad.code, "a file has a name" in bad.err, vault.exists()) == (2, True, False)
+
+
+def test_a_key_makes_a_command_once(made: Engram) -> None:
+    kept = [made("remember", "Tea is green", "--idempotency-key", "k", "--json").json for _ in range(2)]
+    assert kept[0] == kept[1]
+    other = made("remember", "Tea is black", "--idempotency-key", "k")
+    assert (other.code, other.err[:6]) == (1, "E1010:")
+
+
+def test_an_interrupt_is_known_under_another_name() -> None:
+    error = RuntimeError("a class could not be made")
+    assert not interrupted(error)
+    error.__context__ = KeyboardInterrupt()
+    assert interrupted(error)
 
 
 COMMANDS = """

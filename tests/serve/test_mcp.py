@@ -138,6 +138,18 @@ def test_an_error_is_an_answer_with_its_code_and_a_way_out(mem: Engram) -> None:
         assert "xylophone" not in refused.content[0].text
 
 
+def test_a_call_with_a_key_is_made_once(mem: Engram) -> None:
+    def stored(text: str, name: str = "memory_store") -> Any:
+        meta: Any = {"engram/idempotency-key": "k"}
+        return talk(server_of(mem), lambda client: client.call_tool(name, {"text": text}, meta=meta))
+
+    assert stored("Tea is green").structured_content == stored("Tea is green").structured_content
+    other = stored("Tea is black")
+    assert (other.is_error, other.meta["engram/problem"]["code"]) == (True, "E1010")
+    assert len(mem.list()) == 1
+    assert mem.list()[0].corroborations == 0
+
+
 def test_a_vault_that_does_not_open_is_an_error_of_the_call_and_tried_again(tmp_path: Path) -> None:
     from engram.serve.mcp.stdio import House
 

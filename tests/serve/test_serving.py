@@ -23,6 +23,7 @@ from serve.console import COMMAND, Engram
 from serve.served import Api, serving
 
 import engram as library
+from engram.errors import ConfigInvalid
 from engram.serve.http.listening import bound
 from engram.types import Policy, Reader, Role
 
@@ -85,9 +86,21 @@ def test_what_was_answered_survives_a_kill(made: Engram) -> None:
 
 
 def test_what_is_refused_makes_no_vault(engram: Engram, vault: Path) -> None:
-    for command in (("serve",), ("mcp", "--http")):
-        assert engram(*command, "--host", "0.0.0.0").err.startswith("E5003: 0.0.0.0 can be reached from other machines")
+    with closing(bound("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        for command in (("serve",), ("mcp", "--http")):
+            assert engram(*command, "--host", "0.0.0.0").err.startswith("E5003: 0.0.0.0 can be reached from other machines")
+            in_use = engram(*command, "--port", port)
+            assert (in_use.code, in_use.err.splitlines()[-1]) == (1, "Name another with --host and --port.")
+            assert in_use.err.startswith(f"E5003: 127.0.0.1 port {port} cannot be listened at (Address already in use)")
+            assert engram(*command, "--port", "65536").code == 2
     assert not vault.exists()
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "no-such-host.invalid", "a" * 300, "127.0.0.1:99", "", " ", "\udcff"])
+def test_an_address_that_is_none_is_said_to_be_none(host: str) -> None:
+    with pytest.raises(ConfigInvalid):
+        bound(host, 0)
 
 
 def test_a_place_that_is_taken_and_one_that_is_public_are_refused(made: Engram) -> None:

@@ -78,7 +78,9 @@ def laplace(uniform: float) -> float:
 def check(rates: Rates, this_minute: int, this_session: int) -> None:
     """Refuse the question that is one too many; the counts include it."""
     if rates.per_minute and this_minute > rates.per_minute:
-        raise RateLimited(f"more than {rates.per_minute} questions were asked within a minute.", way_out="Wait, then ask again.")
+        raise RateLimited(
+            f"more than {rates.per_minute} questions were asked within a minute.", way_out="Wait, then ask again.", after_s=60.0
+        )
     if rates.per_session and this_session > rates.per_session:
         raise RateLimited(
             f"more than {rates.per_session} questions were asked in this session.",

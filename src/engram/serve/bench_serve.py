@@ -20,7 +20,8 @@ from engram.engine import Engram
 from engram.env import Env
 from engram.errors import BackgroundStalled
 from engram.frozen import frozen
-from engram.serve.http.running import Server, bound, prepare
+from engram.serve.http.listening import bound
+from engram.serve.http.running import Server, prepare
 from engram.serve.operations import OPERATIONS, read
 from engram.types import Reader, Role, Scope
 

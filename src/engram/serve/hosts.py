@@ -70,6 +70,15 @@ def write(edit: Edit, now: datetime) -> Path | None:
         return None
     if read(path) != edit.before:
         raise ConfigInvalid(f"{edit.path} was changed by somebody else meanwhile.", way_out="Run it again.")
+    try:
+        return _write(path, edit, now)
+    except OSError as error:
+        raise ConfigInvalid(
+            f"{edit.path} cannot be written ({error.strerror}).", way_out="Make it writable, or add what is shown by hand."
+        ) from error
+
+
+def _write(path: Path, edit: Edit, now: datetime) -> Path | None:
     path.parent.mkdir(parents=True, exist_ok=True)
     backup = None
     if edit.before is not None:

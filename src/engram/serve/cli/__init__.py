@@ -28,5 +28,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from engram.serve.cli.app import run  # here, so that an interrupt while the program loads ends as quietly
 
         return run(given)
-    except KeyboardInterrupt:
+    except BaseException as error:
+        if not interrupted(error):
+            raise
         return 130
+
+
+def interrupted(error: BaseException | None) -> bool:
+    """Was it an interrupt, if only at the bottom of it? Python tells of one in the midst of making a class as something else."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None

@@ -27,6 +27,7 @@ from engram.serve.cli import (
     config,
     context,
     hooks,
+    interrupted,
     key,
     knowing,
     mcp,
@@ -145,7 +146,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
             show.error(_refused(refusal), as_json=_json(caller, given))
             return 1
         except Exception as defect:  # the one broad net: no traceback reaches the terminal
-            if caller.debug:
+            if caller.debug or interrupted(defect):
                 raise
             _let_go_of_output()
             show.error(_unexpected(defect), as_json=_json(caller, given))

@@ -26,9 +26,20 @@ def add_to(app: typer.Typer) -> None:
 
 
 Form = Literal["text", "jsonl", "markdown", "chatgpt", "claude", "mem0", "mcp-memory", "sqlite", "json", "archive"]
+
+
+def _file(text: str) -> Path:
+    """To the system no name at all is this folder, and all of it would be taken in."""
+    if not text.strip():
+        raise typer.BadParameter("a file has a name.")
+    if "\0" in text or not (path := Path(text)).exists():
+        raise typer.BadParameter(f"path {text!r} does not exist.")
+    return path
+
+
 Files = Annotated[
     list[Path],
-    typer.Argument(metavar="FILE…", exists=True, readable=True, show_default=False, help="Files, folders of notes, or zips."),
+    typer.Argument(metavar="FILE…", parser=_file, show_default=False, help="Files, folders of notes, or zips."),
 ]
 _COUNTS = ("turns", "kept", "merged", "dropped", "known")
 

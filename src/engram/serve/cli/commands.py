@@ -168,7 +168,7 @@ def _of_field(one: Field) -> inspect.Parameter:
             told["help"] += " A single - reads standard input."
             hint: Any = list[str]
         else:
-            hint = list[str] if many else str
+            hint = list[str] if many else kind
             told["metavar"] = "ID…" if many else "ID" if one.name == "id" else one.name.upper()
         return _parameter(
             one.name, Annotated[hint if one.required else hint | None, typer.Argument(**told | {"show_default": False})], default

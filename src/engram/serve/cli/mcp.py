@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -64,7 +65,7 @@ def _serve_stdio(asked: Caller, profile: str) -> None:
 
 
 def _serve_http(asked: Caller, profile: str, host: str, port: int) -> None:
-    from engram.serve.http.listening import require_local
+    from engram.serve.http.listening import bound, require_local
     from engram.serve.mcp.http import serve  # the SDK takes a second to load
 
     def begun(address: str, own: Granted | None) -> None:
@@ -75,8 +76,8 @@ def _serve_http(asked: Caller, profile: str, host: str, port: int) -> None:
 
     if not caller.exists(asked.path):  # what is refused makes nothing
         require_local(host)
-    with asked.open(make=True) as vault:
-        serve(vault, profile, host, port, begun)
+    with closing(bound(host, port)) as listening, asked.open(make=True) as vault:
+        serve(vault, profile, host, listening, begun)
 
 
 @app.command("install")

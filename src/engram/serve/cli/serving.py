@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import tempfile
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,11 +45,12 @@ def serve(
         if own is not None:
             show.line(f"There is no token in the vault yet. Until this server ends, this one holds:\n{own.secret}", flush=True)
 
+    settings = asked.live().now
+    where = settings.serve_host if host is None else host
     if not caller.exists(asked.path):  # what is refused makes nothing
-        listening.require_local(host or asked.live().now.serve_host)
-    with asked.open(make=True) as vault:
-        settings = vault.settings.now
-        running.serve(vault, host or settings.serve_host, settings.serve_port if port is None else port, begun)
+        listening.require_local(where)
+    with closing(listening.bound(where, settings.serve_port if port is None else port)) as place, asked.open(make=True) as vault:
+        running.serve(vault, where, place, begun)
 
 
 def ui(
@@ -62,9 +64,13 @@ def ui(
     identity given as an option can see. A vault that is missing is made."""
     asked = caller.of(ctx, as_json)
     require_extra()
-    from engram.serve.http import running  # as above
+    from engram.serve.http import listening, running  # as above
 
-    with asked.open(everything=everything or not asked.identity, make=True) as vault, tempfile.TemporaryDirectory() as folder:
+    with (
+        closing(listening.bound("127.0.0.1", port)) as place,
+        asked.open(everything=everything or not asked.identity, make=True) as vault,
+        tempfile.TemporaryDirectory() as folder,
+    ):
 
         def begun(link: str) -> None:
             if not no_open:
@@ -76,7 +82,7 @@ def ui(
                     f"The Memory Palace of {asked.path}. Interrupt to end. This address signs in, once:\n{link}", flush=True
                 )
 
-        running.show(vault, "127.0.0.1", port, begun)
+        running.show(vault, "127.0.0.1", place, begun)
 
 
 def _open(link: str, folder: Path) -> None:

@@ -207,6 +207,8 @@ def _missing(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
 
 async def _no_such_place(request: Request, error: HTTPException) -> Response:
     what, headers = "there is nothing at this place.", dict(error.headers or {})
+    if error.status_code == 405 and request.method == "OPTIONS":
+        return Response(status_code=204, headers={"Allow": ", ".join((*_methods(request), "OPTIONS"))})
     if error.status_code == 405:
         what, headers["Allow"] = "this place does not take that method.", ", ".join(_methods(request))
     return problems.response(Refused(error.status_code, what, way_out="See /docs."), headers=headers)

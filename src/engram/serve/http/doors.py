@@ -85,7 +85,7 @@ class Rates:
             if len(self._buckets) > _REMEMBERED:
                 self._buckets.popitem(last=False)
         if left < 1.0:
-            raise RateLimited("this caller asks too often.")
+            raise RateLimited("this caller asks too often.", after_s=(1.0 - left) * 60.0 / a_minute)
 
 
 @frozen

@@ -11,6 +11,7 @@ from engram.guard.tokens import Granted, Token, new_secret
 from engram.serve.http.doors import is_local
 from engram.types import Policy, Role
 
+BACKLOG = 512
 _AN_AGENTS = (Policy.OWN, Policy.AGENT, Policy.AGENT_GLOBAL)
 
 
@@ -58,17 +59,21 @@ def _held(mem: Engram, name: str, policy: Policy, role: Role) -> Granted:
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """A socket that listens there; port 0 takes any that is free."""
+    """A socket that listens there; port 0 takes any that is free. Found out before a vault is opened, or made."""
+    if not host.strip():  # to the system that means every address there is
+        raise ConfigInvalid("there is no address to listen at.", way_out="Name one with --host: 127.0.0.1, or 0.0.0.0 for all.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # TCP by name: of a socket that does not say so asyncio leaves Nagle on, and every answer waits 40 ms for its last piece.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
-    except OSError as error:
+        listening.listen(BACKLOG)  # two may bind one port, and only one may listen
+    except (OSError, TypeError, ValueError) as error:  # the latter two of what can be no name
         listening.close()
+        why = getattr(error, "strerror", None) or "it is no address"
         raise ConfigInvalid(
-            f"{host} port {port} cannot be listened at ({error.strerror}).", way_out="Name another with --host and --port."
+            f"{host} port {port} cannot be listened at ({why}).", way_out="Name another with --host and --port."
         ) from None
     return listening
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from http import HTTPStatus
 
@@ -95,8 +96,15 @@ def response(error: EngramError, *, status: int | None = None, headers: Mapping[
         "code": told["code"],
         "way_out": told["way_out"],
     }
-    more = {"WWW-Authenticate": "Bearer"} if code == 401 else {"Retry-After": "5"} if code in (429, 503) else {}
-    return Response(json.dumps(body), code, {**more, **(headers or {})}, media_type="application/problem+json")
+    return Response(json.dumps(body), code, {**_hints(error, code), **(headers or {})}, media_type="application/problem+json")
+
+
+def _hints(error: EngramError, code: int) -> dict[str, str]:
+    if code == 401:
+        return {"WWW-Authenticate": "Bearer"}
+    if isinstance(error, RateLimited):
+        return {"Retry-After": str(max(math.ceil(error.after_s), 1))}
+    return {"Retry-After": "5"} if code == _UNAVAILABLE else {}
 
 
 SCHEMA = {

@@ -14,12 +14,9 @@ from engram.engine import Engram
 from engram.guard.tokens import Granted
 from engram.serve.http.app import make_app
 from engram.serve.http.doors import doors
-from engram.serve.http.listening import address_of, granted, owners
-from engram.serve.http.listening import bound as bound
+from engram.serve.http.listening import BACKLOG, address_of, granted, owners
 from engram.serve.page import routes as page
 from engram.serve.page.sessions import Sessions
-
-_BACKLOG = 512
 
 
 class Server(uvicorn.Server):
@@ -35,7 +32,7 @@ class Server(uvicorn.Server):
                 server_header=False,
                 proxy_headers=False,  # who calls is who is connected: rates go by it, and a header can say anything
                 timeout_graceful_shutdown=max(round(drain_s), 1),
-                backlog=_BACKLOG,
+                backlog=BACKLOG,
             )
         )
         self._app = app
@@ -68,20 +65,19 @@ def prepare(mem: Engram, host: str, own: Granted | None = None) -> tuple[FastAPI
     return app, own
 
 
-def serve(mem: Engram, host: str, port: int, begun: Callable[[str, Granted | None], None]) -> None:
+def serve(mem: Engram, host: str, listening: socket.socket, begun: Callable[[str, Granted | None], None]) -> None:
     """Serve until a signal ends it. `begun` is told the address once requests are accepted."""
     app, own = prepare(mem, host)
-    _run(app, mem, host, port, lambda address: begun(address, own))
+    _run(app, mem, listening, lambda address: begun(address, own))
 
 
-def show(mem: Engram, host: str, port: int, begun: Callable[[str], None]) -> None:
+def show(mem: Engram, host: str, listening: socket.socket, begun: Callable[[str], None]) -> None:
     """The same for the page of who started it, as the reader that `mem` has. `begun` is told a link that signs in, once."""
     app, own = prepare(mem, host, owners(mem))
     assert own is not None  # noqa: S101  it was given
     secret = app.state.sessions.invite(f"Bearer {own.secret}")
-    _run(app, mem, host, port, lambda address: begun(f"{address}/ui/enter?key={secret}"))
+    _run(app, mem, listening, lambda address: begun(f"{address}/ui/enter?key={secret}"))
 
 
-def _run(app: FastAPI, mem: Engram, host: str, port: int, begun: Callable[[str], None]) -> None:
-    listening = bound(host, port)
+def _run(app: FastAPI, mem: Engram, listening: socket.socket, begun: Callable[[str], None]) -> None:
     Server(app, mem.settings.now.serve_drain_s, lambda: begun(address_of(listening))).run(sockets=[listening])

@@ -18,11 +18,13 @@ from engram.errors import EngramError
 from engram.guard.tokens import Granted
 from engram.serve.http import problems
 from engram.serve.http.doors import Doors, Entry, Rates, doors
-from engram.serve.http.listening import address_of, bound, granted
+from engram.serve.http.listening import address_of, granted
 from engram.serve.mcp.server import build
 from engram.types import Reader
 
 if TYPE_CHECKING:
+    import socket
+
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from engram.engine import Engram
@@ -96,9 +98,8 @@ def server_of(app: ASGIApp, drain_s: float) -> uvicorn.Server:
     )
 
 
-def serve(mem: Engram, profile: str, host: str, port: int, begun: Callable[[str, Granted | None], None]) -> None:
+def serve(mem: Engram, profile: str, host: str, listening: socket.socket, begun: Callable[[str, Granted | None], None]) -> None:
     """Serve until a signal ends it. `begun` is told the address once it is taken."""
     app, own = make_app(mem, profile, host)
-    listening = bound(host, port)
     begun(address_of(listening) + PATH, own)
     server_of(app, mem.settings.now.serve_drain_s).run(sockets=[listening])

@@ -43,7 +43,10 @@ class Attended:
 
 
 def attend(mem: Engram, given: Attend) -> Attended:
-    return Attended(mem.working.attend(given.text, source=given.source, activation=given.activation))
+    """Put away at once: whoever is answered over a wire, or by a command, is told of what lasts."""
+    gone = mem.working.attend(given.text, source=given.source, activation=given.activation)
+    mem.working.suspend()
+    return Attended(gone)
 
 
 @frozen(kw_only=True)

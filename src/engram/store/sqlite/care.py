@@ -107,7 +107,8 @@ def _sweep(folder: VaultFolder) -> None:
 
 def backups(folder: VaultFolder, key: DatabaseKey) -> list[Backup]:
     """All backups, newest first, each opened to see that it can be."""
-    return [_look_into(number, path, key) for number, path in sorted(_numbered(folder), reverse=True)]
+    still = not folder.has_room_to_write()
+    return [_look_into(number, path, key, still) for number, path in sorted(_numbered(folder), reverse=True)]
 
 
 def restore(folder: VaultFolder, key: DatabaseKey, number: int | None, settings: Settings) -> Backup:
@@ -356,9 +357,10 @@ def _numbered(folder: VaultFolder) -> Iterator[tuple[int, Path]]:
             yield int(path.stem), path
 
 
-def _look_into(number: int, path: Path, key: DatabaseKey) -> Backup:
+def _look_into(number: int, path: Path, key: DatabaseKey, still: bool) -> Backup:
+    """`still`: nothing can be written beside it either."""
     try:
-        connection = reading(path, key, cache_kib=1024)
+        connection = reading(path, key, cache_kib=1024, immutable=still)
     except apsw.Error:
         return Backup(number, path, None, 0, intact=False)
     try:
@@ -369,7 +371,8 @@ def _look_into(number: int, path: Path, key: DatabaseKey) -> Backup:
         return Backup(number, path, None, 0, intact=False)
     finally:
         connection.close()
-        for suffix in ("-wal", "-shm"):
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
-        neutralise(path)
+        if not still:
+            for suffix in ("-wal", "-shm"):
+                path.with_name(path.name + suffix).unlink(missing_ok=True)
+            neutralise(path)
     return Backup(number, path, None if made is None else from_micros(made), int(held), intact)

@@ -15,7 +15,7 @@ from pathlib import Path
 import apsw
 
 from engram.env import Env, to_micros
-from engram.errors import EngramError, NotFound, VaultBusy, VaultDamaged, VaultLocked
+from engram.errors import DiskFull, EngramError, NotFound, VaultBusy, VaultDamaged, VaultLocked
 from engram.guard.keys import MasterKey
 from engram.guard.unlock import Ask, KeyHeader, rehome
 from engram.settings import LiveSettings
@@ -55,6 +55,8 @@ def rotate_key(
 ) -> str:
     """Give the vault another key, in the same sort of place (`new`: the one to take); returns the sentence about it."""
     folder = _existing(path)
+    if not folder.has_room_to_write():
+        raise DiskFull("the vault's folder cannot be written.")
     if new is None and read_header(folder.header).key.source == "given":
         raise VaultLocked("whoever made this vault keeps its key, and no new one was given.", way_out="Pass the new key.")
     return rotation.rotate(
@@ -149,7 +151,7 @@ def _problems(folder: VaultFolder, key: opening.DatabaseKey) -> list[str]:
     if not folder.database.exists():
         return [f"{folder.database} is missing."]
     try:
-        connection = opening.reading(folder.database, key, cache_kib=8192)
+        connection = _to_read(folder, key)
     except apsw.Error as error:
         return [explain(error, "opening the database").message]
     try:
@@ -177,7 +179,7 @@ def _mend_database(
 def _text_index(
     folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials, key: opening.DatabaseKey, mend: bool
 ) -> list[Finding]:
-    connection = opening.reading(folder.database, key, cache_kib=8192)
+    connection = _to_read(folder, key)
     try:
         adrift = memories.adrift(connection)
     finally:
@@ -215,7 +217,16 @@ def _permissions(folder: VaultFolder, mend: bool) -> list[Finding]:
     return [Finding("permissions", Severity.INFO, what + " They are closed now.", mended=True)]
 
 
+def _to_read(folder: VaultFolder, key: opening.DatabaseKey) -> apsw.Connection:
+    """Where nothing can be written there is no place for the index of a log either: then the file is all there is."""
+    alone = not folder.has_room_to_write() and not folder.wal.exists()
+    return opening.reading(folder.database, key, cache_kib=8192, immutable=alone)
+
+
 def _room(folder: VaultFolder) -> list[Finding]:
+    if not folder.has_room_to_write():
+        what = "the vault's folder cannot be written: what is there can be read, and nothing be kept."
+        return [Finding("folder", Severity.WARNING, what, "Make it writable for this user, if that is not meant.")]
     free = shutil.disk_usage(folder.path).free
     if free >= _LOW_ROOM:
         return []

@@ -293,7 +293,7 @@ class Writer:
         if connection is not None and connection.in_transaction:
             connection.execute("ROLLBACK")
         if isinstance(error, DiskFull):
-            if self._refuse is None:
+            if self._refuse is None and connection is not None:  # where nothing ever could be written, `health` says so
                 log.error("%s: the vault is read-only until there is room again", error.code)
             self._refuse = error
             self._refuse_until = self._env.monotonic() + self._settings().full_retry_s
