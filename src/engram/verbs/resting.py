@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 
 from engram.capture.backfill import fill
+from engram.capture.reporting import from_words, to_words
 from engram.dream.job import Job
 from engram.dream.jobs import JOBS, light, named
 from engram.dream.runner import Progress, run, trial
-from engram.passes import Pass, Rested
+from engram.passes import Ending, Pass, Rested
+from engram.store.protocol import Once
 from engram.types import Report
 from engram.verbs.view import View
 
@@ -32,7 +35,12 @@ class Resting(View):
 
     def undo_dream(self, pass_id: str) -> Report:
         """Take back what a pass did and nobody has changed since. What was corrected since does not come back."""
-        return self._vault.store.undo_pass(self._reader, pass_id)
+        return self._made_once(
+            ("undo_dream", pass_id),
+            lambda once: self._vault.store.undo_pass(self._reader, pass_id, once=once),
+            to_words,
+            from_words,
+        )
 
     def dreams(self, *, limit: int = 20) -> Sequence[Pass]:
         """What was done at rest, the latest first."""
@@ -45,7 +53,34 @@ class Resting(View):
             desk.index.settle(vault.live.now.warm_patience_s)
         if dry_run:
             return trial(desk, jobs, verb=verb, tell=tell)
-        done = run(desk, jobs, vault.searcher, verb=verb, tell=tell)
-        if vault.embedder is not None and any(what.endswith(_DERIVED) for what in done.changes):
-            fill(vault.store, reader, vault.embedder, page=vault.live.now.embed_batch)
-        return done
+
+        def make(_: Once | None) -> Rested:
+            """Many transactions: one that is killed is gone on with, so its receipt comes last."""
+            done = run(desk, jobs, vault.searcher, verb=verb, tell=tell)
+            if vault.embedder is not None and any(what.endswith(_DERIVED) for what in done.changes):
+                fill(vault.store, reader, vault.embedder, page=vault.live.now.embed_batch)
+            return done
+
+        return self._made_once((verb, [job.name for job in jobs]), make, _told, _again)
+
+
+def _told(done: Rested) -> str:
+    """As a receipt has it: ids and numbers."""
+    changes = {what: list(ids) for what, ids in done.changes.items()}
+    return json.dumps([to_words(done), done.pass_id, done.ending, changes, done.before, done.after], separators=(",", ":"))
+
+
+def _again(told: str) -> Rested:
+    report, pass_id, ending, changes, before, after = json.loads(told)
+    plain = from_words(report)
+    return Rested(
+        operation=plain.operation,
+        ids=plain.ids,
+        counts=plain.counts,
+        notes=plain.notes,
+        pass_id=pass_id,
+        ending=None if ending is None else Ending(ending),
+        changes={what: tuple(ids) for what, ids in changes.items()},
+        before=before,
+        after=after,
+    )

@@ -21,6 +21,7 @@ from engram.errors import Conflict, NotFound
 from engram.guard.scopes import readable, require_writer, writable
 from engram.passes import Applied, Cursor, Ending, Pass, Revision
 from engram.store.admission import bounded
+from engram.store.protocol import Once
 from engram.store.sqlite import claims, memories, revising, undoing
 from engram.store.sqlite.revising import Revising
 from engram.store.sqlite.scopes import predicate
@@ -215,13 +216,13 @@ class Dreaming(Revising):
             self._holding.pop(pass_id, None)
             return ended
 
-    def undo_pass(self, reader: Reader, pass_id: str, *, after: float | None = None) -> Report:
+    def undo_pass(self, reader: Reader, pass_id: str, *, after: float | None = None, once: Once | None = None) -> Report:
         """Put back all that a pass changed and that still is what it made of it; what was corrected since does not come back."""
         with self._watched(reader, "undo", pass_id):
             require_writer(reader)
             walker, now = self._walker(reader), self._env.now()
 
-            def work(connection: apsw.Connection) -> tuple[list[str], int]:
+            def work(connection: apsw.Connection) -> Report:
                 sql = "SELECT key, walker, ending, began_at, holder FROM passes WHERE id = ?"
                 found: list[Any] = connection.execute(sql, (pass_id,)).fetchall() if memories.is_text(pass_id) else []
                 if not found or (reader.policy is not Policy.ALL and found[0][1] != walker):
@@ -231,15 +232,15 @@ class Dreaming(Revising):
                     raise Conflict("this pass is undone already.", way_out="Nothing more needs to be done.")
                 if ending == Ending.RUNNING and holder != self._holding.get(pass_id):
                     raise Conflict("this pass is not over.", way_out="Undo it when it is; `dream` goes on with it.")
-                done = undoing.back(connection, writable(reader), number, from_micros(began), now)
+                ids, left = undoing.back(connection, writable(reader), number, from_micros(began), now)
                 sql = "UPDATE passes SET ending = 'undone', ended_at = ?, after = coalesce(?, after) WHERE key = ?"
                 connection.execute(sql, (to_micros(now), after, number))
-                return done
+                notes = (f"{left} changes stay: what they are about was changed since, or must not come back.",) if left else ()
+                return Report(operation="undo", ids=tuple(ids), counts={"restored": len(ids), "left": left}, notes=notes)
 
-            ids, left = self._write(reader, "undo", work, subject=pass_id)
+            done = self._write(reader, "undo", work, subject=pass_id, once=once)
             self._holding.pop(pass_id, None)
-            notes = (f"{left} changes stay: what they are about was changed since, or must not come back.",) if left else ()
-            return Report(operation="undo", ids=tuple(ids), counts={"restored": len(ids), "left": left}, notes=notes)
+            return done
 
     def passes(self, reader: Reader, *, limit: int) -> list[Pass]:
         """Passes, the latest first: all for whoever sees all, else the reader's own."""
