@@ -34,7 +34,7 @@ HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{7919*7907}}
 @pytest.fixture
 def mem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engram]:
     monkeypatch.setenv("ENGRAM_CONFIG", str(tmp_path / "config.toml"))
-    settings = {"ask_per_minute": 0, "answer_grid_ms": 0, "guard_injection": False}
+    settings = {"ask_per_minute": 0, "answer_grid_ms": 0, "guard_injection": False, "dream": False}
     with open_mind(tmp_path / "vault", **settings) as opened:
         yield opened.as_reader(OWNER)
 
@@ -427,6 +427,30 @@ def test_what_wants_a_decision_is_decided_there(mem: Engram, owner: Visitor) -> 
     told = owner.read("/ui/review")
     for words in ("garage code", "Against each other", "Mind the gap"):
         assert words not in told
+
+
+def test_a_pass_at_rest_is_tried_run_and_taken_back(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "words", words_only=True, dream=False) as opened, showing(opened.as_reader(OWNER)) as (port, link):
+        owner = Visitor(port)
+        owner.get(link)
+        _rests(opened.as_reader(OWNER), owner)
+
+
+def _rests(mem: Engram, owner: Visitor) -> None:
+    assert "has not rested yet" in owner.read("/ui/rest")
+    for text in ("The API runs on Fly in Frankfurt", "The API runs on Fly in Frankfurt now"):
+        mem.remember(text)
+    tried = owner.post("/ui/rest/trial", verb="dream").body.decode()
+    assert re.search(r"What a dream would change now.*merge: merged.*runs on Fly", tried, re.DOTALL)
+    assert "has not rested yet" in owner.read("/ui/rest"), "a trial leaves nothing"
+    assert owner.post("/ui/rest/run", verb="purge").status == 400
+    assert owner.post("/ui/rest/run", verb="consolidate").headers["location"] == "/ui/rest?done=rested"
+    assert len(mem.list()) == 1
+    assert "1 merge: merged" in owner.read("/ui/rest")
+    assert "Last at rest" in owner.read("/ui")
+    owner.post("/ui/rest/undo", id=mem.dreams()[0].id)
+    assert len(mem.list()) == 2
+    assert "Take it back" not in owner.read("/ui/rest")
 
 
 def test_health_and_audit_tell_no_words_and_make_backups(mem: Engram, owner: Visitor) -> None:

@@ -59,7 +59,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def palace(browser: Browser, tmp_path: Path) -> Iterator[Palace]:
-    settings = {"guard_injection": False, "ask_per_minute": 0, "answer_grid_ms": 0}
+    settings = {"guard_injection": False, "ask_per_minute": 0, "answer_grid_ms": 0, "dream": False}
     with open_mind(tmp_path / "vault", **settings) as opened:
         mem = opened.as_reader(OWNER)
         furnish(mem)
@@ -123,8 +123,17 @@ def test_every_page_is_there_for_everybody(palace: Palace, scheme: str, rules: l
     page.set_viewport_size({"width": 390, "height": 844})
     id = id_of(palace.mem, "Ada Novak")
     paths = ["", f"/search?q=harbour+API&why={id_of(palace.mem, 'Lemon')}", "/memories", f"/memory/{id}", f"/memory/{id}/forget"]
-    paths += ["/entities", "/entity?name=Ada+Novak", f"/graph?memory={id}", "/graph", "/timeline?about=harbour", "/review"]
     paths += [
+        "/entities",
+        "/entity?name=Ada+Novak",
+        f"/graph?memory={id}",
+        "/graph",
+        "/timeline?about=harbour",
+        "/review",
+        "/rest",
+    ]
+    paths += [
+        "/rest",
         "/health",
         "/audit",
         "/settings?find=weight",

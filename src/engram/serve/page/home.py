@@ -11,8 +11,11 @@ _NAMES = 12
 def home(asking: Asking) -> Shown:
     condition = asking.call("status") if asking.may("status") else None
     page = asking.call("list", limit=_RECENT)
+    passes = asking.call("dreams", limit=1).passes if asking.may("dreams") else ()
     names = asking.call("entities", limit=_NAMES).entities
-    return Shown("home.html", {"condition": condition, "recent": page.memories, "names": names})
+    return Shown(
+        "home.html", {"condition": condition, "recent": page.memories, "names": names, "rested": next(iter(passes), None)}
+    )
 
 
 def remember(asking: Asking) -> Sent:

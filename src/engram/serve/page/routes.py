@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from engram.errors import EngramError, InvalidContent, NotFound, SearchTimeout
 from engram.serve.http.app import GRACE_S, Served, address_of, body_of
 from engram.serve.http.problems import StrangePage, Unauthorized, status_of
-from engram.serve.page import care, graph, home, memories, review, searching, world
+from engram.serve.page import care, graph, home, memories, resting, review, searching, world
 from engram.serve.page.asking import Asking, Sent, Shown, place
 from engram.serve.page.rendering import HEADERS, asset, rendered
 from engram.serve.page.sessions import Session, Sessions
@@ -45,6 +45,10 @@ PAGES: Mapping[str, Page] = {
     "GET /timeline": world.timeline,
     "GET /graph": graph.graph,
     "GET /review": review.review,
+    "GET /rest": resting.rest,
+    "POST /rest/trial": resting.trial,
+    "POST /rest/run": resting.run,
+    "POST /rest/undo": resting.undo,
     "GET /health": care.health,
     "POST /health/backup": care.backup,
     "POST /health/check": care.check,
