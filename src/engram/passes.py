@@ -89,6 +89,14 @@ class Settle:
 
 
 @frozen
+class Ask:
+    """A question that a memory leaves open, to be asked back when it fits (`gaps`). It changes no memory, and is not undone."""
+
+    memory: str
+    text: str
+
+
+@frozen
 class Due:
     """When a job should look at a memory again, though nothing changed; None: never. This is no change, and not undone."""
 
@@ -96,7 +104,7 @@ class Due:
     at: datetime | None
 
 
-Revision = Merge | Archive | Place | Weigh | Rehearse | Link | Derive | Settle | Due
+Revision = Merge | Archive | Place | Weigh | Rehearse | Link | Derive | Settle | Ask | Due
 
 
 @frozen

@@ -12,9 +12,10 @@ from engram.dream.merging import MERGE
 from engram.dream.promoting import PROMOTE
 from engram.dream.rehearsing import REPLAY
 from engram.dream.settling import SETTLE
+from engram.dream.wondering import GAPS
 from engram.errors import InvalidQuery
 
-JOBS: tuple[Job, ...] = (MERGE, SETTLE, REPLAY, PROMOTE, FADE, INFER, LINK)
+JOBS: tuple[Job, ...] = (MERGE, SETTLE, REPLAY, PROMOTE, FADE, INFER, LINK, GAPS)
 
 
 def light() -> tuple[Job, ...]:

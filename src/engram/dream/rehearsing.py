@@ -93,4 +93,4 @@ def _place(memory: Memory) -> tuple[str, ...]:
     return scope_values(memory.scope)
 
 
-REPLAY = Job(NAME, "Rehearse what matters and is about to fade; what newer memories overlay fades faster.", page)
+REPLAY = Job(NAME, "Rehearse what matters and is about to fade; what newer memories overlay fades faster.", page, light=True)

@@ -1,8 +1,11 @@
-"""What was asked and is not known: which words of a message are a question worth keeping, to be asked back some day (§4.5)."""
+"""What is not known: which words of a message are a question worth keeping, to be asked back some day, and what is missing of
+something that its like have (§4.5)."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
 
 from engram.memory.shortening import split, telling
 from engram.text.terms import terms
@@ -33,3 +36,33 @@ def question_in(text: str) -> str:
         if asks and not _ASKS_FOR_WORK.match(sentence.strip()) and len(own) >= _LEAST_WORDS and len(sentence) <= _LONGEST:
             return sentence
     return ""
+
+
+_PEERS, _USUAL = 3, 0.75
+_VERBS = {
+    "lives in": "Where does {} live?",
+    "works at": "Where does {} work?",
+    "runs on": "What does {} run on?",
+    "owner": "Who owns {}?",
+    "manager": "Who is the manager of {}?",
+    "lead": "Who leads {}?",
+}
+_NOUN = re.compile(r"[a-z]+(?: [a-z]+){0,2}$")
+_NO_NOUN = re.compile(r"\b(?:feels about|number of|in|on|at|of|to|by|with|from|is|has|uses|a|the)\b")
+
+
+def missing(own: Set[str], peers: Sequence[Set[str]]) -> list[str]:
+    """What most things of a kind have and this one lacks, the most usual first; `peers`: what each of them has told of it."""
+    if len(peers) < _PEERS:
+        return []
+    usual = Counter(field for fields in peers for field in fields - own)
+    return [field for field, count in sorted(usual.items(), key=lambda one: (-one[1], one[0])) if count >= _USUAL * len(peers)]
+
+
+def asking_for(field: str, name: str, *, ask: Mapping[str, str] = _VERBS) -> str:
+    """The question for what is missing of something; empty where it could not be put into words."""
+    if field in ask:
+        return ask[field].format(name)
+    if not _NOUN.match(field) or _NO_NOUN.search(field):
+        return ""
+    return f"What is the user's {field}?" if name == "the user" else f"What is the {field} of {name}?"

@@ -143,15 +143,16 @@ def sentence(one: Inferred, told: Sequence[str]) -> str:
     verb = (
         one.kind if one.kind in _AS_THEY_ARE else _SAID_AS.get(one.kind) or f"is {'a ' if one.kind in _ONE_OF else ''}{one.kind}"
     )
-    first, last = _as_written(one.source, told[0]), _as_written(one.target, told[-1])
-    text = f"{first} {verb} {_within_sentence(last)}"
+    first, last = as_written(one.source, told[0]), as_written(one.target, told[-1])
+    text = f"{first} {verb} {within_sentence(last)}"
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _as_written(name: str, text: str) -> str:
+def as_written(name: str, text: str) -> str:
+    """A name as a text has it, with its article; as it is kept, if it is not there."""
     found = re.search(rf"(?:\bthe )?(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE)
     return found.group() if found else _SELF.get(name, name)
 
 
-def _within_sentence(name: str) -> str:
+def within_sentence(name: str) -> str:
     return f"the {name[4:]}" if name.startswith("The ") else name

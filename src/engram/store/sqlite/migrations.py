@@ -538,8 +538,9 @@ def _dreams(connection: apsw.Connection) -> None:
 
 
 def _relations(connection: apsw.Connection) -> None:
-    """What leads to something is looked up by that."""
+    """What leads to something is looked up by that; and who else has something that is told of one."""
     connection.execute("CREATE INDEX facts_by_object ON facts (object, predicate)")
+    connection.execute("CREATE INDEX facts_by_predicate ON facts (predicate)")
 
 
 def _doubts(connection: apsw.Connection) -> None:

@@ -73,13 +73,28 @@ def write(connection: apsw.Connection, noted: Noted, now: int, keep: int) -> Non
             )
         if one.offered:
             connection.execute("UPDATE questions SET offered_at = ? WHERE scope = ? AND digest = ?", (now, *where))
-        connection.execute(
-            """
-            DELETE FROM questions WHERE scope = ?1
-               AND key NOT IN (SELECT key FROM questions WHERE scope = ?1 ORDER BY asked_at DESC, key DESC LIMIT ?2)
-            """,
-            (where[0], keep),
-        )
+        _keep_latest(connection, where[0], keep)
+
+
+def put_new(connection: apsw.Connection, scope: int, text: str, now: int, keep: int) -> bool:
+    """Keep a question that nobody has asked yet; False if it is known."""
+    blind = bytes(connection.execute("SELECT blind(?)", (digest_of(text),)).get)
+    before = connection.total_changes()
+    sql = f"INSERT OR IGNORE INTO questions (scope, digest, text, times, asked_at) VALUES (?1, ?2, {_kept('?3', '?2')}, 1, ?4)"
+    connection.execute(sql, (scope, blind, text, now))
+    put = connection.total_changes() > before
+    _keep_latest(connection, scope, keep)
+    return put
+
+
+def _keep_latest(connection: apsw.Connection, scope: int, keep: int) -> None:
+    connection.execute(
+        """
+        DELETE FROM questions WHERE scope = ?1
+           AND key NOT IN (SELECT key FROM questions WHERE scope = ?1 ORDER BY asked_at DESC, key DESC LIMIT ?2)
+        """,
+        (scope, keep),
+    )
 
 
 def seal_old(connection: apsw.Connection) -> None:

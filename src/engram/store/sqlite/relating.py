@@ -1,5 +1,5 @@
-"""The verbs on what stands in a relation to what: the facts that hold, by who says them and by either end. For what follows
-from them (K11).
+"""The verbs on what stands in a relation to what: the facts that hold, by who says them, by either end and by what they tell. For
+what follows from them (K11), and for what is missing (K6).
 
 Only what stands in the clear, is in no dispute and was told: nothing is concluded from conclusions.
 """
@@ -39,6 +39,11 @@ class Relating(Path):
         """What is said of these, the surest first; `backwards`: what is said to stand in a relation to them."""
         with self._read(reader, "relations") as connection:
             return _related(connection, readable(reader), "object" if backwards else "subject", names, most)
+
+    def saying(self, reader: Reader, what: str, *, most: int) -> list[Related]:
+        """What is said of anything by this predicate, the surest first."""
+        with self._read(reader, "relations") as connection:
+            return _related(connection, readable(reader), "predicate", [what], most)
 
 
 def _related(

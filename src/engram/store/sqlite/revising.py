@@ -19,9 +19,9 @@ from engram.guard.scopes import readable, writable
 from engram.guard.tiers import closer
 from engram.kinds import REHEARSED, rehearsal, rehearsals
 from engram.links import DERIVED
-from engram.passes import LAYERS, Archive, Derive, Due, Link, Merge, Place, Rehearse, Revision, Settle, Weigh
+from engram.passes import LAYERS, Archive, Ask, Derive, Due, Link, Merge, Place, Rehearse, Revision, Settle, Weigh
 from engram.store.admission import check_memory
-from engram.store.sqlite import claims, feedback, memories, naming, turns, undoing
+from engram.store.sqlite import claims, feedback, memories, naming, questions, turns, undoing
 from engram.store.sqlite import edges as links
 from engram.store.sqlite.scopes import intern
 from engram.store.sqlite.understanding import INFERRED_FROM
@@ -113,7 +113,7 @@ class Revising(Writing):
         else:
             round.passed_over += 1
 
-    def _made(self, round: Round, revision: Merge | Archive | Place | Weigh | Rehearse | Link | Derive | Settle) -> str:
+    def _made(self, round: Round, revision: Merge | Archive | Place | Weigh | Rehearse | Link | Derive | Settle | Ask) -> str:
         """The id of what was revised; empty if it was passed over."""
         match revision:
             case Merge():
@@ -132,6 +132,8 @@ class Revising(Writing):
                 return self._derive(round, revision)
             case Settle():
                 return self._settled(round, revision)
+            case Ask():
+                return self._asked(round, revision)
 
     def _merge(self, round: Round, revision: Merge) -> str:
         old, heir = round.retirable(revision.memory), round.standing(revision.into)
@@ -209,6 +211,14 @@ class Revising(Writing):
         for one in memories.by_ids(round.connection, writable(round.reader), [each.older for each in decided]):
             round.known[one.id] = one
         return memory.id
+
+    def _asked(self, round: Round, revision: Ask) -> str:
+        memory = round.standing(revision.memory)
+        if memory is None:
+            return ""
+        where = intern(round.connection, memory.scope), revision.text
+        put = questions.put_new(round.connection, *where, to_micros(round.now), self._live.now.gap_rows)
+        return memory.id if put else ""
 
 
 def _corroborated(heir: Memory, old: Memory, witnesses: int, now: datetime) -> Memory:
@@ -305,4 +315,5 @@ _DONE = {
     Link: "linked",
     Derive: "derived",
     Settle: "settled",
+    Ask: "asked",
 }
