@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serve.console import Engram, Ran, in_process_of_its_own
+from serve.console import COMMAND, Engram, Ran, in_process_of_its_own
 
 from engram.engine import open_engram
+from engram.guard.keys import MasterKey
 from engram.serve.hook import hosts
 from engram.serve.hook.glance import _bearing
 from engram.serve.hook.install import with_hooks, without_hooks
@@ -92,6 +93,8 @@ def test_a_prompt_gets_what_bears_on_it_and_nothing_else(made: Engram) -> None:
     [
         ("sounds good, thanks", True),  # "sounds" may be what it is about
         ("ok great, thank you!", False),
+        ("ok then do it", True),
+        ("and now do that one too", False),  # none of it is ever looked up
         ("thanks, where does it run?", True),
         ("ok thanks, do it again", True),
         ("good morning " * 20, True),
@@ -340,6 +343,52 @@ def test_a_vault_that_cannot_be_opened_is_a_remark(made: Engram, vault: Path, mo
     assert here(made, "stop", missing, "--wait").code == 0
 
 
+@pytest.mark.parametrize("name", ["user-prompt", "session-start"])
+@pytest.mark.parametrize("harm", ["key gone", "key of another", "file cut short", "file of noise", "file gone"])
+def test_a_vault_that_does_not_open_stops_nobody(
+    made: Engram, vault: Path, monkeypatch: pytest.MonkeyPatch, name: str, harm: str
+) -> None:
+    keep("The API runs on Fly.io in Frankfurt")
+    database = vault / "vault.db"
+    if harm.startswith("key"):
+        other = vault.parent / "no.key"
+        if harm == "key of another":
+            other.write_text(MasterKey.generate(os.urandom).recovery_text())
+            other.chmod(0o600)
+        monkeypatch.setenv("ENGRAM_KEY_FILE", str(other))
+    elif harm == "file gone":
+        database.unlink()
+    else:
+        size = database.stat().st_size
+        database.write_bytes(database.read_bytes()[: size // 3] if harm == "file cut short" else os.urandom(size))
+    ran = here(made, name, event("", prompt="Where does the API run, on Fly.io?"))
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err.startswith("engram hook: E")
+    assert "Frankfurt" not in ran.err
+
+
+def test_a_host_that_does_not_listen_is_not_failed(made: Engram) -> None:
+    keep("The API runs on Fly.io in Frankfurt")
+    given = json.dumps(event("UserPromptSubmit", prompt="How do I deploy the API to Fly.io?")).encode()
+    deaf: dict[str, Any] = {"preexec_fn": lambda: os.close(1)}
+    for more in (deaf, {"stdout": subprocess.PIPE}):
+        process = subprocess.Popen([*COMMAND, "hook", "user-prompt"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+        if process.stdout is not None:
+            process.stdout.close()
+            process.stdout = None
+        process.communicate(given, timeout=60)
+        assert process.returncode == 0
+
+
+def test_a_prompt_of_any_length_is_looked_at(made: Engram) -> None:
+    keep("The API runs on Fly.io in Frankfurt")
+    long = "lorem ipsum " * 200_000 + "How do I deploy the API to Fly.io?"
+    assert "Frankfurt" in told(call("user-prompt", event("UserPromptSubmit", prompt=long)))
+    endless = event("UserPromptSubmit", prompt="x" * (17 << 20))  # more than is read of standard input
+    ran = call("user-prompt", endless)
+    assert (ran.code, ran.out) == (0, "")
+
+
 def test_a_module_in_the_folder_of_an_agent_is_not_run(made: Engram, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "work" / "engram").mkdir(parents=True)
     trap = tmp_path / "sprung"
@@ -357,18 +406,32 @@ def test_a_module_in_the_folder_of_an_agent_is_not_run(made: Engram, tmp_path: P
     assert not trap.exists()
 
 
-def test_a_prompt_loads_neither_the_command_line_nor_the_engine(made: Engram) -> None:
+HEAVY = {
+    "configparser", "difflib", "engram.engine", "engram.guard.injection",
+    "engram.guard.pii", "engram.index", "engram.kinds", "engram.serve.mcp", "engram.store.sqlite.care",
+    "engram.store.sqlite.reading", "engram.store.sqlite.rotation", "engram.store.sqlite.shelving", "engram.text.facts",
+    "engram.text.substance", "numpy", "onnxruntime", "platformdirs", "rich", "subprocess", "tempfile", "typer",
+}  # fmt: skip
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems are asked for their folders by platformdirs")
+@pytest.mark.parametrize(
+    ("name", "more", "answer"),
+    [
+        ("user-prompt", {"prompt": "How do I deploy the API to Fly.io?"}, b"Frankfurt"),
+        ("session-start", {}, b"ship the release"),
+    ],
+)
+def test_what_a_host_waits_for_loads_what_it_needs(made: Engram, name: str, more: dict[str, str], answer: bytes) -> None:
     keep("The API runs on Fly.io in Frankfurt")
-    program = (
-        "import sys; from engram.serve.cli import main; code = main(['hook', 'user-prompt']); "
-        "heavy = {'typer', 'numpy', 'onnxruntime', 'rich', 'engram.engine', 'engram.kinds', 'engram.text.facts', "
-        "'engram.guard.pii', 'engram.serve.mcp'}; "
-        "print(code, sorted(heavy & set(sys.modules)), file=sys.stderr)"
-    )
-    given = event("UserPromptSubmit", prompt="How do I deploy the API to Fly.io?")
-    done = subprocess.run([sys.executable, "-c", program], input=json.dumps(given).encode(), capture_output=True, timeout=60)
+    with open_engram(session="elsewhere") as mem:
+        mem.working.hand_over("ship the release", decided=["on Friday"])
+    program = f"import sys; from engram.serve.cli import main; code = main(['hook', {name!r}]); "
+    program += f"print(code, sorted({HEAVY!r} & set(sys.modules)), file=sys.stderr)"
+    given = json.dumps({**event(""), "session_id": "s2", **more}).encode()
+    done = subprocess.run([sys.executable, "-c", program], input=given, capture_output=True, timeout=60)
     assert done.stderr.decode().strip() == "0 []"
-    assert b"Frankfurt" in done.stdout
+    assert answer in done.stdout
 
 
 # ── settings of the hosts ──────────────────────────────────────────────────────────────────────────────────────────────

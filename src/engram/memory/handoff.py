@@ -21,8 +21,18 @@ class Checkpoint:
     at: datetime
 
 
-def of_checkpoint(checkpoint: Checkpoint) -> bytes:
-    return packed({"goal": checkpoint.goal, "decided": checkpoint.decided, "open": checkpoint.open})
+def of_checkpoint(checkpoint: Checkpoint, screened: int) -> bytes:
+    """`screened`: by which edition of the rules its words were found to be no attack on the model; 0 if by none."""
+    return packed({"goal": checkpoint.goal, "decided": checkpoint.decided, "open": checkpoint.open, "screened": screened})
+
+
+def screened(body: bytes) -> int:
+    """By which edition of the rules that was found; 0 if by none, or if it cannot be read."""
+    try:
+        found = unpacked(body).get("screened", 0)
+    except ValueError:
+        return 0
+    return found if isinstance(found, int) else 0
 
 
 def to_checkpoint(body: bytes, at: datetime) -> Checkpoint | None:

@@ -13,6 +13,7 @@ from engram.capture import marks
 from engram.capture.screen import is_sound, judged, screened
 from engram.env import from_micros, to_micros
 from engram.errors import EngramError, InjectionBlocked, InvalidContent, InvalidQuery, StorageError
+from engram.guard.edition import VERSION
 from engram.guard.injection import Verdict
 from engram.guard.scopes import require_writable
 from engram.memory import handoff, momentum, working
@@ -264,7 +265,7 @@ class Working:
         )
 
     def _note(self, made: Checkpoint, once: Once | None) -> Checkpoint:
-        self._desks.store.put_away(self._reader, CHECKPOINT, handoff.of_checkpoint(made), self._desks.session, once=once)
+        self._desks.store.put_away(self._reader, CHECKPOINT, self._packed(made), self._desks.session, once=once)
         if made.goal:
             self._bring(made.goal, SlotSource.GOAL, 1.0)
         self.suspend()
@@ -280,8 +281,12 @@ class Working:
             tuple(text for text in texts if judged(text, self._settings).verdict is Verdict.CLEAN) for texts in cleaned
         ]  # by a program, so what is plainly an attack is left out too, and refused to nobody
         made = Checkpoint(goal="".join(said[0]), decided=said[1], open=said[2], at=self._now)
-        body, since = handoff.of_checkpoint(made), self._desk.since
+        body, since = self._packed(made), self._desk.since
         return self._desks.store.put_away(self._reader, HANDOFF, body, self._desks.session, since=since) is not None
+
+    def _packed(self, made: Checkpoint) -> bytes:
+        """With word of the rules that all of it was just judged by, so that who reads it next need not load them."""
+        return handoff.of_checkpoint(made, VERSION if self._settings.guard_injection else 0)
 
     def resume(self) -> Resumed:
         """What was being done here, by this process or another before it."""

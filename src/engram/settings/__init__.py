@@ -208,7 +208,8 @@ def _parsed(text: str) -> dict[str, object]:
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
-    return {name: environ[f"ENGRAM_{name.upper()}"] for name in TABLE if f"ENGRAM_{name.upper()}" in environ}
+    named = {name.removeprefix("ENGRAM_").lower(): name for name in environ if name.startswith("ENGRAM_") and name.isupper()}
+    return {name: environ[named[name]] for name in TABLE if name in named}
 
 
 class LiveSettings:

@@ -279,6 +279,33 @@ def hide_snapshot_times(folder: VaultFolder) -> None:
         neutralise(path)
 
 
+def name_newborn(folder: VaultFolder) -> None:
+    """Let a database that is whole take its place: the last step of making, restoring or repairing a vault, and of one
+    that was cut short. The database went first and its log follows here: a database that stayed without its log would
+    open without its latest writes, and a log that stayed would be folded into the new file. The caller is alone."""
+    if not folder.newborn.exists() or folder.database.exists():
+        return
+    if folder.wal.exists():
+        kept = folder.backups / f"replaced-{last_kept(folder):03d}.db-wal"
+        folder.backups.mkdir(mode=0o700, exist_ok=True)
+        folder.wal.replace(kept)
+        neutralise(kept)
+        sync_folder(folder.backups)
+    discard(folder.database)
+    folder.newborn.replace(folder.database)
+    sync_folder(folder.path)
+
+
+def last_kept(folder: VaultFolder) -> int:
+    names = (path.name.removeprefix("replaced-").partition(".")[0] for path in folder.backups.glob("replaced-*.db*"))
+    return max((int(name) for name in names if name.isdigit()), default=0)
+
+
+def discard(database: Path) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        database.with_name(database.name + suffix).unlink(missing_ok=True)
+
+
 def _checksum(table: Mapping[str, object]) -> str:
     """Over every value but itself, in one canonical order."""
 

@@ -20,7 +20,7 @@ STOP_WORDS = word_set(
 _COURTESIES = word_set(
     """
     hi hello hey hiya howdy greetings morning afternoon evening night bye goodbye thanks thank thx cheers welcome please sorry ok
-    okay okey yes yeah yep sure great cool nice good perfect awesome right alright fine lot lots lol haha
+    okay okey yes yeah yep sure great cool nice good perfect awesome right alright fine lot lots much lol haha
     """
 )
 _DEEDS = word_set("do does did doing done get got have having go again")

@@ -18,8 +18,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
         if (event := hook.meant(given)) is not None:
-            code = hook.run(*event)  # an agent waits for it: without the time that all other commands take to load
-            return code if arguments is not None else hook.leave(code)
+            # An agent waits for it: without the time that all other commands take to load.
+            return hook.run(*event) if arguments is not None else hook.run_and_leave(*event)
         if given[:1] == ["mcp"]:
             from engram.serve.mcp import greeting, start
 

@@ -118,6 +118,17 @@ def serve(
     _measure(ctx, as_json, "serve", lambda run, tell: run(requests, in_flight, progress=tell))
 
 
+@app.command("hook")
+def hook(
+    ctx: typer.Context,
+    memories: Annotated[int, typer.Option(min=1, max=10_000_000, help="Memories in the vault.")] = 1000,
+    runs: Annotated[int, typer.Option(min=1, max=1000, help="How often each event is called.")] = 15,
+    as_json: Json = False,
+) -> None:
+    """Measure what a coding agent waits for: each event of `engram hook`, beside an interpreter that does nothing."""
+    _measure(ctx, as_json, "hook", lambda run, tell: run(memories, runs, progress=tell))
+
+
 def _measure(ctx: typer.Context, as_json: bool, name: str, work: Callable[[Callable[..., Any], Tell], Any]) -> None:
     """Run one of the benchmarks and show its figures, or its page."""
     asked = caller.of(ctx, as_json)

@@ -11,6 +11,7 @@ a process of its own, which the agent does not wait for.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -50,8 +51,12 @@ def run(arguments: Sequence[str], named: Mapping[str, str]) -> int:
     return 0
 
 
-def leave(code: int) -> NoReturn:
-    """End the program at once. All is said and closed, and an interpreter takes 15 ms to take itself apart."""
+def run_and_leave(arguments: Sequence[str], named: Mapping[str, str]) -> NoReturn:
+    """The same as a program of its own, which ends once all is said and closed: collecting garbage and taking the interpreter
+    apart would take a fifth of the time."""
+    if "--wait" not in arguments:
+        gc.disable()
+    code = run(arguments, named)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or none at all
             stream.flush()

@@ -44,14 +44,14 @@ _STEM = 5
 _RECENT = 200  # memories that the start of a session chooses from
 _FADE_DAYS = 14.0
 _TELLING = frozenset({"decision", "commitment", "preference", "principle", "correction"})
-_PATIENCE = {"read_patience_s": 0.5, "write_patience_s": 0.5, "drain_s": 0.5}
+_BRIEF = {"read_patience_s": 0.5, "write_patience_s": 0.5, "drain_s": 0.5, "wal_pages": 16}  # its log takes a few lines of audit
 _NAME = re.compile(r"(?<=[^.!?\s])\s+([A-Z][\w-]{2,})|([\w-]*\d[\w-]*)")
 
 
 def glance(event: Event, vault: str | None, identity: Mapping[str, str], say: Callable[[str], None]) -> None:
     """Answer, and close in order after that. Where there is no vault there is nothing to say, and none is made."""
     env = Env()
-    live = LiveSettings({**_PATIENCE, **identity}, monotonic=env.monotonic)
+    live = LiveSettings({**_BRIEF, **identity}, monotonic=env.monotonic)
     where = settings_room.home() if vault is None else Path(vault).expanduser().absolute()
     if not VaultFolder(where).exists():
         return
@@ -115,7 +115,7 @@ def _bearing(text: str, weights: dict[str, float], names: set[str]) -> float:
 
 def morning(store: Glimpse, reader: Reader, event: Event, settings: Settings, now: datetime) -> str:
     """What was handed over here, and what matters most of what was kept lately."""
-    handed = [line for line in _handed(store, reader) if not settings.guard_injection or _is_clean(line)]
+    handed = list(_handed(store, reader, settings))
     kept = [one for one in store.page(reader, limit=_RECENT) if _is_fit(one, event)]
     best = sorted(kept, key=lambda one: -_weight(one, now))
     room = settings.hook_tokens
@@ -127,14 +127,16 @@ def morning(store: Glimpse, reader: Reader, event: Event, settings: Settings, no
     return fence("\n".join([*told, *(["Kept so far:", *lines] if lines else [])]))
 
 
-def _handed(store: Glimpse, reader: Reader) -> Iterator[str]:
-    from engram.memory.handoff import to_checkpoint  # late: a prompt needs none of it
+def _handed(store: Glimpse, reader: Reader, settings: Settings) -> Iterator[str]:
+    from engram.memory import handoff  # late: a prompt needs none of it
 
     for name, word in ((CHECKPOINT, "Was being done"), (HANDOFF, "Asked last")):
         found = store.put_away_last(reader, name)
-        noted = None if found is None else to_checkpoint(found[1], found[0])
-        if noted is not None:
-            yield from _told(noted, word)
+        noted = None if found is None else handoff.to_checkpoint(found[1], found[0])
+        if found is None or noted is None:
+            continue
+        judged = not settings.guard_injection or handoff.screened(found[1]) == VERSION
+        yield from (line for line in _told(noted, word) if judged or _is_clean(line))
 
 
 def _told(noted: Checkpoint, word: str) -> Iterator[str]:

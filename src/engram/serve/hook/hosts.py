@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from engram.text.courtesy import is_courtesy
+from engram.text.courtesy import STOP_WORDS, is_courtesy
 
 CLAUDE, CODEX = "claude-code", "codex"
 EVENTS = {
@@ -20,8 +20,7 @@ EVENTS = {
     "session-end": "SessionEnd",
 }
 _NAMES = {theirs: ours for ours, theirs in EVENTS.items()}
-_LEAST = 8  # characters of a prompt that can ask for something: "go on" and "ok do it" ask for nothing that is kept
-
+_LEAST = 8  # characters of a prompt that can ask for something: "go on" asks for nothing that is kept
 _COURTEOUS = 80  # longer ones are looked at where there is more at hand
 
 
@@ -70,9 +69,9 @@ def answer(event: Event, text: str) -> str:
 
 
 def asks_something(prompt: str) -> bool:
-    """Is this more than a nod, a courtesy or a command of the host?"""
+    """Is this more than a nod, a courtesy or a command of the host? Words that are never looked up ask for nothing."""
     said = prompt.strip()
     if len(said) < _LEAST or (said.startswith("/") and " " not in said):
         return False
     words = "".join(letter if letter.isalnum() else " " for letter in said[:_COURTEOUS].lower()).split()
-    return len(said) > _COURTEOUS or not is_courtesy(said, words)
+    return len(said) > _COURTEOUS or not (STOP_WORDS.issuperset(words) or is_courtesy(said, words))

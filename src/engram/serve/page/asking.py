@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from engram.engine import Engram
 from engram.errors import InvalidQuery, NotFound
+from engram.frozen import frozen
 from engram.serve.operations import OPERATIONS, rationing, read
 from engram.serve.page.sessions import Session
 from engram.types import Memory
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shown:
     """A page: its template, and what stands in it."""
 
@@ -24,14 +25,14 @@ class Shown:
     status: int = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sent:
     """On to another page."""
 
     place: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asking:
     """`query` is what the address says, `form` what was filled in; of several values of a name the last counts."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 from engram.errors import AccessDenied, ConfigInvalid, InvalidQuery
+from engram.frozen import frozen
 from engram.serve.page.asking import Asking, Sent, Shown, place
 from engram.settings import TABLE, Settings, Value, coerce, config_path, save, unknown
 from engram.types import Role
@@ -65,7 +65,7 @@ def audit(asking: Asking) -> Shown:
 # ── settings ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Setting:
     """One line of the table with the value in force. `fixed`: what goes over the file, so that a change would not show."""
 

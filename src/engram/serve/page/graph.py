@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from engram.errors import NotFound
+from engram.frozen import frozen
 from engram.known import Entity, Profile
 from engram.memory.layers import layer_of
 from engram.serve.page.asking import Asking, Shown, place
@@ -18,7 +18,7 @@ _NAMES = 14
 _LABEL = 30
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Gathered:
     """What is drawn, the middle first, and what it is called."""
 

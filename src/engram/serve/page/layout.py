@@ -5,9 +5,10 @@ points at it; that of the middle is always there."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+
+from engram.frozen import frozen
 
 WIDTH, HEIGHT = 960.0, 620.0
 _MARGIN = 46.0
@@ -16,7 +17,7 @@ _GOLDEN = 2.399963
 _CHARACTER, _LINE = 6.7, 17.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Node:
     """`kind`: a layer of memory, or what an entity is; `size`: its radius, `rank`: who gets a label first (0 is the centre)."""
 
@@ -29,7 +30,7 @@ class Node:
     rank: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Link:
     source: str
     target: str
@@ -37,7 +38,7 @@ class Link:
     weight: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Placed:
     """A node at its place, and its label's; `named` is false where there was no room for it."""
 
@@ -50,7 +51,7 @@ class Placed:
     named: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Line:
     link: Link
     x1: float
@@ -59,7 +60,7 @@ class Line:
     y2: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Drawing:
     nodes: tuple[Placed, ...]
     lines: tuple[Line, ...]

@@ -12,16 +12,16 @@ import hmac
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from engram.env import Env
+from engram.frozen import frozen
 
 _BYTES = 32
 _SESSIONS = 256
 _LINK_S = 600.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Session:
     """header: the token, as `Authorization` has it. csrf: what a form must bring along. local: begun by the link that `engram ui`
     gave to who started it."""

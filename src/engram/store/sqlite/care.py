@@ -16,7 +16,17 @@ from engram.deadline import in_time, present
 from engram.env import Env, from_micros, to_micros
 from engram.errors import NotFound, VaultDamaged
 from engram.settings import Settings
-from engram.store.folder import VaultFolder, clear_snapshots, neutralise, sync_folder, touch_private, write_private
+from engram.store.folder import (
+    VaultFolder,
+    clear_snapshots,
+    discard,
+    last_kept,
+    name_newborn,
+    neutralise,
+    sync_folder,
+    touch_private,
+    write_private,
+)
 from engram.store.sqlite import memories, schema
 from engram.store.sqlite.binding import explain
 from engram.store.sqlite.locks import VaultLock
@@ -146,11 +156,6 @@ def salvage(folder: VaultFolder, key: DatabaseKey, settings: Settings, env: Env)
     return figures
 
 
-def discard(database: Path) -> None:
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        database.with_name(database.name + suffix).unlink(missing_ok=True)
-
-
 def _swap_in(folder: VaultFolder, key: DatabaseKey, settings: Settings, fill: Callable[[apsw.Connection], object]) -> None:
     """Make a new database, fill it, and let it take the place of the old one, which is kept among the backups."""
     part = folder.newborn.with_suffix(".part")  # it is called newborn only once it is whole
@@ -170,33 +175,11 @@ def _swap_in(folder: VaultFolder, key: DatabaseKey, settings: Settings, fill: Ca
     sync_folder(folder.path)
     if folder.database.exists():
         folder.backups.mkdir(mode=0o700, exist_ok=True)
-        kept = folder.backups / f"replaced-{_last_kept(folder) + 1:03d}.db"
+        kept = folder.backups / f"replaced-{last_kept(folder) + 1:03d}.db"
         folder.database.replace(kept)
         neutralise(kept)
         sync_folder(folder.backups)
     name_newborn(folder)
-
-
-def name_newborn(folder: VaultFolder) -> None:
-    """Let a database that is whole take its place: the last step of making, restoring or repairing a vault, and of one
-    that was cut short. The database went first and its log follows here: a database that stayed without its log would
-    open without its latest writes, and a log that stayed would be folded into the new file. The caller is alone."""
-    if not folder.newborn.exists() or folder.database.exists():
-        return
-    if folder.wal.exists():
-        kept = folder.backups / f"replaced-{_last_kept(folder):03d}.db-wal"
-        folder.backups.mkdir(mode=0o700, exist_ok=True)
-        folder.wal.replace(kept)
-        neutralise(kept)
-        sync_folder(folder.backups)
-    discard(folder.database)
-    folder.newborn.replace(folder.database)
-    sync_folder(folder.path)
-
-
-def _last_kept(folder: VaultFolder) -> int:
-    names = (path.name.removeprefix("replaced-").partition(".")[0] for path in folder.backups.glob("replaced-*.db*"))
-    return max((int(name) for name in names if name.isdigit()), default=0)
 
 
 def copy_pages(source: apsw.Connection, target: apsw.Connection) -> None:

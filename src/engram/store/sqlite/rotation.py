@@ -23,7 +23,17 @@ from engram.errors import VaultDamaged, VaultLocked
 from engram.guard.keys import MasterKey, Purpose, hand_over, taken_over
 from engram.guard.unlock import Ask, planned, put_in_place, unlock
 from engram.settings import LiveSettings
-from engram.store.folder import Header, VaultFolder, clear_snapshots, neutralise, read_header, sync_folder, write_header
+from engram.store.folder import (
+    Header,
+    VaultFolder,
+    clear_snapshots,
+    discard,
+    name_newborn,
+    neutralise,
+    read_header,
+    sync_folder,
+    write_header,
+)
 from engram.store.sqlite import care, sealed
 from engram.store.sqlite import open as opening
 from engram.store.sqlite.binding import explain
@@ -144,7 +154,7 @@ def finish(
     """Steps 2 to 4; each may have been taken before. The caller holds the vault alone."""
     if header.next is None:
         raise VaultDamaged("the header names no next key.")
-    care.name_newborn(folder)
+    name_newborn(folder)
     if old is not None:
         before, after = opening.key_for(old, header.cipher), opening.key_for(new, header.cipher)
         digests = old.subkey(Purpose.AUDIT) + old.subkey(Purpose.TOKENS)
@@ -175,7 +185,7 @@ def _recrypt(path: Path, before: opening.DatabaseKey, after: opening.DatabaseKey
         log.warning("%s opens with neither key; it was left as it is", path.name)
         return
     part = path.with_name(path.name + ".rekey")
-    care.discard(part)
+    discard(part)
     source = opening.writing(path, before, synchronous="full", cache_kib=live.now.page_cache_kib)
     try:
         source.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

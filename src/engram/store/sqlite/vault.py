@@ -20,9 +20,9 @@ from engram.frozen import frozen
 from engram.guard.keys import MasterKey, Purpose
 from engram.guard.unlock import create, unlock
 from engram.settings import LiveSettings
-from engram.store.folder import Header, VaultFolder, read_header, sweep_snapshots, write_header
-from engram.store.sqlite import care, schema
+from engram.store.folder import Header, VaultFolder, discard, name_newborn, read_header, sweep_snapshots, write_header
 from engram.store.sqlite import open as opening
+from engram.store.sqlite import schema
 from engram.store.sqlite.binding import explain
 from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.silence import Silence, hide_times
@@ -55,8 +55,8 @@ def open_vault(path: Path, live: LiveSettings, env: Env, credentials: Credential
     return SqliteStore(opened, live, env), notice
 
 
-def enter(path: Path, live: LiveSettings, env: Env, credentials: Credentials) -> tuple[Opened, str]:
-    """The same before any verb of it."""
+def enter(path: Path, live: LiveSettings, env: Env, credentials: Credentials, *, check: bool = True) -> tuple[Opened, str]:
+    """The same before any verb of it. Without the check of the whole file, a page is still verified whenever it is read."""
     folder = VaultFolder(path)
     notice, fresh = ("", None) if folder.exists() else _make(folder, live, env, credentials)
     header = read_header(folder.header)
@@ -80,7 +80,8 @@ def enter(path: Path, live: LiveSettings, env: Env, credentials: Credentials) ->
             _bring_up_to_date(opened, live, env)
         if opened.read_only:
             opened.warnings.append("the vault's folder cannot be written; it is open for reading only")
-        _check_first(opened, live)
+        if check:
+            _check_first(opened, live)
     except BaseException:
         opened.lock.release()
         key.wipe()
@@ -136,7 +137,7 @@ def _make(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Creden
         created = create(env.random(16).hex(), live.now, env, vault=folder.path, key=credentials.master(), ask=credentials.ask)
         _make_database(folder.newborn, opening.key_for(created.master, live.now.cipher), live, env)
         write_header(folder.header, Header(live.now.cipher, created.header))
-        care.name_newborn(folder)
+        name_newborn(folder)
         return created.notice, created.master
     except apsw.Error as error:
         raise explain(error, "making the vault") from error
@@ -149,7 +150,7 @@ def _make(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Creden
 def _make_database(path: Path, key: opening.DatabaseKey, live: LiveSettings, env: Env) -> None:
     from engram.store.sqlite import renewing  # opening a vault that is there does without
 
-    care.discard(path)
+    discard(path)
     connection = opening.writing(path, key, synchronous="full", cache_kib=live.now.page_cache_kib)
     try:
         schema.migrate(connection, env.now())
@@ -167,7 +168,7 @@ def _take_part(opened: Opened, live: LiveSettings) -> None:
     """Join those who have the vault open. Whoever comes to an empty house and finds a log knows of a crash."""
     folder, lock = opened.folder, opened.lock
     if lock.try_alone():
-        care.name_newborn(folder)
+        name_newborn(folder)
         sweep_snapshots(folder)
         opened.crashed_before = folder.wal.exists() and folder.wal.stat().st_size > 0
     lock.share(live.now.write_patience_s)
@@ -204,6 +205,8 @@ def _bring_up_to_date(opened: Opened, live: LiveSettings, env: Env) -> None:
             opened.keep_digests(connection.execute("SELECT value FROM meta WHERE name = ?", (DIGEST_KEYS,)).get)
             if version == schema.VERSION or opened.read_only:
                 return
+            from engram.store.sqlite import care  # seldom
+
             if version:
                 care.back_up(opened.folder, connection, opened.key, live.now, env)
         finally:
@@ -222,6 +225,8 @@ def _check_first(opened: Opened, live: LiveSettings) -> None:
     if opened.folder.database.stat().st_size > live.now.check_inline_mib * 2**20:
         opened.unchecked = True
         return
+    from engram.store.sqlite import care  # late: who comes for a moment does without
+
     try:
         connection = _look(opened)
         try:
