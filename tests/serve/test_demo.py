@@ -26,7 +26,8 @@ def test_the_demo_shows_the_main_job_and_touches_nothing(tmp_path: Path) -> None
         environment={"TMPDIR": str(tmp_path), "ENGRAM_AGENT": "someone", "ENGRAM_CIPHER": "sqlcipher", "ENGRAM_PASSPHRASE": "x"},
     )
     assert shown.err == ""
-    assert len(shown.lines) <= 40
+    assert len(shown.lines) <= 70
+    assert all(len(line) <= 80 for line in shown.lines if str(tmp_path) not in line)  # whose name has no place to fold at
     for words in (
         "ada: 0 memories",
         "rex: 5 memories",
@@ -35,18 +36,26 @@ def test_the_demo_shows_the_main_job_and_touches_nothing(tmp_path: Path) -> None
         "The user plays the cello in a small orchestra.  (trust ",
         "because: words #1 ",
         "note: no model is installed: this answer is from words alone",
+        "[1 .8] ",
+        " of 200 tokens (recalled ",
+        "warning: Tried and failed: deploy the API",
+        "skill:   build the image, take the state lock, terraform apply",
+        "confident  API: Well known: 3 memories",
+        "unknown    the database password: Nothing is known of this.",
+        "10 tools; memory_search: who owns the API?\n    The platform team owns the API now",
         "'peanuts': not found",
         "wrong key: E1001: ",
         "was removed",
     ):
         assert words in shown.out
-    assert re.search(r"v1  .*Tuesday\n  v2  .*Wednesday  \(now\)", shown.out)
+    assert re.search(r"v1  .*Tuesday\n  v2  .*Wednesday  \(now\)\n  Which day .*Wednesday\n", shown.out)
     assert list(tmp_path.iterdir()) == []
     assert everything_under(*world) == before
 
 
 def test_the_demo_tells_the_same_as_json(engram: Engram) -> None:
-    parts = engram("demo", "--json").json["parts"]
+    parts = engram("demo", "--fast", "--json").json["parts"]
+    assert not any("MCP" in part["title"] for part in parts)
     assert [part["title"] for part in parts][:2] == ["A new vault", "Remembered as rex, read back newest first"]
     assert all(part["lines"] for part in parts)
 
@@ -64,5 +73,5 @@ def test_the_search_of_the_demo_would_find_a_leak(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(demo.Engram, "remember", leaking)
     said: list[str] = []
-    demo.run(title=said.append, say=said.append)
+    demo.run(title=said.append, say=said.append, fast=True)
     assert any("for 'peanuts': found 1 times" in line for line in said)

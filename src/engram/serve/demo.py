@@ -1,20 +1,26 @@
 """The main job from end to end, on a vault that is made for it and gone afterwards.
 
 Comes in: how to print a title and a line. Everything told is what just happened: no figure and no answer is written
-here. Folder, key and settings are its own, so that neither the vault nor the keychain of whoever runs it is touched.
+here. Folder, key and settings are its own, so that neither the vault nor the keychain of whoever runs it is touched. Lines fit
+into 80 columns. `fast` leaves out what takes longest, the server in a process of its own.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import wrap
+from typing import Any
 
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import VaultLocked
+from engram.serve.mcp import greeting
 from engram.serve.warm import warm
-from engram.settings import TABLE, Settings
+from engram.settings import TABLE, Settings, model_folder
 from engram.types import Fate, Memory, Policy, Reader, Role, Scope, Turn
 
 Say = Callable[[str], None]
@@ -31,14 +37,22 @@ _EXCHANGE = (
     Turn("That sounds wonderful! How can I help you today?", "assistant"),
 )
 _QUESTIONS = ("Which instrument do I play?", "Which town is home for me these days?")
+_AGAIN = "Which day did the API go to Fly.io?"
+_MESSAGE = "ok, deploy the API"
+_UNHEARD = "the database password"
+_TRIED = ("terraform apply", "the state was locked by another run")
+_STEPS = ("build the image", "take the state lock", "terraform apply")
 _STORED_WORD = "peanuts"
+_WIDTH = 79
+_TENTHS = 10
 _PATIENCE_S = 30.0
 _REX = Reader(Scope(agent="rex"))
 _ADA = Reader(Scope(agent="ada"))
 _OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
 
 
-def run(*, title: Say, say: Say) -> None:
+def run(*, title: Say, say: Say, fast: bool = False) -> None:
+    say = _folding(say)
     with tempfile.TemporaryDirectory(prefix="engram-demo-") as name:
         folder = Path(name)
         with _open(folder) as vault:
@@ -47,8 +61,13 @@ def run(*, title: Say, say: Say) -> None:
             say(f"  {health.path}, cipher {health.cipher}")
             say(f"  {vault.notice}")
             _keep_and_look(vault, title, say)
-            _correct(vault, title, say)
             _hear_and_ask(vault, title, say)
+            _correct(vault, title, say)
+            _read(vault, title, say)
+            _do(vault, title, say)
+            _know(vault, title, say)
+            if not fast:
+                _serve(folder, title, say)
             _figures(vault, title, say)
         _prove(folder, title, say)
     title("Gone again")
@@ -58,8 +77,23 @@ def run(*, title: Say, say: Say) -> None:
 def _open(folder: Path, key: bytes | None = None) -> Engram:
     """With the settings that ship, whatever this machine's configuration says, and a key file beside the vault."""
     shipped = {name: getattr(Settings(), name) for name in TABLE}
-    own = {"key_source": "file", "key_file": str(folder / "keys" / "demo.key")}
+    own = {"key_source": "file", "key_file": str(_key_file(folder))}
     return Engram.open(folder / "vault", reader=_REX, key=key, settings=shipped | own)
+
+
+def _key_file(folder: Path) -> Path:
+    return folder / "keys" / "demo.key"
+
+
+def _folding(say: Say) -> Say:
+    """Lines of at most 80 columns; what is longer goes on below, indented."""
+
+    def fold(line: str) -> None:
+        indent = " " * (len(line) - len(line.lstrip()))
+        for part in wrap(line, _WIDTH, subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False):
+            say(part)
+
+    return fold
 
 
 def _keep_and_look(vault: Engram, title: Say, say: Say) -> None:
@@ -75,12 +109,76 @@ def _keep_and_look(vault: Engram, title: Say, say: Say) -> None:
 
 
 def _correct(vault: Engram, title: Say, say: Say) -> None:
-    title("Corrected, and nothing lost")
+    title("Corrected: the answer is another one, and nothing is lost")
     moved = _holding(vault, "Tuesday")
     new = vault.update(moved.id, text=moved.text.replace("Tuesday", "Wednesday"))
     for old in vault.versions(new.id):
         say(f"  v{old.number}  {old.text}")
     say(f"  v{new.version}  {new.text}  (now)")
+    for hit in vault.recall(_AGAIN, limit=1):
+        say(f"  {_AGAIN}  {hit.memory.text}")
+
+
+def _read(vault: Engram, title: Say, say: Say) -> None:
+    title("What an agent reads for a message, every token accounted for")
+    window = vault.context(_MESSAGE, model="claude-opus-4-6", budget=200)
+    for line in window.text.splitlines():
+        say(f"  | {line}")
+    parts = ", ".join(f"{one.name} {one.tokens} of {one.granted}" for one in window.sections if one.tokens)
+    left = sum(item.tier is None for item in window.items)
+    say(f"  {window.tokens} of {window.budget} tokens ({parts}); {left} memories left out, each with a reason")
+
+
+def _do(vault: Engram, title: Say, say: Say) -> None:
+    title("Done: what failed becomes a warning, what worked three times a skill")
+    tried, result = _TRIED
+    with vault.episode("deploy the API") as going:
+        going.event("ran", tried, ok=False)
+        going.outcome("failure", result)
+    for _ in range(3):
+        with vault.episode("deploy the API") as going:
+            for step in _STEPS:
+                going.event("ran", step, ok=True)
+    vault.learn_skills()
+    with vault.episode("deploy the API") as going:
+        for warning in going.warnings[:1]:
+            say(f"  warning: {warning.text}")
+        for match in going.skills[:1]:
+            steps = ", ".join(step.text for step in match.skill.steps)
+            say(f"  skill:   {steps}")
+        going.outcome("abandoned")
+
+
+def _know(vault: Engram, title: Say, say: Say) -> None:
+    title("What it knows, and what it does not")
+    for one in (*vault.knows(limit=3), vault.knows(_UNHEARD)):
+        full = round(_TENTHS * one.confidence)
+        bar = "#" * full + "." * (_TENTHS - full)
+        say(f"  {bar}  {one.level.value:<9}  {one.subject}: {one.said}")
+
+
+def _serve(folder: Path, title: Say, say: Say) -> None:
+    title("A model's client, over MCP, to a server in a process of its own")
+    if not greeting.installed():
+        say('  left out: the SDK is not installed (pip install "engram-local[mcp]")')
+        return
+    import anyio  # both come with the extra, and take half a second to load
+    from mcp import Client, StdioServerParameters
+
+    own = {"ENGRAM_HOME": str(folder / "vault"), "ENGRAM_CONFIG": str(folder / "none.toml"), "ENGRAM_AGENT": "rex"}
+    own |= {"ENGRAM_KEY_SOURCE": "file", "ENGRAM_KEY_FILE": str(_key_file(folder))}
+    own |= {"ENGRAM_MODELS": str(model_folder()), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    server = StdioServerParameters(command=sys.executable, args=["-m", "engram.serve.cli", "mcp"], env=own)
+
+    async def talk() -> tuple[int, Any]:
+        async with Client(server) as client:
+            tools = await client.list_tools()
+            return len(tools.tools), await client.call_tool("memory_search", {"query": "who owns the API?", "limit": 1})
+
+    tools, found = anyio.run(talk)
+    say(f"  {tools} tools; memory_search: who owns the API?")
+    for hit in found.structured_content["hits"]:
+        say(f"    {hit['memory']['text']}")
 
 
 def _hear_and_ask(vault: Engram, title: Say, say: Say) -> None:

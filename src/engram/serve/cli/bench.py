@@ -141,15 +141,19 @@ def _measure(ctx: typer.Context, as_json: bool, name: str, work: Callable[[Calla
         show.line(module.render(found))
 
 
-def demo(ctx: typer.Context, as_json: Json = False) -> None:
+def demo(
+    ctx: typer.Context,
+    fast: Annotated[bool, typer.Option("--fast", help="Without the server that a model's client talks to.")] = False,
+    as_json: Json = False,
+) -> None:
     """Show the main job from end to end on a temporary vault; yours is not touched."""
     from engram.serve import demo as tour  # start-up time of every other command
 
     if not caller.of(ctx, as_json).json:
-        tour.run(title=lambda text: show.line(text, style="bold cyan"), say=show.line)
+        tour.run(title=lambda text: show.line(text, style="bold cyan"), say=show.line, fast=fast)
         return
     parts: list[tuple[str, list[str]]] = []
-    tour.run(title=lambda text: parts.append((text, [])), say=lambda text: parts[-1][1].append(text.strip()))
+    tour.run(title=lambda text: parts.append((text, [])), say=lambda text: parts[-1][1].append(text.strip()), fast=fast)
     show.data({"parts": [{"title": title, "lines": lines} for title, lines in parts]})
 
 
