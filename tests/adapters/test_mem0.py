@@ -110,6 +110,50 @@ def test_messages_in_every_shape(m: Memory) -> None:
         m.add(7, user_id="alice")  # type: ignore[arg-type]
 
 
+def test_what_is_kept_as_it_stands_says_who_said_it(m: Memory) -> None:
+    said = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "name": "bob", "content": "I am allergic to nuts"},
+        {"role": "assistant", "content": "I will avoid recipes with nuts"},
+    ]
+    told = m.add(said, user_id="alice", infer=False, metadata={"user_id": "mallory", "topic": "food"})["results"]
+    assert [{"id", "memory", "event", "actor_id", "role"} == one.keys() for one in told] == [True, True]
+    assert [(one["memory"], one["role"], one["actor_id"]) for one in told] == [
+        ("I am allergic to nuts", "user", "bob"),
+        ("I will avoid recipes with nuts", "assistant", None),
+    ]
+    shown = m.get(told[0]["id"])
+    assert shown is not None
+    assert (shown["role"], shown["actor_id"], shown["user_id"], shown["metadata"]) == ("user", "bob", "alice", {"topic": "food"})
+    assert shown["score"] is None
+    assert [one["role"] for one in m.history(told[1]["id"])] == ["assistant"]
+    assert m.search("nuts", filters={"user_id": "alice", "role": "assistant"})["results"][0]["id"] == told[1]["id"]
+
+
+def test_times_that_are_given_are_taken(m: Memory) -> None:
+    m.add("I bought a red boat yesterday.", user_id="alice", timestamp=1_700_000_000)  # a day of November
+    m.add("The boat sank", user_id="alice", timestamp="2025-03-02T10:00:00Z", infer=False)
+    when = {one.text: one.happened_at for one in m._mem.list()}
+    assert sorted(str(at)[:10] for at in when.values()) == ["2023-11-13", "2025-03-02"]
+    asked = {"filters": {"user_id": "alice"}, "version": "v2", "reference_date": "2025-03-03"}
+    assert "sank" in m.search("what became of the boat yesterday?", **asked)["results"][0]["memory"]
+    with pytest.raises(ValueError, match="a time is"):
+        m.add("x", user_id="alice", timestamp="soon")
+
+
+class Configuration:
+    """As mem0's own is: a model that dumps itself."""
+
+    def model_dump(self) -> dict[str, Any]:
+        return {"version": "v1.1", "vector_store": {"provider": "qdrant", "config": {"collection_name": "theirs"}}, "llm": None}
+
+
+def test_a_configuration_may_be_mem0s_own_object(tmp_path: Path, env: Env) -> None:
+    with Memory(Configuration(), path=tmp_path / "v", settings={"model": "none"}, env=env) as m:
+        m.add("I like tea", user_id="alice", infer=False)
+        assert m._mem.list()[0].scope.project == "theirs"
+
+
 def test_a_named_speaker_is_the_actor(m: Memory) -> None:
     m.add([{"role": "user", "name": "Dora", "content": "I moved to Porto in June."}], run_id="group")
     found = m.search("Who moved to Porto?", run_id="group")["results"][0]

@@ -27,7 +27,7 @@ from engram.engine import Engram
 from engram.env import Env
 from engram.errors import NotFound
 from engram.store.protocol import Filter
-from engram.types import Kind, Policy, Reader, Role, Scope, Status
+from engram.types import Kind, Policy, Reader, Role, Scope, Status, Turn
 
 _COLLECTION = "mem0"
 _PAGE = 500
@@ -39,7 +39,7 @@ class Memory:
 
     def __init__(
         self,
-        config: Mapping[str, Any] | None = None,
+        config: Any = None,
         *,
         path: str | Path | None = None,
         key: bytes | bytearray | str | None = None,
@@ -48,7 +48,7 @@ class Memory:
         **engine: Any,
     ) -> None:
         self._env = env or Env()
-        self.config = dict(config or {})
+        self.config = _plain(config)
         self.api_version = str(self.config.get("version") or "v1.1")
         store = _section(self.config, "vector_store")
         where = path if path is not None else store.get("path")
@@ -76,11 +76,17 @@ class Memory:
         memory_type: str | None = None,
         expiration_date: object = None,
         prompt: str | None = None,
+        timestamp: object = None,
+        llm: object = None,
     ) -> Any:
-        """Keep what these messages say; with `infer=False`, each as it stands. One of the three ids is needed."""
-        given = _ids(user_id, agent_id, run_id, {**(metadata or {}), **(filters or {})})
+        """Keep what these messages say; with `infer=False`, each as it stands. One of the ids is needed, and not in metadata.
+
+        timestamp: when it was said, if not now. prompt, llm: for writing by a model of one's own, which is not needed here.
+        """
+        given = _ids(user_id, agent_id, run_id, filters or {})
         here = self._at(given)
-        turns = shapes.turns_of(messages, given.get("run_id"))
+        at = shapes.moment_of(timestamp)
+        turns = shapes.turns_of(messages, given.get("run_id"), at)
         attributes = shapes.attributes_of(metadata)
         if expiration_date is not None:
             attributes[EXPIRES] = _day(expiration_date)
@@ -88,13 +94,14 @@ class Memory:
             if memory_type != "procedural_memory":
                 raise ValueError("Invalid 'memory_type'. Please pass procedural_memory to create procedural memories.")
             text = "\n".join(f"{turn.speaker}: {turn.text}" for turn in turns)
+            attributes["memory_type"] = memory_type
             kept = [here.remember(text, kind=Kind.SKILL, category="skill", attributes=attributes)]
         elif infer:
             kept = [one for one in map(here.get, here.observe(*turns).ids) if one is not None]
             if attributes:
                 kept = [here.update(one.id, attributes={**one.attributes, **attributes}) for one in kept]
         else:
-            kept = [here.remember(turn.text, attributes=attributes) for turn in turns]
+            return self._shaped([_verbatim(here, turn, attributes) for turn in turns])
         return self._shaped([{"id": one.id, "memory": one.text, "event": "ADD"} for one in kept])
 
     def update(
@@ -142,6 +149,7 @@ class Memory:
 
     def search(
         self,
+        /,
         query: str,
         user_id: str | None = None,
         agent_id: str | None = None,
@@ -153,15 +161,22 @@ class Memory:
         top_k: int | None = None,
         rerank: bool = False,
         explain: bool = False,
+        reference_date: object = None,
         show_expired: bool = False,
+        **beside: Any,
     ) -> Any:
-        """What answers, best first, with a score from 0 to 1. A reranker is used if the settings name one."""
+        """What answers, best first, with a score from 0 to 1. A reranker is used if the settings name one.
+
+        reference_date: what "last week" in the question is seen from. beside: `version` and the like, which mean nothing to mem0
+        either.
+        """
         if not str(query).strip():
             raise ValueError("query must be a text that is not empty")
         given, rest = _ids(user_id, agent_id, run_id, filters or {}), _rest(filters)
         most = _count(limit, top_k, 100 if top_k is None and filters is None else 20)
         asked = most if not rest and show_expired else min(most * 4 + 20, 1000)
-        hits = self._mem.recall(query, limit=asked, filters=self._where(given), explain=explain)
+        now = shapes.moment_of(reference_date)
+        hits = self._mem.recall(query, limit=asked, filters=self._where(given), explain=explain, now=now)
         shown = ((hit, shapes.item(hit.memory, round(min(max(hit.score, 0.0), 1.0), 6))) for hit in hits)
         found = [
             one | ({"score_details": str(hit.why)} if explain else {})
@@ -173,10 +188,11 @@ class Memory:
     def get(self, memory_id: str) -> Item | None:
         found = self._mem.get(memory_id)
         gone = found is None or not self._own(found.scope) or found.status is not Status.ACTIVE
-        return None if gone or found is None else shapes.item(found)
+        return None if gone or found is None else {**shapes.item(found), "score": None}
 
     def get_all(
         self,
+        /,
         user_id: str | None = None,
         agent_id: str | None = None,
         run_id: str | None = None,
@@ -185,8 +201,9 @@ class Memory:
         filters: Mapping[str, Any] | None = None,
         top_k: int | None = None,
         show_expired: bool = False,
+        **beside: Any,
     ) -> Any:
-        """All of a user, an agent, a run; newest first."""
+        """All of a user, an agent, a run; newest first. `beside`: as for `search`."""
         given, rest = _ids(user_id, agent_id, run_id, filters or {}), _rest(filters)
         most = _count(limit, top_k, 100 if filters is None else 20)
         found: list[Item] = []
@@ -206,6 +223,9 @@ class Memory:
             return shapes.history(found, self._mem.versions(memory_id), self._mem.status_history(memory_id))
         except NotFound:  # erased meanwhile
             return []
+
+    def chat(self, query: str) -> Any:
+        raise NotImplementedError("Chat is not implemented, as it is not by mem0: search, and give what is found to a model.")
 
     def close(self) -> None:
         self._mem.close()
@@ -252,7 +272,7 @@ class Memory:
 class AsyncMemory:
     """mem0's class for programs that await. The vault is opened by the first call, in a thread."""
 
-    def __init__(self, config: Mapping[str, Any] | None = None, **engine: Any) -> None:
+    def __init__(self, config: Any = None, **engine: Any) -> None:
         self._make: Callable[[], Memory] = lambda: Memory(config, **engine)
         self._made: Memory | None = None
         self._making = threading.Lock()
@@ -281,6 +301,7 @@ class AsyncMemory:
     delete_all = Verb(Memory.delete_all)
     history = Verb(Memory.history)
     reset = Verb(Memory.reset)
+    chat = Verb(Memory.chat)
 
     def close(self) -> None:
         self._threads.end()
@@ -292,6 +313,17 @@ class AsyncMemory:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
+
+
+def _verbatim(here: Engram, turn: Turn, attributes: Mapping[str, str]) -> Item:
+    """A message as it stands, with who said it."""
+    role, actor = shapes.said_by(turn.speaker)
+    kept = here.remember(turn.text, attributes={**attributes, **_who(role, actor)}, happened_at=turn.at)
+    return {"id": kept.id, "memory": kept.text, "event": "ADD", "actor_id": actor, "role": role}
+
+
+def _who(role: str, actor: str | None) -> dict[str, str]:
+    return {"role": role} if actor is None else {"role": role, "actor_id": actor}
 
 
 # ── arguments ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -357,6 +389,11 @@ def settings_of(config: Mapping[str, Any]) -> dict[str, object]:
             made |= {url: given[f"{provider}_base_url"]} if given.get(f"{provider}_base_url") else {}
             made |= {key: "OPENAI_API_KEY"} if provider == "openai" else {}
     return made
+
+
+def _plain(config: Any) -> dict[str, Any]:
+    """A configuration as a dictionary: it may be one, or mem0's own `MemoryConfig`."""
+    return dict(config.model_dump() if hasattr(config, "model_dump") else config or {})
 
 
 def _section(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:

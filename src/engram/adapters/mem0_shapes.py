@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from engram.text.person import is_assistant
@@ -18,13 +18,14 @@ Item = dict[str, Any]
 IDS = ("user_id", "agent_id", "run_id")
 EXPIRES = "expiration_date"
 _JSON = "json:"
+_BESIDE = (EXPIRES, "role", "actor_id")  # attributes that are no metadata, as mem0 shows them
 _ROLES = ("user", "assistant", "system", "tool")
 
 
 # ── what comes in ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def turns_of(messages: object, session: str | None) -> list[Turn]:
+def turns_of(messages: object, session: str | None, at: datetime | None = None) -> list[Turn]:
     """Messages as turns: a text, one message, or many; parts that are no text are left out."""
     if isinstance(messages, str):
         messages = [{"role": "user", "content": messages}]
@@ -33,7 +34,26 @@ def turns_of(messages: object, session: str | None) -> list[Turn]:
     if not isinstance(messages, Sequence) or not all(isinstance(one, Mapping) for one in messages):
         raise ValueError("messages must be a str, a dict or a list of dicts")
     said = [(str(one.get("name") or one.get("role") or "user"), _words(one.get("content")), one.get("role")) for one in messages]
-    return [Turn(text, who, session=session) for who, text, role in said if text.strip() and role != "system"]
+    return [Turn(text, who, at=at, session=session) for who, text, role in said if text.strip() and role != "system"]
+
+
+def said_by(speaker: str) -> tuple[str, str | None]:
+    """The role of a speaker, and the name of one who is not called by a role."""
+    if speaker in _ROLES:
+        return speaker, None
+    return ("assistant" if is_assistant(speaker) else "user"), speaker
+
+
+def moment_of(value: object) -> datetime | None:
+    """A time as callers write one: seconds since 1970, ISO 8601, or a `datetime`; UTC if nothing else is said."""
+    try:
+        if value is None or isinstance(value, datetime):
+            return value
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return datetime.fromtimestamp(value, UTC)
+        return datetime.fromisoformat(str(value))
+    except (ValueError, OverflowError, OSError):
+        raise ValueError("a time is seconds since 1970 or a text in ISO 8601") from None
 
 
 def _words(content: object) -> str:
@@ -67,8 +87,9 @@ def _read(value: str) -> Any:
 
 def item(memory: Memory, score: float | None = None) -> Item:
     """A memory as mem0 shows one; `score` only in a search."""
-    metadata = {name: _read(value) for name, value in memory.attributes.items() if name != EXPIRES}
-    speaker = memory.speaker or "user"
+    metadata = {name: _read(value) for name, value in memory.attributes.items() if name not in _BESIDE}
+    role, actor = said_by(memory.speaker or "user")
+    role, actor = memory.attributes.get("role", role), memory.attributes.get("actor_id", actor)
     shown: Item = {
         "id": memory.id,
         "memory": memory.text,
@@ -78,10 +99,10 @@ def item(memory: Memory, score: float | None = None) -> Item:
         "updated_at": moment(memory.updated_at),
         **({} if score is None else {"score": score}),
         **{name: value for name, value in ids_of(memory.scope).items() if value},
-        "role": speaker if speaker in _ROLES else "assistant" if is_assistant(speaker) else "user",
+        "role": role,
     }
-    if speaker not in _ROLES:
-        shown["actor_id"] = speaker
+    if actor is not None:
+        shown["actor_id"] = actor
     if EXPIRES in memory.attributes:
         shown[EXPIRES] = memory.attributes[EXPIRES]
     return shown
