@@ -18,7 +18,7 @@ from engram.settings import Settings
 from engram.text.bounds import tells_a_change
 from engram.text.facts import Fact
 from engram.text.gazetteer import GIVEN_NAMES
-from engram.text.senses import sense
+from engram.text.senses import sense, twin
 from engram.text.terms import terms
 from engram.text.values import same
 from engram.text.verbs import is_past
@@ -39,6 +39,20 @@ def says_again(said: str, corrected: str, settings: Settings, *, instead: str = 
     if _turns(said) != _turns(corrected) or (tells_a_change(said) and not tells_a_change(corrected)):
         return False
     return _same_words(said, corrected, settings, instead) or _reworded(said, corrected, instead, cosine)
+
+
+def means_the_same(one: str, other: str) -> bool:
+    """Are these two, whose vectors are near, one statement in other words? Word by word: each the same, or its twin.
+
+    Only the lightest are left out. What tells who, where, whither or how many, in what order, decides: of two statements about
+    like things that differ in any of it neither may stand for the other (`tests/labelled/merges.csv`).
+    """
+    return _core(one) == _core(other) and _turns(one) == _turns(other) and _FIGURE.findall(one) == _FIGURE.findall(other)
+
+
+def _core(text: str) -> list[str]:
+    words = [word for word in terms(_NOWADAYS.sub(" ", text)) if word not in _SLIGHT]
+    return [twin(word) for word in words]
 
 
 def same_fact(said: Fact, corrected: Fact, instead: tuple[Fact, ...]) -> bool:
@@ -125,11 +139,13 @@ def _stem(word: str) -> str:
     return word
 
 
+_FIGURE = re.compile(r"[-−]?\b\d[\w.,:]*")
 _WORD = re.compile(r"[^\W_]+")
 _NOWADAYS = re.compile(r"\b(?:these days|nowadays|right now|at the moment|at present|as of now)\b", re.IGNORECASE)
 _ROUND = re.compile(r"\b(?:is|are|by|of|belongs?|that['’]s)\b", re.IGNORECASE)
 _EMPHASIS = word_set("really truly quite actually totally currently still")
 _LIGHT = word_set("better best comes falls has have located situated")
+_SLIGHT = _EMPHASIS | word_set("a an the this that is are am be also too very so just now well located situated")
 _BEING = word_set("is are be been being am get gets s")
 _PARTICIPLES = word_set("called named known based born located used owned said")
 _TURNS = word_set(

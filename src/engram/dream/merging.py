@@ -10,29 +10,29 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from engram.capture.sift import says_the_same
+from engram.capture.rewording import means_the_same
+from engram.capture.sift import adds_nothing
 from engram.dream.job import Desk, Job, Page
 from engram.dream.rules import TRUST, may_merge
 from engram.index.lexical import TermPlanner
+from engram.kinds import EPISODE
 from engram.passes import Cursor, Merge
-from engram.settings import Settings
 from engram.text.person import named
 from engram.text.terms import day_of
 from engram.types import Kind, Memory
 
 _NEIGHBOURS = 8
 _POSTINGS = 2000
-_MERGED = (Kind.PROPOSITION, Kind.FACT)
 
 
 def page(desk: Desk, cursor: Cursor) -> Page:
     """The next memories, and which of them are to be retired for which."""
     touched = desk.touched(cursor)
     retired: dict[str, str] = {}
-    for memory, near in _neighbours(desk, [one for one in touched.memories if one.kind in _MERGED]):
+    for memory, near in _neighbours(desk, [one for one in touched.memories if _is_a_statement(one)]):
         for other in near:
             pair = ranked(memory, other)
-            if pair is not None and not {one.id for one in pair} & retired.keys() and same(*pair, desk.settings):
+            if pair is not None and not {one.id for one in pair} & retired.keys() and same(*pair):
                 retired[pair[0].id] = pair[1].id
     heirs = set(retired.values())
     return touched.page([Merge(old, heir) for old, heir in retired.items() if old not in heirs])
@@ -46,10 +46,22 @@ def ranked(one: Memory, other: Memory) -> tuple[Memory, Memory] | None:
     return (old, heir) if may_merge(old, heir) else None
 
 
-def same(old: Memory, heir: Memory, settings: Settings) -> bool:
+def same(old: Memory, heir: Memory) -> bool:
     """Do these two, which are near, say the same of the same time, by the same person?"""
+    if not (_is_a_statement(old) and _is_a_statement(heir)):
+        return False
     alike = (old.kind, old.tier, named(old.speaker)) == (heir.kind, heir.tier, named(heir.speaker))
-    return alike and day_of(old) == day_of(heir) and says_the_same(old.text, heir.text, settings)
+    return alike and day_of(old) == day_of(heir) and _in_other_words(old.text, heir.text)
+
+
+def _is_a_statement(memory: Memory) -> bool:
+    """Skills and episodes that were recorded have more than their words."""
+    return memory.kind is not Kind.SKILL and memory.category != EPISODE
+
+
+def _in_other_words(one: str, other: str) -> bool:
+    """Neither adds anything to the other: one that says more may mean something else ("is ready", "is ready for review")."""
+    return means_the_same(one, other) or (adds_nothing(one, other) and adds_nothing(other, one))
 
 
 def _worth(memory: Memory) -> tuple[bool, int, int, int, int]:

@@ -33,5 +33,5 @@ def is_time(desk: Desk, idle: Idle) -> bool:
     if last is not None and desk.now - last.began_at < timedelta(hours=settings.dream_every_h):
         return False
     latest = desk.store.latest_change(desk.reader)
-    behind = any(desk.store.reach(desk.reader, job.name).change < latest for job in light())
+    behind = any(desk.store.reach(desk.reader, job.name).change < latest > 0 for job in light())
     return behind or any(desk.store.due(desk.reader, job.name, desk.now, 1) for job in light())

@@ -95,3 +95,40 @@ _SENSE = {word: line.split()[0] for line in _LINES.strip().splitlines() for word
 def sense(word: str) -> str | None:
     """What a lower-case word says, as one word that stands for all that say the same; None if that is not known."""
     return _SENSE.get(word)
+
+
+_TWINS = """
+start begin commence
+starts begins commences
+started began commenced
+end finish
+ends finishes
+live reside
+lives resides
+lived resided
+need require
+needs requires
+buy purchase
+buys purchases
+bought purchased
+big large
+bigger larger
+flat apartment
+flats apartments
+car automobile
+cars automobiles
+doctor physician
+mother mum mom
+father dad
+child kid
+children kids
+phone telephone
+email mail
+"""
+_TWIN = {word: line.split()[0] for line in _TWINS.strip().splitlines() for word in line.split()}
+
+
+def twin(word: str) -> str:
+    """The word, or the one that may stand for it anywhere, in the same tense and number. `sense` is wider: who uses something
+    relies on it, but that is another statement."""
+    return _TWIN.get(word, word)

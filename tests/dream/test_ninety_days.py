@@ -1,0 +1,46 @@
+"""K16: three months of use end with less in use than was said, and what is worth knowing is found as before."""
+
+from __future__ import annotations
+
+from dream.vaults import keep
+from hand_clock import HandClock
+from recall.minds import OWNER
+
+from engram.engine import Engram
+from engram.passes import Ending
+from engram.store.protocol import Filter
+from engram.types import Status
+
+TOWNS = ("Oslo", "Bergen", "Lund", "Kiel", "Riga", "Turku", "Ghent", "Porto", "Faro", "Ulm")
+TRADES = ("baker", "welder", "tailor", "pilot", "glazier", "vintner", "cooper", "printer", "joiner")
+
+
+def day(mem: Engram, number: int) -> int:
+    """What one day brings: a fact, the same again by another way, a guess, and things that happen and do not matter."""
+    town, trade = TOWNS[number % 10], TRADES[number // 10]
+    said = len(keep(mem, f"The {trade} of {town} starts work at gate {number}"))
+    said += len(keep(mem, f"The {trade} of {town} begins work at gate {number}"))
+    said += len(keep(mem, f"Perhaps the {trade} of {town} owns boat {number}", confidence=0.2))
+    slight = (f"A gull sat on roof {number} of {town}", f"Bus {number} to {town} was late")
+    return said + len(keep(mem, *slight, category="moment", importance=0.1))
+
+
+def test_ninety_days_end_with_less_than_was_said_and_recall_as_good(mem: Engram, clock: HandClock) -> None:
+    owner = mem.as_reader(OWNER)
+    said = 0
+    for number in range(90):
+        said += day(mem, number)
+        clock.advance(86_400)
+        if number % 30 == 29:
+            assert owner.consolidate().ending is Ending.DONE, "no pass had to be undone"
+    for _ in range(2):
+        clock.advance(180 * 86_400)
+        owner.consolidate()
+
+    asked = range(0, 90, 6)
+    found = [mem.recall(f"{TRADES[number // 10]} {TOWNS[number % 10]} gate {number}", limit=3) for number in asked]
+    in_use = len(mem._vault.store.keys_having(OWNER, Filter(statuses=(Status.ACTIVE,))))
+    assert said == 450
+    assert in_use == 90, "every fact once; guesses and slight things are put away"
+    assert all(f"gate {number}" in hits[0].memory.text for number, hits in zip(asked, found, strict=True))
+    assert all(one.after is None or one.before is None or one.after >= one.before for one in owner.dreams(limit=100))

@@ -1,0 +1,130 @@
+"""A pass as a whole: how much it looks at, what it may not bring back, and that it is undone if recall gets worse (K17)."""
+
+from __future__ import annotations
+
+from dream.vaults import desk_of, keep, rows
+from hand_clock import HandClock
+from recall.minds import FACTS
+
+from engram.dream.job import Desk, Job, Page
+from engram.dream.merging import MERGE
+from engram.dream.runner import run
+from engram.engine import Engram
+from engram.passes import Archive, Cursor, Ending
+from engram.types import Status
+
+PAIR = ("The API runs on Fly in Frankfurt", "The API also runs on Fly in Frankfurt")
+
+
+def archive_all(desk: Desk, cursor: Cursor) -> Page:
+    """What no job should do."""
+    touched = desk.touched(cursor)
+    return touched.page([Archive(memory.id, "for no reason") for memory in touched.memories])
+
+
+def test_a_pass_that_makes_recall_worse_is_undone(mem: Engram) -> None:
+    for fact in FACTS:
+        mem.remember(fact)
+    kept = rows(mem._vault.store)
+
+    report = run(desk_of(mem), [Job("harm", "Harm.", archive_all)], mem._vault.searcher, verb="dream")
+
+    assert report.ending is Ending.UNDONE
+    assert (report.before, report.after) == (1.0, 0.0)
+    assert "undone" in report.notes[0]
+    assert rows(mem._vault.store) == kept
+    assert mem.dreams()[0].ending is Ending.UNDONE
+    assert not run(desk_of(mem), [Job("harm", "Harm.", archive_all)], mem._vault.searcher, verb="dream").ids
+
+
+def test_a_pass_looks_at_what_changed_and_not_at_what_there_is(mem: Engram) -> None:
+    keep(mem, *(f"Shelf {number} holds jars of plum jam" for number in range(300)))
+    first = mem.dream()
+    mem.dream()  # what the first one changed
+    keep(mem, *(f"Drawer {number} holds screws of steel" for number in range(10)))
+    second = mem.dream()
+    assert first.counts["merge.visited"] >= 300
+    assert second.counts["merge.visited"] <= 40
+    assert mem.dream().counts.get("merge.visited", 0) <= 40
+
+
+def test_a_log_that_does_not_reach_back_is_walked_round(mem: Engram) -> None:
+    mem.dream()
+    for text in PAIR:
+        mem.remember(text)
+    store = mem._vault.store
+    sql = "DELETE FROM changes WHERE seq < (SELECT max(seq) FROM changes)"
+    store._writer.run(lambda connection: connection.execute(sql).get, "a test")
+    assert mem.consolidate().ids
+
+
+def test_what_was_corrected_does_not_come_back_by_an_undo(mem: Engram) -> None:
+    for text in PAIR:
+        mem.remember(text)
+    report = mem.consolidate()
+    [survivor] = mem.list()
+    mem.feedback(survivor.id, False, correction="The API runs on Hetzner in Nuremberg")
+
+    undone = mem.undo_dream(report.pass_id)
+
+    assert undone.counts["left"]
+    assert [one.text for one in mem.list()] == ["The API runs on Hetzner in Nuremberg"]
+
+
+def test_what_somebody_changed_since_stays_as_it_is(mem: Engram) -> None:
+    for text in PAIR:
+        mem.remember(text)
+    report = mem.consolidate()
+    [survivor] = mem.list()
+    mem.feedback(survivor.id, True)
+    mem.undo_dream(report.pass_id)
+    assert len(mem.list()) == 2
+    assert mem.get(survivor.id).helpful == 1
+
+
+def test_a_pass_that_is_stopped_is_gone_on_with(mem: Engram) -> None:
+    keep(mem, *(f"Shelf {number} holds jars of plum jam" for number in range(200)), *PAIR)
+
+    stopped = run(desk_of(mem), [MERGE], mem._vault.searcher, verb="dream", rest=lambda: True)
+    assert stopped.ending is Ending.RUNNING
+    done = run(desk_of(mem), [MERGE], mem._vault.searcher, verb="dream")
+
+    assert done.pass_id == stopped.pass_id
+    assert done.ids
+    assert stopped.counts["merge.visited"] + done.counts["merge.visited"] < 2 * 202
+
+
+def test_a_guess_goes_after_a_month_and_a_slight_event_after_three(mem: Engram, clock: HandClock) -> None:
+    guess = mem.get(keep(mem, "The courier may come by boat", confidence=0.2)[0])
+    event = mem.remember("It rained a little at noon", category="moment", importance=0.1)
+    used = mem.remember("The cat sat on the mat at noon", category="moment", importance=0.1)
+    wish = mem.remember("Never phone before nine", category="preference", importance=0.1)
+    fact = mem.remember("The harbour has four cranes", importance=0.1)
+    assert not mem.consolidate().ids
+
+    clock.advance(31 * 86_400)
+    assert mem.consolidate().ids == (guess.id,)
+    mem.recall("where did the cat sit?", limit=1)
+    for _ in range(70):
+        clock.advance(2 * 86_400)
+        mem.consolidate()
+    assert mem.get(event.id).status is Status.ARCHIVED
+    assert {mem.get(one.id).status for one in (wish, fact)} == {Status.ACTIVE}
+    assert mem.restore(event.id).status is Status.ACTIVE
+    assert used
+
+
+def test_a_contradiction_is_decided_once_there_is_better_evidence(mem: Engram, clock: HandClock) -> None:
+    old = mem.get(keep(mem, "Ann lives in Porto", confidence=0.9)[0])
+    clock.advance(86_400)
+    new = mem.get(keep(mem, "Ann lives in Lisbon", confidence=0.3)[0])
+    assert {edge.kind for edge in mem.edges(new.id)} == {"contradicts"}
+    assert not mem.consolidate().ids
+
+    mem._vault.store.update(mem.reader, new.id, {"confidence": 0.95})
+    report = mem.consolidate()
+
+    assert report.changes["settle.settled"] == (new.id,)
+    assert mem.get(old.id).status is Status.SUPERSEDED
+    mem.undo_dream(report.pass_id)
+    assert mem.get(old.id).status is Status.ACTIVE

@@ -1,0 +1,64 @@
+"""K13: an open vault consolidates by itself, when nobody asks, one pass at a time, and not when it should not."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from dream.vaults import desk_of, keep
+from hand_clock import HandClock
+from recall.minds import KEY, OWNER
+
+import engram
+from engram.dream.schedule import Idle, is_time
+from engram.engine import Engram
+from engram.passes import Ending
+
+PAIR = ("The API runs on Fly in Frankfurt", "The API also runs on Fly in Frankfurt")
+LONG_AGO = Idle(0.0, 10_000.0)
+
+
+def is_it(mem: Engram, idle: Idle = LONG_AGO, **settings: object) -> bool:
+    desk = desk_of(mem, OWNER)
+    return is_time(replace(desk, settings=replace(desk.settings, **{"dream": True, **settings})), idle)  # type: ignore[arg-type]
+
+
+def test_it_is_time_when_something_was_kept_and_nobody_asks(mem: Engram, clock: HandClock) -> None:
+    assert not is_it(mem), "there is nothing"
+    keep(mem, *PAIR)
+    assert is_it(mem)
+    assert not is_it(mem, dream=False)
+    assert not is_it(mem, Idle(9_990.0, 10_000.0)), "somebody asks"
+    assert not is_it(mem, Idle(0.0, 10_000.0, "high")), "memory is short"
+
+    mem.as_reader(OWNER).consolidate()
+    assert not is_it(mem), "it was done a moment ago"
+    clock.advance(7 * 3600)
+    mem.as_reader(OWNER).consolidate()
+    clock.advance(7 * 3600)
+    assert not is_it(mem), "nothing changed since"
+    keep(mem, "The harbour has four cranes")
+    assert is_it(mem)
+
+
+def test_a_vault_that_is_left_open_consolidates_by_itself(tmp_path: Path) -> None:
+    given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
+    soon = {"warm_after_s": 0.05, "care_pause_s": 0.1, "dream_idle_s": 0.0}
+    with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings={**given, **soon}) as mem:
+        keep(mem, *PAIR)
+        dreamt = mem.as_reader(OWNER).dreams
+        for _ in range(500):
+            if dreamt() and dreamt()[0].ending is Ending.DONE and dreamt()[0].changed:
+                break
+            time.sleep(0.1)
+        assert dreamt()[0].counts == {"merge.merged": 1}
+        assert len(mem.list()) == 1
+
+
+def test_a_short_run_does_not_pay_for_it(tmp_path: Path) -> None:
+    given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "dream_idle_s": 0.0}
+    with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=given) as mem:
+        keep(mem, *PAIR)
+    with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings={**given, "dream": False}) as mem:
+        assert not mem.as_reader(OWNER).dreams()

@@ -1,0 +1,38 @@
+"""`consolidate`, `dream`, `dreams` and `undo-dream` on the command line."""
+
+from __future__ import annotations
+
+import json
+
+from serve.console import Engram
+
+PAIR = ("The API runs on Fly in Frankfurt", "The API also runs on Fly in Frankfurt")
+
+
+def test_a_pass_is_tried_made_shown_and_taken_back(made: Engram) -> None:
+    for text in PAIR:
+        assert made("remember", text).code == 0
+
+    tried = json.loads(made("consolidate", "--dry-run", "--json").out)
+    assert tried["counts"]["merge.merged"] == 1
+    assert "nothing was changed" in tried["notes"][0]
+    assert json.loads(made("dreams", "--json").out)["passes"] == []
+
+    done = json.loads(made("dream", "--job", "merge", "--json").out)
+    assert done["ending"] == "done"
+    assert len(json.loads(made("list", "--json").out)["memories"]) == 1
+    shown = made("dreams")
+    assert done["pass_id"] in shown.out
+    assert "merge.merged 1" in shown.out
+    assert "at rest" in made("status").out
+
+    assert made("undo-dream", done["pass_id"]).code == 0
+    assert len(json.loads(made("list", "--json").out)["memories"]) == 2
+    assert made("undo-dream", done["pass_id"]).code == 1
+    assert "changed" in made("consolidate").out
+
+
+def test_a_job_that_is_not_there_is_named(made: Engram) -> None:
+    ran = made("dream", "--job", "nonsense")
+    assert ran.code == 1
+    assert "merge" in ran.err
