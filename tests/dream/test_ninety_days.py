@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dream.vaults import keep
 from hand_clock import HandClock
 from recall.minds import OWNER
 
 from engram.engine import Engram
 from engram.passes import Ending
 from engram.store.protocol import Filter
-from engram.types import Status
+from engram.types import Memory, Status
 
 TOWNS = ("Oslo", "Bergen", "Lund", "Kiel", "Riga", "Turku", "Ghent", "Porto", "Faro", "Ulm")
 TRADES = ("baker", "welder", "tailor", "pilot", "glazier", "vintner", "cooper", "printer", "joiner")
@@ -17,12 +16,15 @@ TRADES = ("baker", "welder", "tailor", "pilot", "glazier", "vintner", "cooper", 
 
 def day(mem: Engram, number: int) -> int:
     """What one day brings: a fact, the same again by another way, a guess, and things that happen and do not matter."""
-    town, trade = TOWNS[number % 10], TRADES[number // 10]
-    said = len(keep(mem, f"The {trade} of {town} starts work at gate {number}"))
-    said += len(keep(mem, f"The {trade} of {town} begins work at gate {number}"))
-    said += len(keep(mem, f"Perhaps the {trade} of {town} owns boat {number}", confidence=0.2))
-    slight = (f"A gull sat on roof {number} of {town}", f"Bus {number} to {town} was late")
-    return said + len(keep(mem, *slight, category="moment", importance=0.1))
+    town, trade, scope = TOWNS[number % 10], TRADES[number // 10], mem.reader.scope
+    said = [
+        Memory(text=f"The {trade} of {town} starts work at gate {number}", scope=scope),
+        Memory(text=f"The {trade} of {town} begins work at gate {number}", scope=scope),
+        Memory(text=f"Perhaps the {trade} of {town} owns boat {number}", scope=scope, confidence=0.2),
+        Memory(text=f"A gull sat on roof {number} of {town}", scope=scope, category="moment", importance=0.1),
+        Memory(text=f"Bus {number} to {town} was late", scope=scope, category="moment", importance=0.1),
+    ]
+    return len(mem._vault.store.add(mem.reader, said))
 
 
 def test_ninety_days_end_with_less_than_was_said_and_recall_as_good(mem: Engram, clock: HandClock) -> None:
