@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 
 from engram.text.bounds import bound, is_besides
 from engram.text.entities import CAPITALS, folded
@@ -143,7 +144,7 @@ def facts(text: str, speaker: str = "") -> tuple[Fact, ...]:
         sentence = _OPENING.sub("", sentence)
         if _UNSURE.search(sentence):
             continue
-        for pattern, make, past in _RULES:
+        for pattern, make, past in _rules():
             match = pattern.search(sentence)
             if match is None or (not past and _PAST.search(sentence)):
                 continue
@@ -307,142 +308,145 @@ def _pet(match: re.Match[str], whose: str) -> Iterator[Fact]:
 
 _SEVERAL = frozenset({"son", "daughter", "baby"})  # another name is another child
 _NOT = r"(?: (?:don['’]t|doesn['’]t|do not|does not|no longer|not)(?: really| even)?)"
-_RULES: tuple[tuple[re.Pattern[str], _Make, bool], ...] = tuple(
-    (re.compile(pattern), make, past)
-    for pattern, make, past in (
-        (
-            rf"^{_WHO} {_ADVERB}(?:live[sd]?|living|reside[sd]?|based|relocated|moved(?: back)?) {_FROM}(?:in"
-            rf"|to) {_PROPER}{_END}",
-            _moved,
-            False,
-        ),
-        (rf"^{_WHO}{_NOT} live(?:s)? in {_PROPER}{_END}", _plain("lives in", holds=False), False),
-        (
-            rf"^{_WHO} {_ADVERB}(?:works? (?:at|for)|working (?:at|for)|employed (?:at|by)|joined|(?:started|start"
-            rf"|starts)(?: a (?:new )?job| working)? at|(?:got|took) a (?:new )?job (?:at|with)) {_PROPER}{_END}",
-            _works,
-            False,
-        ),
-        (
-            rf"^{_WHO} {_ADVERB}(?:left|quit|resigned from|was fired from|got laid off (?:from"
-            rf"|by)) (?P<o>[A-Z][\w&.-]*(?: [A-Z][\w&-]+)*){_END}",
-            _plain("works at", holds=False),
-            True,
-        ),
-        (rf"^{_WHO}{_NOT} work(?:s)? (?:at|for) {_PROPER}{_END}", _plain("works at", holds=False), False),
-        (
-            rf"^{_WHO} {_ADVERB}(?:works? as (?:an? |the )|(?:got |was )?promoted to (?:an? "
-            rf"|the )?)(?P<o>[\w -]{{3,40}}?){_END}",
-            _plain("job"),
-            True,
-        ),
-        (
-            rf"^(?P<s>[Mm]y|[Oo]ur|[Tt]he user['’]s|[A-Z][\w-]+['’]s?"
-            rf"|[Tt]he [\w-]+(?: [\w-]+)?(?:['’]s)?) (?P<attr>{_ATTRIBUTES}) (?:is|are|has (?:been )?changed to"
-            rf"|changed to|moved to|became|is set to|is called"
-            rf"|(?:was|got|has been) (?:changed|moved|pushed|postponed|rescheduled)(?: back)? to"
-            rf"|went up to|went down to|dropped to"
-            rf"|rose to) (?:now |currently |at |actually )*{_OBJECT}{_END}",
-            _attribute,
-            True,
-        ),
-        (
-            rf"^[Tt]he (?P<attr>{_ATTRIBUTES}) of (?P<s>(?:the |my |our )?[\w-]+(?: [\w-]+)?) (?:is|has changed to"
-            rf"|was changed to|changed to) (?:now )?{_OBJECT}{_END}",
-            _attribute,
-            True,
-        ),
-        (rf"^(?P<o>[A-Z][^\s,;]*(?: [A-Z][^\s,;]*)?) is (?:now )?{_MINE} (?:new )?{_ONE_AT_A_TIME}{_END}", _attribute, False),
-        (
-            rf"^(?P<o>[A-Z][^\s,;]*(?: [A-Z][^\s,;]*)?) (?P<no>is no longer|is not|isn['’]t) {_MINE} {_ONE_AT_A_TIME}{_END}",
-            _attribute,
-            False,
-        ),
-        (
-            rf"^(?:I|[Ww]e|The user) {_ADVERB}(?:switched|migrated|changed|moved) (?P<s>my|our|their) (?P<attr>{_ATTRIBUTES})"
-            rf" (?:over )?(?:from [\w.+#-]+(?: [\w.+#-]+)? )?to {_OBJECT}{_END}",
-            _attribute,
-            True,
-        ),
-        (
-            rf"^{_WHO} {_ADVERB}(?:switched|migrated|changed|moved over"
-            rf"|converted) (?:from (?P<p>{_THING.removeprefix('(?P<o>').removesuffix(')')}) )?to {_OBJECT}{_END}",
-            _switched,
-            True,
-        ),
-        (rf"^{_WHO} {_ADVERB}(?:use[sd]?|using) {_THING} instead of (?P<p>[\w.+#-]+(?: [\w.+#-]+)?)", _switched, True),
-        (rf"^{_WHO} {_ADVERB}replaced (?P<p>[\w.+#-]+(?: [\w.+#-]+)?) (?:with|by) {_THING}{_END}", _switched, True),
-        (
-            rf"^{_WHO}(?:{_NOT} use| {_ADVERB}(?:stopped|quit|gave up) using) {_THING}{_END}",
-            _plain("uses", single=False, holds=False),
-            True,
-        ),
-        (rf"^{_WHO} {_ADVERB}uses? {_THING}{_END}", _plain("uses", single=False), False),
-        (
-            rf"^{_WHO}(?P<no>{_NOT})? {_ADVERB}(?P<verb>likes?|loves?|enjoys?|hates?|dislikes?|detests?) {_OBJECT}{_END}",
-            _feels,
-            False,
-        ),
-        (
-            rf"^{_WHO} {_ADVERB}(?:married to|dating|engaged to|got married to"
-            rf"|married) (?P<o>[A-Z][\w-]+(?: [A-Z][\w-]+)?){_END}",
-            _plain("partner"),
-            True,
-        ),
-        (rf"^{_WHO} {_ADVERB}(?:has|have|got|had) (?:got )?{_NUMBER} {_COUNTED}", _counts, False),
-        (rf"^{_WHO} (?:is|am|'m|turned|just turned) {_NUMBER}(?: years old)?{_END}", _plain("age"), True),
-        (rf"^{_WHO} {_ADVERB}drives? (?:an? |the )?{_PROPER}{_END}", _plain("car"), False),
-        (
-            rf"^{_WHO} {_ADVERB}(?:owns?|maintains?|took over|takes over|responsible for|in charge of"
-            rf"|leads?) (?P<o>the [\w -]{{2,30}}?){_END}",
-            _owned,
-            True,
-        ),
-        (rf"^(?P<s>[Tt]he [\w -]{{2,30}}?) (?:is|is now) (?:owned|maintained|led) by {_OBJECT}{_END}", _by, True),
-        (
-            rf"^(?P<s>[Tt]he [\w-]+(?: [\w-]+)??) {_ADVERB}(?:runs|listens|listening|running"
-            rf"|listen) on port {_NUMBER}",
-            _port,
-            True,
-        ),
-        (
-            rf"^(?P<s>[Tt]he (?!user\b)[\w-]+(?: [\w-]+)??) {_ADVERB}(?:runs|running|hosted|deployed|lives|stored"
-            rf"|(?:(?:was|were|been|got) )?moved)"
-            rf" (?:on|in|to) (?!port )(?P<o>[A-Z][\w.-]*(?: [A-Z][\w.-]*)?|[a-z]+[\d.-][\w.-]*){_END}",
-            _hosted,
-            True,
-        ),
-        (
-            rf"^(?:I|[Ww]e|The user"
-            rf"|[A-Z]\w+) {_ADVERB}moved the (?P<what>[\w-]+(?: [\w-]+)?) (?:from (?P<p>[\w.-]+(?: [\w.-]+)?) )?"
-            rf"(?:back )?to (?P<o>[A-Z][\w.-]*(?: [A-Z][\w.-]*)?){_END}",
-            _moved_thing,
-            True,
-        ),
-        (
-            rf"^{_WHO} (?:is|are) (?:now |also |still )*(?:a )?(?P<p>part of|located in|member of) {_OBJECT}{_END}",
-            _placed,
-            False,
-        ),
-        (rf"^{_WHO} {_ADVERB}(?P<p>depends? on|requires?|belongs? to) {_OBJECT}{_END}", _placed, False),
-        (
-            rf"^{_EVENT} (?:is|was|has been|got|is now) (?:now )?(?:scheduled|moved|rescheduled|pushed|postponed|set|due"
-            rf"|on|at)(?: to| for| on| at| by| back to)? (?P<o>[\w: ]{{1,40}}?)(?=$|[.,;!?]| (?:because|so|instead|with))",
-            _event,
-            True,
-        ),
-        (rf"^{_EVENT} is (?:now )?(?:(?:next|this) )?(?P<o>(?:{_DAY})[\w: ]{{0,30}}?)(?=$|[.,;!?])", _event, False),
-        (rf"^{_WHO} (?:is|'s|am|'m|are|has been|got) (?:now |finally |currently )*{_STATE}{_END}", _is, False),
-        (
-            rf"^{_WHO} (?P<no>(?:is|am|'m|are) (?:not|no longer)|isn['’]t|aren['’]t) (?:currently )?{_STATE}{_END}",
-            _is,
-            False,
-        ),
-        (
-            rf"^(?P<s>[Mm]y|[Oo]ur|[Tt]he user['’]s|[A-Z][\w-]+['’]s?) {_PET}(?:['’]s name is| is (?:called"
-            rf"|named)) (?P<o>[A-Z]\w+)",
-            _pet,
-            False,
-        ),
-    )
+_RULES: tuple[tuple[str, _Make, bool], ...] = (
+    (
+        rf"^{_WHO} {_ADVERB}(?:live[sd]?|living|reside[sd]?|based|relocated|moved(?: back)?) {_FROM}(?:in"
+        rf"|to) {_PROPER}{_END}",
+        _moved,
+        False,
+    ),
+    (rf"^{_WHO}{_NOT} live(?:s)? in {_PROPER}{_END}", _plain("lives in", holds=False), False),
+    (
+        rf"^{_WHO} {_ADVERB}(?:works? (?:at|for)|working (?:at|for)|employed (?:at|by)|joined|(?:started|start"
+        rf"|starts)(?: a (?:new )?job| working)? at|(?:got|took) a (?:new )?job (?:at|with)) {_PROPER}{_END}",
+        _works,
+        False,
+    ),
+    (
+        rf"^{_WHO} {_ADVERB}(?:left|quit|resigned from|was fired from|got laid off (?:from"
+        rf"|by)) (?P<o>[A-Z][\w&.-]*(?: [A-Z][\w&-]+)*){_END}",
+        _plain("works at", holds=False),
+        True,
+    ),
+    (rf"^{_WHO}{_NOT} work(?:s)? (?:at|for) {_PROPER}{_END}", _plain("works at", holds=False), False),
+    (
+        rf"^{_WHO} {_ADVERB}(?:works? as (?:an? |the )|(?:got |was )?promoted to (?:an? "
+        rf"|the )?)(?P<o>[\w -]{{3,40}}?){_END}",
+        _plain("job"),
+        True,
+    ),
+    (
+        rf"^(?P<s>[Mm]y|[Oo]ur|[Tt]he user['’]s|[A-Z][\w-]+['’]s?"
+        rf"|[Tt]he [\w-]+(?: [\w-]+)?(?:['’]s)?) (?P<attr>{_ATTRIBUTES}) (?:is|are|has (?:been )?changed to"
+        rf"|changed to|moved to|became|is set to|is called"
+        rf"|(?:was|got|has been) (?:changed|moved|pushed|postponed|rescheduled)(?: back)? to"
+        rf"|went up to|went down to|dropped to"
+        rf"|rose to) (?:now |currently |at |actually )*{_OBJECT}{_END}",
+        _attribute,
+        True,
+    ),
+    (
+        rf"^[Tt]he (?P<attr>{_ATTRIBUTES}) of (?P<s>(?:the |my |our )?[\w-]+(?: [\w-]+)?) (?:is|has changed to"
+        rf"|was changed to|changed to) (?:now )?{_OBJECT}{_END}",
+        _attribute,
+        True,
+    ),
+    (rf"^(?P<o>[A-Z][^\s,;]*(?: [A-Z][^\s,;]*)?) is (?:now )?{_MINE} (?:new )?{_ONE_AT_A_TIME}{_END}", _attribute, False),
+    (
+        rf"^(?P<o>[A-Z][^\s,;]*(?: [A-Z][^\s,;]*)?) (?P<no>is no longer|is not|isn['’]t) {_MINE} {_ONE_AT_A_TIME}{_END}",
+        _attribute,
+        False,
+    ),
+    (
+        rf"^(?:I|[Ww]e|The user) {_ADVERB}(?:switched|migrated|changed|moved) (?P<s>my|our|their) (?P<attr>{_ATTRIBUTES})"
+        rf" (?:over )?(?:from [\w.+#-]+(?: [\w.+#-]+)? )?to {_OBJECT}{_END}",
+        _attribute,
+        True,
+    ),
+    (
+        rf"^{_WHO} {_ADVERB}(?:switched|migrated|changed|moved over"
+        rf"|converted) (?:from (?P<p>{_THING.removeprefix('(?P<o>').removesuffix(')')}) )?to {_OBJECT}{_END}",
+        _switched,
+        True,
+    ),
+    (rf"^{_WHO} {_ADVERB}(?:use[sd]?|using) {_THING} instead of (?P<p>[\w.+#-]+(?: [\w.+#-]+)?)", _switched, True),
+    (rf"^{_WHO} {_ADVERB}replaced (?P<p>[\w.+#-]+(?: [\w.+#-]+)?) (?:with|by) {_THING}{_END}", _switched, True),
+    (
+        rf"^{_WHO}(?:{_NOT} use| {_ADVERB}(?:stopped|quit|gave up) using) {_THING}{_END}",
+        _plain("uses", single=False, holds=False),
+        True,
+    ),
+    (rf"^{_WHO} {_ADVERB}uses? {_THING}{_END}", _plain("uses", single=False), False),
+    (
+        rf"^{_WHO}(?P<no>{_NOT})? {_ADVERB}(?P<verb>likes?|loves?|enjoys?|hates?|dislikes?|detests?) {_OBJECT}{_END}",
+        _feels,
+        False,
+    ),
+    (
+        rf"^{_WHO} {_ADVERB}(?:married to|dating|engaged to|got married to"
+        rf"|married) (?P<o>[A-Z][\w-]+(?: [A-Z][\w-]+)?){_END}",
+        _plain("partner"),
+        True,
+    ),
+    (rf"^{_WHO} {_ADVERB}(?:has|have|got|had) (?:got )?{_NUMBER} {_COUNTED}", _counts, False),
+    (rf"^{_WHO} (?:is|am|'m|turned|just turned) {_NUMBER}(?: years old)?{_END}", _plain("age"), True),
+    (rf"^{_WHO} {_ADVERB}drives? (?:an? |the )?{_PROPER}{_END}", _plain("car"), False),
+    (
+        rf"^{_WHO} {_ADVERB}(?:owns?|maintains?|took over|takes over|responsible for|in charge of"
+        rf"|leads?) (?P<o>the [\w -]{{2,30}}?){_END}",
+        _owned,
+        True,
+    ),
+    (rf"^(?P<s>[Tt]he [\w -]{{2,30}}?) (?:is|is now) (?:owned|maintained|led) by {_OBJECT}{_END}", _by, True),
+    (
+        rf"^(?P<s>[Tt]he [\w-]+(?: [\w-]+)??) {_ADVERB}(?:runs|listens|listening|running"
+        rf"|listen) on port {_NUMBER}",
+        _port,
+        True,
+    ),
+    (
+        rf"^(?P<s>[Tt]he (?!user\b)[\w-]+(?: [\w-]+)??) {_ADVERB}(?:runs|running|hosted|deployed|lives|stored"
+        rf"|(?:(?:was|were|been|got) )?moved)"
+        rf" (?:on|in|to) (?!port )(?P<o>[A-Z][\w.-]*(?: [A-Z][\w.-]*)?|[a-z]+[\d.-][\w.-]*){_END}",
+        _hosted,
+        True,
+    ),
+    (
+        rf"^(?:I|[Ww]e|The user"
+        rf"|[A-Z]\w+) {_ADVERB}moved the (?P<what>[\w-]+(?: [\w-]+)?) (?:from (?P<p>[\w.-]+(?: [\w.-]+)?) )?"
+        rf"(?:back )?to (?P<o>[A-Z][\w.-]*(?: [A-Z][\w.-]*)?){_END}",
+        _moved_thing,
+        True,
+    ),
+    (
+        rf"^{_WHO} (?:is|are) (?:now |also |still )*(?:a )?(?P<p>part of|located in|member of) {_OBJECT}{_END}",
+        _placed,
+        False,
+    ),
+    (rf"^{_WHO} {_ADVERB}(?P<p>depends? on|requires?|belongs? to) {_OBJECT}{_END}", _placed, False),
+    (
+        rf"^{_EVENT} (?:is|was|has been|got|is now) (?:now )?(?:scheduled|moved|rescheduled|pushed|postponed|set|due"
+        rf"|on|at)(?: to| for| on| at| by| back to)? (?P<o>[\w: ]{{1,40}}?)(?=$|[.,;!?]| (?:because|so|instead|with))",
+        _event,
+        True,
+    ),
+    (rf"^{_EVENT} is (?:now )?(?:(?:next|this) )?(?P<o>(?:{_DAY})[\w: ]{{0,30}}?)(?=$|[.,;!?])", _event, False),
+    (rf"^{_WHO} (?:is|'s|am|'m|are|has been|got) (?:now |finally |currently )*{_STATE}{_END}", _is, False),
+    (
+        rf"^{_WHO} (?P<no>(?:is|am|'m|are) (?:not|no longer)|isn['’]t|aren['’]t) (?:currently )?{_STATE}{_END}",
+        _is,
+        False,
+    ),
+    (
+        rf"^(?P<s>[Mm]y|[Oo]ur|[Tt]he user['’]s|[A-Z][\w-]+['’]s?) {_PET}(?:['’]s name is| is (?:called"
+        rf"|named)) (?P<o>[A-Z]\w+)",
+        _pet,
+        False,
+    ),
 )
+
+
+@cache
+def _rules() -> tuple[tuple[re.Pattern[str], _Make, bool], ...]:
+    """Compiled when the first statement is read, which takes a quarter of a second: who only asks does without."""
+    return tuple((re.compile(pattern), make, past) for pattern, make, past in _RULES)
