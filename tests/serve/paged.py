@@ -8,15 +8,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import unescape
+from pathlib import Path
 from urllib.parse import urlencode
 
+from recall.minds import open_mind
 from serve.served import Answer, running
 
 from engram.engine import Engram
 from engram.serve.http.listening import owners
 from engram.serve.http.running import prepare
+from engram.serve.page import routes
+from engram.types import Policy, Reader, Role, Scope
 
 _FORM = "application/x-www-form-urlencoded"
+OWNER = Reader(Scope(agent="rex"), Policy.ALL, Role.OWNER)
 
 
 @dataclass
@@ -68,3 +73,33 @@ def showing(mem: Engram) -> Iterator[tuple[int, str]]:
     secret = app.state.sessions.invite(f"Bearer {own.secret}")
     with running(app) as port:
         yield port, f"/ui/enter?key={secret}"
+
+
+@contextmanager
+def kept(path: Path, **settings: object) -> Iterator[Engram]:
+    """A vault as its owner has it: nobody is slowed down, nothing is refused, and it does not dream."""
+    calm = {"ask_per_minute": 0, "answer_grid_ms": 0, "guard_injection": False, "dream": False}
+    with open_mind(path, **{**calm, **settings}) as opened:
+        yield opened.as_reader(OWNER)
+
+
+@contextmanager
+def signed_in(mem: Engram) -> Iterator[Visitor]:
+    """Who came in by the link."""
+    with showing(mem) as (port, link):
+        visitor = Visitor(port)
+        assert visitor.get(link).status == 200
+        yield visitor
+
+
+def token(mem: Engram, agent: str, *, role: Role = Role.AGENT, writes: bool = True) -> str:
+    return mem.grant(f"{agent}'s", scope=Scope(agent=agent), role=role, writes=writes).secret
+
+
+def every_page(id: str, name: str) -> list[str]:
+    """All that can be looked at, about one memory and one name."""
+    filled = {"/search": f"?q={name}&why={id}", "/reason": f"?q={name}", "/context": f"?q={name}", "/timeline": f"?about={name}"}
+    filled |= {"/entity": f"?name={name}", "/graph": f"?memory={id}", "/memories": "?status=any"}
+    places = [at.partition(" ")[2] for at in routes.PAGES if at.startswith("GET")]
+    pages = [f"/ui{path.replace('{id}', id)}{filled.get(path, '')}" for path in places]
+    return [*pages, "/ui/search", "/ui/timeline", "/ui/graph", f"/ui/graph?entity={name}", "/ui/entities?kind=person"]

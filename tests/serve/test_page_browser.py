@@ -16,11 +16,9 @@ from urllib.parse import quote
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
-from recall.minds import open_mind
-from serve.paged import showing
+from serve.paged import kept, showing
 
 from engram.engine import Engram
-from engram.types import Policy, Reader, Role, Scope
 
 NAMED = os.environ.get("ENGRAM_CHROMIUM", "")  # read before the tests' own world hides it
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -29,7 +27,6 @@ ARGUMENTS = """
     --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
     --disable-component-update --disable-sync
 """
-OWNER = Reader(Scope(agent="rex"), Policy.ALL, Role.OWNER)
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"> </textarea><b>x</b>"
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is here: install one, or name it in ENGRAM_CHROMIUM")
@@ -59,9 +56,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def palace(browser: Browser, tmp_path: Path) -> Iterator[Palace]:
-    settings = {"guard_injection": False, "ask_per_minute": 0, "answer_grid_ms": 0, "dream": False}
-    with open_mind(tmp_path / "vault", **settings) as opened:
-        mem = opened.as_reader(OWNER)
+    with kept(tmp_path / "vault") as mem:
         furnish(mem)
         with showing(mem) as (port, link), closing(browser.new_context()) as context:
             page = context.new_page()
@@ -103,9 +98,9 @@ def test_from_the_link_over_a_search_to_a_corrected_memory(palace: Palace) -> No
     expect(hit.locator(".signals")).to_contain_text("words")
     hit.get_by_role("button", name="Helpful", exact=True).click()
     expect(page.get_by_role("status").first).to_contain_text("it helped")
-    kept = palace.mem.get(id_of(palace.mem, "Heroku"))
-    assert kept is not None
-    assert kept.helpful == 1
+    helped = palace.mem.get(id_of(palace.mem, "Heroku"))
+    assert helped is not None
+    assert helped.helpful == 1
     hit.locator(".correct summary").click()
     hit.get_by_label("What is true instead").fill("The harbour API runs on Fly in Amsterdam")
     hit.get_by_role("button", name="It takes its place").click()
