@@ -15,7 +15,7 @@ from engram.errors import InvalidQuery
 from engram.known import Figures, Lack, Level
 from engram.memory.knowledge import confidence, fresh, level
 from engram.settings import Settings
-from engram.types import Edge, Reader, Scope
+from engram.types import Edge, Memory, Reader, Scope
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 PLAIN = Settings()
@@ -140,3 +140,11 @@ def test_what_another_keeps_is_neither_told_nor_counted_nor_in_dispute(mem: Engr
     assert mem.gaps() == []
     assert owner.knows("Carla").figures.contested == 2
     assert ada.knows("Carla").level is Level.CONFIDENT
+
+
+def test_of_very_many_memories_the_latest_are_looked_at_and_all_are_counted(mem: Engram) -> None:
+    drafts = [Memory(text=f"Carla met guest {number}", scope=mem.reader.scope) for number in range(520)]
+    mem._vault.store.add(mem.reader, drafts)
+    found = mem.knows("Carla")
+    assert (found.level, found.figures.memories) == (Level.CONFIDENT, 520)
+    assert mem.knows()[0].figures.memories == 520

@@ -323,3 +323,12 @@ def test_a_prompt_has_nothing_that_reads_as_an_attack(mem: Engram) -> None:
         assert "harbour" in text
     assert "ferry" not in recent.contents[0].text
     assert "ferry" not in begun.messages[0].content.text
+
+
+def test_how_well_something_is_known_is_told_in_a_few_lines(mem: Engram) -> None:
+    for text in ("Carla lives in Lisbon", "Carla speaks four languages", "Carla repairs violins"):
+        mem.remember(text)
+    told = call(mem, "memory_knows", {"subject": "Carla"}, "full")
+    assert "Carla: confident (0.75). Well known: 3 memories" in told.content[0].text
+    assert "- Carla repairs violins" in told.content[0].text
+    assert told.structured_content["domains"][0]["level"] == "confident"

@@ -15,6 +15,7 @@ from typing import Any
 from engram.context.window import ContextWindow
 from engram.serve import wire
 from engram.serve.operations import Operation
+from engram.serve.operations.knowing import Assessed
 from engram.serve.operations.schema import Schema, output_schema
 from engram.text.fence import fence
 from engram.types import Evidence, Hit, Memory, Outcome, Page, Reasoned, Recall, Report, Trust
@@ -172,6 +173,14 @@ def _branch(one: Evidence, indent: str) -> Iterator[str]:
         yield from _branch(part, indent + "  ")
 
 
+def _assessed(found: Assessed) -> str:
+    lines = []
+    for one in found.domains:
+        lines.append(f"{one.subject}: {one.level.value} ({one.confidence:.2f}). {one.said}")
+        lines += [f"- {text}" for text in one.strong] + [f"- not known: {gap.text}" for gap in one.holes]
+    return fence("\n".join(lines)) if lines else found.said
+
+
 _TEXTS: Mapping[type, Callable[[Any], str]] = {
     Recall: _recalled,
     ContextWindow: lambda window: "\n".join([window.text or "There is nothing to read for this.", *window.notes]),
@@ -179,4 +188,5 @@ _TEXTS: Mapping[type, Callable[[Any], str]] = {
     Memory: _kept,
     Report: _reported,
     Reasoned: _reasoned,
+    Assessed: _assessed,
 }

@@ -1,7 +1,7 @@
 """The verbs on how much is known of what: figures of some memories, subjects that are named again and again, and doubts.
 
 Every statement counts under the reader's visibility, both ends of a dispute included: what somebody else keeps makes nothing
-better known and nothing doubtful. Of what thousands of memories tell the latest thousand are looked at.
+better known and nothing doubtful. Of what more memories tell than `_MOST` the latest are looked at.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from engram.store.sqlite.path import Path
 from engram.store.sqlite.scopes import predicate
 from engram.types import Memory, Reader
 
-_MOST = 1000  # memories of one subject that are looked at
+_MOST = 500  # memories of one subject that are looked at
 _LATEST = 5000  # memories that are sorted by category
 _NAMED = 2  # what is named once is no subject yet
 
@@ -54,12 +54,12 @@ class Surveying(Path):
     """Mixed into the store."""
 
     def tally(self, reader: Reader, keys: Sequence[int]) -> Tally:
-        """Figures of those of these memories that the reader sees, and that are active."""
+        """Figures of those of these memories that the reader sees, and that are active; of very many the first are looked at."""
         marks = ", ".join("?" * len(keys[:_MOST]))
         with self._read(reader, "knows") as connection:
             found = _tally(connection, readable(reader), f"m.key IN ({marks})", keys[:_MOST], self._stale())
         self._note(reader, "knows", count=found.memories)
-        return found
+        return found if len(keys) <= _MOST else found._replace(memories=len(keys))
 
     def subjects(self, reader: Reader, *, limit: int, without: Collection[str] = ()) -> list[Subject]:
         """Names that several memories have, and categories but for some, the most told of first."""
@@ -118,11 +118,13 @@ def _named(connection: apsw.Connection, seen: Visibility, limit: int, stale: tup
     visible, values = predicate(seen, "m.scope")
     found: list[Any] = connection.execute(
         f"""
-        SELECT e.name, e.kind, count(DISTINCT m.key), group_concat(DISTINCT e.key)
-          FROM entities AS e JOIN mentions AS n ON n.entity = e.key
-          JOIN memories AS m INDEXED BY memories_for_search ON m.key = n.memory
-         WHERE m.status = 'active' AND {visible}
-         GROUP BY e.name, e.kind HAVING count(DISTINCT m.key) >= {_NAMED} ORDER BY count(DISTINCT m.key) DESC, e.name LIMIT ?
+        WITH counted AS (
+            SELECT n.entity AS entity, count(*) AS times
+              FROM mentions AS n CROSS JOIN memories AS m INDEXED BY memories_for_search ON m.key = n.memory
+             WHERE m.status = 'active' AND {visible} GROUP BY n.entity
+        )
+        SELECT e.name, e.kind, sum(c.times), group_concat(e.key) FROM counted AS c JOIN entities AS e ON e.key = c.entity
+         GROUP BY e.name, e.kind HAVING sum(c.times) >= {_NAMED} ORDER BY sum(c.times) DESC, e.name LIMIT ?
         """,
         (*values, limit),
     ).fetchall()
