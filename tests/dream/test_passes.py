@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dream.vaults import desk_of, keep, rows
 from hand_clock import HandClock
-from recall.minds import FACTS
+from recall.minds import FACTS, OWNER
 
 from engram.dream.job import Desk, Job, Page
 from engram.dream.merging import MERGE
 from engram.dream.runner import run
 from engram.engine import Engram
-from engram.passes import Archive, Cursor, Ending
-from engram.types import Status
+from engram.passes import Archive, Cursor, Derive, Ending, Link
+from engram.types import Edge, Memory, Reader, Scope, Source, Status, Tier
 
 PAIR = ("The API runs on Fly in Frankfurt", "The API also runs on Fly in Frankfurt")
 
@@ -128,3 +128,61 @@ def test_a_contradiction_is_decided_once_there_is_better_evidence(mem: Engram, c
     assert mem.get(old.id).status is Status.SUPERSEDED
     mem.undo_dream(report.pass_id)
     assert mem.get(old.id).status is Status.ACTIVE
+
+
+def test_what_somebody_brought_back_is_not_merged_again(mem: Engram) -> None:
+    keep(mem, *PAIR)
+    [gone] = mem.consolidate().ids
+    mem.restore(gone)
+    assert not mem.consolidate().ids
+    assert len(mem.list()) == 2
+
+
+def test_what_was_merged_is_kept_as_closely_as_its_heir(mem: Engram) -> None:
+    keep(mem, *PAIR)
+    [gone] = mem.consolidate().ids
+    [heir] = mem.list()
+    mem.update(heir.id, tier="confidential")
+    assert mem.get(gone).tier is Tier.CONFIDENTIAL
+
+
+def deriving(text: str, *sources: str) -> Job:
+    def page(desk: Desk, cursor: Cursor) -> Page:
+        return desk.touched(cursor).page([Derive(Memory(text=text), sources)])
+
+    return Job("derive", "Derive.", page)
+
+
+def test_what_is_derived_is_nobodys_word_kept_as_closely_and_of_one_scope(mem: Engram) -> None:
+    one = mem.remember("The safe is behind the clock", tier="sensitive")
+    two = mem.remember("The clock stands in the hall")
+    hers = mem.as_reader(Reader(Scope(agent="ada"))).remember("The hall is locked at night")
+    owner = desk_of(mem, OWNER)
+    [made] = run(owner, [deriving("The safe is in the hall", one.id, two.id)], None, verb="dream").ids
+    found = mem.get(made)
+    assert (found.source, found.tier, found.scope) == (Source.INFERRED, Tier.SENSITIVE, one.scope)
+    assert {edge.target for edge in mem.edges(made) if edge.kind == "derived_from"} == {one.id, two.id}
+    assert not run(owner, [deriving("Two agents know the hall", two.id, hers.id)], None, verb="dream").ids
+    mem.forget(one.id, erase=True)
+    assert not mem._vault.store.get(OWNER, [made]), "what has the words of what is erased goes with it"
+
+
+def test_what_was_corrected_is_not_derived(mem: Engram) -> None:
+    wrong = mem.remember("The hall is painted green")
+    mem.feedback(wrong.id, False, correction="The hall is painted white")
+    two = mem.remember("The clock stands in the hall")
+    assert not run(desk_of(mem), [deriving("The hall is painted green", two.id)], None, verb="dream").ids
+
+
+def test_a_link_is_made_once_and_not_across_scopes(mem: Engram) -> None:
+    one, two = keep(mem, "The clock stands in the hall", "The hall is painted white")
+    hers = mem.as_reader(Reader(Scope(agent="ada"))).remember("The hall is locked at night").id
+
+    def page(desk: Desk, cursor: Cursor) -> Page:
+        return desk.touched(cursor).page([Link(Edge(one, two, "related_to")), Link(Edge(one, hers, "related_to"))])
+
+    job = Job("links", "Link.", page)
+    assert run(desk_of(mem, OWNER), [job], None, verb="dream").counts["links.linked"] == 1
+    kept = rows(mem._vault.store)
+    assert not run(desk_of(mem, OWNER), [job], None, verb="dream").ids
+    assert rows(mem._vault.store) == kept

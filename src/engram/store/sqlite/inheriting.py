@@ -18,7 +18,11 @@ from engram.store.sqlite import claims, memories, turns
 from engram.types import Memory, Tier
 
 _KINDS = ", ".join(f"'{kind}'" for kind in sorted(DERIVED))
-_CAME_OF = f"SELECT source FROM edges WHERE target = ? AND kind IN ({_KINDS})"
+_CAME_OF = f"""
+    SELECT source FROM edges WHERE target = ?1 AND kind IN ({_KINDS})
+    UNION SELECT target FROM edges WHERE source = ?1 AND kind = 'merged_from'
+"""
+"""What has its words: what came of it, and what was merged into it because it says the same."""
 
 
 def follow(connection: apsw.Connection, memory: Memory) -> None:

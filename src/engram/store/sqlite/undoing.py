@@ -111,7 +111,7 @@ def put(connection: apsw.Connection, number: int, undos: Sequence[Undo]) -> None
 
 
 def spared(connection: apsw.Connection, keys: Sequence[int]) -> set[int]:
-    """Those of these that a pass retired and that was undone: they are not retired by a pass again."""
+    """Those of these that were brought back, by undoing the pass that retired them or one by one: no pass retires them again."""
     found: set[int] = set()
     for start in range(0, len(keys), _AT_ONCE):
         some = keys[start : start + _AT_ONCE]
@@ -120,6 +120,11 @@ def spared(connection: apsw.Connection, keys: Sequence[int]) -> set[int]:
              WHERE u.memory IN ({", ".join("?" * len(some))}) AND u.place = '{_STATUS}' AND p.ending = 'undone'
         """
         found |= {int(row[0]) for row in connection.execute(sql, some)}
+        restored = f"""
+            SELECT memory FROM status_history
+             WHERE memory IN ({", ".join("?" * len(some))}) AND old IN ('merged', 'archived') AND new = 'active'
+        """
+        found |= {int(row[0]) for row in connection.execute(restored, some)}
     return found
 
 
