@@ -285,6 +285,7 @@ class AsyncEngram:
     backup = Verb(Engram.backup)
     backups = Verb(Engram.backups)
     health = Verb(Engram.health)
+    doctor = Verb(Engram.doctor)
     check = Verb(Engram.check)
     audit = Verb(Engram.audit)
     ration = Verb(Engram.ration)

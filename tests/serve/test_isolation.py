@@ -142,6 +142,7 @@ def attempts(hers: Hers, mine: str) -> Mapping[str, Sequence[Mapping[str, Any]]]
         "purge": [{"dimension": "agent", "name": "ada"}, {"dimension": "agent", "name": "ada", "dry_run": True}],
         "backup": [{}],
         "backups": [{}],
+        "doctor": [{}],
     }
 
 

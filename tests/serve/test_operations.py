@@ -110,6 +110,7 @@ def arguments_of(mem: Engram) -> Mapping[str, Mapping[str, Any]]:
         "check": {},
         "backup": {},
         "backups": {},
+        "doctor": {},
         "purge": {"dimension": "user", "name": "nobody", "dry_run": True},
     }
 

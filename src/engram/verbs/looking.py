@@ -19,6 +19,7 @@ from engram.types import (
     Backup,
     Edge,
     Encoder,
+    Finding,
     Health,
     Kind,
     Language,
@@ -159,6 +160,11 @@ class Looking(View):
 
     def health(self) -> Health:
         return self._vault.health(self._reader)
+
+    def doctor(self) -> Sequence[Finding]:
+        """What is wrong with the vault, how bad it is and what to do, worst first. For its owner; it changes nothing: mending
+        needs the vault to itself (`engram doctor --repair`)."""
+        return self._vault.store.doctor(self._reader)
 
     def check(self) -> Sequence[str]:
         """Verify the whole file; what is wrong with it, or nothing."""

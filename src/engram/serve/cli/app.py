@@ -49,7 +49,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 refused or failed, 2 a bad call.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-_OF_THEIR_OWN = frozenset({"backups"})  # commands that do what an operation does without opening the vault
+_OF_THEIR_OWN = frozenset({"backups", "doctor"})  # commands that do what an operation does without opening the vault
 commands.add_to(
     app,
     memories.FACES

@@ -9,7 +9,7 @@ from engram.frozen import frozen
 from engram.passes import Pass
 from engram.serve.operations.minding import Nothing
 from engram.serve.operations.operation import Arg, Effect, Operation
-from engram.types import AuditEntry, Backup, Encoder, Health, Language, Report, Role
+from engram.types import AuditEntry, Backup, Encoder, Finding, Health, Language, Report, Role, Severity
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -84,7 +84,28 @@ def check(mem: Engram, given: Nothing) -> Checked:
     return Checked(not problems, problems)
 
 
+@frozen
+class Examined:
+    """What is wrong, worst first, each with what to do; `ok`: nothing that is an error."""
+
+    ok: bool
+    findings: tuple[Finding, ...]
+
+
+def doctor(mem: Engram, given: Nothing) -> Examined:
+    found = tuple(mem.doctor())
+    return Examined(all(one.severity is not Severity.ERROR for one in found), found)
+
+
 OPERATIONS = (
+    Operation(
+        name="doctor",
+        help="Say what is wrong with the vault, how bad it is and what to do; changes nothing.",
+        input=Nothing,
+        output=Examined,
+        run=doctor,
+        role=Role.OWNER,
+    ),
     Operation(
         name="status",
         help="Show the figures of the vault, as far as the reader sees it.",

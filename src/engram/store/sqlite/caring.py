@@ -15,10 +15,10 @@ from engram.guard.process import rss_bytes
 from engram.guard.scopes import readable, require_owner
 from engram.settings import Settings
 from engram.store.protocol import Once
-from engram.store.sqlite import care, embeddings, memories, schema
+from engram.store.sqlite import care, embeddings, examining, memories, schema
 from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.path import Path
-from engram.types import Backup, Health, Reader
+from engram.types import Backup, Finding, Health, Reader
 
 log = logging.getLogger("engram.store")
 
@@ -122,6 +122,15 @@ class Caring(Path):
             raise StorageError("the vault is closed.", way_out="Open it again.")
         in_time("backups were looked at")
         return care.backups(self._opened.folder, self._opened.key)
+
+    def doctor(self, reader: Reader) -> list[Finding]:
+        """What is wrong, worst first; nothing is changed. Mending needs the vault to itself (`maintenance`)."""
+        with self._watched(reader, "doctor"):
+            require_owner(reader, "looking the vault over")
+            if self._closed:
+                raise StorageError("the vault is closed.", way_out="Open it again.")
+            in_time("the vault was looked over")
+            return examining.look_over(self._opened.folder, self._live, self._env, self._opened.key)
 
     def health(self, reader: Reader) -> Health:
         """The figures of V19 as this process sees them. Of an index it knows nothing: whoever has one says more."""

@@ -5,8 +5,6 @@ These need the vault closed to others, or work even when it cannot be opened, wh
 
 from __future__ import annotations
 
-import shutil
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,21 +12,18 @@ from pathlib import Path
 
 import apsw
 
-from engram.env import Env, to_micros
+from engram.env import Env
 from engram.errors import DiskFull, EngramError, NotFound, VaultBusy, VaultDamaged, VaultLocked
 from engram.guard.keys import MasterKey
 from engram.guard.unlock import Ask, KeyHeader, rehome
 from engram.settings import LiveSettings
 from engram.store.folder import VaultFolder, read_header, write_header
-from engram.store.sqlite import care, memories, rotation, schema
+from engram.store.sqlite import care, examining, memories, rotation
 from engram.store.sqlite import open as opening
 from engram.store.sqlite.binding import explain
 from engram.store.sqlite.silence import hide_times
 from engram.store.sqlite.vault import Credentials, alone, unlocked
 from engram.types import Backup, Finding, Severity
-
-_LOW_ROOM = 64 * 2**20
-"""Free space under which the next backup or log may not fit."""
 
 
 def key_facts(path: Path) -> KeyHeader:
@@ -103,15 +98,14 @@ def examine(path: Path, live: LiveSettings, env: Env, credentials: Credentials, 
     folder = VaultFolder(path)
     if not folder.exists():
         return [*findings, Finding("vault", Severity.INFO, f"there is no vault at {path}.", "Run `engram init` to make one.")]
-    findings += _permissions(folder, mend)
-    findings += _room(folder)
+    findings += examining.permissions(folder, mend)
+    findings += examining.room(folder)
     findings += _header(folder, mend)
     try:
         findings += _database(folder, live, env, credentials, mend)
     except EngramError as error:
         findings.append(Finding("vault", Severity.ERROR, f"{error.code}: {error.message}", error.way_out))
-    order = list(Severity)
-    return sorted(findings, key=lambda finding: -order.index(finding.severity))
+    return examining.worst_first(findings)
 
 
 def _header(folder: VaultFolder, mend: bool) -> list[Finding]:
@@ -137,30 +131,12 @@ def _header(folder: VaultFolder, mend: bool) -> list[Finding]:
 
 def _database(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials, mend: bool) -> list[Finding]:
     with _database_key(folder, live, env, credentials) as key:
-        problems = _problems(folder, key)
+        problems = examining.problems(folder, key)
         if problems and mend:
             return _mend_database(folder, live, env, credentials, problems)
         if problems:
-            way_out = VaultDamaged.default_way_out
-            what = f"E1002: {problems[0]}" + (f", and {len(problems) - 1} more such" if len(problems) > 1 else "")
-            return [Finding("database", Severity.ERROR, what, way_out)]
-        return [*_text_index(folder, live, env, credentials, key, mend), *_backups(folder, live, env, key)]
-
-
-def _problems(folder: VaultFolder, key: opening.DatabaseKey) -> list[str]:
-    if not folder.database.exists():
-        return [f"{folder.database} is missing."]
-    try:
-        connection = _to_read(folder, key)
-    except apsw.Error as error:
-        return [explain(error, "opening the database").message]
-    try:
-        schema.require_known(schema.version_of(connection))
-        return care.check(connection) or care.unread_pages(connection)
-    except apsw.Error as error:
-        return [explain(error, "reading the database").message]
-    finally:
-        connection.close()
+            return [examining.damaged(problems)]
+        return [*_text_index(folder, live, env, credentials, key, mend), *examining.backups(folder, live, env, key)]
 
 
 def _mend_database(
@@ -179,16 +155,12 @@ def _mend_database(
 def _text_index(
     folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials, key: opening.DatabaseKey, mend: bool
 ) -> list[Finding]:
-    connection = _to_read(folder, key)
-    try:
-        adrift = memories.adrift(connection)
-    finally:
-        connection.close()
-    if not adrift:
+    lost = examining.adrift(folder, key)
+    if not lost:
         return []
-    what = f"the text index is out of step with {adrift} memories."
+    found = examining.out_of_step(lost)
     if not mend:
-        return [Finding("text index", Severity.ERROR, what, "Run `engram doctor --repair` to rebuild it.")]
+        return [found]
     try:
         with alone(folder.path, live, env, credentials) as (_, own_key):
             writer = opening.writing(folder.database, own_key, synchronous="full", cache_kib=live.now.page_cache_kib)
@@ -198,57 +170,8 @@ def _text_index(
             finally:
                 writer.close()
     except VaultBusy as error:
-        return [Finding("text index", Severity.ERROR, what, error.way_out)]
-    return [Finding("text index", Severity.INFO, what + " It was rebuilt.", mended=True)]
-
-
-def _permissions(folder: VaultFolder, mend: bool) -> list[Finding]:
-    wanted = {folder.path: 0o700} | {
-        path: 0o700 if path.is_dir() else 0o600 for path in folder.path.rglob("*") if not path.is_symlink()
-    }
-    loose = [path for path in wanted if stat.S_IMODE(path.stat().st_mode) & 0o077]
-    if not loose:
-        return []
-    what = f"{len(loose)} files of the vault can be read by other users of this machine ({loose[0].name} for one)."
-    if not mend:
-        return [Finding("permissions", Severity.WARNING, what, "Run `engram doctor --repair`.")]
-    for path in loose:
-        path.chmod(wanted[path])
-    return [Finding("permissions", Severity.INFO, what + " They are closed now.", mended=True)]
-
-
-def _to_read(folder: VaultFolder, key: opening.DatabaseKey) -> apsw.Connection:
-    """Where nothing can be written there is no place for the index of a log either: then the file is all there is."""
-    alone = not folder.has_room_to_write() and not folder.wal.exists()
-    return opening.reading(folder.database, key, cache_kib=8192, immutable=alone)
-
-
-def _room(folder: VaultFolder) -> list[Finding]:
-    if not folder.has_room_to_write():
-        what = "the vault's folder cannot be written: what is there can be read, and nothing be kept."
-        return [Finding("folder", Severity.WARNING, what, "Make it writable for this user, if that is not meant.")]
-    free = shutil.disk_usage(folder.path).free
-    if free >= _LOW_ROOM:
-        return []
-    what = f"the disk has {free // 2**20} MiB left; the vault turns read-only when it is full."
-    return [Finding("disk", Severity.WARNING, what, "Free some space.")]
-
-
-def _backups(folder: VaultFolder, live: LiveSettings, env: Env, key: opening.DatabaseKey) -> list[Finding]:
-    found = care.backups(folder, key)
-    broken = [backup.number for backup in found if not backup.intact]
-    findings = [
-        Finding("backups", Severity.WARNING, f"backup {number} does not verify.", "Run `engram backup` to make a new one.")
-        for number in broken
-    ]
-    newest = max((backup.made_at for backup in found if backup.intact and backup.made_at), default=None)
-    if newest is None:
-        findings.append(Finding("backups", Severity.INFO, "there is no backup yet.", "Run `engram backup`."))
-    elif live.now.backup_hours and to_micros(env.now()) - to_micros(newest) > 7 * live.now.backup_hours * 3_600_000_000:
-        findings.append(
-            Finding("backups", Severity.WARNING, f"the newest backup is of {newest:%Y-%m-%d}.", "Run `engram backup`.")
-        )
-    return findings
+        return [replace(found, way_out=error.way_out)]
+    return [Finding(found.check, Severity.INFO, found.what + " It was rebuilt.", mended=True)]
 
 
 @contextmanager
