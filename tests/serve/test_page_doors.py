@@ -218,6 +218,16 @@ def test_whatever_a_memory_says_is_text(mem: Engram, owner: Visitor) -> None:
     assert "<script>alert(1)</script>" in owner.read(f"/ui/memory/{kept.id}")
 
 
+@pytest.mark.parametrize("said", ["%00", "%ff%fe", "-1", "nan", "2025-13-45", "..%2f", "a" * 3000])
+def test_no_page_fails_by_what_stands_in_its_address(mem: Engram, owner: Visitor, said: str) -> None:
+    id = mem.remember("Ada Novak met Bob Kranz").id
+    asked = "&".join(f"{name}={said}" for name in ("why", "since", "attribute", "cursor", "limit", "budget", "kind", "done"))
+    for path in every_page(id, said):
+        assert owner.get(f"{path}{'&' if '?' in path else '?'}{asked}").status < 500, path
+    assert owner.get(f"/ui/memory/{said}").status in (400, 404)
+    assert owner.post("/ui/remember", text=said, importance=said).status < 500
+
+
 # ── the command ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from engram.errors import AccessDenied, ConfigInvalid, InvalidQuery
+from engram.errors import AccessDenied, InvalidQuery
 from engram.frozen import frozen
 from engram.serve.page.asking import Asking, Sent, Shown, place
-from engram.settings import TABLE, Settings, Value, coerce, config_path, save, unknown
+from engram.settings import TABLE, Settings, Value, coerce, config_path, save
 from engram.types import Role
 
 _ENTRIES = (50, 200, 1000)
@@ -125,7 +125,7 @@ def change(asking: Asking) -> Sent:
         raise AccessDenied("settings are changed where the vault is.", way_out="Run `engram ui` or `engram config set` there.")
     name, value = asking.text("name"), asking.text("value")
     if name not in TABLE:
-        raise ConfigInvalid(unknown(name) + ".")
+        raise InvalidQuery("there is no such setting.", way_out="Find it by a part of its name.")
     kept, warning = coerce(name, value)
     if warning and kept not in (TABLE[name].metadata["low"], TABLE[name].metadata["high"]):
         raise InvalidQuery(warning.partition("; using")[0] + ".")
