@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from dream.vaults import desk_of, keep, rows
 from hand_clock import HandClock
 from recall.minds import FACTS, OWNER
@@ -186,3 +188,15 @@ def test_a_link_is_made_once_and_not_across_scopes(mem: Engram) -> None:
     kept = rows(mem._vault.store)
     assert not run(desk_of(mem, OWNER), [job], None, verb="dream").ids
     assert rows(mem._vault.store) == kept
+
+
+def test_a_commitment_goes_three_months_after_it_was_over_and_stays_while_it_is_open(mem: Engram, clock: HandClock) -> None:
+    over = clock.now() + timedelta(days=10)
+    [kept] = keep(mem, "Ben will bring the ladder back", category="commitment", valid_until=over)
+    [still] = keep(mem, "Ann will paint the fence", category="commitment")
+    mem.consolidate()
+    clock.advance(95 * 86_400)
+    assert not mem.consolidate().ids
+    clock.advance(10 * 86_400)
+    assert kept in mem.consolidate().ids
+    assert mem.get(still).status is Status.ACTIVE

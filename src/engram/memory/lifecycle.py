@@ -26,7 +26,8 @@ _STIRS = 0.5
 _FADING = (Layer.WORKING, Layer.EPISODIC)
 _EPHEMERAL_FOR = timedelta(days=30)
 _ARCHIVED_AFTER = timedelta(days=90)
-_LASTING = frozenset({"commitment", "preference", "decision", "principle", "correction", WARNING})
+_COMMITMENT = "commitment"
+_LASTING = frozenset({_COMMITMENT, "preference", "decision", "principle", "correction", WARNING})
 """Categories that are not let go of for being old."""
 
 
@@ -98,10 +99,15 @@ def verification(memory: Memory) -> Verification:
 
 
 def keeping(memory: Memory) -> Keeping:
-    if memory.pinned or not fades(memory) or memory.category in _LASTING:
+    if memory.pinned or not fades(memory) or (memory.category in _LASTING and not _was_settled(memory)):
         return Keeping.PROTECTED
     borne_out = memory.corroborations or memory.helpful
     return Keeping.EPHEMERAL if memory.confidence < _SPECULATIVE and not borne_out else Keeping.DURABLE
+
+
+def _was_settled(memory: Memory) -> bool:
+    """A commitment that says until when it held: kept, or void. One that is open stays (L)."""
+    return memory.category == _COMMITMENT and memory.valid_until is not None
 
 
 def lifecycle(memory: Memory, now: datetime, settings: Settings) -> Lifecycle:
@@ -131,8 +137,9 @@ def decay(memory: Memory, now: datetime, settings: Settings) -> float:
 def expired(memory: Memory, now: datetime, settings: Settings) -> str:
     """Why it may be put away by now, as a sentence for its history; empty if it may not.
 
-    What nobody bore out goes after 30 days. The rest goes after 90, if little is left of it (0.15), it mattered little (0.3) and
-    was hardly asked for (under 3 times), did not stir, and if it is an event: knowledge and rules stay (D).
+    What nobody bore out goes after 30 days; a commitment 90 days after it was over. The rest goes after 90, if little is left of
+    it (0.15), it mattered little (0.3) and was hardly asked for (under 3 times), did not stir, and if it is an event: knowledge and
+    rules stay (D).
     """
     age = timedelta(0) if memory.learned_at is None else now - memory.learned_at
     kept = keeping(memory)
@@ -140,6 +147,9 @@ def expired(memory: Memory, now: datetime, settings: Settings) -> str:
         return ""
     if kept is Keeping.EPHEMERAL:
         return "was a guess that nobody bore out" if age > _EPHEMERAL_FOR else ""
+    if _was_settled(memory):
+        over = timedelta(0) if memory.valid_until is None else now - memory.valid_until
+        return "was a commitment that has long been over" if over > _ARCHIVED_AFTER else ""
     slight = memory.importance < 0.3 and memory.accesses < 3 and memory.affect.arousal < _STIRS
     faded = slight and retention(memory, now, settings) < 0.15
     return "has faded" if age > _ARCHIVED_AFTER and faded and layer_of(memory) in _FADING else ""
