@@ -138,8 +138,8 @@ def expired(memory: Memory, now: datetime, settings: Settings) -> str:
     """Why it may be put away by now, as a sentence for its history; empty if it may not.
 
     What nobody bore out goes after 30 days; a commitment 90 days after it was over. The rest goes after 90, if little is left of
-    it (0.15), it mattered little (0.3) and was hardly asked for (under 3 times), did not stir, and if it is an event: knowledge and
-    rules stay (D).
+    it (0.15), it mattered little (0.3) and was hardly asked for (under 3 times), did not stir, and if it is an event: knowledge
+    and rules stay (D).
     """
     age = timedelta(0) if memory.learned_at is None else now - memory.learned_at
     kept = keeping(memory)
