@@ -134,7 +134,6 @@ def _answer(page: Page, asking: Asking, path: str) -> Response:
         return RedirectResponse(found.place, 303, HEADERS)
     reader = asking.mem.reader
     around = {
-        "asking": asking,
         "now": asking.now,
         "csrf": asking.session.csrf,
         "may": asking.may,
