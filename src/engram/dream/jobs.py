@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engram.dream.fading import FADE
+from engram.dream.gathering import GATHER
 from engram.dream.inferring import INFER
 from engram.dream.job import Job
 from engram.dream.linking import LINK
@@ -15,7 +16,7 @@ from engram.dream.settling import SETTLE
 from engram.dream.wondering import GAPS
 from engram.errors import InvalidQuery
 
-JOBS: tuple[Job, ...] = (MERGE, SETTLE, REPLAY, PROMOTE, FADE, INFER, LINK, GAPS)
+JOBS: tuple[Job, ...] = (MERGE, SETTLE, REPLAY, PROMOTE, FADE, INFER, GATHER, LINK, GAPS)
 
 
 def light() -> tuple[Job, ...]:
