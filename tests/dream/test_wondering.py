@@ -92,3 +92,11 @@ def test_only_what_most_of_several_have_is_missing(own: set[str], peers: list[se
 def test_it_is_asked_for_in_whole_sentences_or_not_at_all(field: str, name: str, question: str) -> None:
     assert asking_for(field, name) == question
     assert not question or question_in(question)
+
+
+def test_what_was_told_closely_or_in_the_past_is_not_missing(mem: Engram) -> None:
+    known(mem)
+    told = mem.learn("Draco", "owner", "Kim")
+    mem.update(told.id, tier="confidential")
+    rest(mem)
+    assert not asked(mem)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from engram.guard.scopes import Visibility, readable
+from engram.store.sqlite import sealed
 from engram.store.sqlite.path import Path
 from engram.store.sqlite.scopes import predicate
 from engram.types import Reader
@@ -39,6 +40,17 @@ class Relating(Path):
         """What is said of these, the surest first; `backwards`: what is said to stand in a relation to them."""
         with self._read(reader, "relations") as connection:
             return _related(connection, readable(reader), "object" if backwards else "subject", names, most)
+
+    def is_told(self, reader: Reader, subject: str, what: str) -> bool:
+        """Is this told of a subject, or was it, in whatever words and however sure?"""
+        visible, values = predicate(readable(reader), "m.scope")
+        sql = f"""
+            SELECT EXISTS (SELECT 1 FROM facts AS f CROSS JOIN memories AS m ON m.key = f.memory
+             WHERE f.subject IN ({sealed.either("facts", "subject", "?1")})
+               AND f.predicate IN ({sealed.either("facts", "predicate", "?2")}) AND {visible})
+        """
+        with self._read(reader, "relations") as connection:
+            return bool(connection.execute(sql, (subject, what, *values)).get)
 
     def saying(self, reader: Reader, what: str, *, most: int) -> list[Related]:
         """What is said of anything by this predicate, the surest first."""
