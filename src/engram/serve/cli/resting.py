@@ -32,7 +32,7 @@ def _stage(one: Progress) -> str:
 def _rested(done: Done) -> None:
     report: Rested = done.value
     changed = [(what.replace(".", ": "), f"{len(ids):,}") for what, ids in report.changes.items()]
-    looked = sum(count for what, count in report.counts.items() if what.endswith(".visited"))
+    looked = max((count for what, count in report.counts.items() if what.endswith(".visited")), default=0)
     show.pairs([("looked at", f"{looked:,}"), *(changed or [("changed", "nothing")]), *_figures(report)])
     for note in report.notes:
         show.line(note)

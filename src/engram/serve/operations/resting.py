@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True)
 class Rest:
-    jobs: Annotated[tuple[str, ...], Arg("Only this job; may be given more than once.", high=32, flags=("--job", "-j"))] = ()
+    jobs: Annotated[tuple[str, ...], Arg("Only this job.", high=32, flags=("--job", "-j"))] = ()
     dry_run: Annotated[bool, Arg("Only tell what would change.")] = False
 
 
