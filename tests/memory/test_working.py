@@ -56,6 +56,11 @@ def test_what_is_attended_to_last_stays_however_faint(clock: HandClock) -> None:
     assert "a faint remark" in texts(memory)
 
 
+def test_of_equally_lively_ones_the_last_stands_first(clock: HandClock) -> None:
+    memory, _ = filled(clock, ["the mast is broken", "the sail is torn"])
+    assert texts(memory) == ["the sail is torn", "the mast is broken"]
+
+
 def test_the_same_statement_is_one_slot_and_livelier(clock: HandClock) -> None:
     memory, _ = filled(clock, ["The API runs on Fly", "the api runs on fly."], activation=0.5)
     assert len(memory.slots) == 1

@@ -270,7 +270,8 @@ def _without_faint(memory: WorkingMemory, floor: float) -> Step:
 
 
 def _sorted(memory: WorkingMemory, slots: Sequence[Slot]) -> WorkingMemory:
-    return replace(memory, slots=tuple(sorted(slots, key=lambda slot: -slot.activation)))
+    """The liveliest first; of equals, what was touched last."""
+    return replace(memory, slots=tuple(sorted(slots, key=lambda slot: (slot.activation, slot.touched_at), reverse=True)))
 
 
 def _unit(value: float) -> float:
