@@ -11,7 +11,7 @@ from engram.dream.job import Desk, Job, Page
 from engram.dream.merging import MERGE
 from engram.dream.runner import run, trial
 from engram.engine import Engram
-from engram.errors import AccessDenied, Conflict
+from engram.errors import AccessDenied, Conflict, InvalidQuery
 from engram.passes import Archive, Cursor, Derive, Ending, Link, Place, Weigh
 from engram.types import Edge, Memory, Reader, Role, Status
 
@@ -134,3 +134,17 @@ def test_there_is_one_pass_at_a_time(mem: Engram) -> None:
         return MERGE.page(desk, cursor)
 
     assert run(desk_of(mem), [replace(MERGE, page=page)], None, verb="dream").ids
+
+
+def test_a_pass_that_fails_is_let_go_of_and_gone_on_with(mem: Engram) -> None:
+    twins(mem)
+
+    def page(desk: Desk, cursor: Cursor) -> Page:
+        raise InvalidQuery("a defect")
+
+    with pytest.raises(InvalidQuery):
+        run(desk_of(mem), [replace(MERGE, page=page)], None, verb="dream")
+    left = mem.dreams()[0]
+    done = run(desk_of(mem), [MERGE], None, verb="dream")
+    assert (left.ending, done.pass_id) == (Ending.RUNNING, left.id)
+    assert done.ids

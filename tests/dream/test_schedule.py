@@ -14,6 +14,7 @@ import engram
 from engram.dream.schedule import Idle, is_time
 from engram.engine import Engram
 from engram.passes import Ending
+from engram.recall.plan import Asked
 
 PAIR = ("The API runs on Fly in Frankfurt", "The API also runs on Fly in Frankfurt")
 LONG_AGO = Idle(0.0, 10_000.0)
@@ -62,3 +63,17 @@ def test_a_short_run_does_not_pay_for_it(tmp_path: Path) -> None:
         keep(mem, *PAIR)
     with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings={**given, "dream": False}) as mem:
         assert not mem.as_reader(OWNER).dreams()
+
+
+def test_a_pass_stops_between_pages_when_somebody_asks(mem: Engram) -> None:
+    mem.list()
+    assert mem._vault._pauses()
+    mem._vault.store.used_at -= 60.0
+    assert not mem._vault._pauses()
+
+
+def test_what_the_vault_asks_itself_is_no_use(mem: Engram) -> None:
+    keep(mem, *PAIR)
+    mem._vault.store.used_at = used = mem._vault.store.used_at - 60.0
+    assert mem._vault.look_up(mem.reader, Asked(text="where does the API run?", now=mem._vault.env.now()))
+    assert mem._vault.store.used_at == used
