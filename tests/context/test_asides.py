@@ -22,6 +22,7 @@ from engram.types import Outcome, Reader, Role, Scope, Turn
 MODEL = "gpt-4"
 REX = Reader(Scope(agent="rex"))
 UNKNOWN = "Which harbour does the ferry Aurora leave from?"
+PLAIN = "Let us go on with the garden party."
 DAY = 86_400.0
 
 
@@ -155,6 +156,27 @@ def test_one_gap_a_window_two_a_session_and_each_once_a_week(path: Path, env: En
     clock.advance(6.5 * DAY)
     with opened(path, env) as mem:
         assert section(mem, "unknown").removeprefix("Ask, if it fits: ") in first
+
+
+def test_memories_that_disagree_are_asked_about_once_a_week_and_nowhere_else(path: Path, env: Env, clock: HandClock) -> None:
+    question = "Ask, if it fits: Which holds: “The harbour opens at eight” or “The harbour opens at nine”?"
+    with opened(path, env) as mem:
+        one, other = (mem.remember(f"The harbour opens at {hour}.").id for hour in ("eight", "nine"))
+        mem.relate(one, other, "contradicts")
+        assert section(mem, "unknown", PLAIN) == question
+        assert section(mem, "unknown", PLAIN) == ""
+        assert section(mem.as_reader(Reader(Scope(agent="ann"))), "unknown", PLAIN) == ""
+        assert not mem._vault.store.gaps(mem.reader, limit=10)  # nobody asked for it
+    clock.advance(6 * DAY)
+    with opened(path, env) as mem:
+        assert section(mem, "unknown", PLAIN) == ""
+    clock.advance(2 * DAY)
+    with opened(path, env) as mem:
+        assert section(mem, "unknown", PLAIN) == question
+        mem.forget(other)
+    clock.advance(9 * DAY)
+    with opened(path, env) as mem:
+        assert section(mem, "unknown", PLAIN) == ""
 
 
 def test_another_place_is_not_asked_and_a_guest_leaves_no_question(mem: Engram) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from engram.capture import marks
@@ -15,11 +16,12 @@ from engram.recall.search import Searcher, is_flagged
 from engram.session.desks import Desks
 from engram.session.working import Working
 from engram.store.sqlite.suspending import MIND
-from engram.types import Outcome, Reader, Recall
+from engram.types import Outcome, Policy, Reader, Recall
 
 _LATEST = 50  # memories among which news is looked for
 _TRIES = 3  # questions that are looked at to find one that has no answer yet
 _ASK = "Ask, if it fits: "
+_LONGEST = 300  # characters of a question that is offered
 
 
 def morning_of(desks: Desks, reader: Reader, *, besides: bool = False) -> Morning:
@@ -74,7 +76,7 @@ def _is_back(desks: Desks, reader: Reader) -> bool:
 
 
 def _gap(desks: Desks, searcher: Searcher, reader: Reader, message: str) -> str:
-    """A question asked here before that still has no answer, if one more may be offered in this session."""
+    """A question asked here before that still has no answer, else a doubt, if one more may be offered in this session."""
     offered = desks.of(reader).offered
     if not reader.writes or len(offered) >= desks.live.now.gap_questions:
         return ""
@@ -85,4 +87,13 @@ def _gap(desks: Desks, searcher: Searcher, reader: Reader, message: str) -> str:
         if found.outcome is not Outcome.ANSWERED:
             return gap.text
         desks.store.wondered(reader, gap.text, answered=True)
-    return ""
+    return _doubt(desks, reader, message)
+
+
+def _doubt(desks: Desks, reader: Reader, message: str) -> str:
+    """Memories of this very place that disagree, or one that is much used and old, if that was not asked about lately."""
+    offered = desks.of(reader).offered
+    doubts = desks.store.doubts(replace(reader, policy=Policy.OWN), limit=_TRIES + len(offered))
+    texts = [one.text for one in doubts if one.text not in offered and one.text not in message and len(one.text) <= _LONGEST]
+    lately = desks.store.offered_lately(reader, texts) if texts else set()
+    return next((text for text in texts if text not in lately), "")

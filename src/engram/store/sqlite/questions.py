@@ -63,11 +63,12 @@ def write(connection: apsw.Connection, noted: Noted, now: int, keep: int) -> Non
         if one.answered:
             connection.execute("DELETE FROM questions WHERE scope = ? AND digest = ?", where)
             continue
-        if one.times:
+        if one.times or one.offered:  # what nobody asked, and was offered, is remembered as that: 0 times
             connection.execute(
                 f"""
                 INSERT INTO questions (scope, digest, text, times, asked_at) VALUES (?1, ?2, {_kept("?3", "?2")}, ?4, ?5)
-                ON CONFLICT (scope, digest) DO UPDATE SET times = times + excluded.times, asked_at = excluded.asked_at
+                ON CONFLICT (scope, digest) DO UPDATE SET times = times + excluded.times,
+                    asked_at = CASE WHEN excluded.times THEN excluded.asked_at ELSE asked_at END
                 """,
                 (*where, one.text, one.times, now),
             )
@@ -123,7 +124,7 @@ def read(connection: apsw.Connection, seen: Visibility, *, limit: int, asked_aft
         SELECT unshut(q.text, {_place("q.digest")}), q.times, q.asked_at, q.offered_at,
                s.project, s.squad, s.agent, s.channel, s.user
           FROM questions AS q JOIN scopes AS s ON s.key = q.scope
-         WHERE {visible} AND q.asked_at >= ? AND (? IS NULL OR coalesce(q.offered_at, 0) < ?)
+         WHERE {visible} AND q.times > 0 AND q.asked_at >= ? AND (? IS NULL OR coalesce(q.offered_at, 0) < ?)
          ORDER BY q.times DESC, q.asked_at DESC, q.key DESC LIMIT ?
     """
     rows: list[Any] = connection.execute(sql, (*values, asked_after, offered_before, offered_before, limit)).fetchall()
@@ -137,6 +138,13 @@ def read(connection: apsw.Connection, seen: Visibility, *, limit: int, asked_aft
         )
         for text, times, asked, offered, *scope in rows
     ]
+
+
+def offered(connection: apsw.Connection, seen: Visibility, texts: Sequence[str], since: int) -> set[str]:
+    """Those of these questions that were offered since."""
+    visible, values = predicate(seen, "scope")
+    sql = f"SELECT EXISTS (SELECT 1 FROM questions WHERE digest = blind(?) AND offered_at >= ? AND {visible})"
+    return {text for text in texts if connection.execute(sql, (digest_of(text), since, *values)).get}
 
 
 def forget(connection: apsw.Connection, erased: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -39,3 +40,9 @@ class Wondering(Path):
             found = questions.read(connection, seen, limit=limit, asked_after=kept, offered_before=week)
         self._note(reader, "gaps", count=len(found))
         return found
+
+    def offered_lately(self, reader: Reader, texts: Sequence[str]) -> set[str]:
+        """Those of these questions that were offered here within `gap_days`."""
+        since = to_micros(self._env.now() - timedelta(days=self._live.now.gap_days))
+        with self._read(reader, "gaps") as connection:
+            return questions.offered(connection, readable(replace(reader, policy=Policy.OWN)), texts, since)
