@@ -23,7 +23,14 @@ FILLING = [
 
 @pytest.fixture
 def mem(tmp_path: Path, clock: HandClock) -> Iterator[Engram]:
-    given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "dream": False}
+    given = {
+        "model": "none",
+        "backup_hours": 0,
+        "harden_process": False,
+        "close_on_sigterm": False,
+        "dream": False,
+        "dream_probes": 12,
+    }
     with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=given, clock=clock.now) as mem:
         yield mem
 
@@ -31,7 +38,7 @@ def mem(tmp_path: Path, clock: HandClock) -> Iterator[Engram]:
 @pytest.fixture
 def filled(tmp_path: Path, clock: HandClock) -> Iterator[Engram]:
     """A vault with enough in it to tell what is close to what; its index is loaded."""
-    given = {"backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "dream": False}
+    given = {"backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "dream": False, "dream_probes": 12}
     embedder = hashing_embedder()
     with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=given, clock=clock.now, embedder=embedder) as mem:
         for text in FILLING:
