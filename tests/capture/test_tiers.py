@@ -53,3 +53,8 @@ def test_no_tier_is_longer_than_the_one_above(text: str) -> None:
     assert len(tag) <= len(key_fact) <= len(summary) <= max(len(text), 1)
     assert len(tag.split()) <= max(TAG_WORDS, 1)
     assert len(key_fact.split()) <= KEY_FACT_WORDS
+
+
+def test_what_was_asked_is_not_in_the_summary_of_what_was_answered() -> None:
+    assert tiers('Carla has got two red bicycles. (asked: "What do you have?")')[0] == "Carla has got two red bicycles."
+    assert tiers('Carla: two (asked: "How many?")')[0] == 'Carla: two (asked: "How many?")'

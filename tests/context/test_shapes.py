@@ -10,6 +10,7 @@ import pytest
 from recall.minds import open_mind
 
 from engram.engine import Engram
+from engram.text.tokens import count
 from engram.types import Turn
 
 MODEL = "gpt-4"
@@ -75,6 +76,19 @@ def test_both_are_as_their_interfaces_ask(mem: Engram, talk: str, known: bool) -
     assert ("runs on Fly" in said) is known
 
 
+@pytest.mark.parametrize("talk", TALKS)
+def test_as_messages_it_is_no_more_tokens_than_it_says(mem: Engram, talk: str) -> None:
+    """Of the words; what a maker adds for each message is its own."""
+    asked = "Where does the ledger service run?"
+    window = mem.context(asked, model=MODEL, budget=600, history=TALKS[talk])
+    beside = count(asked) + (count(f"{window.instructions}\n\n") if window.instructions else 0)
+    theirs: Any = window.to_anthropic()
+    openai = sum(count(one["content"]) for one in window.to_openai())
+    anthropic = count(theirs.get("system", "")) + sum(count(one["content"]) for one in theirs["messages"])
+    assert openai <= window.tokens + beside
+    assert anthropic <= window.tokens + beside + len(theirs["messages"])  # where two were joined
+
+
 def test_instructions_stand_first_and_whole_and_are_no_talk(mem: Engram) -> None:
     long = f"{SYSTEM} " + "Never say that you are a program. " * 200
     history = [{"role": "system", "content": long}, {"role": "user", "content": "Hello."}]
@@ -95,7 +109,7 @@ def test_instructions_take_of_the_models_window(mem: Engram) -> None:
 
 def test_numbers_stand_for_ids(mem: Engram) -> None:
     window = mem.context("Where does the ledger service run?", model=MODEL)
-    assert "[1 " in window.text
+    assert "\n1: " in window.text or "\n1 ." in window.text
     kept = mem.get(window.ids[0])
     assert kept is not None
     assert kept.text == "The ledger service runs on Fly"

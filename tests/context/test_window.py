@@ -10,6 +10,7 @@ from recall.minds import FACTS, open_mind
 
 from engram.capture.marks import strip
 from engram.context.packing import Tier
+from engram.context.window import worth
 from engram.engine import Engram
 from engram.errors import InvalidQuery
 from engram.text.tokens import count
@@ -208,7 +209,7 @@ def test_words_that_count_from_when_they_were_said_have_their_day_beside_them(
 ) -> None:
     with open_mind(tmp_path / "vault") as mem:
         mem.observe(Turn(said, at=datetime(2026, 3, 4, 12, tzinfo=zone)))
-        assert mem.context("broke arm", model=MODEL).text.splitlines()[-2].partition("] ")[2] == stands
+        assert mem.context("broke arm", model=MODEL).text.splitlines()[-2].partition(": ")[2] == stands
 
 
 def test_what_memory_does_not_use_is_historys(tmp_path: Path) -> None:
@@ -256,3 +257,23 @@ def test_it_is_said_that_there_is_no_room(filled: Engram) -> None:
     with filled as mem:
         assert "too small" in " ".join(mem.context(ASKED, model=MODEL, budget=10).notes)
         assert "alone fills" in " ".join(mem.context("Where does Carla live? " * 3_000, model=MODEL).notes)
+
+
+def test_confidence_is_said_where_it_is_low_and_the_year_where_it_changes(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "vault") as mem:
+        for text, year, month in (("The red zebra sleeps", 2023, 3), ("The old zebra eats", 2023, 5), ("A zebra runs", 2024, 5)):
+            kept = mem.remember(text, happened_at=datetime(year, month, 7, 12, tzinfo=UTC))
+            mem._vault.store.update(mem.reader, kept.id, {"confidence": 0.4 if month == 3 else 0.9})
+        lines = mem.context("zebra", model=MODEL).text.splitlines()
+        said = [line.partition(": ")[0] for line in lines if "zebra" in line]
+        assert [line for line in lines if line.startswith("7 ")] == ["7 March 2023", "7 May", "7 May 2024"]
+        assert sorted(mark.partition(" ")[2] for mark in said) == ["", "", ".4"]
+
+
+def test_of_hits_that_are_as_good_another_turn_goes_before_more_of_the_same() -> None:
+    assert worth(0.9, 1.0, 5, 20, told=0) > worth(0.9, 1.0, 5, 20, told=1) > worth(0.9, 1.0, 5, 20, told=2) > 0
+
+
+def test_an_answer_may_be_worth_more_than_two_remarks_of_its_length() -> None:
+    long, short = worth(0.9, 1.0, 5, 30), worth(0.9, 1.0, 5, 10)
+    assert short < long < 3 * short

@@ -1,8 +1,9 @@
 """Three shorter forms of a memory, cut out of its own words: a summary, a key fact, a tag.
 
 Each is no longer than the one above it and never breaks a word. The summary is the first whole sentences that fit into
-512 bytes; the key fact is the leading clause in at most fifteen words, adjuncts dropped at commas and clause borders; the
-tag is up to five names, numbers and rare words in their order. No model: one with a better summary may replace them.
+512 bytes, without the question that they answer; the key fact is the leading clause in at most fifteen words, adjuncts
+dropped at commas and clause borders; the tag is up to five names, numbers and rare words in their order. No model: one
+with a better summary may replace them.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ _BORDER = re.compile(
 _LEAST_WORDS = 4
 _WORD = re.compile(r"[^\W_]+(?:['’.@/:+#-]+[^\W_]+)*[+#]*")
 _ASIDE = re.compile(r"\s*\((?:asked: \"[^\"]*\"|[^()]*)\)|\s*\[[^\[\]]*\]")
+_ASKED = re.compile(r'\s*\(asked: "[^"]*"\)')
 _PLAIN = word_set(
     """
     a about actually after again all also always am an and any are around as asked assistant at be because been before being
@@ -42,9 +44,15 @@ _PLAIN = word_set(
 def tiers(text: str) -> tuple[str, str, str]:
     """(summary, key fact, tag) of a memory's text."""
     text = " ".join(text[:_LOOKED_AT].split())
-    summary = _summary(text)
+    summary = _summary(_unasked(text))
     key_fact = _no_longer(_key_fact(summary), summary)
     return summary, key_fact, _no_longer(_tag(key_fact, summary), key_fact)
+
+
+def _unasked(text: str) -> str:
+    """What says something by itself says it without the question before it, too."""
+    bare = _ASKED.sub("", text)
+    return bare if len(bare.split()) >= _LEAST_WORDS else text
 
 
 def _summary(text: str) -> str:

@@ -28,6 +28,15 @@ def day(memory: Memory) -> str:
     return middle.date().isoformat()
 
 
+def heading(today: str, last: str) -> str:
+    """The line above what is of one day, given the day of the lines before: the year stands where it changes.
+
+    "25 May" takes half the tokens of 2023-05-25.
+    """
+    date = _date(datetime.fromisoformat(today))
+    return date if today[:4] == last[:4] else f"{date} {today[:4]}"
+
+
 def dated(text: str, memory: Memory) -> str:
     """A text of this memory with the time that its words mean beside them, if they count from when they were said.
 

@@ -23,8 +23,9 @@ class Tier(IntEnum):
     TAG = 3
 
 
-FIDELITY = {Tier.FULL: 1.0, Tier.SUMMARY: 0.95, Tier.KEY_FACT: 0.8, Tier.TAG: 0.15}
-"""What a shorter form is worth of the whole: a tag only tells that there is something to ask for."""
+FIDELITY = {Tier.FULL: 1.0, Tier.SUMMARY: 0.95, Tier.KEY_FACT: 0.63, Tier.TAG: 0.15}
+"""What a shorter form is worth of the whole. A key fact keeps 63 % of the words that answer a question (LoCoMo, development
+split); a tag has no less of them, but does not say what of them: it only tells that there is something to ask for."""
 
 
 @frozen

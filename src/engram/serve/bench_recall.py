@@ -59,6 +59,7 @@ class Question:
     answerable: bool
     evidence: frozenset[str]
     sessions: frozenset[str]
+    answer: str = ""
 
 
 @frozen
@@ -129,7 +130,13 @@ def _question(row: Mapping[str, Any], session_of: Mapping[str | None, str]) -> Q
     sessions = row.get("evidence_sessions") or {session_of[ref] for ref in evidence if session_of.get(ref)}
     at = None if row.get("at") is None else moment(row["at"])
     return Question(
-        str(row["text"]), at, str(row.get("category", "")), bool(row.get("answerable", True)), evidence, frozenset(sessions)
+        str(row["text"]),
+        at,
+        str(row.get("category", "")),
+        bool(row.get("answerable", True)),
+        evidence,
+        frozenset(sessions),
+        str(row.get("answer") or ""),
     )
 
 
