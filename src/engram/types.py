@@ -290,9 +290,13 @@ class Why:
     signals: tuple[Signal, ...]
     notes: tuple[str, ...] = ()
 
+    @property
+    def found(self) -> tuple[Signal, ...]:
+        """The arms that had a part in it."""
+        return tuple(one for one in self.signals if one.rank and one.share >= 0.005)
+
     def __str__(self) -> str:
-        found = [f"{s.arm} #{s.rank} ({s.score:.2f}, {s.share:.0%})" for s in self.signals if s.rank and s.share >= 0.005]
-        return "; ".join([*found, *self.notes])
+        return "; ".join([*(f"{s.arm} #{s.rank} ({s.score:.2f}, {s.share:.0%})" for s in self.found), *self.notes])
 
 
 @frozen
@@ -389,7 +393,8 @@ class Explanation:
         return self.stage is Stage.ANSWER
 
     def __str__(self) -> str:
-        found = f"; found by {self.why}" if self.why is not None and str(self.why) else ""
+        told = "" if self.why is None else str(self.why)
+        found = f"; {'found by ' if self.why and self.why.found else ''}{told}" if told else ""
         by = f" (its score is {self.score:.2f}" if self.score is not None else ""
         by += f", {self.needed:.2f} would be enough)" if by and self.needed is not None else ")" if by else ""
         return f"{self.reason}{by}{found}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from engram.errors import EmbeddingFailed, InvalidQuery, NotFound
 from engram.recall.select import CONTRADICTS, DERIVED, SUPERSEDES
 from engram.recall.tuning import Tuning, shifted
 from engram.store.protocol import Filter
-from engram.types import Kind, Mode, Outcome, Quality, Reader, Role, Scope, Signal, Stage, Turn
+from engram.types import Explanation, Kind, Mode, Outcome, Quality, Reader, Role, Scope, Signal, Stage, Turn, Why
 
 ASKED = "Where does Carla live?"
 
@@ -30,6 +31,7 @@ def test_a_hit_says_that_it_is_one_and_why(full: Engram) -> None:
     told = full.explain(ASKED, _id(full, FACTS[1]))
     assert (told.recalled, told.rank, told.stage) == (True, 1, Stage.ANSWER)
     assert "hit number 1" in str(told)
+    assert "found by " in str(told)
     assert "words #1" in str(told)
 
 
@@ -38,6 +40,16 @@ def test_one_that_is_too_far_says_by_how_much(full: Engram) -> None:
     assert (told.recalled, told.stage) == (False, Stage.THRESHOLD)
     assert told.score < told.needed
     assert f"{told.needed:.2f}" in str(told)
+
+
+def test_a_reason_reads_as_a_sentence() -> None:
+    led, noted = Signal("words", 1, 3.5, 0.6), "how much it tells (+0.16)"
+    for why, told in (
+        (Why((led,), (noted,)), "it is too far; found by words #1 (3.50, 60%); how much it tells (+0.16)."),
+        (Why((replace(led, share=0.0),), (noted,)), "it is too far; how much it tells (+0.16)."),
+        (Why(()), "it is too far."),
+    ):
+        assert str(Explanation(id="01", stage=Stage.THRESHOLD, reason="it is too far", why=why)) == told
 
 
 def test_one_below_the_limit_says_so(full: Engram) -> None:

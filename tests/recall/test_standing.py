@@ -60,7 +60,7 @@ def test_a_judgement_moves_the_next_answer(mem: Engram) -> None:
     mem.feedback(other.id, True)
     hits = mem.recall("Where is the boat kept?", limit=2)
     assert texts(hits) == [second, first]
-    assert any("by where it stands" in note for note in hits[0].why.notes)
+    assert any("where it stands" in note for note in hits[0].why.notes)
 
 
 def test_what_has_faded_is_left_out_only_where_that_is_asked_for(mem: Engram) -> None:

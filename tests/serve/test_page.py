@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,8 +13,11 @@ from serve.paged import Visitor, kept, signed_in, token
 from serve.served import serving
 
 from engram.engine import Engram
-from engram.serve.page.layout import HEIGHT, WIDTH, Link, Node, drawn
+from engram.serve.page import resting
+from engram.serve.page.asking import Asking
+from engram.serve.page.layout import NARROW, WIDE, Frame, Link, Node, drawn
 from engram.serve.page.rendering import ago
+from engram.serve.page.sessions import Session
 from engram.types import Kind, Reader, Role, Scope, Status, Tier
 
 
@@ -69,6 +73,17 @@ def test_feedback_takes_effect_on_the_next_search(mem: Engram, owner: Visitor) -
     assert [one.text for one in mem.list()] == ["The API runs on Fly in Amsterdam"]
 
 
+def test_feedback_leaves_a_search_narrowed_down(mem: Engram, owner: Visitor) -> None:
+    id = mem.remember("The API runs on Fly, never on Heroku", category="principle").id
+    mem.remember("The API runs on Heroku in Frankfurt")
+    narrowed = "/ui/search?q=where+does+the+API+run&category=principle"
+    form = re.search(rf'action="/ui/memory/{id}/feedback">(.*?)</form>', owner.read(narrowed), re.DOTALL)
+    assert form is not None
+    back = owner.post(f"/ui/memory/{id}/feedback", **dict(re.findall(r'name="(\w+)" value="([^"]*)"', form[1])))
+    assert back.headers["location"].startswith(f"{narrowed}&done=helped")
+    assert "Frankfurt" not in owner.read(back.headers["location"].partition("#")[0]).partition("Why not?")[0]
+
+
 def test_memories_are_looked_through_by_filters_and_pages(mem: Engram, owner: Visitor) -> None:
     for number in range(35):
         mem.remember(f"Number {number} of the ledger", happened_at=datetime(2025, 1, 1 + number % 28, tzinfo=UTC))
@@ -106,6 +121,20 @@ def test_one_memory_is_shown_whole(mem: Engram, owner: Visitor) -> None:
     assert "active → archived" in past
     assert "too vague" in past
     assert "wording 1" in past
+
+
+def test_of_many_links_and_wordings_the_last_and_strongest_are_shown(mem: Engram, owner: Visitor) -> None:
+    hub = mem.remember("The harbour is the hub").id
+    for number in range(40):
+        mem.relate(hub, mem.remember(f"Quay {number} of the harbour").id, weight=number / 40)
+        mem.update(hub, text=f"The harbour is the hub of {number}")
+    told = owner.read(f"/ui/memory/{hub}")
+    assert len(re.findall(r">Quay \d+ of the harbour<", told)) == 24
+    assert ">Quay 39 of" in told
+    assert ">Quay 3 of" not in told
+    assert "16 more" in told
+    assert "hub of 38" in told
+    assert "hub of 3 " not in told
 
 
 def test_a_skill_tells_how_it_is_done_and_an_episode_how_it_went(mem: Engram, owner: Visitor) -> None:
@@ -174,19 +203,22 @@ def test_a_graph_is_drawn_around_what_is_asked_for(mem: Engram, owner: Visitor) 
     assert 'data-key="entity bob kranz"' in owner.read("/ui/graph")
 
 
-def test_a_drawing_is_the_same_each_time_and_its_labels_do_not_overlap() -> None:
+@pytest.mark.parametrize(("frame", "least"), [(WIDE, 20), (NARROW, 8)])
+def test_a_drawing_is_the_same_each_time_and_its_labels_do_not_overlap(frame: Frame, least: int) -> None:
     nodes = [Node(str(number), f"label of {number}", "", "", "semantic", 8.0, min(number, 2)) for number in range(42)]
     links = [Link("0", str(number), "k") for number in range(1, 30)] + [Link(str(n), str(n + 1), "k") for n in range(20, 41)]
-    drawing = drawn(nodes, links)
-    assert drawing == drawn(nodes, links)
-    assert all(0 < one.x < WIDTH and 0 < one.y < HEIGHT for one in drawing.nodes)
+    drawing = drawn(nodes, links, frame)
+    assert drawing == drawn(nodes, links, frame)
+    assert all(0 < one.x < frame.width and 0 < one.y < frame.height for one in drawing.nodes)
     named = [one for one in drawing.nodes if one.named]
-    assert len(named) >= 20
+    assert len(named) >= least
     assert drawing.nodes[0].named, "the middle always is"
     boxes = []
     for one in named:
-        wide = len(one.node.label) * 6.7
+        wide = len(one.label) * 6.7
         left = {"start": one.label_x, "end": one.label_x - wide, "middle": one.label_x - wide / 2}[one.anchor]
+        assert left >= 0
+        assert left + wide <= frame.width
         boxes.append((left, one.label_y, left + wide))
     for at, (left, y, right) in enumerate(boxes):
         assert not [1 for low, other, high in boxes[:at] if low < right - 1 and left < high - 1 and abs(other - y) < 16]
@@ -238,6 +270,19 @@ def _rests(mem: Engram, owner: Visitor) -> None:
     owner.post("/ui/rest/undo", id=mem.dreams()[0].id)
     assert len(mem.list()) == 2
     assert "Take it back" not in owner.read("/ui/rest")
+
+
+def test_a_pass_that_takes_longer_than_a_request_is_gone_on_with(tmp_path: Path) -> None:
+    with kept(tmp_path / "words", words_only=True) as mem:
+        for text in ("The API runs on Fly in Frankfurt", "The API runs on Fly in Frankfurt now"):
+            mem.remember(text)
+        asked = Asking(mem, Session("", ""), {}, {}, {"verb": "consolidate"}, timeout=1e-6)
+        cut = resting.run(asked)
+        assert cut.place == "/ui/rest?done=unfinished"
+        assert resting.run(replace(asked, timeout=30.0)).place == "/ui/rest?done=rested"
+        assert len(mem.list()) == 1
+        with signed_in(mem) as owner:
+            assert "it goes on from there" in owner.read(cut.place)
 
 
 def test_health_and_audit_tell_no_words_and_make_backups(mem: Engram, owner: Visitor) -> None:

@@ -96,6 +96,38 @@ def test_signing_in_leads_to_no_other_site(mem: Engram) -> None:
         assert inside.headers["location"] == "/ui/graph?entity=Ada"
 
 
+def test_nobody_is_signed_in_or_out_by_a_page_elsewhere(mem: Engram) -> None:
+    """Not even by one that may call the API: it could sign somebody in as itself, and read what they write."""
+    secret, friend = token(mem, "rex"), "http://friend.example"
+    mem.settings.set(serve_origins=friend)
+    with serving(mem) as api:
+        for headers in ({"Origin": friend}, {"Sec_Fetch_Site": "same-site"}, {"Sec_Fetch_Site": "cross-site", "Origin": friend}):
+            visitor = Visitor(api.port)
+            assert visitor("POST", "/ui/sign-in", {"token": secret}, **headers).status == 403, headers
+            assert visitor.cookies == {}
+            visitor.sign_in(secret)
+            assert visitor("POST", "/ui/sign-out", {}, **headers).status == 403, headers
+            assert visitor.get("/ui").status == 200
+
+
+def test_signing_in_again_ends_the_session_before(mem: Engram) -> None:
+    secret = token(mem, "rex")
+    with serving(mem) as api:
+        visitor = Visitor(api.port)
+        visitor.sign_in(secret)
+        before = Visitor(api.port, dict(visitor.cookies))
+        visitor.sign_in(secret)
+        assert (before.get("/ui").status, visitor.get("/ui").status) == (303, 200)
+
+
+def test_who_signs_in_often_signs_out_nobody_else(env: Env) -> None:
+    sessions = Sessions(env, lambda: 1.0)
+    owner = sessions.begin("Bearer owner")
+    many = [sessions.begin("Bearer guest") for _ in range(300)]
+    assert sessions.find(owner) is not None
+    assert [sessions.find(one) is not None for one in (many[0], many[-1])] == [False, True]
+
+
 def test_signing_out_ends_the_session(owner: Visitor) -> None:
     cookies = dict(owner.cookies)
     assert owner.post("/ui/sign-out").headers["location"] == "/ui/sign-in"

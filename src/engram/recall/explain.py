@@ -42,11 +42,11 @@ def why(fused: Fused, at: int, rerank: str = "", ways: Mapping[int, str] = _NO_W
 _NOTED = {
     ASSISTANT: "said by an assistant",
     SESSION: "from a session with more of it",
-    SUBSTANCE: "by how much it tells",
+    SUBSTANCE: "how much it tells",
     TIME: "from the time asked about",
-    GATHER: "by what sets it apart",
+    GATHER: "what sets it apart",
     BESIDE: "said beside something good",
-    LIFECYCLE: "by where it stands",
+    LIFECYCLE: "where it stands",
     AFFECT: "feels as the question does",
 }
 

@@ -32,8 +32,13 @@ class Doors:
         name = _name(host or "")
         if name not in self.names and not (self.public and _is_address(name)):
             raise Misdirected("this server does not go by the name that the request is for.")
-        if origin is not None and origin not in self.origins and _place(origin) != (host or "").lower():
+        if origin not in self.origins and not is_own(host, origin):
             raise StrangePage("a page from there may not call this server.")
+
+
+def is_own(host: str | None, origin: str | None) -> bool:
+    """Does a request come from a page of the very server that it is for, or from no page?"""
+    return origin is None or _place(origin) == (host or "").lower()
 
 
 def doors(bound: str, names: str, origins: str) -> Doors:

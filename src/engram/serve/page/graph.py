@@ -9,13 +9,12 @@ from engram.frozen import frozen
 from engram.known import Entity, Profile
 from engram.memory.layers import layer_of
 from engram.serve.page.asking import Asking, Shown, place
-from engram.serve.page.layout import HEIGHT, WIDTH, Link, Node, drawn
+from engram.serve.page.layout import NARROW, WIDE, Link, Node, drawn, short
 from engram.serve.page.world import named
 from engram.types import Edge, Memory
 
 _MEMORIES = 28
 _NAMES = 14
-_LABEL = 30
 
 
 @frozen
@@ -38,10 +37,9 @@ def graph(asking: Asking) -> Shown:
     names = {node.key: node for node in found.nodes}
     values = {
         "title": found.title,
-        "drawing": drawn(found.nodes, found.links) if found.nodes else None,
+        "drawings": [drawn(found.nodes, found.links, frame) for frame in (WIDE, NARROW) if found.nodes],
         "links": [(names[one.source], one, names[one.target]) for one in found.links if {one.source, one.target} <= names.keys()],
         "kinds": sorted({node.kind for node in found.nodes}),
-        "size": (WIDTH, HEIGHT),
         "middle": {"memory": memory, "entity": entity},
     }
     return Shown("graph.html", values)
@@ -121,7 +119,7 @@ def _bounded(title: str, nodes: Iterable[Node], links: Iterable[Link]) -> Gather
 
 def _memory_node(memory: Memory, distance: int) -> Node:
     size = 12.0 if not distance else 5.0 + 4.0 * memory.importance
-    label = short(memory.key_fact or memory.summary or memory.text, _LABEL)
+    label = memory.key_fact or memory.summary or memory.text
     at = place("/graph", memory=memory.id) if distance else place(f"/memory/{memory.id}")
     return Node(memory.id, label, memory.text, at, layer_of(memory).value, size, 1 + distance if distance else 0)
 
@@ -129,18 +127,13 @@ def _memory_node(memory: Memory, distance: int) -> Node:
 def _entity_node(entity: Entity, distance: int) -> Node:
     at = place("/graph", entity=entity.name) if distance else place("/entity", name=entity.name)
     size = 13.0 if not distance else 8.0 + min(entity.mentions, 12) / 3.0
-    return Node(_key(entity.name), short(entity.name, _LABEL), f"{entity.name}, {entity.kind}", at, "entity", size, distance)
+    return Node(_key(entity.name), entity.name, f"{entity.name}, {entity.kind}", at, "entity", size, distance)
 
 
 def _name_node(name: str, times: int) -> Node:
     at = place("/graph", entity=name)
-    return Node(_key(name), short(name, _LABEL), name, at, "entity", 8.0 + min(times, 12) / 3.0, 1)
+    return Node(_key(name), name, name, at, "entity", 8.0 + min(times, 12) / 3.0, 1)
 
 
 def _key(name: str) -> str:
     return f"entity {name.casefold()}"
-
-
-def short(text: str, most: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 1].rsplit(" ", 1)[0].rstrip(" ,.;:") + "…"

@@ -10,11 +10,24 @@ import numpy as np
 
 from engram.frozen import frozen
 
-WIDTH, HEIGHT = 960.0, 620.0
 _MARGIN = 46.0
 _ROUNDS = 240
 _GOLDEN = 2.399963
 _CHARACTER, _LINE = 6.7, 17.0
+
+
+@frozen
+class Frame:
+    """The room of a drawing; `aside` is kept free on the left and on the right, for labels of so many `letters` at most."""
+
+    name: str
+    width: float
+    height: float
+    aside: float
+    letters: int
+
+
+WIDE, NARROW = Frame("wide", 960.0, 620.0, 106.0, 30), Frame("narrow", 400.0, 560.0, 50.0, 20)
 
 
 @frozen
@@ -40,9 +53,10 @@ class Link:
 
 @frozen
 class Placed:
-    """A node at its place, and its label's; `named` is false where there was no room for it."""
+    """A node at its place, and its label at its own; `named` is false where there was no room for it."""
 
     node: Node
+    label: str
     x: float
     y: float
     label_x: float
@@ -62,18 +76,20 @@ class Line:
 
 @frozen
 class Drawing:
+    frame: Frame
     nodes: tuple[Placed, ...]
     lines: tuple[Line, ...]
 
 
-def drawn(nodes: Sequence[Node], links: Sequence[Link]) -> Drawing:
+def drawn(nodes: Sequence[Node], links: Sequence[Link], frame: Frame = WIDE) -> Drawing:
     """The first node is the middle."""
     at = {node.key: number for number, node in enumerate(nodes)}
     known = [one for one in links if one.source in at and one.target in at and one.source != one.target]
-    places = _fitted(_settled(len(nodes), [(at[one.source], at[one.target], one.weight) for one in known]))
+    settled = _settled(len(nodes), [(at[one.source], at[one.target], one.weight) for one in known])
+    places = _fitted(settled if frame.width > frame.height else settled[:, ::-1], frame)
     spots = [(float(x), float(y)) for x, y in places]
     lines = tuple(Line(one, *spots[at[one.source]], *spots[at[one.target]]) for one in known)
-    return Drawing(_labelled(nodes, spots), lines)
+    return Drawing(frame, _labelled(nodes, spots, frame), lines)
 
 
 def _settled(count: int, pulls: Sequence[tuple[int, int, float]]) -> np.ndarray:
@@ -101,36 +117,38 @@ def _settled(count: int, pulls: Sequence[tuple[int, int, float]]) -> np.ndarray:
     return places
 
 
-def _fitted(places: np.ndarray) -> np.ndarray:
+def _fitted(places: np.ndarray, frame: Frame) -> np.ndarray:
     """Into the frame, each axis by itself; a few nodes are not torn to its edges."""
     low, high = places.min(axis=0), places.max(axis=0)
-    room = np.array([WIDTH - 4.6 * _MARGIN, HEIGHT - 2 * _MARGIN])
+    room = np.array([frame.width - 2 * frame.aside, frame.height - 2 * _MARGIN])
     scale = np.minimum(room / np.maximum(high - low, 1.0), 1.6)
-    fitted: np.ndarray = (places - (low + high) / 2) * scale + np.array([WIDTH / 2, HEIGHT / 2])
+    fitted: np.ndarray = (places - (low + high) / 2) * scale + np.array([frame.width / 2, frame.height / 2])
     return fitted
 
 
-def _labelled(nodes: Sequence[Node], spots: Sequence[tuple[float, float]]) -> tuple[Placed, ...]:
+def _labelled(nodes: Sequence[Node], spots: Sequence[tuple[float, float]], frame: Frame) -> tuple[Placed, ...]:
     taken = [(x - node.size, y - node.size, x + node.size, y + node.size) for node, (x, y) in zip(nodes, spots, strict=True)]
     placed: dict[int, Placed] = {}
     for number in sorted(range(len(nodes)), key=lambda one: (nodes[one].rank, one)):
         node, (x, y) = nodes[number], spots[number]
-        offers = [_box(node, x, y, side) for side in ("right", "left", "below", "above")]
-        free = next((one for one in offers if _is_free(one[0], taken, number)), None)
-        (box, label_x, label_y, anchor) = free or offers[0]
+        label = short(node.label, frame.letters)
+        offers = [_box(label, node.size, x, y, side) for side in ("right", "left", "below", "above")]
+        inside = [one for one in offers if _is_inside(one[0], frame)]
+        free = next((one for one in inside if _is_free(one[0], taken, number)), None)
+        (box, label_x, label_y, anchor) = free or (inside or offers)[0]
         named = free is not None or not node.rank
         if named:
             taken.append(box)
-        placed[number] = Placed(node, round(x, 1), round(y, 1), round(label_x, 1), round(label_y, 1), anchor, named)
+        placed[number] = Placed(node, label, round(x, 1), round(y, 1), round(label_x, 1), round(label_y, 1), anchor, named)
     return tuple(placed[number] for number in range(len(nodes)))
 
 
 Box = tuple[float, float, float, float]
 
 
-def _box(node: Node, x: float, y: float, side: str) -> tuple[Box, float, float, str]:
+def _box(label: str, size: float, x: float, y: float, side: str) -> tuple[Box, float, float, str]:
     """The room a label takes on that side, where its text begins, and how it is anchored there."""
-    wide, gap = len(node.label) * _CHARACTER, node.size + 5.0
+    wide, gap = len(label) * _CHARACTER, size + 5.0
     if side == "right":
         return (x + gap, y - _LINE / 2, x + gap + wide, y + _LINE / 2), x + gap, y + 4.5, "start"
     if side == "left":
@@ -139,12 +157,20 @@ def _box(node: Node, x: float, y: float, side: str) -> tuple[Box, float, float, 
     return (x - wide / 2, down - _LINE / 2, x + wide / 2, down + _LINE / 2), x, down + 4.5, "middle"
 
 
+def _is_inside(box: Box, frame: Frame) -> bool:
+    left, top, right, bottom = box
+    return left >= 2 and right <= frame.width - 2 and top >= 2 and bottom <= frame.height - 2
+
+
 def _is_free(box: Box, taken: Sequence[Box], own: int) -> bool:
     left, top, right, bottom = box
-    if left < 2 or right > WIDTH - 2 or top < 2 or bottom > HEIGHT - 2:
-        return False
     return all(
         right <= one[0] or left >= one[2] or bottom <= one[1] or top >= one[3]
         for number, one in enumerate(taken)
         if number != own
     )
+
+
+def short(text: str, most: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1].rsplit(" ", 1)[0].rstrip(" ,.;:") + "…"

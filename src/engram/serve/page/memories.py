@@ -9,6 +9,7 @@ from engram.errors import InvalidQuery, NotFound
 from engram.kinds import Episode, Skill
 from engram.known import Belief
 from engram.memory.layers import Layer, layer_of
+from engram.serve.page import searching
 from engram.serve.page.asking import Asking, Sent, Shown, place
 from engram.serve.page.world import named
 from engram.types import Kind, Memory, Status, Tier, scope_values
@@ -17,6 +18,7 @@ _A_PAGE = 30
 _LOOKED_AT = 5
 _SUBJECTS = 6
 _LINKS = 24
+_VERSIONS = 20
 _SKILLS = 1000
 _FILTERS = ("kind", "category", "status", "layer", "of", "since", "until", "attribute")
 
@@ -78,12 +80,15 @@ def memory(asking: Asking) -> Shown:
     id = asking.path["id"]
     whole = asking.call("show", id=id)
     names = named(asking, whole.memory, whole.metadata)
-    ends = [end for edge in whole.edges for end in (edge.source, edge.target) if end != id]
+    links = sorted(whole.edges, key=lambda edge: -edge.weight)[:_LINKS]
+    versions = sorted(whole.versions, key=lambda one: -one.number)[:_VERSIONS]
     values = {
         "whole": whole,
         "memory": whole.memory,
         "standing": asking.call("standing", id=id),
-        "others": asking.memories(ends[:_LINKS]),
+        "links": links,
+        "others": asking.memories([end for edge in links for end in (edge.source, edge.target) if end != id]),
+        "versions": versions,
         "facts": _facts(asking, whole.memory, [name for name, _ in names]),
         "named": names,
         "episode": _episode(asking, whole.memory),
@@ -199,10 +204,11 @@ def forget(asking: Asking) -> Sent:
 
 
 def _back(asking: Asking, done: str) -> Sent:
-    """To where the form stood: a search, the review, or the memory itself."""
+    """To where the form stood: a search as it was narrowed down, the review, or the memory itself."""
     id, query = asking.path["id"], asking.text("query")
     if asking.text("from") == "search" and query:
-        return Sent(place("/search", q=query, done=done, _mark=f"m-{id}"))
+        filters = {name: asking.text(name) for name in searching.FILTERS}
+        return Sent(place("/search", q=query, **filters, done=done, _mark=f"m-{id}"))
     if asking.text("from") == "review":
         return Sent(place("/review", done=done))
     return Sent(place(f"/memory/{id}", done=done))

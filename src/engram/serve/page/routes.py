@@ -12,11 +12,12 @@ from starlette.responses import RedirectResponse, Response
 
 from engram.errors import EngramError, InvalidContent, NotFound, SearchTimeout
 from engram.serve.http.app import GRACE_S, Served, address_of, body_of
+from engram.serve.http.doors import is_own
 from engram.serve.http.problems import StrangePage, Unauthorized, status_of
 from engram.serve.page import care, graph, home, memories, resting, review, searching, world
 from engram.serve.page.asking import Asking, Sent, Shown, place
 from engram.serve.page.rendering import HEADERS, asset, rendered
-from engram.serve.page.sessions import Session, Sessions
+from engram.serve.page.sessions import Sessions
 from engram.types import Role
 
 log = logging.getLogger("engram.page")
@@ -59,6 +60,7 @@ PAGES: Mapping[str, Page] = {
 _SIGN_IN = place("/sign-in")
 _FORM = "application/x-www-form-urlencoded"
 _FIELDS = 64
+_ANEW = "Load the page anew, then try again."
 
 
 def add_to(app: FastAPI, served: Served, sessions: Sessions) -> None:
@@ -107,7 +109,9 @@ def _endpoint(page: Page, served: Served, sessions: Sessions) -> Callable[[Reque
         if session is None:
             return _to_sign_in(request)
         if request.method == "POST":
-            _require_own(request, session, form)
+            _require_own(request)
+            if not session.made(form.get("csrf", "")):
+                raise StrangePage("this form does not come from a page of this session.", way_out=_ANEW)
         timeout, address = served.mem.settings.now.serve_timeout_s, address_of(request)
 
         def answer() -> Response:
@@ -146,10 +150,11 @@ def _answer(page: Page, asking: Asking, path: str) -> Response:
     return rendered(found.template, around | dict(found.values), found.status)
 
 
-def _require_own(request: Request, session: Session, form: Mapping[str, str]) -> None:
-    """A form comes from a page of ours: the doors looked at `Origin`, but a page that may call the API may not write here."""
-    if request.headers.get("sec-fetch-site", "same-origin") != "same-origin" or not session.made(form.get("csrf", "")):
-        raise StrangePage("this form does not come from a page of this session.", way_out="Load the page anew, then try again.")
+def _require_own(request: Request) -> None:
+    """A form comes from a page of ours: one that may call the API may not write here, sign anybody in, or out."""
+    headers = request.headers
+    if headers.get("sec-fetch-site", "same-origin") != "same-origin" or not is_own(headers.get("host"), headers.get("origin")):
+        raise StrangePage("this form does not come from a page of this server.", way_out=_ANEW)
 
 
 async def _form(request: Request, served: Served) -> dict[str, str]:
@@ -196,27 +201,28 @@ def _enter(served: Served, sessions: Sessions) -> Callable[[Request], Awaitable[
             raise Unauthorized(
                 "this link was used already, or is too old.", way_out="Run `engram ui` again, or sign in with a token."
             )
-        return _with_cookie(rendered("enter.html", {}), sessions, cookie)
+        return _signed_in(request, rendered("enter.html", {}), sessions, cookie)
 
     return enter
 
 
 def _sign_in(served: Served, sessions: Sessions) -> Callable[[Request], Awaitable[Response]]:
     async def sign_in(request: Request) -> Response:
+        _require_own(request)
         form, address = await _form(request, served), address_of(request)
         header, on = f"Bearer {form.get('token', '').strip()}", _inside(form.get("next", ""))
         try:
             await served.threads.run(lambda: served.entry.holder(header, address))
         except Unauthorized:
             return rendered("sign_in.html", {"next": on, "failed": True}, 401)
-        return _with_cookie(RedirectResponse(on, 303, HEADERS), sessions, sessions.begin(header))
+        return _signed_in(request, RedirectResponse(on, 303, HEADERS), sessions, sessions.begin(header))
 
     return sign_in
 
 
 def _sign_out(sessions: Sessions) -> Callable[[Request], Awaitable[Response]]:
     async def sign_out(request: Request) -> Response:
-        """Without a look at the form: nobody gains by ending it for somebody else, and the doors keep strange pages out."""
+        _require_own(request)
         sessions.end(request.cookies.get(sessions.cookie))
         gone = RedirectResponse(_SIGN_IN, 303, HEADERS)
         gone.delete_cookie(sessions.cookie, path="/ui", httponly=True, samesite="strict")
@@ -225,7 +231,9 @@ def _sign_out(sessions: Sessions) -> Callable[[Request], Awaitable[Response]]:
     return sign_out
 
 
-def _with_cookie(response: Response, sessions: Sessions, cookie: str) -> Response:
+def _signed_in(request: Request, response: Response, sessions: Sessions, cookie: str) -> Response:
+    """With the new cookie; whoever was signed in here before no longer is."""
+    sessions.end(request.cookies.get(sessions.cookie))
     response.set_cookie(sessions.cookie, cookie, path="/ui", httponly=True, samesite="strict")
     return response
 

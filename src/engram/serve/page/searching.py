@@ -9,13 +9,13 @@ from engram.serve.page.asking import Asking, Shown
 from engram.types import Explanation, Kind, Mode, Recall
 
 _LEFT_OUT = 12
-_FILTERS = ("kind", "category", "since", "until", "mode")
+FILTERS = ("kind", "category", "since", "until", "mode")
 _MODEL = "claude-opus-4-6"
 
 
 def search(asking: Asking) -> Shown:
     query, why = asking.text("q"), asking.text("why")
-    filters = {name: asking.text(name) for name in _FILTERS}
+    filters = {name: asking.text(name) for name in FILTERS}
     values: dict[str, object] = {
         "query": query,
         "why": why,

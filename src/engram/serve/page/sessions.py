@@ -18,6 +18,7 @@ from engram.frozen import frozen
 
 _BYTES = 32
 _SESSIONS = 256
+_OF_ONE = 16
 _LINK_S = 600.0
 
 
@@ -63,9 +64,13 @@ class Sessions:
         return self.begin(link[1], local=True)
 
     def begin(self, header: str, *, local: bool = False) -> str:
+        """The cookie of a new session. Who signs in too often signs out themselves, not others."""
         cookie = self._secret()
         with self._lock:
             self._open[_digest(cookie)] = (Session(header, self._secret(), local), self._env.monotonic())
+            own = [key for key, (one, _) in self._open.items() if one.header == header]
+            for key in own[:-_OF_ONE]:
+                del self._open[key]
             while len(self._open) > _SESSIONS:
                 self._open.popitem(last=False)
         return cookie

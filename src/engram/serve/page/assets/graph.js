@@ -1,16 +1,15 @@
-// The graph is drawn by the server; this makes it move: nearer, farther, aside, and what is next to what.
+// The graph is drawn by the server, for wide pages and for narrow ones; this makes it move: nearer, farther, aside, and what is
+// next to what.
 
-const drawing = document.querySelector("[data-graph]");
-if (drawing) {
+const liven = (drawing) => {
   const whole = drawing.viewBox.baseVal;
   const all = { x: whole.x, y: whole.y, width: whole.width, height: whole.height };
   let seen = { ...all };
-  const frame = document.querySelector(".graph");
-  frame.scrollLeft = (frame.scrollWidth - frame.clientWidth) / 2; // a narrow page begins in the middle
 
   const look = (next) => {
     seen = next;
     drawing.setAttribute("viewBox", `${next.x} ${next.y} ${next.width} ${next.height}`);
+    drawing.classList.toggle("zoomed", next.width < all.width);
   };
 
   const zoom = (factor, x = seen.x + seen.width / 2, y = seen.y + seen.height / 2) => {
@@ -19,19 +18,12 @@ if (drawing) {
     look({ x: x - (x - seen.x) * share, y: y - (y - seen.y) * share, width, height: seen.height * share });
   };
 
-  const at = (event) => {
-    const box = drawing.getBoundingClientRect();
-    return [seen.x + ((event.clientX - box.x) / box.width) * seen.width, seen.y + ((event.clientY - box.y) / box.height) * seen.height];
-  };
+  const move = (x, y) => look({ ...seen, x: seen.x + (x * seen.width) / 12, y: seen.y + (y * seen.width) / 12 });
 
-  const tools = document.querySelector(".graph-tools");
-  tools.hidden = false;
-  tools.addEventListener("click", (event) => {
-    const wanted = event.target.dataset.zoom;
-    if (wanted === "in") zoom(0.75);
-    if (wanted === "out") zoom(1 / 0.75);
-    if (wanted === "all") look({ ...all });
-  });
+  const at = (event) => {
+    const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(drawing.getScreenCTM().inverse());
+    return [point.x, point.y];
+  };
 
   drawing.addEventListener("wheel", (event) => {
     if (!event.ctrlKey && !event.metaKey) return; // the page scrolls as pages do
@@ -41,16 +33,16 @@ if (drawing) {
 
   let held = null;
   drawing.addEventListener("pointerdown", (event) => {
-    if (event.pointerType === "mouse" && event.button === 0 && !event.target.closest("a")) {
-      held = { x: event.clientX, y: event.clientY, from: { ...seen } };
-      drawing.classList.add("grabbed");
-      drawing.setPointerCapture(event.pointerId);
-    }
+    const grabs = event.pointerType === "mouse" ? event.button === 0 : seen.width < all.width; // else a finger scrolls the page
+    if (!grabs || event.target.closest("a")) return;
+    held = { x: event.clientX, y: event.clientY, from: { ...seen }, scale: 1 / drawing.getScreenCTM().a };
+    drawing.classList.add("grabbed");
+    drawing.setPointerCapture(event.pointerId);
   });
   drawing.addEventListener("pointermove", (event) => {
     if (!held) return;
-    const scale = seen.width / drawing.getBoundingClientRect().width;
-    look({ ...held.from, x: held.from.x - (event.clientX - held.x) * scale, y: held.from.y - (event.clientY - held.y) * scale });
+    const { from, scale } = held;
+    look({ ...from, x: from.x - (event.clientX - held.x) * scale, y: from.y - (event.clientY - held.y) * scale });
   });
   const release = () => {
     held = null;
@@ -58,17 +50,6 @@ if (drawing) {
   };
   drawing.addEventListener("pointerup", release);
   drawing.addEventListener("pointercancel", release);
-
-  frame.addEventListener("keydown", (event) => {
-    const step = seen.width / 12;
-    const moves = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, -step], ArrowDown: [0, step] };
-    if (event.key === "+" || event.key === "=") zoom(0.75);
-    else if (event.key === "-") zoom(1 / 0.75);
-    else if (event.key === "0") look({ ...all });
-    else if (moves[event.key]) look({ ...seen, x: seen.x + moves[event.key][0], y: seen.y + moves[event.key][1] });
-    else return;
-    event.preventDefault();
-  });
 
   const nodes = new Map([...drawing.querySelectorAll("[data-key]")].map((node) => [node.dataset.key, node]));
   const lines = [...drawing.querySelectorAll("line")];
@@ -91,4 +72,25 @@ if (drawing) {
     node.addEventListener("focus", () => near(node));
     node.addEventListener("blur", () => near(null));
   }
+  return { zoom, move, rest: () => look({ ...all }) };
+};
+
+const drawings = [...document.querySelectorAll("[data-graph]")].map(liven);
+const nearer = () => drawings.forEach((one) => one.zoom(0.75));
+const farther = () => drawings.forEach((one) => one.zoom(1 / 0.75));
+const rest = () => drawings.forEach((one) => one.rest());
+const aside = (x, y) => () => drawings.forEach((one) => one.move(x, y));
+
+if (drawings.length) {
+  const tools = document.querySelector(".graph-tools");
+  tools.hidden = false;
+  tools.addEventListener("click", (event) => ({ in: nearer, out: farther, all: rest })[event.target.dataset.zoom]?.());
+
+  const keys = { "+": nearer, "=": nearer, "-": farther, 0: rest };
+  Object.assign(keys, { ArrowLeft: aside(-1, 0), ArrowRight: aside(1, 0), ArrowUp: aside(0, -1), ArrowDown: aside(0, 1) });
+  document.querySelector(".graph").addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
+    event.preventDefault();
+    keys[event.key]();
+  });
 }
