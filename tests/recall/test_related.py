@@ -22,6 +22,8 @@ def test_a_stranger_is_somebody_whom_no_hit_names() -> None:
     assert names_stranger("Where does Marta live?", SAID)
     assert not names_stranger("Where does Carla live?", SAID)
     assert not names_stranger("where does she live?", SAID)
+    assert not names_stranger("Who is my boss?", [("user", "My manager is Carol")])
+    assert not names_stranger("Where does our accountant live?", SAID)
 
 
 def test_what_is_like_it_holds_its_words_and_was_no_pick_of_many_is_related() -> None:

@@ -111,6 +111,42 @@ def test_answers_fit_their_schemas_and_are_a_part_of_what_every_face_says(mem: E
             assert_part(said, wire.plain(rationing.call(operation, mem, read(operation, given[tool.name]))))
 
 
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_client_that_asks_for_it_is_told_how_far_a_long_call_is(mem: Engram, mode: str) -> None:
+    turns = [{"text": f"The shed number {number} is painted green", "speaker": "ann"} for number in range(300)]
+    told: list[tuple[float, float | None, str | None]] = []
+
+    async def note(done: float, total: float | None, message: str | None) -> None:
+        told.append((done, total, message))
+
+    async def work(client: Client) -> list[tuple[float, float | None, str | None]]:
+        await client.call_tool("memory_ingest", {"turns": turns}, progress_callback=note)
+        of_turns = told.copy()
+        told.clear()
+        assert not (await client.call_tool("memory_consolidate", {}, progress_callback=note)).is_error
+        return of_turns
+
+    of_turns = talk(server_of(mem, "full"), work, mode)
+    assert of_turns[-1] == (1.0, 1.0, "300 taken in")
+    assert [done for done, _, _ in of_turns] == sorted({done for done, _, _ in of_turns})
+    assert [done for done, _, _ in told] == list(range(1, len(told) + 1))
+    assert any(message and message.startswith("merge: ") for _, _, message in told)
+
+
+def test_a_client_that_does_not_ask_is_told_nothing(mem: Engram) -> None:
+    said: list[Any] = []
+
+    async def work() -> None:
+        async def hear(message: Any) -> None:
+            said.append(message)
+
+        async with Client(server_of(mem, "full"), message_handler=hear) as client:
+            assert not (await client.call_tool("memory_ingest", {"text": "The shed is green. " * 50})).is_error
+
+    anyio.run(work)
+    assert said == []
+
+
 def assert_part(said: Any, whole: Any, at: str = "") -> None:
     if isinstance(said, dict):
         for name, part in said.items():

@@ -14,11 +14,12 @@ import math
 from collections.abc import Sequence
 
 from engram.index.lexical import STOP_WORDS
-from engram.text.entities import PERSON, mentions
+from engram.text.entities import PERSON, folded, mentions
 from engram.text.terms import terms
 
 _LIKENESS, _HELD, _STRANGER, _AMONG, _BIAS = 19.4, 4.5, -2.9, -1.56, -3.64
 _MANY = 200  # candidates: beyond so many they are no longer all that there is
+_OWN = "user's "  # how those begin, folded, who are somebody to the user
 _STEM = 5  # letters by which "plays" and "played" are the same word
 
 
@@ -35,8 +36,9 @@ def held(question: str, said: Sequence[tuple[str, str]]) -> float:
 
 
 def names_stranger(question: str, said: Sequence[tuple[str, str]]) -> bool:
-    """Does the question name a person of whom none of these hits has any part of the name?"""
-    people = [one for one in mentions(question) if one.kind == PERSON]
+    """Does the question name a person of whom none of these hits has any part of the name? "My boss" is no name: the hits may
+    well say "my manager"."""
+    people = [one for one in mentions(question) if one.kind == PERSON and not folded(one.name).startswith(_OWN)]
     told = _words(said) if people else set()
     return any(not (set(terms(one.name)) - STOP_WORDS) & told for one in people)
 

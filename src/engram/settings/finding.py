@@ -97,7 +97,7 @@ class Finding(Keeping):
         ref="R18",
     )
     related_least: float = tunable(
-        0.05,
+        0.03,
         "Chance that the first hits have to do with a question (likeness, its words, its names) under which it counts as not"
         " answered.",
         low=0.0,

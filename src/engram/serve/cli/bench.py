@@ -11,7 +11,8 @@ import typer
 
 from engram.serve.cli import caller, serving, show
 from engram.serve.cli.caller import BadCall, Json
-from engram.serve.cli.progress import Tell, progress
+from engram.serve.cli.progress import progress
+from engram.serve.operations.telling import Tell
 
 app = typer.Typer(help="Measure speed, as ratios to a baseline in the same run, and how well recall finds.", add_completion=False)
 

@@ -7,8 +7,7 @@ before going on. An operation without one is a command all the same.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import field, replace
 from datetime import datetime
 from pathlib import Path
@@ -21,9 +20,10 @@ from engram.files.turns import read_turns
 from engram.frozen import frozen
 from engram.serve.cli import caller, show
 from engram.serve.cli.caller import All, BadCall, Caller, Json, Yes
-from engram.serve.cli.progress import Tell, progress
+from engram.serve.cli.progress import progress
 from engram.serve.operations import OPERATIONS, Operation
 from engram.serve.operations.operation import Field
+from engram.serve.operations.telling import telling
 from engram.types import Role, Turn
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ class Face:
     panel: where it stands in the help. more: a sentence after the operation's own. options: parameters of its display, by
     name. also: what is said beside the answer, in JSON too; notes: the same, for what the vault must be asked for.
     everywhere: has `--all`; wide: looks everywhere unless an identity is given as an option, and as `narrow` if one is.
-    tells: the same call, which says how far it is. makes: a missing vault is made. warms: worth the moment that the vectors
-    take, because it asks once and ends. asks: what to confirm, if anything.
+    makes: a missing vault is made. warms: worth the moment that the vectors take, because it asks once and ends. asks: what to
+    confirm, if anything.
     """
 
     panel: str = "Memories"
@@ -72,7 +72,6 @@ class Face:
     makes: bool = False
     warms: bool = False
     asks: Callable[[Any], str] | None = None
-    tells: Callable[[Engram, Any, Tell], Any] | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -113,22 +112,12 @@ def carry_out(
         if face.warms:
             vault.warm(_PATIENCE_S)
         mem = vault if everything else vault.as_reader(replace(vault.reader, role=face.narrow))
-        with _telling(asked, operation, face) as called:
-            value = called.call(mem, meant, timeout=given.get("timeout"), idempotency_key=given.get("once"))
+        with progress(asked) as tell, telling(tell):
+            value = operation.call(mem, meant, timeout=given.get("timeout"), idempotency_key=given.get("once"))
         notes = list(face.notes(mem, meant, value))
     for note in notes:
         asked.remark(f"note: {note}")
     return Done(asked, meant, value, everything, options)
-
-
-@contextmanager
-def _telling(asked: Caller, operation: Operation, face: Face) -> Iterator[Operation]:
-    """The operation, or the same that says how far it is."""
-    if (tells := face.tells) is None:
-        yield operation
-        return
-    with progress(asked) as tell:
-        yield replace(operation, run=lambda mem, given: tells(mem, given, tell))
 
 
 def _meant(operation: Operation, arguments: Mapping[str, Any]) -> Any:

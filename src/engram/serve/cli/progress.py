@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from engram.serve.cli import show
 from engram.serve.cli.caller import Caller
-
-Tell = Callable[[str, float | None], None]
+from engram.serve.operations.telling import Tell
 
 _WIPED = "\r\x1b[K"
 _WIDTH = 24
@@ -18,16 +17,18 @@ _WIDTH = 24
 @contextmanager
 def progress(asked: Caller) -> Iterator[Tell]:
     """Call what it gives with a stage and the share that is done, or None where nobody knows of how much."""
-    seen = sys.stderr.isatty() and not asked.quiet
+    seen, told = sys.stderr.isatty() and not asked.quiet, False
 
     def tell(stage: str, share: float | None) -> None:
+        nonlocal told
         if seen:
+            told = True
             print(f"{_WIPED}{_bar(share)}{show.one_line(stage)}", end="", file=sys.stderr, flush=True)
 
     try:
         yield tell
     finally:
-        if seen:
+        if told:
             print(_WIPED, end="", file=sys.stderr, flush=True)
 
 

@@ -2,31 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engram.passes import Ending, Pass, Rested
 from engram.serve.cli import show
 from engram.serve.cli.commands import Done, Face
-from engram.serve.cli.progress import Tell
-from engram.serve.operations.resting import Rest
-
-if TYPE_CHECKING:
-    from engram.dream.runner import Progress
-    from engram.engine import Engram
 
 _PANEL = "At rest"
-
-
-def _consolidate(mem: Engram, given: Rest, tell: Tell) -> Rested:
-    return mem.consolidate(jobs=given.jobs, dry_run=given.dry_run, progress=lambda one: tell(_stage(one), None))
-
-
-def _dream(mem: Engram, given: Rest, tell: Tell) -> Rested:
-    return mem.dream(jobs=given.jobs, dry_run=given.dry_run, progress=lambda one: tell(_stage(one), None))
-
-
-def _stage(one: Progress) -> str:
-    return f"{one.job}: {one.visited:,} looked at, {one.changed:,} changed"
 
 
 def _rested(done: Done) -> None:
@@ -69,8 +49,8 @@ def _pass(one: Pass) -> list[str]:
 
 
 FACES = {
-    "consolidate": Face(panel=_PANEL, show=_rested, wide=True, warms=True, tells=_consolidate),
-    "dream": Face(panel=_PANEL, show=_rested, wide=True, warms=True, tells=_dream),
+    "consolidate": Face(panel=_PANEL, show=_rested, wide=True, warms=True),
+    "dream": Face(panel=_PANEL, show=_rested, wide=True, warms=True),
     "undo_dream": Face(panel=_PANEL, show=_undone, wide=True),
     "dreams": Face(panel=_PANEL, show=_dreams, wide=True),
 }

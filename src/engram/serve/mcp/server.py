@@ -1,7 +1,7 @@
 """The tools, resources and prompts as a server of the official SDK, which speaks the protocol in every revision of it.
 
-An operation takes its time in a thread, so that others are answered meanwhile. An error is told to the model as the answer of
-its tool: what happened and the way out, by our code.
+An operation takes its time in a thread, so that others are answered meanwhile, and how far it is goes to a client that gave a
+progress token. An error is told to the model as the answer of its tool: what happened and the way out, by our code.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import anyio
+import anyio.from_thread
 import anyio.to_thread
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
@@ -22,6 +24,7 @@ from engram.errors import EngramError, InvalidQuery, SystemError_
 from engram.serve import wire
 from engram.serve.mcp import greeting, profiles, resources
 from engram.serve.mcp.tools import Tool
+from engram.serve.operations.telling import Tell, telling
 from engram.types import Reader
 
 if TYPE_CHECKING:
@@ -38,6 +41,8 @@ Begun = Callable[["Engram"], AbstractContextManager["Engram"]]
 """Has a vault for as long as a call may take."""
 
 _INVALID = -32602  # JSON-RPC's word for parameters that are none; the protocol has it for resources that are not there, too
+
+_REPORT_S = 1.0
 
 _ONCE = "engram/idempotency-key"
 """What a client calls a request in its `_meta`, if it is to be made once however often it is sent."""
@@ -69,7 +74,8 @@ class Handlers:
         if tool is None:
             raise MCPError(_INVALID, f"there is no such tool; there are {', '.join(self.tools)}.")
         arguments, key = params.arguments or {}, (params.meta or {}).get(_ONCE)
-        return await self._in_thread(lambda until: _called(until, self._door, ctx.request, tool, arguments, key))
+        with telling(_teller(ctx)):
+            return await self._in_thread(lambda until: _called(until, self._door, ctx.request, tool, arguments, key))
 
     async def list_resources(self, ctx: Context, params: PaginatedRequestParams | None) -> Answer:
         return _fresh(resources=resources.listed(self._door.reader(ctx.request)))
@@ -118,6 +124,23 @@ def _timed(begun: list[Deadline], mem: Engram) -> Iterator[Engram]:
     with mem.deadline(mem.settings.now.serve_timeout_s) as until:
         begun.append(until)
         yield mem
+
+
+def _teller(ctx: Context) -> Tell:
+    """Called in the thread of the operation, which a client that takes nothing in may hold up for a moment, and no longer."""
+    numbers = count(1)  # it may only rise, and what a job has looked at begins anew with the next one
+
+    async def report(stage: str, share: float | None) -> None:
+        with anyio.move_on_after(_REPORT_S):
+            if share is None:
+                await ctx.session.report_progress(next(numbers), None, stage)
+            else:
+                await ctx.session.report_progress(share, 1.0, stage)
+
+    def tell(stage: str, share: float | None) -> None:
+        anyio.from_thread.run(report, stage, share)
+
+    return tell
 
 
 def build(door: Door, profile: str = "core") -> Server[Any]:

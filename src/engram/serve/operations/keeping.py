@@ -13,6 +13,7 @@ from engram.guard.scopes import require_owner
 from engram.guard.tiers import closer
 from engram.serve.operations.arguments import Id, Ids, Turns, Unchanged
 from engram.serve.operations.operation import Arg, Effect, Operation
+from engram.serve.operations.telling import teller
 from engram.types import Kind, Memory, Report, Role, Source, Tier, Turn
 
 if TYPE_CHECKING:
@@ -92,7 +93,14 @@ class Ingest:
 
 
 def ingest(mem: Engram, given: Ingest) -> Report:
-    return mem.ingest(given.turns if given.text is None else given.text)
+    tell, sizes = teller(), list[int]()
+
+    def heard(size: int) -> None:
+        sizes.append(size)
+        done = sum(sizes)
+        tell(f"{done:,} taken in", done / len(given.turns) if given.turns else None)
+
+    return mem.ingest(given.turns if given.text is None else given.text, progress=heard)
 
 
 @frozen(kw_only=True)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 from engram.frozen import frozen
 from engram.passes import Pass, Rested
 from engram.serve.operations.operation import Arg, Effect, Operation
+from engram.serve.operations.telling import teller
 from engram.types import Report, Role
 
 if TYPE_CHECKING:
+    from engram.dream.runner import Progress
     from engram.engine import Engram
 
 
@@ -20,11 +23,16 @@ class Rest:
 
 
 def consolidate(mem: Engram, given: Rest) -> Rested:
-    return mem.consolidate(jobs=given.jobs, dry_run=given.dry_run)
+    return mem.consolidate(jobs=given.jobs, dry_run=given.dry_run, progress=_by_pages())
 
 
 def dream(mem: Engram, given: Rest) -> Rested:
-    return mem.dream(jobs=given.jobs, dry_run=given.dry_run)
+    return mem.dream(jobs=given.jobs, dry_run=given.dry_run, progress=_by_pages())
+
+
+def _by_pages() -> Callable[[Progress], None]:
+    tell = teller()
+    return lambda one: tell(f"{one.job}: {one.visited:,} looked at, {one.changed:,} changed", None)
 
 
 @frozen(kw_only=True)
