@@ -63,6 +63,6 @@ def test_the_benchmark_counts_evidence_by_ways(engram: Engram, tmp_path: Path) -
     assert found["questions"] == 3
     assert found["over_budget"] == 0
     assert found["context"]["history"]["400"] == 1.0, "three short turns fit whole"
-    assert 0 < found["context"]["engram"]["400"] <= 1.0
-    assert found["context"]["engram"]["400"] >= found["context"]["top-k"]["400"]
-    assert "context@N" in engram("bench", "context", str(path), "--tokens", "100").out
+    assert 0 < found["context"]["packed"]["400"] <= 1.0
+    assert found["context"]["packed"]["400"] >= found["context"]["top-k"]["400"]
+    assert "packed whole" in engram("bench", "context", str(path), "--tokens", "100").out
