@@ -19,7 +19,7 @@ from engram.text.bounds import tells_a_change
 from engram.text.facts import Fact
 from engram.text.gazetteer import GIVEN_NAMES
 from engram.text.senses import sense, twin
-from engram.text.terms import terms
+from engram.text.terms import marks, terms, words
 from engram.text.values import same
 from engram.text.verbs import is_past
 from engram.text.wordlist import word_set
@@ -47,12 +47,12 @@ def means_the_same(one: str, other: str) -> bool:
     Only the lightest are left out. What tells who, where, whither or how many, in what order, decides: of two statements about
     like things that differ in any of it neither may stand for the other (`tests/labelled/merges.csv`).
     """
-    return _core(one) == _core(other) and _turns(one) == _turns(other) and _FIGURE.findall(one) == _FIGURE.findall(other)
+    figures = _FIGURE.findall(one) == _FIGURE.findall(other) and marks(one) == marks(other)
+    return figures and _core(one) == _core(other) and _turns(one) == _turns(other)
 
 
 def _core(text: str) -> list[str]:
-    words = [word for word in terms(_NOWADAYS.sub(" ", text)) if word not in _SLIGHT]
-    return [twin(word) for word in words]
+    return [twin(word) for word in words(_NOWADAYS.sub(" ", text)) if word not in _SLIGHT]
 
 
 def same_fact(said: Fact, corrected: Fact, instead: tuple[Fact, ...]) -> bool:
@@ -145,7 +145,7 @@ _NOWADAYS = re.compile(r"\b(?:these days|nowadays|right now|at the moment|at pre
 _ROUND = re.compile(r"\b(?:is|are|by|of|belongs?|that['’]s)\b", re.IGNORECASE)
 _EMPHASIS = word_set("really truly quite actually totally currently still")
 _LIGHT = word_set("better best comes falls has have located situated")
-_SLIGHT = _EMPHASIS | word_set("a an the this that is are am be also too very so just now well located situated")
+_SLIGHT = _EMPHASIS | word_set("a an the this that also too very so just now located situated")
 _BEING = word_set("is are be been being am get gets s")
 _PARTICIPLES = word_set("called named known based born located used owned said")
 _TURNS = word_set(

@@ -21,7 +21,7 @@ from engram.models.embed import Vectors
 from engram.settings import Settings
 from engram.store.sqlite.store import SqliteStore
 from engram.text.person import is_assistant, named
-from engram.text.terms import day_of, digest_of, identity_of, terms
+from engram.text.terms import day_of, digest_of, identity_of, marks, words
 from engram.text.wordlist import word_set
 from engram.types import Fact, Kind, Memory, Policy, Reader, Source
 
@@ -253,21 +253,21 @@ def _overlap(one: str, other: str) -> float:
 
 
 def adds_nothing(said: str, known: str) -> bool:
-    """Does `known` hold the words of `said` in their order, its names and numbers as written, and both or neither turned?
+    """Does `known` hold the words of `said` in their order, its names, numbers and signs as written, and both or neither turned?
 
     The encoder does not tell "May 5" from "May 6", "allergic" from "not allergic" (cosine .92 to .97), "before dinner" from
     "after dinner" or who chased whom: what differs in a number, a name, a direction, a sign, the order or any word but the
     lightest is news, and a second row is better than a lost truth.
     """
     new, old = ([term for term in _spelt(text) if term not in _LIGHT] for text in (said, known))
-    if set(new) & _TURNS != set(old) & _TURNS:
+    if set(new) & _TURNS != set(old) & _TURNS or marks(said) != marks(known):
         return False
     return _in_order(new, old) and _in_order(_NAMED.findall(said), _NAMED.findall(known))
 
 
 def _spelt(text: str) -> list[str]:
     """The words in one spelling, where they have two."""
-    return [_SPELLINGS.get(term, term) for term in terms(text)]
+    return [_SPELLINGS.get(word, word) for word in words(text)]
 
 
 def _in_order(some: Sequence[str], of: Sequence[str]) -> bool:
@@ -276,7 +276,7 @@ def _in_order(some: Sequence[str], of: Sequence[str]) -> bool:
     return all(word in rest for word in some)
 
 
-_LIGHT = word_set("a an the this that and also too well really very so just truly quite actually totally now")
+_LIGHT = word_set("a an the this that and also too really very so just truly quite actually totally now")
 # By name: a rule for -our would make "for" of "four".
 _SPELLINGS = {
     british: british.replace("our", "or")

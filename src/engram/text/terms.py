@@ -22,6 +22,8 @@ _WORD = re.compile(r"[^\W_]+")
 _TELLING = r"(?<=\w)(?:\+\+|#)(?!\w)|[<>=%$€£¥]"  # C++ is not C, $50 is not 50 %. These are compiled when a digest is made
 _MINUS = r"(?<![\w.])[-−](?=\d)"
 _SIGN = r"[-−+#<>=%$€£¥]"
+_MARKED = r"[-−+#<>=%$€£¥/\\?]|\bA\b"
+_MARKS = rf"(?<=[a-z] )A\b|[\w.~/\\-]*[/\\][\w.~/\\-]*\w|(?<![\w-])-{{1,2}}(?=\w)|\?|{_TELLING}"
 _WORD_OR_SIGN = r"[\w−+#<>=%$€£¥]+"
 _KEPT_MARKS = "\u3099\u309a"  # Japanese voicing: another letter, not an accent
 
@@ -40,10 +42,20 @@ def layout(text: str) -> str:
 
 def terms(question: str) -> tuple[str, ...]:
     """The distinct words of a question in their order, ready to be quoted in a match expression."""
-    spaced = question
-    if not question.isascii():
-        spaced = _run().sub(lambda run: f" {' '.join(_pairs(run.group()) or run.group())} ", _plain(question))
-    return tuple(dict.fromkeys(word.lower() for word in _WORD.findall(spaced)))
+    return tuple(dict.fromkeys(words(question)))
+
+
+def words(text: str) -> list[str]:
+    """All words in their order: "Ann met Bob and Bob met Cid" says who met whom, its distinct words do not."""
+    spaced = text
+    if not text.isascii():
+        spaced = _run().sub(lambda run: f" {' '.join(_pairs(run.group()) or run.group())} ", _plain(text))
+    return [word.lower() for word in _WORD.findall(spaced)]
+
+
+def marks(text: str) -> list[str]:
+    """What is no word and yet tells: C# is not C, a question is no statement, and a path is one word in one order."""
+    return re.findall(_MARKS, text) if re.search(_MARKED, text) else []
 
 
 def digest_of(text: str) -> bytes:
