@@ -10,8 +10,9 @@ from dream.vaults import desk_of, rows
 from engram.dream.gathering import GATHER, GIST
 from engram.dream.runner import run
 from engram.engine import Engram
+from engram.errors import Conflict
 from engram.memory.gist import Told, gists
-from engram.passes import Rested
+from engram.passes import Ending, Rested
 from engram.types import Memory, Scope, Source, Status
 
 LIKES = ("I like jazz.", "I love Thai food.", "I like hiking.")
@@ -112,3 +113,32 @@ def test_a_long_list_has_the_surest() -> None:
     (made,) = gists(told, {f"M{number}": f"Atlas uses Tool{number}" for number in range(9)})
     assert made.text == "Atlas uses Tool3, Tool4, Tool5, Tool6, Tool7 and Tool8."
     assert made.confidence == pytest.approx(0.53)
+
+
+def test_a_fuller_sentence_is_no_loss_in_a_small_vault(mem: Engram) -> None:
+    tell(mem, *LIKES)
+    mem.dream()
+    tell(mem, "I like chess.")
+    report = mem.dream()
+    assert report.ending is Ending.DONE
+    assert [one.text for one in gathered(mem)] == ["The user likes jazz, Thai food, hiking and chess."]
+
+
+def test_what_was_gathered_from_something_corrected_comes_back_neither_by_an_undo_nor_by_asking(mem: Engram) -> None:
+    ids = tell(mem, *LIKES)
+    mem.dream()
+    (first,) = gathered(mem)
+    tell(mem, "I like chess.")
+    fuller = mem.dream()
+    (second,) = gathered(mem)
+    mem.feedback(ids[0], False, correction="I hate jazz.")
+    assert mem.get(second.id).status is Status.INVALIDATED
+    with pytest.raises(Conflict):
+        mem.restore(second.id)
+
+    mem.undo_dream(fuller.pass_id)
+
+    assert mem.get(first.id).status is Status.INVALIDATED
+    assert not [one for one in gathered(mem) if "jazz" in one.text]
+    with pytest.raises(Conflict):
+        mem.restore(first.id)

@@ -200,3 +200,17 @@ def test_a_commitment_goes_three_months_after_it_was_over_and_stays_while_it_is_
     clock.advance(10 * 86_400)
     assert kept in mem.consolidate().ids
     assert mem.get(still).status is Status.ACTIVE
+
+
+def test_a_clock_that_was_years_ahead_does_not_hold_up_the_next_pass(mem: Engram, clock: HandClock) -> None:
+    keep(mem, *(f"Shelf {number} holds jars of plum jam" for number in range(200)), *PAIR)
+    clock.advance(3 * 365 * 86_400)
+    store = mem._vault.store
+    left = store.begin_pass(mem.reader, "dream")
+    assert left is not None
+    store._holding.clear()  # its process is gone
+    assert store.begin_pass(mem.reader, "dream") is None
+
+    clock.set(clock.now() - timedelta(days=3 * 365))
+
+    assert mem.consolidate().pass_id == left.id

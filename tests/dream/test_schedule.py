@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 from dream.vaults import desk_of, keep
@@ -41,6 +42,8 @@ def test_it_is_time_when_something_was_kept_and_nobody_asks(mem: Engram, clock: 
     assert not is_it(mem), "nothing changed since"
     keep(mem, "The harbour has four cranes")
     assert is_it(mem)
+    clock.set(clock.now() - timedelta(days=365))
+    assert is_it(mem), "the clock was wrong, and was put right"
 
 
 def test_a_vault_that_is_left_open_consolidates_by_itself(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Whether recall got worse (K17): questions made of the vault's own memories, asked before a pass and after it.
 
 A question is the telling words of a memory; it is answered if the memory, or what it was merged into, is among the first hits.
-Asked is about what is worth keeping: not what has faded or nobody bore out, which a pass may put away. Only ids are kept.
+Asked is about what is worth keeping: not what has faded or nobody bore out, nor what came of others, which a pass may put away.
+Only ids are kept.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from engram.frozen import frozen
 from engram.memory.lifecycle import Lifecycle, lifecycle
 from engram.memory.shortening import telling
 from engram.recall.plan import Asked
-from engram.types import Memory, Reader, Recall, Tier
+from engram.types import Memory, Reader, Recall, Source, Tier
 
 _FIRST = 5
 _WORDS = 8
@@ -59,4 +60,5 @@ def _is_found(desk: Desk, looks: Looks, memory: Memory, heir: str) -> bool:
 
 def _is_worth(memory: Memory, desk: Desk) -> bool:
     known = lifecycle(memory, desk.now, desk.settings) not in (Lifecycle.CANDIDATE, Lifecycle.STALE, Lifecycle.ARCHIVED)
-    return known and not memory.flagged and memory.tier is Tier.CLEARTEXT and len(telling(memory.text)) >= _FEWEST
+    sound = memory.source is not Source.INFERRED and not memory.flagged
+    return known and sound and memory.tier is Tier.CLEARTEXT and len(telling(memory.text)) >= _FEWEST

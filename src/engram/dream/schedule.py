@@ -30,7 +30,7 @@ def is_time(desk: Desk, idle: Idle) -> bool:
     last = next(iter(desk.store.passes(desk.reader, limit=1)), None)
     if last is not None and last.ending is Ending.RUNNING:
         return True  # left behind by a process that ended, unless another one is at it
-    if last is not None and desk.now - last.began_at < timedelta(hours=settings.dream_every_h):
+    if last is not None and abs(desk.now - last.began_at) < timedelta(hours=settings.dream_every_h):  # a clock may be put right
         return False
     latest = desk.store.latest_change(desk.reader)
     behind = any(desk.store.reach(desk.reader, job.name).change < latest > 0 for job in light())

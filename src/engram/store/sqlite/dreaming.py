@@ -45,10 +45,12 @@ class Dreaming(Revising):
             self._flush_audit(wait=True)  # what was recalled until now counts
             walker, now = self._walker(reader), self._env.now()
             holder, new_id = self._env.new_id(), self._env.new_id()
-            stopped = to_micros(now - timedelta(seconds=self._live.now.dream_lease_s))
+            lease = timedelta(seconds=self._live.now.dream_lease_s)
+            stopped, ahead = to_micros(now - lease), to_micros(now + lease)  # a clock that was wrong must not hold it for years
 
             def work(connection: apsw.Connection) -> Pass | None:
-                if connection.execute("SELECT 1 FROM passes WHERE ending = 'running' AND beat_at > ?", (stopped,)).get:
+                alive = "SELECT 1 FROM passes WHERE ending = 'running' AND beat_at > ? AND beat_at < ?"
+                if connection.execute(alive, (stopped, ahead)).get:
                     return None
                 mine = "SELECT id FROM passes WHERE ending = 'running' AND walker = ? ORDER BY key DESC LIMIT 1"
                 left = connection.execute(mine, (walker,)).get
@@ -232,11 +234,14 @@ class Dreaming(Revising):
                     raise Conflict("this pass is undone already.", way_out="Nothing more needs to be done.")
                 if ending == Ending.RUNNING and holder != self._holding.get(pass_id):
                     raise Conflict("this pass is not over.", way_out="Undo it when it is; `dream` goes on with it.")
-                ids, left = undoing.back(connection, writable(reader), number, from_micros(began), now)
+                back, left = undoing.back(connection, writable(reader), number, from_micros(began), now)
+                self._still_unfounded(connection, back, now)
                 sql = "UPDATE passes SET ending = 'undone', ended_at = ?, after = coalesce(?, after) WHERE key = ?"
                 connection.execute(sql, (to_micros(now), after, number))
                 notes = (f"{left} changes stay: what they are about was changed since, or must not come back.",) if left else ()
-                return Report(operation="undo", ids=tuple(ids), counts={"restored": len(ids), "left": left}, notes=notes)
+                return Report(
+                    operation="undo", ids=tuple(back.values()), counts={"restored": len(back), "left": left}, notes=notes
+                )
 
             done = self._write(reader, "undo", work, subject=pass_id, once=once)
             self._holding.pop(pass_id, None)

@@ -3,7 +3,7 @@ and what no longer follows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import apsw
 
 from engram.beliefs import transferred
+from engram.errors import Conflict
 from engram.guard.scopes import readable, writable
 from engram.store.sqlite import claims, inheriting, memories, naming, turns
 from engram.store.sqlite import edges as links
@@ -112,6 +113,8 @@ class Understanding(Scrubbing):
         old = memories.one(connection, writable(reader), memory_id)
         if old.status is status:
             return old
+        if status is Status.ACTIVE and _lost(connection, old.key):
+            raise Conflict("what this was inferred from no longer holds.", way_out="Restore that, or say this in your own words.")
         new = replace(old, status=status, updated_at=now)
         memories.rewrite(connection, old, new, reason)
         if status is Status.ACTIVE:
@@ -137,6 +140,25 @@ class Understanding(Scrubbing):
                     gone = replace(old, status=Status.INVALIDATED, updated_at=now)
                     memories.rewrite(connection, old, gone, "what it was inferred from no longer holds")
                     waiting.append(old.key)
+
+    def _still_unfounded(self, connection: apsw.Connection, keys: Iterable[int], now: datetime) -> None:
+        """Of these, which an undo brought back, what was inferred from something that was corrected since goes again (M19)."""
+        for premise in {lost for key in keys for lost in _lost(connection, key)}:
+            self._unfound(connection, premise, now)
+
+
+def _lost(connection: apsw.Connection, key: int) -> list[int]:
+    """What a memory was inferred from and that does not stand any more, or says something else since. What was merged stands:
+    its heir is a premise, too."""
+    found: list[Any] = connection.execute(
+        """
+        SELECT p.key FROM memories AS m JOIN edges AS e ON e.source = m.key JOIN memories AS p ON p.key = e.target
+         WHERE m.key = ? AND m.source = 'inferred' AND e.kind = ? AND (p.status NOT IN ('active', 'challenged', 'merged')
+               OR EXISTS (SELECT 1 FROM versions AS v WHERE v.memory = p.key AND v.replaced_at >= m.learned_at))
+        """,
+        (key, INFERRED_FROM),
+    ).fetchall()
+    return [int(row[0]) for row in found]
 
 
 def _inferred_from(connection: apsw.Connection, premise: int) -> list[str]:

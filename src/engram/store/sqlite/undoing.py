@@ -128,8 +128,10 @@ def spared(connection: apsw.Connection, keys: Sequence[int]) -> set[int]:
     return found
 
 
-def back(connection: apsw.Connection, seen: Visibility, number: int, began: datetime, now: datetime) -> tuple[list[str], int]:
-    """Undo the pass of this number: the ids of memories that are as they were, and how many figures stay as they are by now."""
+def back(
+    connection: apsw.Connection, seen: Visibility, number: int, began: datetime, now: datetime
+) -> tuple[dict[int, str], int]:
+    """Undo the pass of this number: the ids, by key, of memories that are as they were, and how many figures stay as they are."""
     rows: list[Any] = connection.execute(
         "SELECT memory, coalesce(other, 0), place, part, was, now FROM undoing WHERE pass = ? ORDER BY number DESC", (number,)
     ).fetchall()
@@ -145,7 +147,7 @@ def back(connection: apsw.Connection, seen: Visibility, number: int, began: date
             restored[undo.memory] = None
     for key in restored:
         memories.log_change(connection, key, "update")
-    return [ids[key] for key in restored], left
+    return {key: ids[key] for key in restored}, left
 
 
 def _not_to_return(connection: apsw.Connection, seen: Visibility, undos: Sequence[Undo], began: int) -> set[int]:
