@@ -13,11 +13,12 @@ from serve.paged import Visitor, kept, signed_in, token
 from serve.served import serving
 
 from engram.engine import Engram
-from engram.serve.page import resting
+from engram.serve.page import care, resting
 from engram.serve.page.asking import Asking
 from engram.serve.page.layout import NARROW, WIDE, Frame, Link, Node, drawn
 from engram.serve.page.rendering import ago
 from engram.serve.page.sessions import Session
+from engram.settings import TABLE
 from engram.types import Kind, Reader, Role, Scope, Status, Tier
 
 
@@ -313,6 +314,10 @@ def test_a_setting_takes_effect_and_says_where_it_is_fixed(
     for name, value in (("recall_limit", "many"), ("nonsense", "1")):
         refused = owner.post("/ui/settings", name=name, value=value)
         assert (refused.status, "E2004" in refused.body.decode()) == (400, True)
+    told = owner.read("/ui/settings")
+    for begin, topic in care.TOPICS.items():
+        assert begin in TABLE
+        assert re.search(rf"<h2 [^>]*>{topic} ", told), topic
     assert "fixed by the program" in owner.read("/ui/settings?find=answer_grid_ms")
     monkeypatch.setenv("ENGRAM_RERANK_TOP", "7")
     assert "fixed by the environment" in owner.read("/ui/settings?find=rerank_top")

@@ -150,7 +150,7 @@ def test_every_page_is_there_for_everybody(palace: Palace) -> None:
 
 def test_hostile_words_are_shown_and_do_nothing(palace: Palace) -> None:
     id = palace.mem.remember(HOSTILE).id
-    for path in (f"/memory/{id}?edit=1", "/memories", f"/search?q={quote(HOSTILE)}&why={id}", f"/graph?memory={id}"):
+    for path in (f"/memory/{id}", "/memories", f"/search?q={quote(HOSTILE)}&why={id}", f"/graph?memory={id}"):
         page = palace.go(path)
         page.wait_for_load_state("networkidle")
         assert "owned" not in page.title(), path

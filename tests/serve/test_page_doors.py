@@ -257,7 +257,7 @@ def test_no_page_fails_by_what_stands_in_its_address(mem: Engram, owner: Visitor
     for path in every_page(id, said):
         assert owner.get(f"{path}{'&' if '?' in path else '?'}{asked}").status < 500, path
     assert owner.get(f"/ui/memory/{said}").status in (400, 404)
-    assert owner.post("/ui/remember", text=said, importance=said).status < 500
+    assert owner.post("/ui/remember", text=said).status < 500
 
 
 # ── the command ────────────────────────────────────────────────────────────────────────────────────────────────────────

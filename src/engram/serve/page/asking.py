@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -21,8 +20,7 @@ class Shown:
     """A page: its template, and what stands in it."""
 
     template: str
-    values: Mapping[str, Any] = field(default_factory=dict)
-    status: int = 200
+    values: Mapping[str, Any]
 
 
 @frozen

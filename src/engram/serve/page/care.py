@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from engram.errors import AccessDenied, InvalidQuery
 from engram.frozen import frozen
@@ -25,6 +26,27 @@ _FIRST = (
     "backup_hours",
 )
 """What people turn: these stand first."""
+
+TOPICS = {
+    "agent": "Who asks",
+    "cipher": "The vault",
+    "synchronous": "Store",
+    "size_bucket_kib": "What the disk tells",
+    "content_bytes": "Content",
+    "import_bytes": "Capture",
+    "vector_weight": "Recall",
+    "working_slots": "Working memory",
+    "embed_url": "Embedding endpoints",
+    "llm": "Language models",
+    "injection_mode": "Context",
+    "edge_reinforce": "Links, strength, skills and boxes",
+    "hook_scope": "Hooks of coding agents",
+    "check_inline_mib": "Checks and backups",
+    "dream": "At rest",
+    "serve_host": "Serving",
+    "audit_ring": "Audit and health",
+}
+"""The table goes by topic; each begins with this setting."""
 
 
 def health(asking: Asking) -> Shown:
@@ -103,19 +125,27 @@ def settings(asking: Asking) -> Shown:
         for name, line in TABLE.items()
         if wanted in name or wanted in line.metadata["help"].lower()
     ]
-    groups = {
-        "Changed": [one for one in lines if one.value != one.default],
-        "Often turned": [one for one in lines if one.name in _FIRST and one.value == one.default],
-        "All others": [one for one in lines if one.name not in _FIRST and one.value == one.default],
-    }
     values = {
-        "groups": {name: some for name, some in groups.items() if some},
+        "groups": _grouped(lines),
         "find": asking.text("find"),
         "path": config_path(),
         "local": asking.session.local,
         "changed": asking.text("name"),
     }
     return Shown("settings.html", values)
+
+
+def _grouped(lines: Iterable[Setting]) -> dict[str, list[Setting]]:
+    """What was changed, what people turn, and the others by topic."""
+    begins, topics = "", dict[str, str]()
+    for name in TABLE:
+        begins = TOPICS.get(name, begins)
+        topics[name] = begins
+    groups: dict[str, list[Setting]] = {name: [] for name in ("Changed", "Often turned", *TOPICS.values())}
+    for one in lines:
+        group = "Changed" if one.value != one.default else "Often turned" if one.name in _FIRST else topics[one.name]
+        groups[group].append(one)
+    return {name: some for name, some in groups.items() if some}
 
 
 def change(asking: Asking) -> Sent:

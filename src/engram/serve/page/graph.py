@@ -38,7 +38,7 @@ def graph(asking: Asking) -> Shown:
     values = {
         "title": found.title,
         "drawings": [drawn(found.nodes, found.links, frame) for frame in (WIDE, NARROW) if found.nodes],
-        "links": [(names[one.source], one, names[one.target]) for one in found.links if {one.source, one.target} <= names.keys()],
+        "links": [(names[one.source], one, names[one.target]) for one in found.links],
         "kinds": sorted({node.kind for node in found.nodes}),
         "middle": {"memory": memory, "entity": entity},
     }

@@ -20,10 +20,5 @@ def home(asking: Asking) -> Shown:
 
 def remember(asking: Asking) -> Sent:
     """Keep a statement, from the first page or as the answer to an open question."""
-    made = asking.call(
-        "remember",
-        text=asking.text("text"),
-        category=asking.text("category") or None,
-        importance=asking.number("importance", 0.0, 1.0),
-    )
+    made = asking.call("remember", text=asking.text("text"))
     return Sent(place(f"/memory/{made.id}", done="kept"))

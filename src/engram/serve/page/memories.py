@@ -94,7 +94,6 @@ def memory(asking: Asking) -> Shown:
         "episode": _episode(asking, whole.memory),
         "skill": _skill(asking, whole.memory),
         "tiers": [one.value for one in Tier],
-        "edit": asking.text("edit") == "1",
     }
     return Shown("memory.html", values)
 

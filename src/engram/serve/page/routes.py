@@ -147,7 +147,7 @@ def _answer(page: Page, asking: Asking, path: str) -> Response:
         "done": asking.query.get("done", ""),
         "q": asking.query.get("q", "") if path == place("/search") else "",
     }
-    return rendered(found.template, around | dict(found.values), found.status)
+    return rendered(found.template, {**around, **found.values})
 
 
 def _require_own(request: Request) -> None:
