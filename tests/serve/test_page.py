@@ -14,7 +14,7 @@ from serve.served import serving
 
 from engram.engine import Engram
 from engram.serve.page import care, resting
-from engram.serve.page.asking import Asking
+from engram.serve.page.asking import Asking, Sent
 from engram.serve.page.layout import NARROW, WIDE, Frame, Link, Node, drawn
 from engram.serve.page.rendering import ago
 from engram.serve.page.sessions import Session
@@ -278,12 +278,14 @@ def test_a_pass_that_takes_longer_than_a_request_is_gone_on_with(tmp_path: Path)
         for text in ("The API runs on Fly in Frankfurt", "The API runs on Fly in Frankfurt now"):
             mem.remember(text)
         asked = Asking(mem, Session("", ""), {}, {}, {"verb": "consolidate"}, timeout=1e-6)
-        cut = resting.run(asked)
-        assert cut.place == "/ui/rest?done=unfinished"
+        untried, cut = resting.trial(asked), resting.run(asked)
+        assert isinstance(untried, Sent)
+        assert (untried.place, cut.place) == ("/ui/rest?done=untried", "/ui/rest?done=unfinished")
         assert resting.run(replace(asked, timeout=30.0)).place == "/ui/rest?done=rested"
         assert len(mem.list()) == 1
         with signed_in(mem) as owner:
             assert "it goes on from there" in owner.read(cut.place)
+            assert "engram dream --dry-run" in owner.read(untried.place)
 
 
 def test_health_and_audit_tell_no_words_and_make_backups(mem: Engram, owner: Visitor) -> None:

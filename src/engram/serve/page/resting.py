@@ -19,20 +19,25 @@ def rest(asking: Asking, tried: Rested | None = None) -> Shown:
     return Shown("rest.html", {"passes": passes, "tried": tried, "samples": samples, "shown": _SHOWN})
 
 
-def trial(asking: Asking) -> Shown:
-    return rest(asking, asking.call(_verb(asking), dry_run=True))
+def trial(asking: Asking) -> Shown | Sent:
+    tried = _passed(asking, dry_run=True)
+    return Sent(place("/rest", done="untried")) if tried is None else rest(asking, tried)
 
 
 def run(asking: Asking) -> Sent:
-    """A pass that takes longer than a request may is no failure: what is done is done, and the next one goes on with it."""
+    return Sent(place("/rest", done="unfinished" if _passed(asking) is None else "rested"))
+
+
+def _passed(asking: Asking, *, dry_run: bool = False) -> Rested | None:
+    """What a pass did; None if it takes longer than a request may. That is no failure: the next one goes on with it."""
     verb, until = _verb(asking), asking.mem.env.monotonic() + asking.timeout
     try:
-        asking.call(verb)
+        done: Rested = asking.call(verb, dry_run=dry_run)
     except (SearchTimeout, WriteFailed):
         if asking.mem.env.monotonic() < until:
             raise
-        return Sent(place("/rest", done="unfinished"))
-    return Sent(place("/rest", done="rested"))
+        return None
+    return done
 
 
 def undo(asking: Asking) -> Sent:
