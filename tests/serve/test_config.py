@@ -47,7 +47,8 @@ def test_a_number_out_of_range_is_bent_with_a_warning(engram: Engram) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("reader_limit", "many"), ("reader_limit", "1.5"), ("cipher", "rot13"), ("neutral_times", "maybe")]
+    ("name", "value"),
+    [("reader_limit", "many"), ("turn_days", "many"), ("reader_limit", "1.5"), ("cipher", "rot13"), ("neutral_times", "maybe")],
 )
 def test_what_is_no_value_of_a_setting_is_a_bad_call(engram: Engram, config_file: Path, name: str, value: str) -> None:
     refused = engram("config", "set", name, value)

@@ -313,7 +313,7 @@ def test_a_setting_takes_effect_and_says_where_it_is_fixed(
     assert len(mem.recall("who owns the API?").hits) <= 1
     assert "done=bent" in owner.post("/ui/settings", name="vector_weight", value="7").headers["location"]
     assert mem.settings.now.vector_weight == 1.0
-    for name, value in (("recall_limit", "many"), ("nonsense", "1")):
+    for name, value in (("recall_limit", "many"), ("turn_days", "many"), ("nonsense", "1")):
         refused = owner.post("/ui/settings", name=name, value=value)
         assert (refused.status, "E2004" in refused.body.decode()) == (400, True)
     told = owner.read("/ui/settings")

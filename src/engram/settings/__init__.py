@@ -44,14 +44,24 @@ def coerce(name: str, value: object) -> tuple[Value, str]:
     low, high, choices = spec.metadata["low"], spec.metadata["high"], spec.metadata["choices"]
     parsed = _parse(value, default)
     if parsed is None or (choices and parsed not in choices):
-        wanted = "one of " + ", ".join(choices) if choices else _WANTED[type(default)]
-        return default, f"{name} must be {wanted}; using {default!r}"
+        return default, f"{_must_be(name)}; using {default!r}"
     if isinstance(parsed, int | float) and not isinstance(parsed, bool):
         bent = parsed if low is None else max(parsed, type(parsed)(low))
         bent = bent if high is None else min(bent, type(bent)(high))
         if bent != parsed:
             return bent, f"{name} = {parsed} is outside {low} … {high}; using {bent}"
     return parsed, ""
+
+
+def nonsense(name: str, value: object) -> str:
+    """What is wrong with a value that its setting can have no use of; '' if it can, if only bent into its range."""
+    choices, parsed = TABLE[name].metadata["choices"], _parse(value, getattr(_DEFAULTS, name))
+    return f"{_must_be(name)}." if parsed is None or (choices and parsed not in choices) else ""
+
+
+def _must_be(name: str) -> str:
+    choices = TABLE[name].metadata["choices"]
+    return f"{name} must be {'one of ' + ', '.join(choices) if choices else _WANTED[type(getattr(_DEFAULTS, name))]}"
 
 
 _WANTED = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}

@@ -10,7 +10,7 @@ from engram.errors import ConfigInvalid
 from engram.frozen import frozen
 from engram.serve.cli import caller, show
 from engram.serve.cli.caller import BadCall, Json
-from engram.settings import TABLE, Settings, Value, coerce, config_path, save, unknown
+from engram.settings import TABLE, Settings, Value, config_path, nonsense, save, unknown
 
 app = typer.Typer(help="Show settings, and change them.", add_completion=False)
 Name = Annotated[str, typer.Argument(show_default=False, help="The name of the setting.")]
@@ -123,9 +123,8 @@ def _require_sense(name: str, value: str) -> None:
     """A number out of range is bent to its end; what is no such value at all is a bad call, not the default."""
     if name not in TABLE:
         raise ConfigInvalid(unknown(name) + ".")
-    kept, warning = coerce(name, value)
-    if warning and kept not in (TABLE[name].metadata["low"], TABLE[name].metadata["high"]):
-        raise BadCall(warning.partition("; using")[0] + ".")
+    if wrong := nonsense(name, value):
+        raise BadCall(wrong)
 
 
 def worded(value: Value) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from engram.errors import AccessDenied, InvalidQuery
 from engram.frozen import frozen
 from engram.serve.page.asking import Asking, Sent, Shown, place
-from engram.settings import TABLE, Settings, Value, coerce, config_path, save
+from engram.settings import TABLE, Settings, Value, config_path, nonsense, save
 from engram.types import Role
 
 _ENTRIES = (50, 200, 1000)
@@ -156,10 +156,9 @@ def change(asking: Asking) -> Sent:
     name, value = asking.text("name"), asking.text("value")
     if name not in TABLE:
         raise InvalidQuery("there is no such setting.", way_out="Find it by a part of its name.")
-    kept, warning = coerce(name, value)
-    if warning and kept not in (TABLE[name].metadata["low"], TABLE[name].metadata["high"]):
-        raise InvalidQuery(warning.partition("; using")[0] + ".")
-    save(name, kept)
+    if wrong := nonsense(name, value):
+        raise InvalidQuery(f"nothing was set: {wrong}", way_out="Go back, and say another value.")
+    _, kept, warning = save(name, value)
     live = asking.mem.settings
     if getattr(live.again(), name) != kept:
         done = "overridden"
