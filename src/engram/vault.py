@@ -10,8 +10,8 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ from engram.capture.extractor import extractor_by
 from engram.capture.observe import Observer
 from engram.capture.rescreen import rescreen
 from engram.capture.tools import Tools
+from engram.deadline import Deadline, cancellable
 from engram.dream.job import Desk
 from engram.dream.jobs import light
 from engram.dream.runner import run
@@ -43,14 +44,14 @@ from engram.models.endpoint import endpoint_of
 from engram.models.extract import Extractor
 from engram.models.remote import RemoteEmbedder
 from engram.models.rerank import OnnxReranker, Reranker
-from engram.recall.search import Asked, Searcher
+from engram.recall.search import Searcher
 from engram.session.ahead import Ahead
 from engram.session.desks import Desks
 from engram.session.working import put_all_away
 from engram.settings import LiveSettings
 from engram.store.sqlite.caring import pressure_at
 from engram.store.sqlite.vault import Ask, Credentials, open_vault
-from engram.types import Encoder, Health, Language, Policy, Reader, Recall, Role, Turn
+from engram.types import Encoder, Health, Language, Policy, Reader, Role, Turn
 
 log = logging.getLogger("engram")
 
@@ -96,6 +97,7 @@ class OpenVault:
         self.session = session or env.new_id()
         self.closed = False
         self._ending = threading.Event()
+        self._pass: Deadline | None = None
         self._given = embedder
         folder = self.live.now.reranker
         self._reranker = reranker or (OnnxReranker(folder) if folder else None)
@@ -256,6 +258,8 @@ class OpenVault:
                 return
             self.closed = True
             self._ending.set()
+            if self._pass is not None:
+                self._pass.cancel()
             self.store.stop_checking()
             if self._care is not threading.current_thread():
                 self._care.join()
@@ -282,15 +286,17 @@ class OpenVault:
         """Consolidate for the owner, while nobody asks, if it is time and something was kept or has fallen due (K13)."""
         idle = Idle(self.store.used_at, self.env.monotonic(), pressure_at(rss_bytes(), self.live.now))
         if is_time(self.desk(_OWNER), idle):
-            with suppress(Conflict, DiskFull, VaultDamaged):  # another process is at it, or nothing can be written
-                run(self.desk(_OWNER), light(), self, verb="consolidate", rest=self._pauses)
+            # Another process is at it, or nothing can be written.
+            with suppress(Conflict, DiskFull, VaultDamaged), self._called_off_by_closing():
+                run(self.desk(_OWNER), light(), self.searcher, verb="consolidate", rest=self._pauses)
 
-    def look_up(self, reader: Reader, asked: Asked) -> Recall:
-        """An answer for the vault itself: its threads read for it, which is no use."""
-        used = self.store.used_at
-        found = self.searcher.look_up(reader, asked)
-        self.store.used_at = used
-        return found
+    @contextmanager
+    def _called_off_by_closing(self) -> Iterator[None]:
+        """Closing does not wait for a page, nor for the questions that a pass asks itself."""
+        with cancellable() as self._pass:
+            if self._ending.is_set():
+                self._pass.cancel()
+            yield
 
     def _pauses(self) -> bool:
         """Between two pages of a pass. True: it is to stop, because somebody asks, memory is short, or the vault is closing."""

@@ -6,16 +6,19 @@ import time
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from threading import Thread
 
 from dream.vaults import desk_of, keep
 from hand_clock import HandClock
 from recall.minds import KEY, OWNER
 
 import engram
+from engram.deadline import is_over
+from engram.dream.jobs import JOBS
+from engram.dream.runner import run
 from engram.dream.schedule import Idle, is_time
 from engram.engine import Engram
 from engram.passes import Ending
-from engram.recall.plan import Asked
 
 PAIR = ("The API runs on Fly in Frankfurt", "The API also runs on Fly in Frankfurt")
 LONG_AGO = Idle(0.0, 10_000.0)
@@ -75,8 +78,29 @@ def test_a_pass_stops_between_pages_when_somebody_asks(mem: Engram) -> None:
     assert not mem._vault._pauses()
 
 
-def test_what_the_vault_asks_itself_is_no_use(mem: Engram) -> None:
-    keep(mem, *PAIR)
-    mem._vault.store.used_at = used = mem._vault.store.used_at - 60.0
-    assert mem._vault.look_up(mem.reader, Asked(text="where does the API run?", now=mem._vault.env.now()))
-    assert mem._vault.store.used_at == used
+def test_what_a_pass_reads_is_no_use_and_does_not_fill_the_audit_trail(filled: Engram, clock: HandClock) -> None:
+    keep(filled, *PAIR)
+    filled.backfill()
+    store = filled._vault.store
+    store.used_at = used = store.used_at - 60.0
+    clock.set(clock.now() + timedelta(minutes=1))
+
+    report = run(desk_of(filled), JOBS, filled._vault.searcher, verb="dream")
+
+    assert report.before is not None, "it asked itself questions"
+    assert store.used_at == used
+    noted = {entry.operation.partition(":")[0] for entry in filled.as_reader(OWNER).audit(limit=1000) if entry.at == clock.now()}
+    assert noted == {"dream"}
+
+
+def test_closing_calls_off_a_pass_that_is_under_way(tmp_path: Path) -> None:
+    given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "dream": False}
+    mem = engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=given)
+    with mem._vault._called_off_by_closing():
+        assert not is_over()
+        closing = Thread(target=mem.close)
+        closing.start()
+        closing.join()
+        assert is_over()
+    with mem._vault._called_off_by_closing():
+        assert is_over(), "nor is one begun then"

@@ -69,6 +69,18 @@ def run(
     tell: Callable[[Progress], None] = lambda progress: None,
 ) -> Rested:
     """Run these jobs to their end, or until `rest` says that it is time to stop."""
+    with desk.store.for_nobody():
+        return _run(desk, jobs, looks, verb, rest, tell)
+
+
+def _run(
+    desk: Desk,
+    jobs: Sequence[Job],
+    looks: Looks | None,
+    verb: str,
+    rest: Callable[[], bool],
+    tell: Callable[[Progress], None],
+) -> Rested:
     begun = desk.store.begin_pass(desk.reader, verb)
     if begun is None:
         raise Conflict("a pass is going on, here or in another process.", way_out="Wait for it to end; `dreams` shows it.")
@@ -95,6 +107,11 @@ def trial(desk: Desk, jobs: Sequence[Job], *, verb: str, tell: Callable[[Progres
 
     What is due stays due, so that of it the first page is looked at.
     """
+    with desk.store.for_nobody():
+        return _trial(desk, jobs, verb, tell)
+
+
+def _trial(desk: Desk, jobs: Sequence[Job], verb: str, tell: Callable[[Progress], None]) -> Rested:
     tally = _Tally()
     for job in jobs:
         cursor = desk.store.reach(desk.reader, job.name)

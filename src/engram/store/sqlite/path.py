@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
 import apsw
@@ -35,6 +36,7 @@ from engram.types import AuditEntry, Reader, scope_values
 
 log = logging.getLogger("engram.store")
 T = TypeVar("T")
+_FOR_NOBODY: ContextVar[bool] = ContextVar("engram-for-nobody", default=False)
 
 
 class Path:
@@ -132,7 +134,7 @@ class Path:
         """Time the call; a refusal or failure leaves an entry too."""
         if os.getpid() != self._pid:  # threads and locks stay behind in a fork: a write would wait for ever
             raise StorageError("this vault was opened before the process forked.", way_out="Open it anew in the child.")
-        if threading.get_ident() != self.caretaker:
+        if threading.get_ident() != self.caretaker and not _FOR_NOBODY.get():
             self.used_at = self._env.monotonic()
         try:
             with self._meter.time(operation):
@@ -142,9 +144,23 @@ class Path:
             self._note(reader, operation, digest=self._audit.digest(subject) if subject else "", ok=False)
             raise
 
+    @contextmanager
+    def for_nobody(self) -> Iterator[None]:
+        """What is read inside, by whatever thread, the vault reads for itself: it is no use, and leaves no entry unless it fails.
+
+        A pass over a large vault would otherwise push out of the audit trail who read what. What it writes leaves entries.
+        """
+        token = _FOR_NOBODY.set(True)
+        try:
+            yield
+        finally:
+            _FOR_NOBODY.reset(token)
+
     def _note(
         self, reader: Reader, operation: str, *, subject: str = "", count: int = 0, digest: str = "", ok: bool = True
     ) -> None:
+        if ok and _FOR_NOBODY.get():
+            return
         waiting = self._audit.note(self._audit.entry(reader, operation, subject=subject, count=count, digest=digest, ok=ok))
         if waiting >= self._live.now.audit_batch:
             self._flush_audit(wait=False)
