@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from engram.frozen import frozen
@@ -42,6 +43,19 @@ class Twin:
     height: float = 0.0
     notes: Mapping[str, str] = field(default_factory=dict)
     secret: str = field(default="", repr=False, compare=False)
+
+
+@frozen
+class Depth:
+    metres: float
+
+
+@frozen
+class Alike:
+    size: int
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Alike)
 
 
 @frozen
@@ -99,6 +113,19 @@ def test_it_is_told_by_its_fields() -> None:
     assert repr(Bent(3)) == "<3>"
 
 
+def test_one_field_is_compared_as_several_are() -> None:
+    unknown = Depth(float("nan"))
+    assert copy.copy(unknown) == unknown
+    assert hash(Depth(3.0)) == hash((3.0,))
+    with pytest.raises(ValueError, match="ambiguous"):
+        assert Depth(np.array([1, 2])) == Depth(np.array([1, 3]))  # type: ignore[arg-type]
+
+
+def test_what_says_itself_when_it_is_equal_can_still_be_in_a_set() -> None:
+    assert Alike(3) == Alike(4)
+    assert hash(Alike(3)) == hash(Alike(3))
+
+
 def test_it_is_known_as_a_dataclass() -> None:
     place: Any = Peak("Ida", 2456.0, {"in": "Crete"}, climbed=True)
     assert is_dataclass(Peak)
@@ -126,3 +153,10 @@ def test_what_it_does_not_know_is_refused() -> None:
         class _Derived:
             size: int
             double: int = field(init=False)
+
+    with pytest.raises(TypeError, match="without a default after"):
+
+        @frozen
+        class _Disordered:
+            size: int = 3
+            name: str  # type: ignore[misc]

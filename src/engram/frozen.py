@@ -36,10 +36,17 @@ def _made(cls: type[Any], kw_only: bool) -> type[Any]:
     own = fields(made)
     if any(not one.init or one.hash is not None for one in own):
         raise TypeError(f"{cls.__qualname__} needs a dataclass: `init` and `hash` of a field are not known here")
+    places = [_is_preset(one) for one in own if not one.kw_only]
+    if places != sorted(places):
+        raise TypeError(f"{cls.__qualname__} has a field without a default after one that has some")
     for name, method in {"__init__": _first(made, own), **_compared([one.name for one in own if one.compare]), **_SHARED}.items():
-        if name not in cls.__dict__:
+        if cls.__dict__.get(name) is None:  # a class that says when it is equal has a `__hash__` that is None
             setattr(made, name, method)
     return made
+
+
+def _is_preset(one: Field[Any]) -> bool:
+    return one.default is not MISSING or one.default_factory is not MISSING
 
 
 def _first(made: type[Any], own: Sequence[Field[Any]]) -> Callable[..., None]:
@@ -75,7 +82,7 @@ def _init(made: type[Any], own: Sequence[Field[Any]]) -> Callable[..., None]:
 
 
 def _compared(names: Sequence[str]) -> dict[str, Callable[..., Any]]:
-    values: Callable[[Any], Any] = attrgetter(*names) if names else lambda _: ()
+    values = _values(names)
 
     def equal(self: object, other: object) -> bool:
         return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
@@ -84,6 +91,16 @@ def _compared(names: Sequence[str]) -> dict[str, Callable[..., Any]]:
         return hash(values(self))
 
     return {"__eq__": equal, "__hash__": hashed}
+
+
+def _values(names: Sequence[str]) -> Callable[[Any], Any]:
+    """As a tuple also of one or none: two tuples with the same NaN in them are equal, and always equal or not."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    if not names:
+        return lambda _: ()
+    only = attrgetter(names[0])
+    return lambda one: (only(one),)
 
 
 def _told(self: Any) -> str:
