@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from store.vaults import KEY, OWNER, database_key
@@ -16,6 +17,7 @@ from engram.store.folder import VaultFolder
 from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.store import SqliteStore
 from engram.store.sqlite.tides import Opened
+from engram.store.sqlite.vault import Credentials, open_vault
 from engram.types import Memory, Reader
 
 ME = Reader()
@@ -97,3 +99,24 @@ def test_one_who_comes_while_another_writes_does_not_take_it_for_a_crash(open_st
     first = open_store()
     first.add(ME, [Memory(text="a")])
     assert not open_store().health(OWNER).crashed_before
+
+
+def test_where_no_key_can_be_kept_there_is_no_folder_that_looks_like_a_vault(tmp_path: Path) -> None:
+    def keeping(*place: str) -> LiveSettings:
+        return LiveSettings({"key_source": "file", "key_file": str(tmp_path.joinpath(*place))}, monotonic=Env().monotonic)
+
+    (tmp_path / "file").touch()
+    nowhere, inside, somewhere = keeping("file", "vault.key"), keeping("vault", "vault.key"), keeping("vault.key")
+    for settings in (nowhere, inside):
+        with pytest.raises(EngramError):
+            open_vault(tmp_path / "vault", settings, Env(), Credentials())
+        assert not (tmp_path / "vault").exists()
+
+    (tmp_path / "vault").mkdir()  # somebody's own
+    with pytest.raises(EngramError):
+        open_vault(tmp_path / "vault", nowhere, Env(), Credentials())
+    assert {entry.name for entry in (tmp_path / "vault").iterdir()} <= {"vault.lock"}
+
+    store, _ = open_vault(tmp_path / "vault", somewhere, Env(), Credentials())
+    store.close()
+    assert (tmp_path / "vault" / ".gitignore").read_text() == "*\n"

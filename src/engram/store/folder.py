@@ -127,6 +127,15 @@ class VaultFolder:
         for name, content in _MARKERS.items():
             write_private(self.path / name, content.encode())
 
+    def unmake(self) -> None:
+        """Take back what `make` did, if nothing but the lock came into it since. The caller holds the vault alone."""
+        with suppress(OSError):
+            entries = list(self.path.iterdir())
+            if all(entry.name.startswith(self.lock.name) for entry in entries):  # who holds it has a journal beside it
+                for entry in entries:
+                    entry.unlink()
+                self.path.rmdir()
+
     def has_room_to_write(self) -> bool:
         return os.access(self.path, os.W_OK) and not _mounted_read_only(self.path)
 

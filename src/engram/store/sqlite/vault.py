@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import apsw
 
 from engram.env import Env
-from engram.errors import DiskFull, StorageError, VaultBusy, VaultDamaged
+from engram.errors import DiskFull, EngramError, StorageError, VaultBusy, VaultDamaged
 from engram.frozen import frozen
 from engram.guard.keys import MasterKey, Purpose
-from engram.guard.unlock import create, unlock
+from engram.guard.unlock import Created, create, unlock
 from engram.settings import LiveSettings
 from engram.store.folder import Header, VaultFolder, discard, name_newborn, read_header, sweep_snapshots, write_header
 from engram.store.sqlite import open as opening
@@ -121,6 +121,7 @@ def alone(
 
 def _make(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials) -> tuple[str, MasterKey | None]:
     """A new vault, and its key in hand. Processes that race here take turns, and the later ones find it made."""
+    is_new = not folder.path.exists()
     folder.make()
     lock = VaultLock(folder.lock, env)
     deadline = env.monotonic() + live.now.write_patience_s
@@ -133,8 +134,8 @@ def _make(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Creden
     try:
         if folder.header.exists():
             return "", None
+        created = _keyed(folder, live, env, credentials, is_new)
         folder.mark()
-        created = create(env.random(16).hex(), live.now, env, vault=folder.path, key=credentials.master(), ask=credentials.ask)
         _make_database(folder.newborn, opening.key_for(created.master, live.now.cipher), live, env)
         write_header(folder.header, Header(live.now.cipher, created.header))
         name_newborn(folder)
@@ -145,6 +146,16 @@ def _make(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Creden
         raise DiskFull(f"the vault at {folder.path} cannot be made ({error.strerror}).") from error
     finally:
         lock.release()
+
+
+def _keyed(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials, is_new: bool) -> Created:
+    """A key for a new vault. Where none can be kept there is no vault, and no folder that looks like one."""
+    try:
+        return create(env.random(16).hex(), live.now, env, vault=folder.path, key=credentials.master(), ask=credentials.ask)
+    except EngramError:
+        if is_new:
+            folder.unmake()
+        raise
 
 
 def _make_database(path: Path, key: opening.DatabaseKey, live: LiveSettings, env: Env) -> None:
