@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
 from dream.vaults import desk_of, keep, rows
 from hand_clock import HandClock
 from recall.minds import FACTS, OWNER
 
+from engram.deadline import cancellable
 from engram.dream.job import Desk, Job, Page
 from engram.dream.merging import MERGE
 from engram.dream.runner import run
 from engram.engine import Engram
+from engram.errors import SearchTimeout
 from engram.passes import Archive, Cursor, Derive, Ending, Link
 from engram.types import Edge, Memory, Reader, Scope, Source, Status, Tier
 
@@ -214,3 +217,13 @@ def test_a_clock_that_was_years_ahead_does_not_hold_up_the_next_pass(mem: Engram
     clock.set(clock.now() - timedelta(days=3 * 365))
 
     assert mem.consolidate().pass_id == left.id
+
+
+def test_time_that_runs_out_does_not_deny_what_was_done(mem: Engram) -> None:
+    keep(mem, *(f"Shelf {number}{also} holds jars of plum jam" for number in range(70) for also in ("", " also")))
+    with cancellable() as until, pytest.raises(SearchTimeout, match="is kept"):
+        mem.consolidate(jobs=["merge"], progress=lambda progress: until.cancel())
+    [left] = mem.dreams()
+    assert left.ending is Ending.RUNNING
+    assert left.changed
+    assert mem.consolidate(jobs=["merge"]).pass_id == left.id

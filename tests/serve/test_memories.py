@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from serve.console import Engram
+
+from engram import open as open_vault
+from engram.serve.cli.memories import _notes
+from engram.serve.operations.keeping import Remember
 
 
 def test_what_is_remembered_can_be_listed_and_shown(engram: Engram) -> None:
@@ -180,6 +186,14 @@ def test_what_has_no_vector_or_was_corrected_is_said_so(made: Engram) -> None:
     assert again.id == right.id
     assert "corrected before" in again.err
     assert "corrected" not in made("remember", "the api runs on fly.io!").err
+
+
+def test_what_is_known_in_nearly_the_same_words_is_not_called_corrected(tmp_path: Path) -> None:
+    given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "dream": False}
+    with open_vault(tmp_path / "vault", key=b"k" * 32, agent="rex", settings=given) as mem:
+        kept = mem.remember("The API runs on Fly in Frankfurt")
+        notes = list(_notes(mem, Remember(text="The API also runs on Fly in Frankfurt"), kept))
+    assert "is known" in notes[0]
 
 
 def test_a_secret_is_left_out_and_that_is_said(made: Engram) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from serve.console import Engram
 
 PAIR = ("The API runs on Fly in Frankfurt", "The API also runs on Fly in Frankfurt")
 
 
-def test_a_pass_is_tried_made_shown_and_taken_back(made: Engram) -> None:
+def test_a_pass_is_tried_made_shown_and_taken_back(made: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
     for text in PAIR:
         assert made("remember", text).code == 0
 
@@ -25,6 +26,9 @@ def test_a_pass_is_tried_made_shown_and_taken_back(made: Engram) -> None:
     assert done["pass_id"] in shown.out
     assert "merge.merged 1" in shown.out
     assert "at rest" in made("status").out
+    assert "not by itself" not in made("status").out
+    monkeypatch.setenv("ENGRAM_DREAM", "false")
+    assert "not by itself" in made("status").out
 
     assert made("undo-dream", done["pass_id"]).code == 0
     assert len(json.loads(made("list", "--json").out)["memories"]) == 2

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from engram.capture.corrected import Said, heirs_of
-from engram.deadline import overtime
+from engram.deadline import is_over, overtime
 from engram.dream.job import Desk, Job, Page
 from engram.dream.probes import Looks, chosen, tried
 from engram.dream.rules import allowed
-from engram.errors import Conflict
+from engram.errors import Conflict, SearchTimeout, WriteFailed
 from engram.frozen import frozen
 from engram.passes import Applied, Cursor, Derive, Due, Ending, Pass, Rested, Revision
 from engram.store.sqlite.revising import named_in
@@ -96,6 +96,11 @@ def _run(
         report = _ended(desk, verb, guard, tally)
         over = True
         return report
+    except (SearchTimeout, WriteFailed) as error:
+        if not (is_over() and tally.changes):
+            raise
+        far = "time ran out before the end of the pass; what it did until then is kept."
+        raise SearchTimeout(far, way_out="Ask again: it goes on from there.") from error
     finally:
         if not over:
             with overtime():

@@ -132,7 +132,7 @@ def _status(done: Done) -> None:
             *figures(done.value),
             ("encoder", _encoder(done.value.encoder)),
             ("language", show.language(done.value.language)),
-            ("at rest", _last(done.value.last_dream)),
+            ("at rest", _last(done.value.last_dream) + ("" if done.value.dreams_alone else "; not by itself: `dream` is off")),
         ]
     )
     for warning in done.value.warnings:

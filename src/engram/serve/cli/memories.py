@@ -29,10 +29,20 @@ def _notes(mem: Engram, given: Remember, kept: Memory) -> Iterator[str]:
     if "[secret: " in kept.text and "[secret: " not in given.text:
         yield "a key, token or password in it was left out."
     elif digest_of(kept.text) != digest_of(given.text) and "<private>" not in given.text:
-        yield "this was corrected before, so it was not kept: the id is that of what stands in its place."
+        yield _KNOWN if _is_known(given.text, kept.text) else _CORRECTED
     if mem.lacks_vector(kept):
         trouble = mem.encoder().trouble
         yield f"it is found by its words alone until it has a vector{f' ({trouble})' if trouble else ''}."
+
+
+def _is_known(said: str, kept: str) -> bool:
+    from engram.capture.sift import adds_nothing  # late: most commands do without
+
+    return adds_nothing(said, kept)
+
+
+_KNOWN = "this is known: the id is that of the memory that says so."
+_CORRECTED = "this was corrected before, so it was not kept: the id is that of what stands in its place."
 
 
 def _listed(done: Done) -> None:

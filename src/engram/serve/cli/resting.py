@@ -44,7 +44,7 @@ def _dreams(done: Done) -> None:
 
 def _pass(one: Pass) -> list[str]:
     changed = ", ".join(f"{what} {count:,}" for what, count in one.counts.items()) or "nothing"
-    shares = "" if one.before is None else f"{one.before:.0%}{_after(one.after)}"
+    shares = "" if one.before is None else f"{one.before:.0%} before{_after(one.after)}"
     return [one.id, show.when(one.began_at), one.verb, one.ending.value, changed, shares]
 
 

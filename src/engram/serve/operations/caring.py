@@ -22,13 +22,15 @@ class Condition(Health):
     encoder: Encoder
     language: Language
     last_dream: Pass | None = None  # what was done at rest last
+    dreams_alone: bool = True  # whether it consolidates by itself when nobody asks
 
 
 def status(mem: Engram, given: Nothing) -> Condition:
     health = mem.health()
     figures = {one.name: getattr(health, one.name) for one in fields(health)}
     last = next(iter(mem.dreams(limit=1)), None)
-    return Condition(**figures, encoder=mem.encoder(), language=mem.language(), last_dream=last)
+    alone = mem.settings.now.dream
+    return Condition(**figures, encoder=mem.encoder(), language=mem.language(), last_dream=last, dreams_alone=alone)
 
 
 @frozen(kw_only=True)
