@@ -66,15 +66,16 @@ def ui(
     require_extra()
     from engram.serve.http import listening, running  # as above
 
+    folder = tempfile.TemporaryDirectory()
     with (
+        folder,
         closing(listening.bound("127.0.0.1", port)) as place,
         asked.open(everything=everything or not asked.identity, make=True) as vault,
-        tempfile.TemporaryDirectory() as folder,
     ):
 
         def begun(link: str) -> None:
             if not no_open:
-                threading.Thread(target=_open, args=(link, Path(folder)), daemon=True).start()
+                threading.Thread(target=_open, args=(link, Path(folder.name)), daemon=True).start()
             if asked.json:
                 show.data({"address": link})
             else:
@@ -82,7 +83,7 @@ def ui(
                     f"The Memory Palace of {asked.path}. Interrupt to end. This address signs in, once:\n{link}", flush=True
                 )
 
-        running.show(vault, "127.0.0.1", place, begun)
+        running.show(vault, "127.0.0.1", place, begun, folder.cleanup)
 
 
 def _open(link: str, folder: Path) -> None:

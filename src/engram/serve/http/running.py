@@ -20,9 +20,16 @@ from engram.serve.page.sessions import Sessions
 
 
 class Server(uvicorn.Server):
-    """Streams have no end of their own, so they are told when the server is asked to end."""
+    """Streams have no end of their own, so they are told when the server is asked to end. `ended` comes before the signal that
+    ended it is raised again, which may leave no time for anything."""
 
-    def __init__(self, app: FastAPI, drain_s: float, begun: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        app: FastAPI,
+        drain_s: float,
+        begun: Callable[[], None] = lambda: None,
+        ended: Callable[[], None] = lambda: None,
+    ) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -37,6 +44,7 @@ class Server(uvicorn.Server):
         )
         self._app = app
         self._begun = begun
+        self._ended = ended
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -49,6 +57,7 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await self._app.state.served.watch.end()
         await super().shutdown(sockets)
+        self._ended()
 
     def stop(self) -> None:
         """From another thread."""
@@ -71,13 +80,17 @@ def serve(mem: Engram, host: str, listening: socket.socket, begun: Callable[[str
     _run(app, mem, listening, lambda address: begun(address, own))
 
 
-def show(mem: Engram, host: str, listening: socket.socket, begun: Callable[[str], None]) -> None:
+def show(
+    mem: Engram, host: str, listening: socket.socket, begun: Callable[[str], None], ended: Callable[[], None] = lambda: None
+) -> None:
     """The same for the page of who started it, as the reader that `mem` has. `begun` is told a link that signs in, once."""
     app, own = prepare(mem, host, owners(mem))
     assert own is not None  # noqa: S101  it was given
     secret = app.state.sessions.invite(f"Bearer {own.secret}")
-    _run(app, mem, listening, lambda address: begun(f"{address}/ui/enter?key={secret}"))
+    _run(app, mem, listening, lambda address: begun(f"{address}/ui/enter?key={secret}"), ended)
 
 
-def _run(app: FastAPI, mem: Engram, listening: socket.socket, begun: Callable[[str], None]) -> None:
-    Server(app, mem.settings.now.serve_drain_s, lambda: begun(address_of(listening))).run(sockets=[listening])
+def _run(
+    app: FastAPI, mem: Engram, listening: socket.socket, begun: Callable[[str], None], ended: Callable[[], None] = lambda: None
+) -> None:
+    Server(app, mem.settings.now.serve_drain_s, lambda: begun(address_of(listening)), ended).run(sockets=[listening])
