@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from serve.console import Engram
+from serve.console import Engram, Terminal
 
 PAIR = ("The API runs on Fly in Frankfurt", "The API also runs on Fly in Frankfurt")
 
@@ -34,6 +34,15 @@ def test_a_pass_is_tried_made_shown_and_taken_back(made: Engram, monkeypatch: py
     assert len(json.loads(made("list", "--json").out)["memories"]) == 2
     assert made("undo-dream", done["pass_id"]).code == 1
     assert "changed" in made("consolidate").out
+
+
+def test_on_a_terminal_a_pass_tells_how_far_it_is(made: Engram) -> None:
+    made("remember", PAIR[0])
+    watched = Terminal("consolidate", "--dry-run")
+    code, screen = watched.end()
+    assert code == 0
+    assert "merge: 1 looked at" in screen
+    assert "looked at" not in made("consolidate", "--dry-run").err
 
 
 def test_a_job_that_is_not_there_is_named(made: Engram) -> None:
