@@ -53,8 +53,8 @@ def recalled(texts: Sequence[str], counted: bool = True) -> Recall:
 
 
 def made(found: Recall, budget: int, family: str = "cl100k", profile: str = "chat", **given: object) -> ContextWindow:
-    count, cost = partial(tokens.count, family=family), partial(tokens.converted, family=family)
-    return build("?", found, budget=budget, profile=PROFILES[profile], count=count, cost=cost, **given)  # type: ignore[arg-type]
+    count, measure, cost = (partial(one, family=family) for one in (tokens.count, tokens.measured, tokens.converted))
+    return build("?", found, budget=budget, profile=PROFILES[profile], count=count, measure=measure, cost=cost, **given)  # type: ignore[arg-type]
 
 
 def sentence(number: int) -> str:
@@ -100,6 +100,36 @@ def test_talk_alone_is_never_over_either_and_never_lost_for_it(family: str) -> N
     for budget in range(150, 1_200, 53):
         window = made(recalled([]), budget, family, history=turns)
         assert 0 < window.tokens == tokens.count(window.text, family) <= budget
+
+
+@pytest.mark.parametrize("family", ["sentencepiece", "claude-2", "estimate"])
+def test_what_is_in_mind_takes_no_more_than_it_may_in_a_model_that_counts_otherwise(family: str) -> None:
+    lines = ["🎉🦊" * 60, "东京的会议改到了星期五下午三点。" * 6, sentence(1)]
+
+    def working(room: int) -> str:  # counted in cl100k, as it is in the mind
+        return "\n".join(line for line in lines if tokens.count(line) <= room)
+
+    for budget in range(200, 1_600, 100):
+        window = made(recalled([sentence(number) for number in range(9)]), budget, family, working=working)
+        assert window.items[0].tier is not None
+        assert window.tokens > 0.5 * min(budget, 500)
+        assert all(section.tokens <= section.granted for section in window.sections)
+
+
+@pytest.mark.parametrize(
+    "long", ["我们决定把会议改到星期五下午" * 60, "https://x.example/" + "z/" * 300, "🎉" * 400, "k9f" * 900]
+)
+@pytest.mark.parametrize("family", tokens.families())
+def test_the_best_hit_has_a_form_that_fits_in_any_script(long: str, family: str) -> None:
+    window = made(recalled([long, *(sentence(number) for number in range(9))]), 220, family)
+    assert window.items[0].tier is not None
+
+
+def test_lines_together_come_to_what_the_text_does() -> None:
+    text = "\n".join([*(sentence(number) for number in range(200)), *ODD[:2]])
+    for family in tokens.families():
+        by_line = sum(tokens.measured(line, family) for line in text.splitlines(keepends=True))
+        assert by_line == pytest.approx(tokens.count(text, family), rel=0.005 if family != "estimate" else 0.02)
 
 
 # ── hardly a token unused ──────────────────────────────────────────────────────────────────────────────────────────────

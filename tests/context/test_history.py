@@ -172,3 +172,17 @@ def test_it_keeps_within_its_tokens_and_in_order(turns: list[Turn], budget: int)
     pieces = compress(turns, budget, count)
     assert sum(piece.tokens for piece in pieces) <= budget
     assert [piece.first for piece in pieces] == sorted(piece.first for piece in pieces)
+
+
+def test_what_is_said_again_and_again_leaves_room_for_what_was_said_once() -> None:
+    turns = [Turn("It failed with a timeout in db/main.py, as always.", "user") for _ in range(200)]
+    turns[5] = Turn("The error E4711 came up in billing.", "assistant")
+    text = "\n".join(piece.shown for piece in compress(turns, 500, count))
+    assert "E4711" in text
+
+
+def test_a_decision_in_a_script_without_spaces_survives_too() -> None:
+    turns = [Turn(f"今天天气很好，我们去公园散步，然后回家吃饭看书第{number}次。", "user") for number in range(150)]
+    turns[4] = Turn("好的。我们决定使用向量数据库。谢谢你。", "assistant")
+    text = "\n".join(piece.shown for piece in compress(turns, 900, count))
+    assert "我们决定使用向量数据库。" in text

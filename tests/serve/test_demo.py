@@ -36,7 +36,7 @@ def test_the_demo_shows_the_main_job_and_touches_nothing(tmp_path: Path) -> None
         "The user plays the cello in a small orchestra.  (trust ",
         "because: words #1 ",
         "note: no model is installed: this answer is from words alone",
-        "[1 .8] ",
+        "1: ",
         " of 200 tokens (recalled ",
         "warning: Tried and failed: deploy the API",
         "skill:   build the image, take the state lock, terraform apply",

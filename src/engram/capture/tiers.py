@@ -1,6 +1,7 @@
 """Three shorter forms of a memory, cut out of its own words: a summary, a key fact, a tag.
 
-Each is no longer than the one above it and never breaks a word. The summary is the first whole sentences that fit into
+Each is no longer than the one above it and never breaks a word, but where a word, or a script without spaces, goes on and
+on: what is best must fit into a small window at some tier. The summary is the first whole sentences that fit into
 512 bytes, without the question that they answer; the key fact is the leading clause in at most fifteen words, adjuncts
 dropped at commas and clause borders; the tag is up to five names, numbers and rare words in their order. No model: one
 with a better summary may replace them.
@@ -14,8 +15,8 @@ from engram.text import sentences
 from engram.text.wordlist import word_set
 
 SUMMARY_BYTES = 512
-KEY_FACT_WORDS = 15
-TAG_WORDS = 5
+KEY_FACT_WORDS, KEY_FACT_BYTES = 15, 160
+TAG_WORDS, TAG_BYTES = 5, 80
 
 _LOOKED_AT = 4_096  # characters; what comes later can be in no tier
 _CLAUSE_END = re.compile(r"[,;]\s|\s[–—-]\s|(?<=[a-z]):\s")
@@ -45,8 +46,8 @@ def tiers(text: str) -> tuple[str, str, str]:
     """(summary, key fact, tag) of a memory's text."""
     text = " ".join(text[:_LOOKED_AT].split())
     summary = _summary(_unasked(text))
-    key_fact = _no_longer(_key_fact(summary), summary)
-    return summary, key_fact, _no_longer(_tag(key_fact, summary), key_fact)
+    key_fact = _no_longer(_within_bytes(_key_fact(summary), KEY_FACT_BYTES), summary)
+    return summary, key_fact, _no_longer(_within_bytes(_tag(key_fact, summary), TAG_BYTES), key_fact)
 
 
 def _unasked(text: str) -> str:
@@ -66,12 +67,14 @@ def _summary(text: str) -> str:
     return text[:end] if end else _within_bytes(text, SUMMARY_BYTES)
 
 
-def _fits(text: str) -> bool:
-    return len(text) <= SUMMARY_BYTES and len(text.encode("utf-8", "surrogatepass")) <= SUMMARY_BYTES
+def _fits(text: str, limit: int = SUMMARY_BYTES) -> bool:
+    return len(text) <= limit and len(text.encode("utf-8", "surrogatepass")) <= limit
 
 
 def _within_bytes(text: str, limit: int) -> str:
     """As many whole words as fit; characters, if the first word is too long or the script has no spaces."""
+    if _fits(text, limit):
+        return text
     ellipsis = "…"
     size = len(ellipsis.encode())
     end = 0

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 
+from engram.context.posing import spoken
 from engram.errors import InvalidQuery
 from engram.frozen import frozen
 from engram.text import sentences
@@ -31,6 +32,7 @@ _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _CODE_LINES = 5
 _SHORTEST, _LONGEST = 4, 60  # tokens of what still stands for a turn
 _LETTERS = 10  # of a token, at most, in anything that is read
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]{2}")  # about a word, where none has a space after it
 _MATTERS = 2.0  # a decision, an error, a file
 _TELLING: tuple[tuple[re.Pattern[str], float], ...] = (
     (
@@ -51,6 +53,8 @@ _TELLING: tuple[tuple[re.Pattern[str], float], ...] = (
         ),
         1.5,
     ),
+    (re.compile("决定|決定|決め|选择|選択|采用|採用|改为|결정|선택"), 3.0),
+    (re.compile("错误|錯誤|エラー|失败|失敗|崩溃|障害|오류|실패"), 2.5),
     (re.compile(r"\d"), 0.7),
     (re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+"), 0.5),
 )
@@ -100,7 +104,7 @@ class Said:
 
 def shown(speaker: str, text: str, form: str) -> str:
     """As it stands in the prompt. A dash says that it is an excerpt."""
-    return text if form == SUMMARY else f"{'' if form == VERBATIM else '- '}{' '.join(speaker.split())}: {text}"
+    return text if form == SUMMARY else f"{'' if form == VERBATIM else '- '}{spoken(' '.join(speaker.split()), text)}"
 
 
 def compress(turns: Sequence[Turn], budget: int, count: Count) -> list[Said]:
@@ -204,8 +208,9 @@ def _summary(old: Sequence[Turn], room: int, count: Count) -> Said | None:
         return None
     found = [(at, place, said) for at, turn in enumerate(old) for place, said in enumerate(_sentences(turn.text))]
     worths = {said: _worth(said) for _, _, said in found}  # what comes again is judged once
+    last = {said: (at, place, said) for at, place, said in found}  # and told once, where it was said last
     chosen = []
-    for at, place, said in sorted(found, key=lambda one: (-worths[one[2]], -one[0])):
+    for at, place, said in sorted(last.values(), key=lambda one: (-worths[one[2]], -one[0])):
         if spent + _SHORTEST > room or not worths[said]:
             break
         line = shown(old[at].speaker, said, COMPRESSED)
@@ -226,7 +231,7 @@ def _sentences(text: str) -> list[str]:
 
 def _worth(sentence: str) -> float:
     sentence = sentence[: _LETTERS * _LONGEST]  # some patterns look at a run without a break from each of its letters
-    words = len(sentence.split())
+    words = len(sentence.split()) + len(_UNSPACED.findall(sentence))
     if words < 3:
         return 0.0
     return sum(weight for pattern, weight in _TELLING if pattern.search(sentence)) + min(words, 20) / 40

@@ -20,7 +20,8 @@ _RESERVE = 0.05  # kept free where tokens are estimated, which is off by so much
 
 @frozen(kw_only=True)
 class Window:
-    """Of one model and one call. `count` is the model's own; `cost` makes it of what was counted when it was kept.
+    """Of one model and one call. `count` is the model's own, `measure` the same before it is rounded; `cost` makes it of what
+    was counted when it was kept.
 
     `room`: what of the budget is filled; less than all of it where tokens are estimated.
     """
@@ -32,6 +33,7 @@ class Window:
     mode: Injection
     hits: int
     count: Callable[[str], int]
+    measure: Callable[[str], float]
     cost: Callable[[int], int]
 
 
@@ -67,4 +69,14 @@ def planned(
     exact = known.tokenizer in tokens.EXACT
     fill = granted if exact else max(int(granted * (1.0 - _RESERVE)), 1)
     divided = shared(PROFILES[profile], injected)
-    return Window(model=known, budget=granted, room=fill, profile=divided, mode=injected, hits=hits, count=count, cost=cost)
+    return Window(
+        model=known,
+        budget=granted,
+        room=fill,
+        profile=divided,
+        mode=injected,
+        hits=hits,
+        count=count,
+        measure=partial(tokens.measured, family=known.tokenizer),
+        cost=cost,
+    )

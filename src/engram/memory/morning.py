@@ -57,4 +57,4 @@ def morning(since: datetime | None, resumed: Resumed, slots: Sequence[Slot], lat
 
 
 def _lines(title: str, said: Sequence[str]) -> list[str]:
-    return [f"{title}: {shorten(text, _LINE_TOKENS)}" for text in said if text.strip()]
+    return [f"{title}: {' '.join(shorten(text, _LINE_TOKENS).split())}" for text in said if text.strip()]

@@ -43,7 +43,12 @@ _LONGEST_REMEMBERED = 512
 
 def count(text: str, family: str = "cl100k") -> int:
     """Tokens of `text` for a family of tokenizers."""
-    return _count_short(text, family) if len(text) <= _LONGEST_REMEMBERED else _count(text, family)
+    return max(1, round(measured(text, family))) if text else 0
+
+
+def measured(text: str, family: str = "cl100k") -> float:
+    """The same before it is rounded: what the lines of a text come to together is what the text does."""
+    return _measured_short(text, family) if len(text) <= _LONGEST_REMEMBERED else _measured(text, family)
 
 
 def converted(tokens: int, family: str) -> int:
@@ -64,18 +69,18 @@ def load(family: str = "cl100k") -> None:
     _encoding(family if family in EXACT else "cl100k")
 
 
-def _count(text: str, family: str) -> int:
+def _measured(text: str, family: str) -> float:
     text = text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates have no bytes
     if family in EXACT:
         return len(_ranks(text, family))
     if not text:
-        return 0
+        return 0.0
     rates = [_rates(family)] if family != UNKNOWN else [rates for rates in _table().values() if rates.get("open")]
     counted = traits.traits(text, _ranks)
-    return max(1, *(round(float(sum(map(mul, counted, each["rates"])))) for each in rates))
+    return max(float(sum(map(mul, counted, each["rates"]))) for each in rates)
 
 
-_count_short = lru_cache(maxsize=4096)(_count)
+_measured_short = lru_cache(maxsize=4096)(_measured)
 
 
 def _ranks(text: str, family: str = "cl100k") -> Sequence[int]:

@@ -108,6 +108,7 @@ class Asking(View):
             budget=plan.room,
             profile=plan.profile,
             count=plan.count,
+            measure=plan.measure,
             cost=plan.cost,
             working=lambda room: mind.export(Form.PLAIN, room).text if room > 0 else "",
             safe=lambda line: not settings.guard_injection or judged(line).verdict is Verdict.CLEAN,
