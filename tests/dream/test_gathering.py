@@ -142,3 +142,10 @@ def test_what_was_gathered_from_something_corrected_comes_back_neither_by_an_und
     assert not [one for one in gathered(mem) if "jazz" in one.text]
     with pytest.raises(Conflict):
         mem.restore(first.id)
+
+
+@pytest.mark.parametrize("limited", ["I only like chess.", "I like nobody.", "I like chess if it is quick."])
+def test_a_list_does_not_leave_out_what_limits_it(mem: Engram, limited: str) -> None:
+    tell(mem, "I like jazz.", "I like hiking.", limited)
+    rest(mem)
+    assert not gathered(mem)

@@ -42,6 +42,14 @@ def test_what_does_not_carry_over_is_not_inferred(kind: str) -> None:
     assert told(rel("a", kind, "b"), rel("b", kind, "c")) == []
 
 
+def test_what_people_have_does_not_go_on_through_them() -> None:
+    assert told(rel("book", "belongs to", "tom"), rel("tom", "belongs to", "chess club")) == []
+    assert told(rel("tom", "depends on", "ann"), rel("ann", "depends on", "insulin")) == []
+    assert told(rel("Ann", "uses", "api"), rel("api", "depends on", "redis")) == []
+    assert told(rel("shop", "uses", "api"), rel("api", "depends on", "redis")) == [("shop", "depends on", "redis")]
+    assert told(rel("ann", "older than", "tom"), rel("tom", "older than", "carl")) == [("ann", "older than", "carl")]
+
+
 def test_only_from_what_is_sure_and_not_far() -> None:
     assert told(rel("a", "part of", "b", 0.7), rel("b", "part of", "c")) == []
     chain = [rel(str(n), "part of", str(n + 1), 0.99) for n in range(10)]

@@ -16,6 +16,8 @@ from engram.memory.inference import as_written, within_sentence
 FEWEST, _MOST = 3, 6
 _WORDS = 3
 _WORD = re.compile(r"[^\W_][\w.+#/&-]*$")
+_LIMITED = re.compile(r"\b(?:only|merely|nobody|no one|nothing|none|except|unless|if)\b", re.IGNORECASE)
+"""Who likes only jazz, or jazz if it is live, is not told of by a list that leaves that out."""
 _FEELS = "feels about "
 _FEELINGS = {"like": "likes", "dislike": "dislikes"}
 _VERBS = {
@@ -57,7 +59,7 @@ def gists(facts: Iterable[Told], words: Mapping[str, str]) -> list[Gist]:
     groups: dict[tuple[str, str], dict[str, Told]] = {}
     for fact in facts:
         verb, thing = _said(fact)
-        if verb and fact.memory in words:
+        if verb and fact.memory in words and not _LIMITED.search(words[fact.memory]):
             best = groups.setdefault((fact.subject, verb), {})
             if thing not in best or best[thing].confidence < fact.confidence:
                 best[thing] = fact

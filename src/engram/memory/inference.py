@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from engram.frozen import frozen
+from engram.text.gazetteer import GIVEN_NAMES
 
 LEAST = 0.7
 """What follows must be surer than this."""
@@ -114,7 +115,9 @@ def _from(start: str, leading: dict[str, list[Relation]], least: float) -> Itera
             for one in leading.get(at, ()):
                 made = joined(kind, one.kind)
                 sure = min(weakest, one.confidence)
-                if made is None or one.target in passed or sure * _STEP ** len(premises) <= least:
+                if made is None or not _passes_on(at, made) or not _may_have(start, made):
+                    continue
+                if one.target in passed or sure * _STEP ** len(premises) <= least:
                     continue
                 known = further.get((one.target, made))
                 if known is None or known[2] < sure:
@@ -123,6 +126,23 @@ def _from(start: str, leading: dict[str, list[Relation]], least: float) -> Itera
         ways = list(further.values())
 
 
+def _passes_on(middle: str, kind: str) -> bool:
+    """What holds of people does not go on through them: a book that belongs to Tom does not belong to the club that Tom does."""
+    return not _is_person(middle) or kind.endswith(" than") or kind in _OF_PEOPLE
+
+
+def _may_have(source: str, kind: str) -> bool:
+    """Who uses something does not depend on all that it does."""
+    return not (_is_person(source) and kind in _OF_THINGS)
+
+
+def _is_person(name: str) -> bool:
+    bare = name.casefold()
+    return bare in _SELF or bare.partition(" ")[0] in GIVEN_NAMES
+
+
+_OF_PEOPLE = frozenset({"ancestor of", "descendant of", "same as"})
+_OF_THINGS = frozenset({"depends on", "requires", "needs"})
 _AS_THEY_ARE = frozenset(
     """
     contains|belongs to|depends on|requires|needs|blocks|is a|precedes|follows|causes|leads to|runs on|implies|lives in|works at
