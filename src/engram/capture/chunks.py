@@ -26,6 +26,7 @@ _ITEM = re.compile(r"[ \t>]*(?:[-*+•·‣▪–]|\(?\d{1,3}[.)]|[A-Za-z][.)])[
 _ROW = re.compile(r"[ \t]*\|.*\|[ \t]*$")
 _RULE = re.compile(r"[ \t]*(?:[-*_=][ \t]*+){3,}$|[ \t:|-]++$")
 _DECORATION = re.compile(r"\*{1,3}|_{2,3}|^[ \t>]*#{1,6}[ \t]+|^[ \t]*[-*+•·‣▪][ \t]+|^[ \t]*>[ \t]?", re.MULTILINE)
+_NUMBER = re.compile(r"^[ \t>]*\d{1,3}(?: \.\d)?:[ \t]+(?=\S)", re.MULTILINE)
 _BETWEEN_ITEMS = re.compile(r"(?<=[^\s:;,.!?])\s*\n(?=[ \t>]*(?:[-*+•·‣▪–]|\(?\d{1,3}[.)]|[A-Za-z][.)])[ \t]+\S)")
 
 Why = Callable[[str], str | None]
@@ -214,6 +215,11 @@ def _shortened(text: str) -> str:
 def plain(text: str) -> str:
     """Without the signs of Markdown, on one line; between two items of a list stands a semicolon."""
     return " ".join(_DECORATION.sub("", _BETWEEN_ITEMS.sub(";\n", text)).split())
+
+
+def unnumbered(text: str) -> str:
+    """Without the numbers that lines of a context begin with: a line that was copied out of one is known without it."""
+    return _NUMBER.sub("", text)
 
 
 def _blocks(text: str) -> Iterator[tuple[str, int, int]]:

@@ -303,7 +303,7 @@ def _who(speaker: str) -> str:
 def _proposition(turn: Turn, text: str, said: str, sort: categories.Sort, event: tuple[datetime, datetime] | None) -> Proposition:
     return Proposition(
         text=text,
-        said=said,
+        said=chunks.unnumbered(said),
         speaker=turn.speaker,
         category=sort.category,
         confidence=sort.confidence,
