@@ -18,9 +18,9 @@ def test_the_table_shows_every_setting_with_its_value(engram: Engram, monkeypatc
     monkeypatch.setenv("ENGRAM_READER_LIMIT", "5")
     rows = {row.split("\t")[0]: row.split("\t")[1:] for row in engram("config").lines}
     assert list(rows) == list(TABLE)
-    assert rows["reader_limit"] == ["5", "connections", "1 … 64", TABLE["reader_limit"].metadata["help"]]
-    assert rows["neutral_times"][:3] == ["true", "", "true, false"]
-    assert rows["cipher"][2] == "aegis, sqlcipher"
+    assert rows["reader_limit"] == ["5", "environment", "connections", "1 … 64", TABLE["reader_limit"].metadata["help"]]
+    assert rows["neutral_times"][:4] == ["true", "default", "", "true, false"]
+    assert rows["cipher"][3] == "aegis, sqlcipher"
     shown = {each["name"]: each for each in engram("config", "--json").json["settings"]}
     assert (shown["reader_limit"]["value"], shown["reader_limit"]["default"]) == (5, 8)
     assert set(shown) == set(TABLE)

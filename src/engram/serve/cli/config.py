@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from engram.errors import ConfigInvalid
-from engram.frozen import frozen
 from engram.serve.cli import caller, show
 from engram.serve.cli.caller import BadCall, Json
 from engram.settings import TABLE, Settings, Value, config_path, nonsense, save, unknown
+from engram.settings.lines import Setting, lines
 
 app = typer.Typer(help="Show settings, and change them.", add_completion=False)
 Name = Annotated[str, typer.Argument(show_default=False, help="The name of the setting.")]
@@ -30,38 +30,6 @@ when a vault is opened. Numbers out of range are bent to it with a warning.
 """
 
 
-@frozen
-class Setting:
-    """One line of the table, with the value in force."""
-
-    name: str
-    value: Value
-    default: Value
-    unit: str
-    low: float | None
-    high: float | None
-    choices: tuple[str, ...]
-    restart: bool
-    ref: str
-    help: str
-
-    @property
-    def range(self) -> str:
-        if self.choices:
-            return ", ".join(self.choices)
-        if isinstance(self.default, bool):
-            return "true, false"
-        return "" if self.low is None or self.high is None else f"{self.low} … {self.high}"
-
-
-def settings(values: Settings) -> list[Setting]:
-    shipped = Settings()
-    return [
-        Setting(name=name, value=getattr(values, name), default=getattr(shipped, name), **line.metadata)
-        for name, line in TABLE.items()
-    ]
-
-
 @app.callback(invoke_without_command=True)
 def config(
     ctx: typer.Context,
@@ -74,12 +42,13 @@ def config(
     if markdown:
         show.line(documentation().removesuffix("\n"))
         return
-    known = settings(asked.live().now)
+    live = asked.live()
+    known = lines(live.now, live.origin)
     if asked.json:
         show.data({"path": config_path(), "settings": known})
         return
-    rows = [(one.name, worded(one.value), one.unit, one.range, one.help) for one in known]
-    show.table(("name", "value", "unit", "range", "what it does"), rows, wrap=True)
+    rows = [(one.name, worded(one.value), one.origin, one.unit, one.range, one.help) for one in known]
+    show.table(("name", "value", "from", "unit", "range", "what it does"), rows, wrap=True)
     asked.remark(f"The configuration file is {config_path()}.")
 
 
@@ -133,7 +102,7 @@ def worded(value: Value) -> str:
 
 def documentation() -> str:
     """`docs/settings.md`: the defaults, whatever this machine has set."""
-    return _HEAD + "".join(f"| {' | '.join(_cells(one))} |\n" for one in settings(Settings()))
+    return _HEAD + "".join(f"| {' | '.join(_cells(one))} |\n" for one in lines(Settings()))
 
 
 def _cells(one: Setting) -> tuple[str, str, str, str]:

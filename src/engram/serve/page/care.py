@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 
 from engram.errors import AccessDenied, InvalidQuery
-from engram.frozen import frozen
 from engram.serve.page.asking import Asking, Sent, Shown, place
-from engram.settings import TABLE, Settings, Value, config_path, nonsense, save
+from engram.settings import TABLE, config_path, nonsense, save
+from engram.settings.lines import Setting, lines
 from engram.types import Role
 
 _ENTRIES = (50, 200, 1000)
@@ -87,46 +87,12 @@ def audit(asking: Asking) -> Shown:
 # ── settings ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@frozen
-class Setting:
-    """One line of the table with the value in force. `fixed`: what goes over the file, so that a change would not show."""
-
-    name: str
-    value: Value
-    default: Value
-    origin: str
-    unit: str
-    low: float | None
-    high: float | None
-    choices: tuple[str, ...]
-    restart: bool
-    ref: str
-    help: str
-
-    @property
-    def fixed(self) -> bool:
-        return self.origin in ("environment", "program")
-
-    @property
-    def truth(self) -> bool:
-        return isinstance(self.default, bool)
-
-    @property
-    def number(self) -> bool:
-        return isinstance(self.default, int | float) and not self.truth
-
-
 def settings(asking: Asking) -> Shown:
     _require_owner(asking)
     wanted, live = asking.text("find").lower(), asking.mem.settings
-    shipped, now = Settings(), live.now
-    lines = [
-        Setting(name=name, value=getattr(now, name), default=getattr(shipped, name), origin=live.origin(name), **line.metadata)
-        for name, line in TABLE.items()
-        if wanted in name or wanted in line.metadata["help"].lower()
-    ]
+    found = [one for one in lines(live.now, live.origin) if wanted in one.name or wanted in one.help.lower()]
     values = {
-        "groups": _grouped(lines),
+        "groups": _grouped(found),
         "find": asking.text("find"),
         "path": config_path(),
         "local": asking.session.local,
@@ -135,14 +101,14 @@ def settings(asking: Asking) -> Shown:
     return Shown("settings.html", values)
 
 
-def _grouped(lines: Iterable[Setting]) -> dict[str, list[Setting]]:
+def _grouped(found: Iterable[Setting]) -> dict[str, list[Setting]]:
     """What was changed, what people turn, and the others by topic."""
     begins, topics = "", dict[str, str]()
     for name in TABLE:
         begins = TOPICS.get(name, begins)
         topics[name] = begins
     groups: dict[str, list[Setting]] = {name: [] for name in ("Changed", "Often turned", *TOPICS.values())}
-    for one in lines:
+    for one in found:
         group = "Changed" if one.value != one.default else "Often turned" if one.name in _FIRST else topics[one.name]
         groups[group].append(one)
     return {name: some for name, some in groups.items() if some}
