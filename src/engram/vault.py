@@ -303,7 +303,7 @@ class OpenVault:
         if self._ending.wait(_BREATH_S):
             return True
         busy = self.env.monotonic() - self.store.used_at < _QUIET_S
-        return busy or pressure_at(rss_bytes(), self.live.now) != "normal"
+        return busy or pressure_at(rss_bytes(), self.live.now) == "critical"
 
     def _take_care(self) -> None:
         """Beside the use, while it is open: the check that a large vault did not wait for, backups, missing vectors."""

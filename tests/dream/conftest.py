@@ -30,6 +30,8 @@ def mem(tmp_path: Path, clock: HandClock) -> Iterator[Engram]:
         "close_on_sigterm": False,
         "dream": False,
         "dream_probes": 12,
+        "ram_warning_mib": 100_000,  # whatever else this process holds
+        "ram_critical_mib": 200_000,
     }
     with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=given, clock=clock.now) as mem:
         yield mem

@@ -25,7 +25,7 @@ class Idle:
 
 def is_time(desk: Desk, idle: Idle) -> bool:
     settings = desk.settings
-    if not settings.dream or idle.pressure != "normal" or idle.now - idle.used_at < settings.dream_idle_s:
+    if not settings.dream or idle.pressure == "critical" or idle.now - idle.used_at < settings.dream_idle_s:
         return False
     last = next(iter(desk.store.passes(desk.reader, limit=1)), None)
     if last is not None and last.ending is Ending.RUNNING:
