@@ -120,6 +120,13 @@ def test_signing_in_again_ends_the_session_before(mem: Engram) -> None:
         assert (before.get("/ui").status, visitor.get("/ui").status) == (303, 200)
 
 
+def test_a_session_shows_none_of_its_secrets(env: Env) -> None:
+    sessions = Sessions(env, lambda: 1.0)
+    session = sessions.find(sessions.begin("Bearer owner"))
+    assert session is not None
+    assert repr(session) == "Session(local=False)"
+
+
 def test_who_signs_in_often_signs_out_nobody_else(env: Env) -> None:
     sessions = Sessions(env, lambda: 1.0)
     owner = sessions.begin("Bearer owner")

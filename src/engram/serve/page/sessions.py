@@ -12,6 +12,7 @@ import hmac
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import field
 
 from engram.env import Env
 from engram.frozen import frozen
@@ -27,8 +28,8 @@ class Session:
     """header: the token, as `Authorization` has it. csrf: what a form must bring along. local: begun by the link that `engram ui`
     gave to who started it."""
 
-    header: str
-    csrf: str
+    header: str = field(repr=False)
+    csrf: str = field(repr=False)
     local: bool = False
 
     def made(self, csrf: str) -> bool:
