@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import http.client
+import json
+import socket
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import anyio
 import httpx2
+import numpy as np
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
@@ -18,8 +23,10 @@ from mcp.client.streamable_http import streamable_http_client
 import engram
 from engram.engine import Engram
 from engram.errors import ConfigInvalid
+from engram.models.embed import CallableEmbedder, Vectors
 from engram.serve.http.listening import address_of, bound
 from engram.serve.mcp.http import PATH, make_app, server_of
+from engram.serve.operations import OPERATIONS
 from engram.types import Reader, Role, Scope
 
 T = TypeVar("T")
@@ -60,17 +67,21 @@ def serving(mem: Engram, profile: str = "core") -> Iterator[str]:
 def talk(address: str, secret: str, work: Callable[[Client], Awaitable[T]], mode: str = "auto") -> T:
     async def go() -> T:
         async with (
-            httpx2.AsyncClient(headers={"Authorization": f"Bearer {secret}"}, timeout=30) as http,
-            Client(streamable_http_client(address, http_client=http), mode=mode) as client,
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {secret}"}, timeout=30) as web,
+            Client(streamable_http_client(address, http_client=web), mode=mode) as client,
         ):
             return await work(client)
 
     return anyio.run(go)
 
 
-def post(address: str, **headers: str) -> Any:
+def post(address: str, message: object = INITIALIZE, **headers: str) -> Any:
     given = {"Accept": "application/json, text/event-stream", **{name.title(): value for name, value in headers.items()}}
-    return httpx2.post(address, json=INITIALIZE, headers=given, timeout=30)
+    return httpx2.post(address, json=message, headers=given, timeout=30)
+
+
+def calling(name: str, arguments: object, **meta: object) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": name, "arguments": arguments, "_meta": meta}}
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -136,6 +147,90 @@ def test_no_token_a_revoked_one_a_strange_name_and_a_strange_page_are_turned_awa
             assert refused.json()["code"] == "E4001"
         mem.revoke(granted.token.id)
         assert post(address, authorization=bearer).status_code == 401
+
+
+# ── how far a call is, and calls that nobody waits for any more ────────────────────────────────────────────────────────
+
+TURNS = [{"text": f"The shed number {number} is painted green", "speaker": "ann"} for number in range(300)]
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_client_that_asks_for_it_is_told_how_far_a_long_call_is(mem: Engram, mode: str) -> None:
+    rex = mem.grant("rex", scope=Scope(agent="rex"), role=Role.AGENT, writes=True).secret
+    told: dict[str, list[tuple[float, float | None, str | None]]] = {}
+
+    async def work(client: Client) -> None:
+        for name, arguments in (("memory_ingest", {"turns": TURNS}), ("memory_consolidate", {}), ("memory_dream", {})):
+            said = told.setdefault(name, [])
+
+            async def note(done: float, total: float | None, message: str | None, said: list[Any] = said) -> None:
+                said.append((done, total, message))
+
+            assert not (await client.call_tool(name, arguments, progress_callback=note)).is_error
+
+    with serving(mem, "full") as address:
+        talk(address, rex, work, mode)
+    assert told["memory_ingest"][-1] == (1.0, 1.0, "300 taken in")
+    assert all(told.values())
+    assert {f"memory_{name}" for name, one in OPERATIONS.items() if one.tells} == told.keys()
+
+
+def test_only_a_long_call_of_a_client_that_takes_a_stream_is_answered_by_one(mem: Engram) -> None:
+    bearer = "Bearer " + mem.grant("rex", scope=Scope(agent="rex"), role=Role.AGENT, writes=True).secret
+    long, short = ("memory_ingest", {"turns": TURNS[:10]}), ("memory_list", {})
+    both = "application/json, text/event-stream"
+    with serving(mem, "full") as address:
+        for (name, arguments), meta, accept, kind in (
+            (long, {"progressToken": 1}, both, "text/event-stream"),
+            (long, {"progressToken": 1}, "application/json", "application/json"),
+            (long, {"progressToken": 1}, "*/*", "application/json"),
+            (long, {}, both, "application/json"),
+            (short, {"progressToken": 1}, both, "application/json"),
+        ):
+            answer = post(address, calling(name, arguments, **meta), authorization=bearer, accept=accept)
+            assert answer.status_code == 200
+            assert answer.headers["content-type"].partition(";")[0] == kind
+            assert '"isError":false' in answer.text
+            assert ("notifications/progress" in answer.text) is (kind == "text/event-stream")
+        waiting = httpx2.get(address, headers={"Authorization": bearer, "Accept": "text/event-stream"}, timeout=30)
+        assert (waiting.status_code, waiting.headers["allow"]) == (405, "POST")
+
+
+@pytest.mark.parametrize("version", ["2026-07-28", "2025-06-18"])
+def test_who_leaves_calls_off_what_was_asked(tmp_path: Path, version: str) -> None:
+    begun, held = threading.Event(), threading.Event()
+
+    def slow(texts: Sequence[str]) -> list[Vectors]:
+        begun.set()
+        held.wait(30)
+        return [np.ones(8, np.float32) for _ in texts]
+
+    about = {"protocolVersion": version, "clientCapabilities": {}}
+    meta: dict[str, object] = {f"io.modelcontextprotocol/{name}": value for name, value in about.items()}
+    body = json.dumps(calling("memory_store", {"text": "The API runs on Fly.io"}, **meta))
+    headers = {"Accept": "application/json", "Content-Type": "application/json", "Mcp-Protocol-Version": version}
+    headers |= {"Mcp-Method": "tools/call", "Mcp-Name": "memory_store"}
+    with engram.open(tmp_path / "vault", embedder=CallableEmbedder(slow, name="slow", dimensions=8)) as opened:
+        owner = opened.as_reader(Reader(role=Role.OWNER))
+        headers["Authorization"] = "Bearer " + owner.grant("rex", role=Role.AGENT, writes=True).secret
+        with serving(owner) as address:
+            caller = http.client.HTTPConnection(urlsplit(address).netloc, timeout=30)
+            caller.request("POST", PATH, body, headers)
+            assert begun.wait(30)
+            caller.sock.shutdown(socket.SHUT_WR)
+            assert caller.sock.recv(1) == b""  # the server has noticed
+            time.sleep(0.2)
+            held.set()
+            caller.close()
+        assert owner.list().memories == ()
+
+
+def test_a_page_that_is_listed_may_call_from_a_browser(mem: Engram) -> None:
+    mem.settings.set(serve_origins="https://notes.example")
+    asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization, mcp-method"}
+    with serving(mem) as address:
+        for origin, status in (("https://notes.example", 200), ("https://evil.example", 400)):
+            assert httpx2.options(address, headers={"Origin": origin, **asked}, timeout=30).status_code == status
 
 
 def test_an_address_that_others_reach_needs_a_token_and_one_at_home_makes_its_own(mem: Engram) -> None:

@@ -22,11 +22,12 @@ import engram
 from engram.aio import Threads
 from engram.engine import Engram
 from engram.env import from_micros, to_micros
-from engram.errors import Conflict, ContentTooLarge, EngramError, InvalidQuery, RateLimited, SearchTimeout
+from engram.errors import Conflict, EngramError, InvalidQuery, RateLimited, SearchTimeout
 from engram.frozen import frozen
 from engram.guard.tokens import Granted
 from engram.serve import wire
 from engram.serve.http import events, problems
+from engram.serve.http.body import body_of
 from engram.serve.http.document import LEAST_S, document
 from engram.serve.http.doors import Doors, Entry, Rates
 from engram.serve.http.metrics import Metrics
@@ -255,21 +256,6 @@ async def _call(route: Route, request: Request, served: Served) -> Call:
         if_none_match=headers.get("if-none-match"),
         timeout=_timeout(request.query_params.getlist("timeout"), settings.serve_timeout_s),
     )
-
-
-async def body_of(request: Request, most: int, seconds: float) -> bytes:
-    """The body, if it is not too long and comes in time: a caller that lets it trickle holds no place for ever."""
-    pieces, length = [], 0
-    try:
-        async with asyncio.timeout(seconds):
-            async for piece in request.stream():
-                length += len(piece)
-                if length > most:
-                    raise ContentTooLarge(f"a body has at most {most:,} bytes (`serve_body_kib`).")
-                pieces.append(piece)
-    except TimeoutError:
-        raise Refused(408, "the body did not come in time.") from None
-    return b"".join(pieces)
 
 
 def _answer(call: Call, served: Served) -> Response:

@@ -44,6 +44,7 @@ class Tool:
     effect: Effect = Effect.READ
     idempotent: bool = True
     role: Role = Role.GUEST
+    tells: bool = False
 
     def open_to(self, reader: Reader) -> bool:
         """Is it worth showing to this reader at all? Calling it is decided by the operation, once more."""
@@ -239,6 +240,7 @@ def _tool(
         effect=operation.effect,
         idempotent=operation.idempotent,
         role=operation.role,
+        tells=operation.tells,
     )
 
 

@@ -247,6 +247,7 @@ OPERATIONS = (
         run=ingest,
         effect=Effect.WRITE,
         idempotent=False,
+        tells=True,
     ),
     Operation(
         name="update",

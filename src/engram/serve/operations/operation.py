@@ -61,7 +61,7 @@ class Field:
 @frozen(kw_only=True)
 class Operation:
     """A line of the table. `role`: the least that may call it. `idempotent`: calling it again changes nothing more. A write that
-    is called with an idempotency key is made once for it."""
+    is called with an idempotency key is made once for it. `tells`: it works in many steps, and says how far it is."""
 
     name: str
     help: str
@@ -71,6 +71,7 @@ class Operation:
     effect: Effect = Effect.READ
     idempotent: bool = True
     role: Role = Role.GUEST
+    tells: bool = False
 
     @property
     def reads(self) -> bool:

@@ -69,6 +69,7 @@ OPERATIONS = (
         run=consolidate,
         effect=Effect.WRITE,
         role=Role.AGENT,
+        tells=True,
     ),
     Operation(
         name="dream",
@@ -78,6 +79,7 @@ OPERATIONS = (
         run=dream,
         effect=Effect.WRITE,
         role=Role.AGENT,
+        tells=True,
     ),
     Operation(
         name="undo_dream",

@@ -11,7 +11,8 @@ from fastapi import FastAPI, Request
 from starlette.responses import RedirectResponse, Response
 
 from engram.errors import EngramError, InvalidContent, NotFound, SearchTimeout
-from engram.serve.http.app import GRACE_S, Served, address_of, body_of
+from engram.serve.http.app import GRACE_S, Served, address_of
+from engram.serve.http.body import body_of
 from engram.serve.http.doors import is_own
 from engram.serve.http.problems import StrangePage, Unauthorized, status_of
 from engram.serve.page import care, graph, home, memories, resting, review, searching, world
