@@ -128,8 +128,6 @@ def _timed(begun: list[Deadline], mem: Engram) -> Iterator[Engram]:
 
 def _teller(ctx: Context) -> Tell:
     """Called in the thread of the operation, which a client that takes nothing in may hold up for a moment, and no longer."""
-    if (ctx.meta or {}).get("progress_token") is None:
-        return lambda stage, share: None
     numbers = count(1)  # it may only rise, and what a job has looked at begins anew with the next one
 
     async def report(stage: str, share: float | None) -> None:
