@@ -22,7 +22,7 @@ from engram.errors import InvalidQuery, SearchTimeout, WriteFailed
 
 T = TypeVar("T")
 
-_SLICE_S = 0.05
+SLICE_S = 0.05
 """How long a wait goes on before it looks again whether it was called off, or a clock was turned."""
 
 
@@ -124,6 +124,13 @@ def patience(seconds: float) -> float:
     return seconds if until is None else min(seconds, until.left)
 
 
+def pause(seconds: float, sleep: Callable[[float], None]) -> None:
+    """Wait so long, or until the deadline passes."""
+    while seconds > 0.0 and not is_over():
+        sleep(min(seconds, SLICE_S))
+        seconds -= SLICE_S
+
+
 def acquired(places: threading.Semaphore, seconds: float | None, until: Deadline | None = None) -> bool:
     """Take a place, within so many seconds and the deadline."""
     until = until or _PRESENT.get()
@@ -131,9 +138,9 @@ def acquired(places: threading.Semaphore, seconds: float | None, until: Deadline
         return places.acquire(timeout=seconds)
     waited = 0.0
     while (seconds is None or waited <= seconds) and not until.passed:
-        if places.acquire(timeout=_SLICE_S):
+        if places.acquire(timeout=SLICE_S):
             return True
-        waited += _SLICE_S
+        waited += SLICE_S
     return places.acquire(blocking=False)
 
 
@@ -145,7 +152,7 @@ def done(future: Future[Any], until: Deadline | None = None) -> bool:
         if left <= 0.0:
             return False
         with suppress(TimeoutError):
-            future.exception(min(left, _SLICE_S))
+            future.exception(min(left, SLICE_S))
     return True
 
 

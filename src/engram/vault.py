@@ -292,7 +292,7 @@ class OpenVault:
 
     @contextmanager
     def _called_off_by_closing(self) -> Iterator[None]:
-        """Closing does not wait for a page, nor for the questions that a pass asks itself."""
+        """Closing waits for no page, for no question that a pass asks itself, and for no model."""
         with cancellable() as self._pass:
             if self._ending.is_set():
                 self._pass.cancel()
@@ -323,11 +323,13 @@ class OpenVault:
                     with suppress(DiskFull, VaultDamaged):  # nothing can be written
                         self._renew()
                 if rounds and self._extractor is not None:
-                    self.observer.read_waiting()
+                    with self._called_off_by_closing():
+                        self.observer.read_waiting()
                 if rounds:
                     self.fill_boxes(rest=self._rested)
                 if rounds > 1:  # a short session is not held up by an encoder that it did not ask for
-                    self._fill()
+                    with self._called_off_by_closing():
+                        self._fill()
                     self._dream()
             except EngramError as error:
                 if not self._ending.is_set():

@@ -24,23 +24,24 @@ class Asked:
 
 
 Reply = tuple[int, dict[str, str], bytes]
+Raw = Iterator[bytes]  # what is sent as it stands, piece by piece
 
 
 @dataclass
 class Server:
-    """`reply` may answer in the place of the model: an HTTP answer, or None to break the connection off."""
+    """`reply` may answer in the place of the model: an HTTP answer, bytes of any sort, or None to break the connection off."""
 
     url: str = ""
     dimensions: int = 512
     asked: list[Asked] = field(default_factory=list)
-    reply: Callable[[Asked], Reply | None] | None = None
+    reply: Callable[[Asked], Reply | Raw | None] | None = None
 
     @property
     def embedded(self) -> list[Asked]:
         """Requests for vectors, without those for a sign of life."""
         return [one for one in self.asked if one.method == "POST"]
 
-    def answer(self, asked: Asked) -> Reply | None:
+    def answer(self, asked: Asked) -> Reply | Raw | None:
         if self.reply is not None and (asked.method == "POST" or getattr(self.reply, "probes", False)):
             return self.reply(asked)
         return self.speak(asked)
@@ -87,7 +88,9 @@ def serving(server: Server | None = None, port: int = 0) -> Iterator[Server]:
             server.asked.append(asked)
             reply = server.answer(asked)
             self.close_connection = True
-            if reply is None:
+            if not isinstance(reply, tuple):
+                for piece in reply or ():
+                    self.wfile.write(piece)
                 return
             status, headers, content = reply
             self.send_response(status)

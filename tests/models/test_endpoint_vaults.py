@@ -118,7 +118,7 @@ def test_what_is_heard_while_it_is_down_is_kept_and_gets_its_vector_when_it_is_b
 
 
 def test_an_open_vault_in_which_nothing_happens_asks_nothing(server: Server, env: Env, clock: HandClock, tmp_path: Path) -> None:
-    with open_vault(tmp_path / "vault", server, env, care_pause_s=0.05) as mem:
+    with open_vault(tmp_path / "vault", server, env, care_pause_s=0.05, dream=False) as mem:
         mem.remember(FACTS[0])
         until(lambda: mem._vault._filled_to == mem._vault.store.latest_change(ME))
         before = len(server.asked), mem.audit(limit=1)

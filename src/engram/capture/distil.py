@@ -8,6 +8,7 @@ were said; what it says again is one witness with the rules, not two.
 
 from __future__ import annotations
 
+import contextvars
 import threading
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -21,7 +22,7 @@ from engram.capture.drafts import cut, drafts
 from engram.capture.propositions import Statement
 from engram.capture.sift import Candidate, Sifted, adds_nothing, sift
 from engram.capture.tools import Tools, give_vectors
-from engram.deadline import acquired, in_time, late, patience
+from engram.deadline import SLICE_S, acquired, in_time, is_over, late, patience
 from engram.env import to_micros
 from engram.errors import EngramError
 from engram.guard.injection import Verdict
@@ -142,7 +143,7 @@ def is_time(waiting: Sequence[Waiting], now: datetime, settings: Settings) -> bo
 def asked(
     extractor: Extractor, turns: Sequence[Turn], context: Sequence[Turn], seconds: float
 ) -> tuple[Sequence[Extracted], str]:
-    """Its answer, or what went wrong with it. A call that takes too long is left behind."""
+    """Its answer, or what went wrong with it. A call that takes too long is left behind; one that is off ends with its caller."""
     answers: list[Sequence[Extracted]] = []
     troubles: list[str] = []
 
@@ -154,9 +155,12 @@ def asked(
         except Exception as error:  # noqa: BLE001  any function may stand here; its words may be the user's
             troubles.append(f"failed ({type(error).__name__})")
 
-    thread = threading.Thread(target=ask, name="engram-extract", daemon=True)
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(ask,), name="engram-extract", daemon=True)
     thread.start()
-    thread.join(seconds)
+    waited = 0.0
+    while waited < seconds and thread.is_alive() and not is_over():
+        thread.join(SLICE_S)
+        waited += SLICE_S
     if answers:
         return answers[0], ""
     return (), troubles[0] if troubles else f"did not answer within {seconds:g} s"

@@ -4,13 +4,15 @@
     llm = "openai:gpt-5-mini"     POST {url}/chat/completions    {model, messages, response_format, …}        → choices[0]
 
 The second is spoken by many servers besides the one it is named after; `llm_url` says which is meant. Not all of them know how
-to hold a model to a schema, or take a temperature: one that refuses (HTTP 400, 422) is asked again with nothing but the words.
+to hold a model to a schema, and some models take no temperature: one that refuses (HTTP 400, 422) is asked more and more plainly,
+in the end with nothing but the words, and from then on as it took it. An answer that comes as a stream all the same is joined.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from engram.env import Env
@@ -18,10 +20,14 @@ from engram.errors import ConfigInvalid, GenerationFailed, GeneratorUnavailable
 from engram.frozen import frozen
 from engram.models.budget import Budget, Ledger
 from engram.models.generate import CallableWriter, LanguageModel, Request, Written
-from engram.models.wire import Line, Place, address_problem
+from engram.models.wire import Answer, Line, Place, Sign, address_problem
 from engram.settings import Settings
 
 _REFUSED = (400, 422)
+
+
+Body = Callable[[str, Request, int], dict[str, Any]]
+"""What is asked: of which model, what, and how many tokens of an answer."""
 
 
 @frozen
@@ -32,8 +38,8 @@ class Provider:
     url: str
     chat: str
     probe: str
-    body: Callable[[str, Request, int], dict[str, Any]]
-    written: Callable[[Any], Written]
+    bodies: tuple[Body, ...]  # the plainest last
+    written: Callable[[Sequence[Any]], Written]  # of an answer, in one part or many
 
 
 @frozen(kw_only=True)
@@ -104,58 +110,99 @@ class ChatWriter:
         self.place = chat.place.shown
         self._chat = chat
         self._line = Line(chat.place, env)
-        self._plainly = False
+        self._plainness = 0
 
     @property
     def trouble(self) -> str:
         """Why it does not answer; empty if it does. Asked anew when the last sign of life is older than `llm_probe_s`."""
         return self._line.looked().trouble
 
+    def ready(self) -> None:
+        _check(self._line.looked())
+
     def write(self, request: Request) -> Written:
-        asked = (
-            _plain(self._chat, request)
-            if self._plainly
-            else self._chat.provider.body(self._chat.model, request, self._chat.output)
-        )
-        answer, sign = self._line.post(self._chat.provider.chat, json.dumps(asked).encode("ascii"))
-        if answer.status in _REFUSED and not self._plainly:
-            plain = _plain(self._chat, request)
-            answer, sign = self._line.post(self._chat.provider.chat, json.dumps(plain).encode("ascii"))
-            self._plainly = answer.status == 200
-        if sign.trouble:
-            raise GeneratorUnavailable(f"{sign.trouble}.", way_out=sign.way_out)
+        answer, sign = self._asked(request)
+        _check(sign)
         if answer.status != 200:
             raise GenerationFailed(f"{self.name} refused what it was asked (HTTP {answer.status}).")
-        try:
-            written = self._chat.provider.written(json.loads(answer.content))
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
-            raise GenerationFailed(f"{self.name} answered with something that is no answer.") from None
+        written = self._read(answer.content)
+        if written is None:
+            raise GenerationFailed(f"{self.name} answered with something that is no answer.")
         return written
 
     def close(self) -> None:
         self._line.close()
 
+    def _asked(self, request: Request) -> tuple[Answer, Sign]:
+        """As plainly as it has to be."""
+        chat, plainness = self._chat, self._plainness
+        while True:
+            asked = chat.provider.bodies[plainness](chat.model, request, chat.output)
+            answer, sign = self._line.post(chat.provider.chat, json.dumps(asked).encode("ascii"))
+            if answer.status not in _REFUSED or plainness + 1 == len(chat.provider.bodies):
+                break
+            plainness += 1
+        if answer.status == 200:
+            self._plainness = plainness
+        return answer, sign
 
-def _plain(chat: Chat, request: Request) -> dict[str, Any]:
-    """Nothing but the words, the schema among them."""
-    messages = request.messages
-    if request.schema is not None:
-        form = f"Answer with nothing but JSON of this schema: {json.dumps(request.schema)}"
-        messages = [{"role": "system", "content": f"{request.instructions}\n\n{form}"}, *messages[1:]]
-    return {"model": chat.model, "messages": messages, "stream": False}
+    def _read(self, content: bytes) -> Written | None:
+        """None if it is no answer; and no error, which would hold words of it."""
+        try:
+            return self._chat.provider.written(_parts(content))
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+            return None
+
+
+def _check(sign: Sign) -> None:
+    if sign.trouble:
+        raise GeneratorUnavailable(f"{sign.trouble}.", way_out=sign.way_out)
+
+
+def _parts(content: bytes) -> list[Any]:
+    """An answer as one value; or as those of its lines, if it was streamed though it was not to be."""
+    try:
+        return [json.loads(content)]
+    except ValueError:
+        lines = (line.removeprefix(b"data:").strip() for line in content.splitlines())
+        return [json.loads(line) for line in lines if line.startswith(b"{")]
+
+
+def _in_words(request: Request) -> list[dict[str, str]]:
+    """The messages, with the schema among the instructions."""
+    if request.schema is None:
+        return request.messages
+    form = f"Answer with nothing but JSON of this schema: {json.dumps(request.schema)}"
+    return replace(request, instructions=f"{request.instructions}\n\n{form}").messages
 
 
 def _openai_body(model: str, request: Request, output: int) -> dict[str, Any]:
-    body: dict[str, Any] = {"model": model, "messages": request.messages, "temperature": 0, "max_completion_tokens": output}
+    return {**_openai_without_temperature(model, request, output), "temperature": 0}
+
+
+def _openai_without_temperature(model: str, request: Request, output: int) -> dict[str, Any]:
+    """For models that reason, which refuse one."""
+    body: dict[str, Any] = {"model": model, "messages": request.messages, "stream": False, "max_completion_tokens": output}
     if request.schema is not None:
         form = {"name": "answer", "strict": True, "schema": request.schema}
         body["response_format"] = {"type": "json_schema", "json_schema": form}
     return body
 
 
-def _openai_written(answer: Any) -> Written:
-    text = answer["choices"][0]["message"]["content"]
-    return Written(_text(text), _count(answer.get("usage") or {}, "prompt_tokens", "completion_tokens"))
+def _openai_words(model: str, request: Request, output: int) -> dict[str, Any]:
+    return {"model": model, "messages": _in_words(request), "stream": False}
+
+
+def _openai_written(parts: Sequence[Any]) -> Written:
+    choices = [part["choices"][0] for part in parts if part["choices"]]
+    said = [one.get("message") or one.get("delta") or {} for one in choices]
+    ends = [one.get("finish_reason") for one in choices]
+    return Written(
+        _text(choices and [one.get("content") for one in said]),
+        _count(parts[-1].get("usage"), "prompt_tokens", "completion_tokens"),
+        cut="length" in ends,
+        declined="content_filter" in ends or any(one.get("refusal") for one in said),
+    )
 
 
 def _ollama_body(model: str, request: Request, output: int) -> dict[str, Any]:
@@ -168,24 +215,49 @@ def _ollama_body(model: str, request: Request, output: int) -> dict[str, Any]:
     return body
 
 
-def _ollama_written(answer: Any) -> Written:
-    return Written(_text(answer["message"]["content"]), _count(answer, "prompt_eval_count", "eval_count"))
+def _ollama_words(model: str, request: Request, output: int) -> dict[str, Any]:
+    """For releases before 0.5, which know JSON and no schema."""
+    body = {**_ollama_body(model, request, output), "messages": _in_words(request)}
+    return body if request.schema is None else {**body, "format": "json"}
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
+def _ollama_written(parts: Sequence[Any]) -> Written:
+    last = parts[-1]
+    text = _text([part["message"]["content"] for part in parts])
+    return Written(text, _count(last, "prompt_eval_count", "eval_count"), cut=last.get("done_reason") == "length")
 
 
-def _count(of: Mapping[str, Any], *names: str) -> int:
-    return sum(int(of[name]) for name in names if isinstance(of.get(name), int))
+def _text(contents: Sequence[Any]) -> str:
+    """Their words: text, parts of which some are text, or nothing."""
+    if not contents:
+        raise ValueError
+    said = (part for content in contents for part in (content if isinstance(content, list) else [content]))
+    return "".join(_words(part) for part in said)
+
+
+def _words(part: Any) -> str:
+    if part is None or isinstance(part, str):
+        return part or ""
+    return str(part["text"]) if part.get("type") == "text" else ""
+
+
+def _count(of: Any, *names: str) -> int:
+    """0 where it is not told: what only one server counts must not cost an answer."""
+    told = [of.get(name) for name in names] if isinstance(of, Mapping) else []
+    return sum(max(one, 0) for one in told if isinstance(one, int) and not isinstance(one, bool))
 
 
 PROVIDERS = {
     provider.name: provider
     for provider in (
-        Provider("ollama", "http://127.0.0.1:11434", "/api/chat", "/api/version", _ollama_body, _ollama_written),
-        Provider("openai", "https://api.openai.com/v1", "/chat/completions", "/models", _openai_body, _openai_written),
+        Provider("ollama", "http://127.0.0.1:11434", "/api/chat", "/api/version", (_ollama_body, _ollama_words), _ollama_written),
+        Provider(
+            "openai",
+            "https://api.openai.com/v1",
+            "/chat/completions",
+            "/models",
+            (_openai_body, _openai_without_temperature, _openai_words),
+            _openai_written,
+        ),
     )
 }

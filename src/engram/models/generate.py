@@ -10,10 +10,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Protocol
 
+from engram.deadline import overtime
 from engram.errors import GenerationFailed, GeneratorUnavailable
 from engram.frozen import frozen
 from engram.models.budget import Budget
-from engram.models.schema import Schema, misfit, value_in
+from engram.models.schema import Schema, misfit, told, value_in
 
 _QUOTED = 4000  # characters of an answer that did not fit, shown to its maker again
 
@@ -35,15 +36,17 @@ class Request:
     @property
     def cost(self) -> int:
         """About how many tokens it has: three bytes are one, or fewer."""
-        return sum(len(one["content"].encode(errors="replace")) for one in self.messages) // 3 + 16
+        return sum(_tokens(one["content"]) for one in self.messages) + 16
 
 
 @frozen
 class Written:
-    """What came back, and how many tokens it cost with its prompt, if its maker says so."""
+    """What came back; how many tokens it cost with its prompt, if its maker says so; was it cut off, or declined?"""
 
     text: str
     tokens: int = 0
+    cut: bool = False
+    declined: bool = False
 
 
 class Writer(Protocol):
@@ -54,6 +57,9 @@ class Writer(Protocol):
 
     @property
     def trouble(self) -> str: ...
+
+    def ready(self) -> None:
+        """Raises while it is known not to answer: what is not asked costs nothing."""
 
     def write(self, request: Request) -> Written: ...
 
@@ -70,6 +76,9 @@ class CallableWriter:
         self.name = getattr(function, "__name__", type(function).__name__)
         self._function = function
 
+    def ready(self) -> None:
+        pass
+
     def write(self, request: Request) -> Written:
         try:
             said: object = self._function("\n\n".join(one["content"] for one in request.messages))
@@ -77,7 +86,7 @@ class CallableWriter:
             problem = GeneratorUnavailable(f"the language model failed ({type(error).__name__}).")
         else:
             if isinstance(said, str):
-                return Written(said, request.cost + len(said.encode(errors="replace")) // 3)
+                return Written(said)
             problem = GeneratorUnavailable("the language model answered with something that is no text.")
         raise problem  # out here, so that what the function raised is not chained to it
 
@@ -98,32 +107,47 @@ class LanguageModel:
         return self.budget.trouble or self.writer.trouble
 
     def text(self, request: Request) -> str:
-        reserved = request.cost
-        self.budget.reserve(reserved)
-        written = self.writer.write(request)
-        self.budget.settle(reserved, written.tokens or reserved)
-        return written.text
+        """What it wrote, without what it thought before."""
+        text = told(self._written(request).text)
+        if not text:
+            raise GenerationFailed(f"{self.writer.name} answered with nothing.")
+        return text
 
     def value(self, request: Request) -> Any:
         """The answer as a value of the request's schema; asked for once more if the first is none."""
         schema = request.schema or {}
-        told = self.text(request)
-        value, wrong = _read(told, schema)
+        written = self._written(request)
+        value, wrong = _read(written, schema)
         if wrong:
             mend = f"This cannot be used: {wrong}. Answer again, with nothing but JSON that fits the schema."
-            told = self.text(replace(request, again=(("assistant", told[:_QUOTED]), ("user", mend))))
-            value, wrong = _read(told, schema)
+            written = self._written(replace(request, again=(("assistant", written.text[:_QUOTED]), ("user", mend))))
+            value, wrong = _read(written, schema)
         if wrong:
             raise GenerationFailed(f"{self.writer.name} answered twice with what is not as it was asked for.")
         return value
+
+    def _written(self, request: Request) -> Written:
+        self.writer.ready()
+        reserved = request.cost
+        self.budget.reserve(reserved)
+        written = self.writer.write(request)
+        with overtime():  # it was spent, whoever waits for it
+            self.budget.settle(reserved, written.tokens or reserved + _tokens(written.text))
+        if written.declined:
+            raise GenerationFailed(f"{self.writer.name} declined to answer.")
+        return written
 
     def close(self) -> None:
         self.writer.close()
 
 
-def _read(text: str, schema: Schema) -> tuple[Any, str]:
+def _read(written: Written, schema: Schema) -> tuple[Any, str]:
     try:
-        value = value_in(text)
+        value = value_in(written.text)
     except ValueError as error:
-        return None, str(error)
+        return None, "it was cut off, so that it must be shorter" if written.cut else str(error)
     return value, misfit(value, schema)
+
+
+def _tokens(text: str) -> int:
+    return len(text.encode(errors="replace")) // 3

@@ -13,30 +13,45 @@ from typing import Any
 
 Schema = Mapping[str, Any]
 
-_THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_THINKING = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
+_DECODER = json.JSONDecoder()
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "object": (dict,), "array": (list,), "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,),
     "null": (type(None),),
 }  # fmt: skip
 
 
+def told(text: str) -> str:
+    """An answer without what its maker thought before: marked, begun by the prompt and only ended, or never ended."""
+    said: list[str] = []
+    last, thinking = 0, False
+    for tag in _THINKING.finditer(text):
+        if tag[1]:
+            if not thinking:
+                said.clear()
+            thinking, last = False, tag.end()
+        elif not thinking:
+            said.append(text[last : tag.start()])
+            thinking = True
+    return "".join(said if thinking else [*said, text[last:]]).strip()
+
+
 def value_in(text: str) -> Any:
-    """The JSON of an answer: whole, in a block of code, or the outermost braces in other words. ValueError if there is none."""
-    told = _THOUGHT.sub("", text).strip()
-    for piece in _pieces(told):
+    """The JSON of an answer: whole, in a block of code, or among other words. ValueError if there is none."""
+    for piece, start in _places(text):
         try:
-            return json.loads(piece)
+            return _DECODER.raw_decode(piece, start)[0] if start else json.loads(piece)
         except (ValueError, RecursionError):
             continue
     raise ValueError("it is not JSON")
 
 
-def _pieces(text: str) -> Iterator[str]:
-    yield text
-    for opening, closing in ("{}", "[]"):
-        first, last = text.find(opening), text.rfind(closing)
-        if 0 <= first < last:
-            yield text[first : last + 1]
+def _places(text: str) -> Iterator[tuple[str, int]]:
+    """Where it may begin; at 0 it must also end with the text."""
+    yield text, 0
+    answer = " " + told(text)
+    yield answer, 0
+    yield from ((answer, at) for opening in "{[" if (at := answer.find(opening)) > 0)
 
 
 def misfit(value: Any, schema: Schema, at: str = "the answer") -> str:

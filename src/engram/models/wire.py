@@ -3,45 +3,50 @@
 Before a request the endpoint is asked for a sign of life, at most once in `probe_s`; while the last sign was bad every call
 fails at once. A connection that broke, 429 and 5xx are tried once more. What is said of a trouble names the place, the model and
 a status; it holds no text, no key and nothing of an answer. Redirects are not followed and proxies of the environment are not
-used: words go to the address that was named, and nowhere else.
+used: words go to the address that was named, and nowhere else. What is under way ends when the deadline passes, whatever the
+server does.
 """
 
 from __future__ import annotations
 
+import ssl
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from engram.deadline import in_time, patience
+from engram.deadline import acquired, deadline, in_time, late, patience, pause
 from engram.env import Env
 from engram.frozen import frozen
 
 if TYPE_CHECKING:
-    import httpx2
+    import httpcore2
 
 _BACKOFF_S = 0.3
+_LONGEST_PAUSE_S = 3.0  # before a second try: who is told to wait longer goes on without
+_LONGEST_REST_S = 3600.0
 _MOST_BYTES = 64 << 20
 """An answer that is longer is given up. 2,048 vectors of 1,536 numbers, written out, have about as many bytes."""
 
 
-UNREACHED, LATE, GARBLED = 0, -1, -2
+UNREACHED, LATE, GARBLED, UNTRUSTED = 0, -1, -2, -3
 
 
 @frozen
 class Answer:
-    """An HTTP status, or one of the three ways in which there was none."""
+    """An HTTP status, or one of the four ways in which there was none."""
 
     status: int
-    retry_after: str = ""
+    retry_after: float = 0.0
     content: bytes = b""
 
 
 @frozen
 class Sign:
-    """What was last seen of the endpoint, and when. Empty: it answered."""
+    """What was last seen of the endpoint, when, and how long that counts. Empty: it answered."""
 
     at: float
+    lasts: float
     trouble: str = ""
     way_out: str = ""
 
@@ -90,8 +95,9 @@ class Line:
         self.place = place
         self._env = env
         self._lock = threading.Lock()
-        self._probing = threading.Lock()
-        self._client: httpx2.Client | None = None
+        self._probing = threading.Semaphore(1)
+        self._pool: httpcore2.ConnectionPool | None = None
+        self._closed = False
         self._sign: Sign | None = None
 
     def post(self, path: str, body: bytes) -> tuple[Answer, Sign]:
@@ -100,73 +106,93 @@ class Line:
         sign = self.looked()
         if sign.trouble:
             return Answer(UNREACHED), sign
-        deadline = self._env.monotonic() + patience(self.place.timeout_s)
-        answer = self._send("POST", path, deadline, body)
-        wait = max(_BACKOFF_S, _seconds(answer.retry_after))
-        again = answer.status in (UNREACHED, 429) or answer.status >= 500
-        if again and self._env.monotonic() + wait < deadline:
-            self._env.sleep(wait)
-            answer = self._send("POST", path, deadline, body)
+        with deadline(self.place.timeout_s, self._env.monotonic) as until:
+            answer = self._send("POST", path, body)
+            wait = max(_BACKOFF_S, answer.retry_after)
+            again = answer.status in (UNREACHED, 429) or answer.status >= 500
+            if again and wait <= _LONGEST_PAUSE_S and wait < until.left:
+                pause(wait, self._env.sleep)
+                answer = self._send("POST", path, body)
         in_time(f"{self.place.name} was asked")  # before it is judged: that our time was short says nothing of the endpoint
         self._sign = self._judged(answer)
         return answer, self._sign
 
     def looked(self) -> Sign:
-        """What was last seen of it; asked anew when that is older than `probe_s`."""
-        with self._probing:  # others wait for the one who asks, at most `connect_s`
+        """What was last seen of it; asked anew when that is no longer new."""
+        if not acquired(self._probing, None):  # others wait for the one who asks, at most `connect_s`
+            raise late(f"{self.place.name} was asked")
+        try:
             sign = self._sign
-            if sign is None or self._env.monotonic() - sign.at >= self.place.probe_s:
+            if sign is None or self._env.monotonic() - sign.at >= sign.lasts:
                 sign = self._sign = self._probe()
             return sign
+        finally:
+            self._probing.release()
 
     def close(self) -> None:
+        """What is under way ends too."""
         with self._lock:
-            if self._client is not None:
-                self._client.close()
-                self._client = None
+            self._closed = True
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close()
 
-    def _send(self, method: str, path: str, deadline: float, body: bytes | None = None) -> Answer:
-        import httpx2
+    def _send(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        """Within the deadline that is set."""
+        import httpcore2
 
-        client, headers = self._opened(), self._headers(body is not None)
-        left = max(deadline - self._env.monotonic(), 0.01)
-        timeout = httpx2.Timeout(left, connect=min(left, self.place.connect_s))
-        try:
-            with client.stream(
-                method, self.place.url + path, content=body, headers=headers, timeout=timeout, follow_redirects=False
-            ) as answer:
-                content = bytearray()
-                for piece in answer.iter_bytes():
-                    content += piece
-                    if len(content) > _MOST_BYTES or self._env.monotonic() > deadline:  # or a drip that never ends
-                        return Answer(LATE)
-                return Answer(answer.status_code, answer.headers.get("retry-after", ""), bytes(content))
-        except httpx2.TimeoutException as error:
-            return Answer(UNREACHED if isinstance(error, httpx2.ConnectTimeout) else LATE)
-        except httpx2.TransportError:  # not connected, or broken off
+        pool = self._opened()
+        if pool is None:
             return Answer(UNREACHED)
-        except (httpx2.RequestError, httpx2.InvalidURL):
-            return Answer(GARBLED)
+        left = max(patience(self.place.timeout_s), 0.01)
+        timeout = {"connect": min(left, self.place.connect_s), "read": left, "write": left, "pool": left}
+        url, headers = self.place.url + path, self._headers(body is not None)
+        try:
+            with pool.stream(method, url, headers=headers, content=body, extensions={"timeout": timeout}) as answer:
+                told = {name.lower(): value.decode("latin-1") for name, value in answer.headers}
+                if told.get(b"content-encoding", "identity") != "identity":  # not asked for
+                    return Answer(GARBLED)
+                content = bytearray()
+                for piece in answer.iter_stream():
+                    content += piece
+                    if len(content) > _MOST_BYTES:
+                        return Answer(GARBLED)
+                return Answer(answer.status, _seconds(told.get(b"retry-after", "")), bytes(content))
+        except httpcore2.TimeoutException as error:
+            return Answer(UNREACHED if isinstance(error, httpcore2.ConnectTimeout) else LATE)
+        except httpcore2.ConnectError as error:
+            return Answer(UNTRUSTED if isinstance(error.__cause__ or error.__context__, ssl.SSLError) else UNREACHED)
+        except (httpcore2.NetworkError, httpcore2.ProtocolError):  # broken off
+            return Answer(UNREACHED)
 
-    def _opened(self) -> httpx2.Client:
+    def _opened(self) -> httpcore2.ConnectionPool | None:
+        import httpcore2
         import httpx2
 
-        with self._lock:
-            if self._client is None:
-                self._client = httpx2.Client(trust_env=False)
-            return self._client
+        from engram.models.watched import Connecting
 
-    def _headers(self, posting: bool) -> dict[str, str]:
-        headers = {"accept": "application/json"} | ({"content-type": "application/json"} if posting else {})
-        key = self.place.key()
-        return headers | ({"authorization": f"Bearer {key}"} if key else {})
+        with self._lock:
+            if self._pool is None and not self._closed:
+                secure = httpx2.create_ssl_context(trust_env=False) if self.place.url.startswith("https:") else None
+                self._pool = httpcore2.ConnectionPool(ssl_context=secure, keepalive_expiry=5.0, network_backend=Connecting())
+            return self._pool
+
+    def _headers(self, posting: bool) -> list[tuple[str, str]]:
+        headers = [("accept", "application/json"), ("accept-encoding", "identity"), ("user-agent", "engram")]
+        if posting:
+            headers.append(("content-type", "application/json"))
+        key = self.place.key().strip()
+        if key and key.isascii() and key.isprintable():  # what cannot be a key is not sent
+            headers.append(("authorization", f"Bearer {key}"))
+        return headers
 
     def _probe(self) -> Sign:
         if self.place.problem:
             return self._seen(self.place.problem, "See `engram config`.")
         if not _installed():
             return self._seen("endpoints need the extra `llm`", 'Run `pip install "engram-local[llm]"`.')
-        answer = self._send("GET", self.place.probe, self._env.monotonic() + patience(self.place.connect_s))
+        with deadline(self.place.connect_s, self._env.monotonic):
+            answer = self._send("GET", self.place.probe)
         in_time(f"{self.place.name} was asked")
         # A server without this path is a server that answers; whether it has the model, the first request tells.
         return self._seen() if answer.status in (404, 405) else self._judged(answer)
@@ -180,24 +206,30 @@ class Line:
             )
         if status == 404:
             model = name.partition(":")[2]
-            return self._seen(f"{shown} has no model {model!r}", "Have it served there, or name another one.")
+            way_out = f"Have it served there, name another one, or mend `{self.place.setting}`: many end in `/v1`."
+            return self._seen(f"{shown} has no model {model!r}", way_out)
         if 300 <= status < 400:
             return self._seen(
                 f"{shown} answers with a redirect", f"Put the address it leads to into the setting `{self.place.setting}`."
             )
         if status == UNREACHED:
             return self._seen(f"{name} cannot be reached at {shown}")
+        if status == UNTRUSTED:
+            return self._seen(
+                f"{shown} makes no secure connection", "This machine must trust its certificate; or is its address one of `http`?"
+            )
         if status == LATE:
             return self._seen(f"{name} at {shown} did not answer in time")
         if status == GARBLED:
             return self._seen(f"{name} at {shown} answers in no way that can be read")
         if status == 429 or status >= 500:
-            return self._seen(f"{name} at {shown} is not able to answer (HTTP {status})")
+            return self._seen(f"{name} at {shown} is not able to answer (HTTP {status})", rest=answer.retry_after)
         return self._seen()
 
-    def _seen(self, trouble: str = "", way_out: str = "") -> Sign:
-        waiting = f"It is asked again after {self.place.probe_s:g} s; until then {self.place.meanwhile}."
-        return Sign(self._env.monotonic(), trouble, way_out or waiting if trouble else "")
+    def _seen(self, trouble: str = "", way_out: str = "", rest: float = 0.0) -> Sign:
+        lasts = max(self.place.probe_s, min(rest, _LONGEST_REST_S))
+        waiting = f"It is asked again after {lasts:g} s; until then {self.place.meanwhile}."
+        return Sign(self._env.monotonic(), lasts, trouble, way_out or waiting if trouble else "")
 
 
 def _installed() -> bool:

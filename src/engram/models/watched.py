@@ -1,0 +1,59 @@
+"""Connections that look at the deadline while they wait: a call that is off, or whose time is over, ends within a moment.
+
+The timeouts of the library count from one piece to the next, so that a server which sends a byte now and then holds a call for
+as long as it likes; and a wait that has begun is not ended by anybody.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterable
+from typing import Any
+
+import httpcore2
+
+from engram.deadline import SLICE_S, is_over
+
+
+class Watched(httpcore2.NetworkStream):
+    """A stream that is read in short waits."""
+
+    def __init__(self, stream: httpcore2.NetworkStream) -> None:
+        self._stream = stream
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        waited = 0.0
+        while not is_over() and (timeout is None or waited < timeout):
+            try:
+                return self._stream.read(max_bytes, SLICE_S)
+            except httpcore2.ReadTimeout:
+                waited += SLICE_S
+        raise httpcore2.ReadTimeout
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        if is_over():
+            raise httpcore2.WriteTimeout
+        self._stream.write(buffer, timeout)
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.NetworkStream:
+        return Watched(self._stream.start_tls(ssl_context, server_hostname, timeout))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+class Connecting(httpcore2.SyncBackend):
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.NetworkStream:
+        return Watched(super().connect_tcp(host, port, timeout, local_address, socket_options))
