@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -54,6 +55,51 @@ def test_the_one_too_many_is_refused_whichever_process_asks(tmp_path: Path) -> N
             asker.ration()
         with pytest.raises(RateLimited):
             other.ration()
+
+
+def test_who_asks_again_too_early_is_kept_out_no_longer(slowly: tuple[Engram, HandClock]) -> None:
+    mem, clock = slowly
+    mem.settings.set(ask_per_minute=2)
+    mem.ration()
+    clock.advance(30)
+    mem.ration()
+    for waited in range(5):
+        with pytest.raises(RateLimited) as refused:
+            mem.ration()
+        assert 25 - 5 * waited < refused.value.after_s <= 30 - 5 * waited
+        assert "`ask_per_minute`" in str(refused.value)
+        clock.advance(5)
+    clock.advance(5)
+    mem.ration()
+    with pytest.raises(RateLimited):
+        mem.ration()
+
+
+def test_an_agent_asks_on_every_turn_and_with_helpers_a_guest_does_not(slowly: tuple[Engram, HandClock]) -> None:
+    mem, clock = slowly
+    for _ in range(3):
+        for _ in range(8 * 2 * 6):  # eight at once, each asks twice in a turn of ten seconds
+            clock.advance(60 / 96)
+            mem.ration("s")
+    guest = mem.as_reader(Reader(Scope(channel="c"), role=Role.GUEST))
+    for _ in range(20):
+        guest.ration()
+    with pytest.raises(RateLimited, match="guest_ask_per_minute"):
+        guest.ration()
+    mem.ration()
+
+
+def test_a_question_does_not_wait_for_who_writes_for_long(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "vault", words_only=True, ask_per_minute=1) as mem:
+        entered, leave = threading.Event(), threading.Event()
+        writer = mem._vault.store._writer
+        writer.later(lambda _: (entered.set(), leave.wait(30)), "something long")
+        assert entered.wait(30)
+        try:
+            mem.ration()
+            mem.ration()
+        finally:
+            leave.set()
 
 
 CHILD = """

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from engram.engine import Engram
 from engram.serve.http.listening import bound
@@ -68,7 +68,7 @@ def serving(mem: Engram) -> Iterator[Api]:
 
 
 @contextmanager
-def running(app: FastAPI) -> Iterator[int]:
+def running(app: Starlette) -> Iterator[int]:
     """The application on a port of its own while the block runs."""
     listening = bound("127.0.0.1", 0)
     server = Server(app, 5.0)

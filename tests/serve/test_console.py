@@ -159,7 +159,7 @@ def test_commands_are_completed(engram: Engram) -> None:
 def test_help_and_completion_load_no_engine() -> None:
     code = (
         "import sys; from engram.serve.cli import main; main(['recall', '--help']);"
-        "print([m for m in ('numpy', 'onnxruntime', 'engram.engine', 'engram.recall', 'fastapi', 'mcp') if m in sys.modules])"
+        "print([m for m in ('numpy', 'onnxruntime', 'engram.engine', 'engram.recall', 'starlette', 'mcp') if m in sys.modules])"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert shown.splitlines()[-1] == "[]"

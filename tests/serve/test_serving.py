@@ -123,8 +123,8 @@ def test_without_the_extra_it_says_how_to_get_it(made: Engram, monkeypatch: pyte
     real = builtins.__import__
 
     def without(name: str, *rest: Any, **more: Any) -> Any:
-        if name.startswith(("uvicorn", "fastapi")):
-            raise ModuleNotFoundError("gone", name="fastapi")
+        if name.startswith(("uvicorn", "starlette")):
+            raise ModuleNotFoundError("gone", name="starlette")
         return real(name, *rest, **more)
 
     for name in [name for name in sys.modules if name.startswith("engram.serve.http")]:
@@ -133,6 +133,12 @@ def test_without_the_extra_it_says_how_to_get_it(made: Engram, monkeypatch: pyte
     refused = made("serve")
     assert refused.code == 1
     assert 'pip install "engram-local[server]"' in refused.err
+
+
+def test_no_telemetry_comes_with_it() -> None:
+    """FastAPI would bring OpenTelemetry, which sends addresses and the words of errors wherever the environment says."""
+    asked = "import sys, engram.serve.http.running as _; print({'opentelemetry', 'fastapi'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout == "set()\n"
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts descriptors in /proc")

@@ -8,8 +8,9 @@ learn from how long it took: answers go out on a grid. Pure.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
+from itertools import accumulate
 from typing import Any, TypeVar
 
 from engram.errors import RateLimited
@@ -26,10 +27,11 @@ _ROUNDED = frozenset({"share", "ndcg", "accuracy", "freshness", "utility"})
 
 @frozen
 class Rates:
-    """How many questions one identity may ask; 0 is any number."""
+    """How many questions one identity may ask; 0 is any number. `minute_setting` is where the first is set."""
 
-    per_minute: int = 20
-    per_session: int = 200
+    per_minute: int
+    per_session: int
+    minute_setting: str = "ask_per_minute"
 
 
 def step(score: float) -> float:
@@ -75,14 +77,21 @@ def laplace(uniform: float) -> float:
     return -math.copysign(math.log1p(-2 * abs(half)), half)
 
 
-def check(rates: Rates, this_minute: int, this_session: int) -> None:
-    """Refuse the question that is one too many; the counts include it."""
-    if rates.per_minute and this_minute > rates.per_minute:
+def check(rates: Rates, this_minute: Sequence[tuple[float, int]], this_session: int) -> None:
+    """Refuse the question that is one too many, after those of this session and of this minute: of the latter so many will be
+    older than a minute in so many seconds, soonest first."""
+    surplus = sum(times for _, times in this_minute) - rates.per_minute
+    if rates.per_minute and surplus >= 0:
+        gone = accumulate(times for _, times in this_minute)
+        after = next((left for (left, _), freed in zip(this_minute, gone, strict=True) if freed > surplus), 60.0)
         raise RateLimited(
-            f"more than {rates.per_minute} questions were asked within a minute.", way_out="Wait, then ask again.", after_s=60.0
+            f"{rates.per_minute} questions a minute were asked.",
+            way_out=f"Ask again in {math.ceil(after)} seconds, or raise `{rates.minute_setting}`.",
+            after_s=after,
         )
-    if rates.per_session and this_session > rates.per_session:
+    if rates.per_session and this_session >= rates.per_session:
         raise RateLimited(
-            f"more than {rates.per_session} questions were asked in this session.",
+            f"{rates.per_session} questions were asked in this session.",
             way_out="Begin a new session, or raise `ask_per_session`.",
+            after_s=3600.0,
         )

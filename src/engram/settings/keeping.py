@@ -160,8 +160,11 @@ class Keeping:
     )
     catch_secrets: bool = tunable(True, "Keys, tokens and passwords are left out of all that is kept.", ref="C16")
     guard_personal: bool = tunable(True, "What holds personal data is sealed under a key of its own.", ref="C8")
-    ask_per_minute: int = tunable(20, "Questions that a tool or client may ask a minute; 0: any.", low=0, high=1000000, ref="R15")
-    ask_per_session: int = tunable(200, "The same in one session.", low=0, high=1000000, ref="R15")
+    ask_per_minute: int = tunable(
+        240, "Questions that an agent may ask a minute, by tool or over the wire; 0: any.", low=0, high=1000000, ref="R15"
+    )
+    guest_ask_per_minute: int = tunable(20, "The same for a guest, who may be anybody.", low=0, high=1000000, ref="R15")
+    ask_per_session: int = tunable(10_000, "The same in one session and one day.", low=0, high=1000000, ref="R15")
     score_noise: float = tunable(0.0, "Noise on the scores that these are told, its scale.", low=0.0, high=1.0, ref="R15")
     answer_grid_ms: float = tunable(
         50.0,

@@ -13,7 +13,7 @@ from engram.context.history import orders_and_talk, turns_of
 from engram.context.plan import planned
 from engram.context.window import ContextWindow, build
 from engram.deadline import if_time_allows, patience
-from engram.errors import DiskFull, NotFound
+from engram.errors import DiskFull, NotFound, WriteFailed
 from engram.guard import limits
 from engram.guard.injection import Verdict, judged
 from engram.memory.export import Form
@@ -25,7 +25,7 @@ from engram.session.asides import asides, shown, wonder
 from engram.session.working import Working
 from engram.store.protocol import Filter, Once
 from engram.text.messages import OpenAI
-from engram.types import Explanation, Memory, Mode, Reasoned, Recall, Status, Turn, Warmth
+from engram.types import Explanation, Memory, Mode, Reasoned, Recall, Role, Status, Turn, Warmth
 from engram.verbs.view import View
 
 T = TypeVar("T")
@@ -144,13 +144,15 @@ class Asking(View):
     def ration(self, session: str | None = None) -> None:
         """Count a question that a caller from outside asks, over all processes; `RateLimited` if it is one too many.
 
-        By the minute; in a session too, where it is asked in one. A vault that cannot be written now answers uncounted.
+        By the minute; in a session too, where it is asked in one. An agent is the user's own: its rate stops one
+        that runs away. A guest may be anybody, and probe. A vault that cannot be written now answers uncounted.
         """
         vault, settings = self._vault, self._vault.live.now
-        rates = limits.Rates(settings.ask_per_minute, settings.ask_per_session if session else 0)
+        which = "guest_ask_per_minute" if self._reader.role is Role.GUEST else "ask_per_minute"
+        rates = limits.Rates(getattr(settings, which), settings.ask_per_session if session else 0, which)
         if rates.per_minute or rates.per_session:
-            with suppress(DiskFull):
-                limits.check(rates, *vault.store.probed(self._reader, session or "", vault.env.now()))
+            with suppress(DiskFull, WriteFailed):
+                vault.store.probed(self._reader, session or "", vault.env.now(), rates)
 
     def release(self, since: float | None = None, timeout: float | None = None) -> float:
         """Hold back what was asked for at the moment `since` until the next point of the grid (`answer_grid_ms`); the moment now.

@@ -35,7 +35,7 @@ def serve(
     """Serve the vault over HTTP until interrupted: /docs says how to call. Callers show a token, which says who they are."""
     asked = caller.of(ctx, as_json)
     require_extra()
-    from engram.serve.http import listening, running  # fastapi and uvicorn: half a second, and an extra
+    from engram.serve.http import listening, running  # starlette and uvicorn: an extra, and a quarter of a second
 
     def begun(address: str, own: Granted | None) -> None:
         if asked.json:
@@ -99,13 +99,13 @@ def _open(link: str, folder: Path) -> None:
 def require_extra() -> None:
     """Say how to get what serving needs, if it is not there."""
     try:
-        import fastapi
         import jinja2
         import prometheus_client
+        import starlette
         import uvicorn
     except ModuleNotFoundError as missing:
         raise ConfigInvalid(
             f"serving needs the extra `server` ({missing.name} is not installed).",
             way_out='Run `pip install "engram-local[server]"`.',
         ) from None
-    del fastapi, jinja2, prometheus_client, uvicorn
+    del jinja2, prometheus_client, starlette, uvicorn

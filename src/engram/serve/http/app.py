@@ -10,15 +10,16 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from urllib.parse import quote, urlencode
 
-from fastapi import FastAPI, Request
+from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Match
+from starlette.routing import Route as Place
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-import engram
 from engram.aio import Threads
 from engram.engine import Engram
 from engram.env import from_micros, to_micros
@@ -77,7 +78,7 @@ class Call:
     timeout: float
 
 
-def make_app(mem: Engram, doors: Doors, own: Granted | None = None) -> FastAPI:
+def make_app(mem: Engram, doors: Doors, own: Granted | None = None) -> Starlette:
     """The application over an open vault. `own`: a token that holds while it runs, if there is none in the vault."""
     settings = mem.settings.now
     owner = mem.as_reader(Reader(mem.reader.scope, Policy.ALL, Role.OWNER))
@@ -87,12 +88,12 @@ def make_app(mem: Engram, doors: Doors, own: Granted | None = None) -> FastAPI:
     served = Served(owner, entry, doors, threads, Metrics(), events.Watch(owner, threads), env.monotonic)
 
     @asynccontextmanager
-    async def life(app: FastAPI) -> AsyncIterator[None]:
+    async def life(app: Starlette) -> AsyncIterator[None]:
         yield
         await served.watch.end()
         await asyncio.to_thread(threads.end)
 
-    app = FastAPI(title="Engram", version=engram.__version__, openapi_url=None, docs_url=None, redoc_url=None, lifespan=life)
+    app = Starlette(lifespan=life)
     app.state.served = served
     _add_routes(app, served)
     app.add_exception_handler(HTTPException, _no_such_place)  # type: ignore[arg-type]
@@ -108,23 +109,22 @@ def make_app(mem: Engram, doors: Doors, own: Granted | None = None) -> FastAPI:
     return app
 
 
-def _add_routes(app: FastAPI, served: Served) -> None:
+def _add_routes(app: Starlette, served: Served) -> None:
     table = routes()
     for route in table:
-        methods = [route.method, *(["HEAD"] if route.method == "GET" else [])]
-        app.add_api_route(route.path, _endpoint(route, served), methods=methods, name=route.operation.name)
+        app.add_route(route.path, _endpoint(route, served), [route.method], route.operation.name)
     described, shown = json.dumps(document(table)), page(table)
 
-    async def openapi() -> Response:
+    async def openapi(_: Request) -> Response:
         return Response(described, media_type="application/json")
 
-    async def docs() -> Response:
+    async def docs(_: Request) -> Response:
         return Response(shown, media_type="text/html", headers=_PAGE_SAFE)
 
-    async def healthz() -> Response:
+    async def healthz(_: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
-    async def readyz() -> Response:
+    async def readyz(_: Request) -> Response:
         ready = not served.watch.ending and await served.threads.run(lambda: _readable(served.mem))
         return JSONResponse({"status": "ready" if ready else "not ready"}, 200 if ready else 503)
 
@@ -146,11 +146,12 @@ def _add_routes(app: FastAPI, served: Served) -> None:
         "/healthz": healthz,
         "/readyz": readyz,
         "/metrics": metrics,
-        "/v1/events": stream,
     }
     for path, endpoint in own.items():
-        methods = ["GET"] if endpoint is stream else ["GET", "HEAD"]  # a stream has no end that HEAD could wait for
-        app.add_api_route(path, endpoint, methods=methods, name=endpoint.__name__)
+        app.add_route(path, endpoint, ["GET"], endpoint.__name__)
+    events_of = Place("/v1/events", stream, name=stream.__name__)
+    events_of.methods = {"GET"}  # a stream has no end that HEAD could wait for
+    app.routes.append(events_of)
 
 
 def _readable(mem: Engram) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import FrameType
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from engram.engine import Engram
 from engram.guard.tokens import Granted
@@ -25,7 +25,7 @@ class Server(uvicorn.Server):
 
     def __init__(
         self,
-        app: FastAPI,
+        app: Starlette,
         drain_s: float,
         begun: Callable[[], None] = lambda: None,
         ended: Callable[[], None] = lambda: None,
@@ -64,7 +64,7 @@ class Server(uvicorn.Server):
         self.handle_exit(signal.SIGTERM, None)
 
 
-def prepare(mem: Engram, host: str, own: Granted | None = None) -> tuple[FastAPI, Granted | None]:
+def prepare(mem: Engram, host: str, own: Granted | None = None) -> tuple[Starlette, Granted | None]:
     """The application for this address, and the token that it made for itself where there is none, unless it is given one."""
     settings, own = mem.settings.now, own or granted(mem, host)
     app = make_app(mem, doors(host, settings.serve_names, settings.serve_origins), own)
@@ -91,6 +91,6 @@ def show(
 
 
 def _run(
-    app: FastAPI, mem: Engram, listening: socket.socket, begun: Callable[[str], None], ended: Callable[[], None] = lambda: None
+    app: Starlette, mem: Engram, listening: socket.socket, begun: Callable[[str], None], ended: Callable[[], None] = lambda: None
 ) -> None:
     Server(app, mem.settings.now.serve_drain_s, lambda: begun(address_of(listening)), ended).run(sockets=[listening])

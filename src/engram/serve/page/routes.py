@@ -7,7 +7,8 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import parse_qsl, urlsplit
 
-from fastapi import FastAPI, Request
+from starlette.applications import Starlette
+from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from engram.errors import EngramError, InvalidContent, NotFound, SearchTimeout
@@ -64,7 +65,7 @@ _FIELDS = 64
 _ANEW = "Load the page anew, then try again."
 
 
-def add_to(app: FastAPI, served: Served, sessions: Sessions) -> None:
+def add_to(app: Starlette, served: Served, sessions: Sessions) -> None:
     """Put the pages on an application."""
     for at, page in PAGES.items():
         method, _, path = at.partition(" ")
@@ -78,8 +79,8 @@ def add_to(app: FastAPI, served: Served, sessions: Sessions) -> None:
     _add(app, "GET", "/ui/{rest:path}", _nowhere, "page_none")
 
 
-def _add(app: FastAPI, method: str, path: str, endpoint: Callable[[Request], Awaitable[Response]], name: str) -> None:
-    app.add_api_route(path, _told(endpoint), methods=["GET", "HEAD"] if method == "GET" else [method], name=name)
+def _add(app: Starlette, method: str, path: str, endpoint: Callable[[Request], Awaitable[Response]], name: str) -> None:
+    app.add_route(path, _told(endpoint), [method], name)
 
 
 def _told(endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 
 import apsw
 
 from engram.env import to_micros
+from engram.guard.limits import Rates, check
 from engram.store.sqlite.path import Path
 from engram.types import Reader, scope_values
 
 _TICK = 5_000_000  # µs: a minute is the last twelve of these
+_MINUTE = 60_000_000
+_PATIENCE_S = 1.0  # a question does not wait for long because others write
 _KEPT = 86_400_000_000
 
 
 class Probing(Path):
     """Mixed into the store."""
 
-    def probed(self, reader: Reader, session: str, at: datetime) -> tuple[int, int]:
-        """Count one question of this reader's; how many that makes within a minute, and in its session."""
+    def probed(self, reader: Reader, session: str, at: datetime, rates: Rates) -> None:
+        """Count one question of this reader's; `RateLimited` if it is one too many, which is not counted: who asks again too
+        early is not kept out for longer."""
         who = self._audit.digest("\x1f".join((*scope_values(reader.scope), reader.role, reader.policy)))
         where, now = self._audit.digest(f"session\x1f{session}"), to_micros(at)
 
-        def work(connection: apsw.Connection) -> tuple[int, int]:
+        def work(connection: apsw.Connection) -> None:
             connection.execute("DELETE FROM probes WHERE tick < ?", ((now - _KEPT) // _TICK,))
+            recent = "SELECT tick, sum(times) FROM probes WHERE identity = ? AND tick > ? GROUP BY tick ORDER BY tick"
+            here = "SELECT coalesce(sum(times), 0) FROM probes WHERE identity = ? AND session = ?"
+            ticks: Iterable[Any] = connection.execute(recent, (who, (now - _MINUTE) // _TICK))
+            minute = [((tick * _TICK + _MINUTE - now) / 1e6, times) for tick, times in ticks]
+            check(rates, minute, int(connection.execute(here, (who, where)).get))
             connection.execute(
                 """
                 INSERT INTO probes (identity, session, tick, times) VALUES (?, ?, ?, 1)
@@ -31,10 +42,6 @@ class Probing(Path):
                 """,
                 (who, where, now // _TICK),
             )
-            recent = "SELECT coalesce(sum(times), 0) FROM probes WHERE identity = ? AND tick > ?"
-            here = "SELECT coalesce(sum(times), 0) FROM probes WHERE identity = ? AND session = ?"
-            minute = connection.execute(recent, (who, (now - 60_000_000) // _TICK)).get
-            return int(minute), int(connection.execute(here, (who, where)).get)
 
         with self._watched(reader, "probe"):
-            return self._write(reader, "probe", work)
+            self._write(reader, "probe", work, timeout=_PATIENCE_S)
