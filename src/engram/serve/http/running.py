@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import socket
 from collections.abc import Callable
 from types import FrameType
@@ -60,8 +59,9 @@ class Server(uvicorn.Server):
         self._ended()
 
     def stop(self) -> None:
-        """From another thread."""
-        self.handle_exit(signal.SIGTERM, None)
+        """From another thread, without a signal: one would end the streams of every other server in this process."""
+        self._app.state.served.watch.ending = True
+        self.should_exit = True
 
 
 def prepare(mem: Engram, host: str, own: Granted | None = None) -> tuple[Starlette, Granted | None]:
