@@ -141,6 +141,16 @@ def test_two_independent_clauses_are_two_statements() -> None:
     assert texts(said) == ["Ann uses React for the frontend", "Ann prefers TypeScript over Flow."]
 
 
+_TWO = [("I paint the old fence,", "and I play the cello."), ("I paint the old fence;", "I play the old cello.")]
+
+
+@pytest.mark.parametrize("pieces", _TWO)
+def test_a_conjunction_goes_with_what_it_leads_to(pieces: tuple[str, str]) -> None:
+    said = " ".join(pieces)
+    found, _ = propositions(Turn(said, "Ann"))
+    assert tuple(said[start:end].strip() for one in found for start, end in one.spans) == pieces
+
+
 @pytest.mark.parametrize(
     "said",
     [

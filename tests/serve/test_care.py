@@ -108,6 +108,8 @@ def test_nothing_but_init_and_remember_makes_a_vault(engram: Engram, vault: Path
     refused = engram(*command.split())
     assert refused.code == 1
     assert refused.err.startswith(f"E1008: there is no vault at {vault}.\n")
+    assert engram("doctor").lines[0] == f"warning  vault: there is no vault at {vault}."  # and not that nothing is wrong
+    assert "Nothing is wrong." not in engram("doctor").out
     assert not vault.exists()
 
 

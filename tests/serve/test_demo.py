@@ -33,6 +33,7 @@ def test_the_demo_shows_the_main_job_and_touches_nothing(tmp_path: Path) -> None
         "rex: 5 memories",
         "cipher aegis",
         "dropped  Hi there!  (greeting)",
+        "kept     I finally moved to Lisbon in March,\n",
         "The user plays the cello in a small orchestra.  (trust ",
         "because: words #1 ",
         "note: no model is installed: this answer is from words alone",

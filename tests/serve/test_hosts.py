@@ -135,6 +135,8 @@ def test_nothing_is_written_without_a_yes_nor_into_what_is_no_json(at_home: Path
     path = at_home / ".cursor" / "mcp.json"
     assert engram("mcp", "install", "--client", "cursor").code == 2
     assert engram("mcp", "install", "--client", "cursor", "--print").json["mcpServers"]["engram"]["args"][-1] == "mcp"
+    shown = engram("mcp", "install", "--client", "cursor", "--print", "--json").json
+    assert (shown["path"], "mcpServers" in json.loads(shown["text"])) == (str(path), True)
     assert not path.exists()
     path.parent.mkdir()
     path.write_text("{ // mine\n}")

@@ -100,7 +100,7 @@ def test_a_terminal_sees_a_bar_that_goes_away(monkeypatch: pytest.MonkeyPatch, c
 
 def test_what_a_language_model_can_take_is_shown(engram: Engram, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = engram("model", "show", "anthropic/claude-opus-4.6").lines
-    assert [line.split("\t")[1] for line in lines] == [
+    assert [line.split("  ", 1)[1].strip() for line in lines] == [
         "claude-opus-4.6",
         "anthropic",
         "200,000 tokens",

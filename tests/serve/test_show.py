@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import re
 import unicodedata
 from datetime import UTC, datetime, tzinfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from engram.serve.cli import show
 from engram.types import Scope
@@ -52,3 +55,24 @@ def test_the_ends_of_the_calendar_can_be_shown(moment: datetime, zone: tzinfo | 
 def test_places_are_named() -> None:
     assert show.place(Scope()) == "global"
     assert show.place(Scope(project="p", agent="rex")) == "project:p agent:rex"
+
+
+@pytest.mark.parametrize("width", [30, 60, 80, 200])
+def test_a_table_fits_any_terminal_and_cuts_no_id(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The settings were a column of single letters on 80 columns, and passes could not be undone by the ids that were shown."""
+    screen = io.StringIO()
+    monkeypatch.setattr(screen, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdout", screen)
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "xterm")
+    identity, words = "01M7J96EEX5C6TH3CJBFXPSTKJ", "what is told of it in a few words 李雷"
+    show.table(
+        ("id", "when", "verb", "range", "about"), [(identity, "2026-11-16 13:36", "dream", "own, agent", words)], wrap=True
+    )
+    seen = re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue())
+    lines = seen.splitlines()
+    assert all(cell_len(line) <= width for line in lines)
+    assert identity in seen
+    assert words in " ".join(seen.split())
+    assert len(lines) <= 8
+    assert len(lines) == 2 or width < 200

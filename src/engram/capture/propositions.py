@@ -36,6 +36,7 @@ _FINITE = word_set("i we my our is are was were am be been has have had do does 
 _CLAUSE = re.compile(
     r"(?:,|;)?\s+(?:and|but)\s+(?=(?:I|I['’](?:m|ve|ll|d)|my|we|we['’](?:re|ve|ll))\s)|;\s+(?=(?:I|My|my|We|we)\b)"
 )
+_JOINT = re.compile(r"[,;]?\s+(?=\S)")
 _SUBORDINATE = re.compile(
     r"\b(?:if|when|whenever|because|that|who|which|while|since|though|although|as|so|where|after|before|until"
     r"|unless|than|how|what|whether|both|between)\b",
@@ -95,11 +96,20 @@ def _read(text: str, turn: Turn, previous: Turn | None) -> Iterator[tuple[int, i
         found = list(_document(text, turn, assistant))
     else:
         found = list(_speech(text, turn, previous))
-    for at, (start, _, proposition, reason) in enumerate(found):
-        stop = found[at + 1][0] if at + 1 < len(found) else len(text)
-        yield start if at else 0, stop, proposition, reason
+    begin = 0
+    for at, (_, end, proposition, reason) in enumerate(found):
+        stop = _border(text, end, found[at + 1][0]) if at + 1 < len(found) else len(text)
+        yield begin, stop, proposition, reason
+        begin = stop
     if not found and text:
         yield 0, len(text), None, "empty"
+
+
+def _border(text: str, end: int, start: int) -> int:
+    """Where the one piece stops and the next begins, of what lies between them: a comma goes with the first, "and" with the
+    second."""
+    mark = _JOINT.match(text, end, start)
+    return mark.end() if mark else start
 
 
 # ---- documents -------------------------------------------------------------------------------------------------

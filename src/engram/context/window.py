@@ -264,6 +264,7 @@ class Shelf:
 _REASONS: Mapping[Tier | None, str] = {
     None: "no tokens left for it",
     **{tier: f"stands there as its {tier.name.lower().replace('_', ' ')}" for tier in Tier},
+    Tier.FULL: "stands there in full",
 }
 
 

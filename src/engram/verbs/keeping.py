@@ -177,7 +177,9 @@ class Keeping(View):
         layer = layer_of(found[0])
         there = step(layer)
         if there is None:
-            raise InvalidQuery(f"a memory of the layer {layer.value!r} does not move that way.")
+            raise InvalidQuery(
+                f"a memory of the layer {layer.value!r} does not move that way.", way_out="`engram standing ID` shows its layer."
+            )
         changes = {"attributes": {**found[0].attributes, LAYER: there.value}}
         return self._vault.store.update(self._reader, memory_id, changes, once=once)
 

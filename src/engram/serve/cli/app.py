@@ -12,7 +12,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.main import get_command
@@ -44,10 +44,11 @@ from engram.serve.cli import (
 from engram.serve.cli.caller import BadCall, Caller, of
 from engram.types import SCOPE_DIMENSIONS
 
+_HELP = ["-h", "--help"]
 app = typer.Typer(
     help="The memory of an AI agent: one encrypted folder that remembers.",
-    epilog="Exit codes: 0 done, 1 refused or failed, 2 a bad call.",
-    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 done, 1 refused or failed, 2 a bad call, 130 interrupted.",
+    context_settings={"help_option_names": _HELP},
 )
 _OF_THEIR_OWN = frozenset({"backups", "doctor"})  # commands that do what an operation does without opening the vault
 commands.add_to(
@@ -110,7 +111,19 @@ def root(
         raise typer.Exit(2)
 
 
-_COMMAND = get_command(app)
+def _told_plainly(command: Any) -> Any:
+    """A command, or a group of them (the class that both have is typer's own), with help that reads well: typer says
+    of a flag that it takes a <bool>, while it takes nothing, and breaks lines where a docstring does."""
+    for option in (*command.params, command.get_help_option(typer.Context(command, help_option_names=_HELP))):
+        if isinstance(option, typer.core.TyperOption) and option.is_flag:
+            option.metavar = ""
+    command.help = "\n\n".join(" ".join(part.split()) for part in (command.help or "").split("\n\n"))
+    for part in getattr(command, "commands", {}).values():
+        _told_plainly(part)
+    return command
+
+
+_COMMAND = _told_plainly(get_command(app))
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -255,7 +255,7 @@ def list_backups(ctx: typer.Context, as_json: Json = False) -> None:
     if asked.json:
         show.data(known)
         return
-    show.table(("number", "made", "memories", "state", "file"), [_backup(one) for one in known.backups])
+    show.table(("number", "made", "memories", "state", "file"), [_backup(one) for one in known.backups], wrap=True)
     if not known.backups:
         asked.remark("There is no backup yet.")
 

@@ -67,8 +67,10 @@ def import_(
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Take in files: texts, notes (Markdown), JSONL of turns, exports of ChatGPT and Claude (zip, folder or JSON), of mem0,
-    the memory server's file, SQLite files with a plain table `memories`, and archives and JSON of Engram's.
+    """Take in files: notes, conversations, exports of other programs, archives.
+
+    Texts, notes (Markdown), JSONL of turns, exports of ChatGPT and Claude (zip, folder or JSON), of mem0, the memory server's
+    file, SQLite files with a plain table `memories`, and archives and JSON of Engram's.
 
     What was imported before is passed over, so it can be run again. What cannot be taken is reported and skipped. A file is
     believed less than what is said here (`import_confidence`).
@@ -148,12 +150,11 @@ def _imported(asked: Caller, done: Imported) -> None:
     heard = [show.many(counts["turns"], "turn")] if counts["turns"] or not counts.get("memories") else []
     heard += [show.many(counts["memories"], "memory", "memories")] if counts.get("memories") else []
     what = " and ".join(heard)
+    known = f" {counts['known']:,} were known." if counts["known"] else ""
     if done.dry_run:
-        asked.say(
-            f"{what} would be heard: {counts['kept']:,} statements, {counts['dropped']:,} pieces dropped. Nothing was kept."
-        )
+        pieces = f"{counts['kept']:,} statements, {counts['dropped']:,} pieces dropped."
+        asked.say(f"{what} would be heard: {pieces}{known} Nothing was kept.")
     else:
-        known = f" {counts['known']:,} were known." if counts["known"] else ""
         asked.say(f"{what} heard: {counts['kept']:,} kept, {counts['merged']:,} merged, {counts['dropped']:,} dropped.{known}")
     if done.refused:
         asked.remark(f"{show.many(len(done.refused), 'line')} skipped.")
@@ -170,9 +171,10 @@ def export(
     everything: All = False,
     as_json: Json = False,
 ) -> None:
-    """Write all that is seen from here into a file: an archive under a passphrase; or, with --plaintext, something to read.
+    """Write all that is seen from here into a file, encrypted or to be read.
 
-    An archive is what `engram import` takes on another machine. The passphrase is asked for twice, or read from standard input.
+    An archive stands under a passphrase, which is asked for twice, or read from standard input; it is what `engram import`
+    takes on another machine. The other formats are there to be read, by everyone who has the file.
     """
     from engram.files.export import check_target
 

@@ -78,7 +78,7 @@ class Face:
 def add_to(app: typer.Typer, faces: Mapping[str, Face], *, without: Collection[str] = ()) -> None:
     for name in (name for name in OPERATIONS if name not in without):
         face, operation = faces.get(name, Face()), OPERATIONS[name]
-        app.command(name.replace("_", "-"), rich_help_panel=face.panel)(command(operation, face))
+        app.command(name.replace("_", "-"), rich_help_panel=face.panel, short_help=operation.help)(command(operation, face))
 
 
 def command(operation: Operation, face: Face) -> Callable[..., None]:

@@ -27,6 +27,14 @@ def settle(asked: Caller, edit: Edit, *, nothing: str, done: str, yes: bool, dry
     return True
 
 
+def would_stand(asked: Caller, path: Path, text: str) -> None:
+    """What would stand in a file of its own, for who adds it by hand."""
+    if asked.json:
+        show.data({"path": str(path), "text": text})
+    else:
+        show.line(text.rstrip("\n"))
+
+
 def _answer(asked: Caller, edit: Edit, told: str = "", *, written: bool = False, backup: Path | None = None) -> None:
     if asked.json:
         show.data({"path": str(edit.path), "written": written, "backup": None if backup is None else str(backup)})

@@ -11,9 +11,9 @@ import typer
 from engram import settings as settings_room
 from engram.serve import hook
 from engram.serve import hosts as files
-from engram.serve.cli import caller, show
-from engram.serve.cli.caller import Yes
-from engram.serve.cli.edits import settle
+from engram.serve.cli import caller
+from engram.serve.cli.caller import Json, Yes
+from engram.serve.cli.edits import settle, would_stand
 from engram.serve.hook.hosts import EVENTS
 from engram.serve.hook.install import FILES, with_hooks, without_hooks
 
@@ -28,17 +28,18 @@ def install(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
     only_print: Annotated[bool, typer.Option("--print", help="Only show what would stand there.")] = False,
     yes: Yes = False,
+    as_json: Json = False,
 ) -> None:
     """Put hooks into an agent's settings, or take them out: shows the difference, asks, keeps a backup.
 
     Who they read and write as, and which vault, are the options before the command (`engram --agent rex hook install …`).
     """
-    asked = caller.of(ctx)
+    asked = caller.of(ctx, as_json)
     if client not in FILES:
         raise caller.BadCall(f"There is no such client; there are {', '.join(FILES)}.")
     path = settings_room.host_folder(*FILES[client][:2]) / FILES[client][2]
     if only_print:
-        show.line((with_hooks(path, None, client, _program(asked)).after or "").rstrip("\n"))
+        would_stand(asked, path, with_hooks(path, None, client, _program(asked)).after or "")
         return
     old = files.read(path)
     edit = without_hooks(path, old, client, _backups(path)) if uninstall else with_hooks(path, old, client, _program(asked))

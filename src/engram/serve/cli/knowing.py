@@ -46,9 +46,9 @@ def _timeline(done: Done) -> None:
         done.asked.remark("Nothing is known of that.")
         return
     show.table(
-        ["id", "happened", "text", "note"],
+        ["id", "happened", "note", "text"],
         [
-            [one.id, show.when(one.happened_at or one.learned_at), one.text, "; ".join([*_state(one), *marks.get(one.id, [])])]
+            [one.id, show.when(one.happened_at or one.learned_at), "; ".join([*_state(one), *marks.get(one.id, [])]), one.text]
             for one in told.memories
         ],
     )

@@ -12,8 +12,8 @@ import typer
 from engram import settings as settings_room
 from engram.errors import ConfigInvalid
 from engram.serve.cli import caller, show
-from engram.serve.cli.caller import BadCall, Caller, Yes
-from engram.serve.cli.edits import settle
+from engram.serve.cli.caller import BadCall, Caller, Json, Yes
+from engram.serve.cli.edits import settle, would_stand
 from engram.serve.mcp import clients, greeting
 from engram.serve.mcp.clients import CLIENTS
 from engram.serve.mcp.greeting import PROFILES
@@ -89,6 +89,7 @@ def install(
     only_print: Annotated[bool, typer.Option("--print", help="Only show what would stand there.")] = False,
     profile: Profile = "core",
     yes: Yes = False,
+    as_json: Json = False,
 ) -> None:
     """Write this server into the settings of a host: shows the difference, asks, keeps a backup.
 
@@ -96,11 +97,11 @@ def install(
     """
     if client not in CLIENTS:
         raise BadCall(f"There is no such client; there are {', '.join(CLIENTS)}.")
-    asked, host = caller.of(ctx), CLIENTS[client]
+    asked, host = caller.of(ctx, as_json), CLIENTS[client]
     _require_profile(profile)
     wanted = clients.entry(host, () if profile == "core" else ("--profile", profile), _environment(asked))
     if only_print:
-        show.line(clients.shown(host, wanted).rstrip("\n"))
+        would_stand(asked, host.file(), clients.shown(host, wanted))
         return
     here = Path.cwd() if project else None
     edit = clients.uninstalled(host, here) if uninstall else clients.installed(host, here, wanted)

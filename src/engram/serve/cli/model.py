@@ -154,14 +154,14 @@ def show_(
         return
     able = [what for what in ("tools", "vision", "thinking") if getattr(found, what)]
     rows = [
-        ["name", found.name],
-        ["provider", found.provider or "not known"],
-        ["window", f"{found.window:,} tokens"],
-        ["output", f"{found.output:,} tokens"],
-        ["tokens", f"{found.tokenizer}, {'exact' if exact else 'estimated'}"],
-        ["can", ", ".join(able) or "text alone"],
+        ("name", found.name),
+        ("provider", found.provider or "not known"),
+        ("window", f"{found.window:,} tokens"),
+        ("output", f"{found.output:,} tokens"),
+        ("tokens", f"{found.tokenizer}, {'exact' if exact else 'estimated'}"),
+        ("can", ", ".join(able) or "text alone"),
     ]
-    show.table(["", found.name], rows)
+    show.pairs(rows)
     if not found.known:
         asked.remark("Nobody knows this model: these are cautious guesses. Name it in the file that `models_file` names.")
 

@@ -37,7 +37,7 @@ def _recalled(done: Done) -> None:
 
 
 def _explained(done: Done) -> None:
-    done.asked.say(f"{done.value.stage.value}: {done.value}")
+    show.line(f"{done.value.stage.value}: {done.value}")
 
 
 def _reasoned(done: Done) -> None:
@@ -98,7 +98,8 @@ def _outcome(found: Recall) -> str:
     counts = [show.many(len(found), "hit")] if found.hits else []
     counts += [f"{found.hidden:,} held back"] if found.hidden else []
     counts += [f"{found.quality.tokens:,} tokens"] if found.quality.tokens else []
-    return f"{found.outcome.value}{_MEANING[found.outcome]}" + (f" ({', '.join(counts)})" if counts else "") + "."
+    nearest = "; the nearest is shown" if found.hits and found.outcome is Outcome.BELOW_THRESHOLD else ""
+    return f"{found.outcome.value}{_MEANING[found.outcome]}{nearest}" + (f" ({', '.join(counts)})" if counts else "") + "."
 
 
 # ── hearing ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -37,7 +37,8 @@ def _undone(done: Done) -> None:
 
 
 def _dreams(done: Done) -> None:
-    show.table(("id", "when", "verb", "ended", "changed", "own questions"), [_pass(one) for one in done.value.passes])
+    columns = ("id", "when", "verb", "ended", "own questions", "changed")
+    show.table(columns, [_pass(one) for one in done.value.passes], wrap=True)
     if not done.value.passes:
         done.asked.remark("Nothing was done at rest yet.")
 
@@ -45,7 +46,7 @@ def _dreams(done: Done) -> None:
 def _pass(one: Pass) -> list[str]:
     changed = ", ".join(f"{what} {count:,}" for what, count in one.counts.items()) or "nothing"
     shares = "" if one.before is None else f"{one.before:.0%} before{_after(one.after)}"
-    return [one.id, show.when(one.began_at), one.verb, one.ending.value, changed, shares]
+    return [one.id, show.when(one.began_at), one.verb, one.ending.value, shares, changed]
 
 
 FACES = {

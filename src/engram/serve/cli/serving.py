@@ -60,8 +60,10 @@ def ui(
     everything: All = False,
     as_json: Json = False,
 ) -> None:
-    """Open the Memory Palace, the web page of the vault, in a browser, until interrupted. All of the vault, or what an
-    identity given as an option can see. A vault that is missing is made."""
+    """Open the Memory Palace, the web page of the vault, in a browser, until interrupted.
+
+    It shows all of the vault, or what an identity given as an option can see. A vault that is missing is made.
+    """
     asked = caller.of(ctx, as_json)
     require_extra()
     from engram.serve.http import listening, running  # as above

@@ -21,13 +21,19 @@ from engram.types import Language, Scope
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 _CONTROLS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _JOINERS = frozenset("\u00ad\u200c\u200d")
 """Soft hyphen and the two joiners, which emoji and several scripts are written with: formats, but harmless ones."""
 
-_ID_WIDTH = 26
-"""Columns of a table take this much at most, which an id needs, so that the last one has room."""
+_WIDEST = 32
+"""Columns of a table take this much at most (an id needs 26), so that the last one has room."""
+
+_ROOM = 30
+"""What the last column needs to be read; with less, it stands below."""
+
+_GAP = 2
 
 
 def safe(text: str, *, lines: bool = False) -> str:
@@ -118,23 +124,53 @@ def pairs(rows: Iterable[tuple[str, str]], *, indent: str = "") -> None:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, wrap: bool = False) -> None:
-    """Rows under columns. On a terminal the last column takes what room is left: cut off, or with `wrap` folded."""
+    """Rows under columns. On a terminal the last column takes what room is left: cut off, or with `wrap` folded. Where there is
+    too little, it and what else does not fit stand on a line below, so that no id is cut and no text is a column of letters."""
     cells = [[one_line(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         for row in cells:
             print("\t".join(row))
         return
+    from rich.cells import cell_len  # as above
+
+    console = _console()
+    widths = [min(max(map(cell_len, column)), _WIDEST) for column in zip(columns[:-1], *(row[:-1] for row in cells), strict=True)]
+    longest = max(cell_len(row[-1]) for row in (columns, *cells))
+    if sum(widths) + _GAP * len(widths) + min(longest, _ROOM) <= console.width:
+        console.print(_grid(columns, cells, wrap))
+    else:
+        _stacked(console, (columns, *cells), widths, wrap)
+
+
+def _stacked(console: Console, rows: Sequence[Sequence[str]], widths: list[int], wrap: bool) -> None:
+    """The columns that fit beside each other, and the rest of each row below."""
+    from rich.padding import Padding  # as above
+    from rich.text import Text
+
+    while len(widths) > 1 and sum(widths) + _GAP * (len(widths) - 1) > console.width:
+        widths.pop()
+    for number, row in enumerate(rows):
+        cells = [Text(cell, style="" if number else "bold") for cell in row]
+        for cell, width in zip(cells, widths, strict=False):
+            cell.truncate(width, overflow="ellipsis", pad=True)
+        beside, below = (Text(" " * _GAP).join(filter(None, some)) for some in (cells[: len(widths)], cells[len(widths) :]))
+        console.print(beside, no_wrap=True, overflow="ellipsis")
+        if below:
+            console.print(Padding(below, (0, 0, 0, 2 * _GAP)), no_wrap=not wrap, overflow="fold" if wrap else "ellipsis")
+
+
+def _grid(columns: Sequence[str], cells: Sequence[Sequence[str]], wrap: bool) -> Table:
     from rich.table import Table  # as above
     from rich.text import Text
 
-    grid = Table(box=None, pad_edge=False, header_style="bold", expand=True)
+    grid = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold", expand=True)
     overflow: Literal["fold", "ellipsis"] = "fold" if wrap else "ellipsis"
     for name in columns[:-1]:
-        grid.add_column(Text(name), max_width=_ID_WIDTH, no_wrap=not wrap, overflow=overflow)
+        grid.add_column(Text(name), max_width=_WIDEST, no_wrap=not wrap, overflow=overflow)
     grid.add_column(Text(columns[-1]), ratio=1, no_wrap=not wrap, overflow=overflow)
     for row in cells:
         grid.add_row(*(Text(cell) for cell in row))
-    _console().print(grid)
+    return grid
 
 
 def _console() -> Console:

@@ -59,7 +59,7 @@ def list_(ctx: typer.Context, as_json: Json = False) -> None:
         show.data({"tokens": known})
         return
     columns = ["id", "state", "writes", "role", "policy", "made", "until", "scope", "name"]
-    show.table(columns, [_row(one, _state(one, asked)) for one in known])
+    show.table(columns, [_row(one, _state(one, asked)) for one in known], wrap=True)
     if not known:
         asked.remark("There is no token yet: `engram token create NAME`.")
 

@@ -37,7 +37,10 @@ class Granting(Path):
             check_scope(token.scope)
             readable(token.reader)  # a policy that its role may not have is refused now, not at the first call
             if not token.name.strip() or len(token.name) > _NAME_CHARACTERS or not token.name.isprintable():
-                raise InvalidQuery(f"a token has a name of 1 to {_NAME_CHARACTERS} characters.")
+                raise InvalidQuery(
+                    f"a token has a name of 1 to {_NAME_CHARACTERS} printable characters.",
+                    way_out="Give it another name.",
+                )
             row = (token.id, token.name, digest_of(secret, self._opened.token_key), token.policy, token.role, int(token.writes))
 
             def work(connection: apsw.Connection) -> Token:

@@ -25,6 +25,8 @@ from engram.store.sqlite.silence import hide_times
 from engram.store.sqlite.vault import Credentials, alone, unlocked
 from engram.types import Backup, Finding, Severity
 
+_NO_VAULT = "Run `engram init` to make one, or name another with --vault."
+
 
 def key_facts(path: Path) -> KeyHeader:
     """Where the key is and what it looks like from outside; opens nothing."""
@@ -97,7 +99,7 @@ def examine(path: Path, live: LiveSettings, env: Env, credentials: Credentials, 
     findings = [Finding("settings", Severity.WARNING, warning) for warning in live.warnings]
     folder = VaultFolder(path)
     if not folder.exists():
-        return [*findings, Finding("vault", Severity.INFO, f"there is no vault at {path}.", "Run `engram init` to make one.")]
+        return [*findings, Finding("vault", Severity.WARNING, f"there is no vault at {path}.", _NO_VAULT)]
     findings += examining.permissions(folder, mend)
     findings += examining.room(folder)
     findings += _header(folder, mend)
@@ -190,5 +192,5 @@ def _database_key(folder: VaultFolder, live: LiveSettings, env: Env, credentials
 def _existing(path: Path) -> VaultFolder:
     folder = VaultFolder(path)
     if not folder.exists():
-        raise NotFound(f"there is no vault at {path}.", way_out="Run `engram init` to make one, or name another with --vault.")
+        raise NotFound(f"there is no vault at {path}.", way_out=_NO_VAULT)
     return folder
