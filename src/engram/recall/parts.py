@@ -98,5 +98,4 @@ def gather_part(query: Vectors, vectors: Vectors, weight: float) -> Scores:
 
 def _units(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    made: npt.NDArray[np.float32] = rows / np.maximum(lengths, 1e-9)
-    return made
+    return np.asarray(rows / np.maximum(lengths, 1e-9), np.float32)

@@ -83,6 +83,6 @@ def links(connection: apsw.Connection, seen: Visibility, keys: Sequence[int], ki
         """
         for side in ("source", "target")
     )
-    once = (*keys, *kinds, *values, *values)
+    once: tuple[int | str, ...] = (*keys, *kinds, *values, *values)
     found: list[Any] = connection.execute(arms, once + once).fetchall()
     return found

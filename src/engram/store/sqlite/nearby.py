@@ -86,7 +86,7 @@ def _linked(
         f"SELECT here, there, kind, sure * weight FROM ({arms}) WHERE sure >= ?4 ORDER BY sure * weight DESC, there DESC LIMIT ?"
     )
     fading = (to_micros(now), int(settings.edge_grace_days * _DAY), settings.edge_fade, settings.edge_floor)
-    once = (*keys, *values, *values)
+    once: tuple[int | str, ...] = (*keys, *values, *values)
     found: list[Any] = connection.execute(sql, (*fading, *once, *once, most)).fetchall()
     return [Step(*row) for row in found]
 
