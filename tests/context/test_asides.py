@@ -108,6 +108,7 @@ def test_a_question_is_kept_if_it_says_itself_what_it_asks(message: str, questio
 def test_a_question_without_an_answer_is_a_gap_until_it_has_one(mem: Engram) -> None:
     mem.recall("Where does my sister Carla live?")
     mem.recall("Which lighthouse stands on the island of Skagen?", filters=Filter(categories=("decision",)))
+    mem.recall("Which windmill stands on the isle of Texel?", filters=Filter(scope=Scope(user="ann")))
     for number in range(3):
         mem.recall(UNKNOWN, filters=Filter() if number else None)
     (gap,) = mem.gaps()

@@ -25,7 +25,7 @@ from engram.session.asides import asides, shown, wonder
 from engram.session.working import Working
 from engram.store.protocol import Filter, Once
 from engram.text.messages import OpenAI
-from engram.types import Explanation, Memory, Mode, Reasoned, Recall, Role, Status, Turn, Warmth
+from engram.types import Explanation, Memory, Mode, Reasoned, Recall, Role, Status, Turn, Warmth, scope_values
 from engram.verbs.view import View
 
 T = TypeVar("T")
@@ -234,4 +234,4 @@ def _narrows(filters: Filter | None) -> bool:
     if filters is None:
         return False
     others = filters.kinds, filters.categories, filters.without, filters.since, filters.until, filters.attributes, filters.as_of
-    return any(others) or filters.fresh or list(filters.statuses) != [Status.ACTIVE]
+    return any((*others, *scope_values(filters.scope))) or filters.fresh or list(filters.statuses) != [Status.ACTIVE]
