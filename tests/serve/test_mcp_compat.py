@@ -57,6 +57,7 @@ def test_a_graph_is_made_read_and_taken_apart(mem: Engram) -> None:
 
 def test_nodes_are_found_by_what_is_known_of_them_and_so_by_every_other_tool(mem: Engram) -> None:
     graph(mem, "create_entities", entities=[ADA, ACME])
+    mem.remember("The cello part is drawn as a graph", attributes={"graph": "entity"})  # somebody's own word
     assert [one["name"] for one in graph(mem, "search_nodes", query="who plays the cello?")["entities"]] == ["Ada"]
     assert mem.recall("who plays the cello?")[0].memory.text == "Ada: plays the cello"
 

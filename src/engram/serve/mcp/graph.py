@@ -43,7 +43,7 @@ def _pages(mem: Engram, attributes: Mapping[str, str]) -> Iterator[Memory]:
     cursor = None
     while True:
         page = mem.list(limit=_PAGE, attributes=attributes, cursor=cursor)
-        found += page.memories
+        found += [memory for memory in page if _ENTITY in memory.attributes]  # else it is somebody's own word
         cursor = page.cursor
         if cursor is None:
             return iter(reversed(found))
@@ -120,7 +120,7 @@ def search_nodes(mem: Engram, given: Mapping[str, Any]) -> Said:
     """By meaning, as every search here; what the words stand in is found too."""
     with rationing.asked(mem):
         hits = mem.recall(given["query"], limit=50)
-        named = [hit.memory.attributes[_ENTITY] for hit in hits if _PART in hit.memory.attributes]
+        named = [hit.memory.attributes[_ENTITY] for hit in hits if {_PART, _ENTITY} <= hit.memory.attributes.keys()]
         return _graph(mem, _nodes(mem, named) if named else {})
 
 
