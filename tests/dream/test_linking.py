@@ -8,9 +8,11 @@ import pytest
 from dream.vaults import desk_of, rows
 from hand_clock import HandClock
 
+from engram.capture.backfill import SPACE
 from engram.dream.linking import LINK, SIMILAR, Near, insights, latent
 from engram.dream.runner import run
 from engram.engine import Engram
+from engram.index.vectors.live import LiveIndex
 from engram.links import sure_at
 from engram.passes import Rested
 from engram.settings import Settings
@@ -71,6 +73,15 @@ def test_a_second_run_changes_nothing_and_an_undo_puts_all_back(mem: Engram, clo
     assert rows(mem._vault.store) == known != before
     mem._vault.store.undo_pass(mem.reader, done.pass_id)
     assert rows(mem._vault.store) == before
+
+
+def test_a_pass_before_the_vectors_are_at_hand_leaves_what_is_new_for_the_next(mem: Engram, clock: HandClock) -> None:
+    _, newer = pair(mem, clock)
+    loading = LiveIndex(mem._vault.store, mem.reader, SPACE, mem._vault.embedder.dimensions, mem._vault.live)
+    run(replace(desk_of(mem), index=loading), [LINK], None, verb="dream")
+    assert not linked(mem, newer)
+    rest(mem)
+    assert linked(mem, newer)
 
 
 def test_scopes_are_not_joined(mem: Engram, clock: HandClock) -> None:

@@ -43,8 +43,8 @@ class Near:
 
 
 def page(desk: Desk, cursor: Cursor) -> Page:
-    if desk.index is None:
-        return Page((), cursor, more=False, since=0, visited=0)  # once there are vectors, it goes on from here
+    if desk.index is None or not desk.index.ready:
+        return Page((), cursor, more=False, since=0, visited=0)  # once there are vectors at hand, it goes on from here
     touched = desk.touched(cursor)
     by_scope = groupby(sorted(touched.memories, key=_place), key=_place)
     return touched.page([one for _, some in by_scope for one in _revisions(desk, list(some))])
