@@ -7,12 +7,14 @@ from dataclasses import replace
 import pytest
 from dream.vaults import desk_of, rows
 
+from engram.deadline import cancellable
 from engram.dream.job import Desk, Job, Page
 from engram.dream.merging import MERGE
 from engram.dream.runner import run, trial
 from engram.engine import Engram
-from engram.errors import AccessDenied, Conflict, InvalidQuery
+from engram.errors import AccessDenied, Conflict, InvalidQuery, SearchTimeout
 from engram.passes import Archive, Cursor, Derive, Ending, Link, Place, Weigh
+from engram.store.sqlite.store import SqliteStore
 from engram.types import Edge, Memory, Reader, Role, Status
 
 PAIR = ("The API runs on Fly in Frankfurt", "The API runs on Fly in Frankfurt now")
@@ -136,7 +138,7 @@ def test_there_is_one_pass_at_a_time(mem: Engram) -> None:
     assert run(desk_of(mem), [replace(MERGE, page=page)], None, verb="dream").ids
 
 
-def test_a_pass_that_fails_is_let_go_of_and_gone_on_with(mem: Engram) -> None:
+def test_a_pass_that_fails_is_let_go_of_and_gone_on_with(mem: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
     twins(mem)
 
     def page(desk: Desk, cursor: Cursor) -> Page:
@@ -145,6 +147,11 @@ def test_a_pass_that_fails_is_let_go_of_and_gone_on_with(mem: Engram) -> None:
     with pytest.raises(InvalidQuery):
         run(desk_of(mem), [replace(MERGE, page=page)], None, verb="dream")
     left = mem.dreams()[0]
+    begin = SqliteStore.begin_pass
+    with cancellable() as until, monkeypatch.context() as patched:
+        patched.setattr(SqliteStore, "begin_pass", lambda *given: (begin(*given), until.cancel())[0])  # called off just then
+        with pytest.raises(SearchTimeout):
+            run(desk_of(mem), [MERGE], None, verb="dream")
     done = run(desk_of(mem), [MERGE], None, verb="dream")
     assert (left.ending, done.pass_id) == (Ending.RUNNING, left.id)
     assert done.ids

@@ -84,10 +84,10 @@ def _run(
     begun = desk.store.begin_pass(desk.reader, verb)
     if begun is None:
         raise Conflict("a pass is going on, here or in another process.", way_out="Wait for it to end; `dreams` shows it.")
-    guard = _Guard(desk, looks, begun)
     tally = _Tally()
     over = False
     try:
+        guard = _Guard(desk, looks, begun)
         for job in jobs:
             _work(desk, job, guard, tally, rest, tell)
             if tally.stopped:
