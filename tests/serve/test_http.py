@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import re
@@ -15,6 +16,7 @@ import pytest
 from serve.served import Api, serving
 
 import engram
+from engram.aio import Threads
 from engram.engine import Engram
 from engram.errors import ConfigInvalid, RateLimited
 from engram.serve.http import events
@@ -506,6 +508,18 @@ def test_a_stream_ends_with_its_token(api: Api, mem: Engram) -> None:
     api.post("/v1/memories", {"text": "not for you"})
     assert listener.next() is None
     listener.close()
+
+
+def test_a_stream_that_always_has_something_to_tell_ends_with_its_token(mem: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "_PAGE", 1)
+    for number in range(3):
+        mem.remember(f"number {number}")
+
+    async def told() -> list[str]:
+        watch = events.Watch(mem, Threads(1))
+        return [line async for line in events.stream(watch, mem, 0, lambda: False) if "data: " in line]
+
+    assert len(asyncio.run(told())) == 1
 
 
 def test_an_idle_stream_ends_with_its_token_too(api: Api, mem: Engram, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,15 +80,11 @@ async def stream(watch: Watch, mem: Engram, after: int | None, holds: Callable[[
             for event in found.events:
                 yield _told(event)
             seen = found.upto
-            if found.events:
-                continue
-            while not await watch.wait(seen, _HOLDS_S):
+            if not found.events and not await watch.wait(seen, _HOLDS_S):
                 quiet += _HOLDS_S
                 if quiet >= _BEAT_S:
                     quiet = 0.0
                     yield ": beat\n\n"
-                if not await watch.threads.run(holds):
-                    return
             if not await watch.threads.run(holds):
                 return
     finally:
