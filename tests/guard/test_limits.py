@@ -49,6 +49,19 @@ def test_an_answer_keeps_its_order_and_loses_its_measure(tmp_path: Path) -> None
     assert {signal.score for hit in told for signal in hit.why.signals} <= {0.9, 0.7, 0.5, 0.2}
 
 
+def test_what_begins_is_told_how_well_a_skill_fits_on_no_finer_a_measure(tmp_path: Path) -> None:
+    begin = OPERATIONS["begin_episode"]
+    with open_mind(tmp_path / "vault", words_only=True) as mem:
+        for _ in range(3):
+            with mem.episode("deploy the API") as going:
+                for step in ("build the image", "apply the plan"):
+                    going.event("ran", step, ok=True)
+        told = rationing.answer(begin, mem, read(begin, {"goal": "deploy the API to the web"}))
+    assert isinstance(told, dict)
+    assert {one["score"] for one in told["skills"]} <= {0.9, 0.7, 0.5, 0.2}  # type: ignore[union-attr, index, call-overload]
+    assert told["skills"]
+
+
 def test_the_one_too_many_is_refused_whichever_process_asks(tmp_path: Path) -> None:
     with open_mind(tmp_path / "vault", ask_per_minute=3) as mem, open_mind(tmp_path / "vault", ask_per_minute=3) as other:
         for asker in (mem, other, mem):
@@ -194,11 +207,16 @@ def test_a_deadline_comes_before_the_grid_and_the_owner_waits_for_nothing(slowly
 
 def test_every_operation_that_takes_a_question_is_counted() -> None:
     """One that is added later and takes words to look for fails here until it is."""
-    questions = {"query", "question", "message", "about", "similar", "situation", "goal"}
-    writes_down = {"feedback", "checkpoint"}  # what is asked there is kept, and answered with nothing that was searched for
+    questions = {"query", "question", "message", "about", "similar", "situation", "goal", "subject"}
+    writes_down = {
+        "feedback",
+        "checkpoint",
+        "learn",
+    }  # what is asked there is kept, and answered with nothing that was searched for
+    by_name = {"beliefs"}  # an exact name is looked up, and nothing like it
     for operation in OPERATIONS.values():
         asks = {field.name for field in operation.fields} & questions
-        if asks and operation.name not in writes_down:
+        if asks and operation.name not in writes_down | by_name:
             assert operation.name in rationing.PROBES or rationing.WITH.get(operation.name) in asks, operation.name
 
 

@@ -22,7 +22,7 @@ T = TypeVar("T")
 _STEPS = ((0.85, 0.9), (0.60, 0.7), (0.40, 0.5))
 _LEAST = 0.2
 _SCORES = frozenset({"score", "needed", "relevance", "composite", "relevancy", "support"})
-_ROUNDED = frozenset({"share", "ndcg", "accuracy", "freshness", "utility"})
+_ROUNDED = frozenset({"share", "covered", "ndcg", "accuracy", "freshness", "utility"})
 
 
 @frozen

@@ -20,28 +20,25 @@ if TYPE_CHECKING:
 PROBES = frozenset({"recall", "explain", "reason", "context", "timeline", "begin_episode"})
 """What can be asked a thousand small questions: these are counted. What begins is told what went wrong and well before."""
 
-WITH = {"episodes": "similar", "warnings": "about", "skills": "situation"}
+WITH = {"episodes": "similar", "warnings": "about", "skills": "situation", "knows": "subject"}
 """And these, if they are asked by words."""
 
 SESSION: ContextVar[str | None] = ContextVar("session", default=None)
 """The session that is served, where one is: a process on standard input is one, a request to a server stands alone."""
 
 
-def call(operation: Operation, mem: Engram, given: object, *, timeout: float | None = None) -> Any:
-    """The value it answers with, for a tool or a client of the network."""
+def call(operation: Operation, mem: Engram, given: object, *, timeout: float | None = None, key: str | None = None) -> Any:
+    """The value it answers with, for a tool or a client of the network; a write is made once for its key."""
     with _asking(operation, mem, given, timeout):
-        value = operation.call(mem, given, timeout=timeout)
+        value = operation.call(mem, given, timeout=timeout, idempotency_key=key)
         return value if mem.reader.role is Role.OWNER or not (operation.reads or operation.name in PROBES) else mem.coarse(value)
 
 
 def answer(
     operation: Operation, mem: Engram, given: object, *, timeout: float | None = None, key: str | None = None
 ) -> wire.Plain:
-    """The same in its wire form; a write is made once for its key."""
-    if operation.reads:
-        return wire.plain(call(operation, mem, given, timeout=timeout))
-    with _asking(operation, mem, given, timeout):
-        return operation.answer(mem, given, timeout=timeout, key=key)
+    """The same in its wire form."""
+    return wire.plain(call(operation, mem, given, timeout=timeout, key=key))
 
 
 def _asking(operation: Operation, mem: Engram, given: object, timeout: float | None) -> AbstractContextManager[None]:
