@@ -104,6 +104,18 @@ def test_undoing_a_pass_puts_every_row_back(mem: Engram) -> None:
         mem._vault.store.undo_pass(mem.reader, report.pass_id)
 
 
+def test_what_a_pass_changed_twice_is_as_it_was_before(mem: Engram) -> None:
+    memory = mem.remember("Lemon trees need plenty of sunlight", importance=0.5)
+
+    def heavier(more: float) -> Job:
+        return Job(f"by {more}", "Weigh.", lambda desk, cursor: desk.touched(cursor).page([Weigh(memory.id, importance=more)]))
+
+    report = run(desk_of(mem), [heavier(0.6), heavier(0.7)], None, verb="dream")
+    assert mem.get(memory.id).importance == 0.7
+    assert mem.undo_dream(report.pass_id).counts["left"] == 0
+    assert mem.get(memory.id).importance == 0.5
+
+
 def test_what_was_undone_is_not_merged_again(mem: Engram) -> None:
     twins(mem)
     report = run(desk_of(mem), [MERGE], None, verb="dream")

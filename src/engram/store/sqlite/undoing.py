@@ -137,11 +137,12 @@ def back(
     ).fetchall()
     undos = [Undo(key, other, place, part, _read(was), _read(made)) for key, other, place, part, was, made in rows]
     keep = _not_to_return(connection, seen, undos, to_micros(began))
+    standing = shape(connection, {one.memory for one in undos})
     restored: dict[int, None] = {}
     ids = {memory.key: memory.id for memory in memories.by_keys(connection, seen, [one.memory for one in undos])}
     left = 0
     for undo in undos:
-        if undo.memory in keep or undo.other in keep or undo.memory not in ids or not _back(connection, undo):
+        if undo.memory in keep or undo.other in keep or undo.memory not in ids or not _back(connection, undo, standing):
             left += 1
         else:
             restored[undo.memory] = None
@@ -158,25 +159,30 @@ def _not_to_return(connection: apsw.Connection, seen: Visibility, undos: Sequenc
     wrong = feedback.corrected(connection, seen, list(told.values()))
     keep = {key for key, digest in told.items() if digest in wrong}
     heirs = [(one.memory, one.other) for one in undos if one.place == _EDGE and one.part == MERGED_FROM]
+    ours = {one.memory for one in undos if one.place == _ROW and "status" in (one.now or {})}
+    reworded = "SELECT EXISTS (SELECT 1 FROM versions WHERE memory = ? AND replaced_at >= ?)"
     for heir, key in heirs:
-        reworded = "SELECT EXISTS (SELECT 1 FROM versions WHERE memory = ? AND replaced_at >= ?)"
-        standing = connection.execute("SELECT status FROM memories WHERE key = ?", (heir,)).get == Status.ACTIVE
-        ours = any(one.memory == heir and one.place == _ROW and "status" in (one.now or {}) for one in undos)
-        if connection.execute(reworded, (heir, began)).get or not (standing or ours):
+        stands = heir in ours or connection.execute("SELECT status FROM memories WHERE key = ?", (heir,)).get == Status.ACTIVE
+        if not stands or connection.execute(reworded, (heir, began)).get:
             keep.add(key)
     return keep
 
 
-def _back(connection: apsw.Connection, undo: Undo) -> bool:
-    """Put one row back; False if it is not what the pass made of it."""
-    current = shape(connection, [undo.memory]).get((undo.memory, undo.other, undo.place, undo.part))
-    if undo.place == _ROW:
-        return current is not None and _put_figures(connection, undo, current)
+def _back(connection: apsw.Connection, undo: Undo, standing: Shape) -> bool:
+    """Put one row back, in `standing` too, which is how all of them are now; False if it is not what the pass made of it."""
     if undo.place == MADE:
         return _unmake(connection, undo)
+    name = undo.memory, undo.other, undo.place, undo.part
+    current = standing.get(name)
+    if undo.place == _ROW:
+        return current is not None and _put_figures(connection, undo, current)
     if current != undo.now:
         return False
     key, part, was = undo.memory, undo.part, undo.was
+    if was is None:
+        standing.pop(name, None)
+    else:
+        standing[name] = was
     if undo.place == _STATUS:
         connection.execute("DELETE FROM status_history WHERE memory = ? AND number = ?", (key, int(part)))
     elif undo.place == _TURN:
@@ -206,6 +212,7 @@ def _put_figures(connection: apsw.Connection, undo: Undo, current: Figures) -> b
     if same:
         columns = ", ".join(f"{figure} = ?" for figure in same)
         connection.execute(f"UPDATE memories SET {columns} WHERE key = ?", (*(was[one] for one in same), undo.memory))
+        current |= {one: was[one] for one in same}
     return len(same) == len(now)
 
 
