@@ -119,6 +119,19 @@ def test_a_guess_goes_after_a_month_and_a_slight_event_after_three(mem: Engram, 
     assert used
 
 
+def test_what_was_retired_is_due_no_more(mem: Engram, clock: HandClock) -> None:
+    event = mem.remember("It rained a little at noon", category="moment", importance=0.1)
+    mem.consolidate()
+    mem.forget(event.id)
+    mem.consolidate()
+    with mem._vault.store._readers.use("a test") as connection:
+        assert connection.execute("SELECT count(*) FROM dues").get == 0
+    mem.restore(event.id)
+    mem.consolidate()
+    clock.advance(200 * 86_400)
+    assert mem._vault.store.due(mem.reader, "promote", clock.now(), 9) == [mem.get(event.id)]
+
+
 def test_a_contradiction_is_decided_once_there_is_better_evidence(mem: Engram, clock: HandClock) -> None:
     old = mem.get(keep(mem, "Ann lives in Porto", confidence=0.9)[0])
     clock.advance(86_400)

@@ -27,7 +27,7 @@ from engram.models.embed import Embedder
 from engram.passes import Cursor, Due, Revision
 from engram.settings import Settings
 from engram.store.sqlite.store import SqliteStore
-from engram.types import Memory, Policy, Reader
+from engram.types import Memory, Policy, Reader, Status
 
 PAGE = 64
 """Memories of one page: what one transaction, which others wait for, has to do with."""
@@ -46,8 +46,10 @@ class Desk:
 
     def touched(self, cursor: Cursor, limit: int = PAGE) -> Touched:
         """Active memories that changed since the cursor, in the order of that, each once."""
-        memories, after, more, latest, visited = self.store.touched(self.reader, cursor, limit)
-        return Touched(tuple(memories), after, more, latest, visited)
+        found, after, more, latest, visited = self.store.touched(self.reader, cursor, limit)
+        standing = tuple(one for one in found if one.status is Status.ACTIVE)
+        retired = tuple(one.id for one in found if one.status is not Status.ACTIVE)
+        return Touched(standing, after, more, latest, visited, retired)
 
     def touched_or_due(self, job: str, cursor: Cursor, limit: int = PAGE) -> Touched:
         """Those, and the ones that the job wanted to look at by now (`Due`)."""
@@ -59,7 +61,7 @@ class Desk:
             memories=(*touched.memories, *(one for one in due if one.id not in known)),
             more=touched.more or len(due) == limit,
             visited=touched.visited + len(due),
-            due=tuple(one.id for one in due),
+            due=(*touched.retired, *(one.id for one in due)),
         )
 
     def here(self, memory: Memory) -> Reader:
@@ -70,17 +72,18 @@ class Desk:
 @frozen
 class Touched:
     """Memories to look at; where the next page starts and whether there is one; the change that was the latest then; the ids of
-    those that were due."""
+    those that were retired meanwhile; and of those whose date is over, because it has come or they stand no more."""
 
     memories: tuple[Memory, ...]
     cursor: Cursor
     more: bool
     since: int
     visited: int
+    retired: tuple[str, ...] = ()
     due: tuple[str, ...] = ()
 
     def page(self, revisions: Sequence[Revision]) -> Page:
-        """What was due and got no other date is due no more."""
+        """What was due and got no other date is due no more: else each pass would step over all that was ever retired."""
         dated = {one.memory for one in revisions if isinstance(one, Due)}
         seen = [Due(one, None) for one in self.due if one not in dated]
         return Page((*revisions, *seen), self.cursor, more=self.more, since=self.since, visited=self.visited)

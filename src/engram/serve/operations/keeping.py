@@ -189,7 +189,7 @@ class Relate:
 
 @frozen
 class Linked:
-    """A link that was made, or was there: how many edges are new."""
+    """A link that was made, or is surer because it was told again."""
 
     source: str
     target: str

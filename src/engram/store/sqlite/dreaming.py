@@ -26,7 +26,7 @@ from engram.store.sqlite import claims, memories, revising, undoing
 from engram.store.sqlite.revising import Revising
 from engram.store.sqlite.scopes import predicate
 from engram.store.sqlite.scrubbing import NothingDone
-from engram.types import Memory, Policy, Reader, Report, Status, scope_values
+from engram.types import Memory, Policy, Reader, Report, scope_values
 
 Touched = tuple[list[Memory], Cursor, bool, int, int]
 
@@ -82,8 +82,8 @@ class Dreaming(Revising):
             return _reach(connection, job, self._walker(reader))
 
     def touched(self, reader: Reader, cursor: Cursor, limit: int) -> Touched:
-        """The active memories that a job should look at next: themselves, the cursor after them, whether there is more, the
-        latest change, and how many rows were looked at.
+        """The memories that a job should look at next, those that were retired among them: themselves, the cursor after them,
+        whether there is more, the latest change, and how many rows were looked at.
 
         All there are, by key, first; then those that the log of changes names. A log that does not reach back is walked round.
         """
@@ -302,7 +302,7 @@ def _walked(connection: apsw.Connection, reader: Reader, cursor: Cursor, limit: 
     found = memories.onward(connection, writable(reader), after=cursor.row, limit=limit)
     more = len(found) == limit
     after = Cursor(found[-1].key, cursor.change) if more else Cursor(-1, cursor.change)
-    return _standing(found), after, more or cursor.change < latest, latest, len(found)
+    return found, after, more or cursor.change < latest, latest, len(found)
 
 
 def _followed(connection: apsw.Connection, reader: Reader, cursor: Cursor, limit: int, latest: int) -> Touched:
@@ -312,11 +312,7 @@ def _followed(connection: apsw.Connection, reader: Reader, cursor: Cursor, limit
     if not rows:
         return [], cursor, False, latest, 0
     found = memories.by_keys(connection, writable(reader), [int(memory) for _, memory in rows])
-    return _standing(found), Cursor(-1, int(rows[-1][0])), len(rows) == limit, latest, len(rows)
-
-
-def _standing(found: Sequence[Memory]) -> list[Memory]:
-    return [memory for memory in found if memory.status is Status.ACTIVE]
+    return found, Cursor(-1, int(rows[-1][0])), len(rows) == limit, latest, len(rows)
 
 
 def _reach(connection: apsw.Connection, job: str, walker: str) -> Cursor:
