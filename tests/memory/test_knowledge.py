@@ -14,6 +14,7 @@ from engram.engine import Engram
 from engram.errors import InvalidQuery
 from engram.known import Figures, Lack, Level
 from engram.memory.knowledge import confidence, fresh, level
+from engram.recall.search import Searcher
 from engram.settings import Settings
 from engram.types import Edge, Memory, Reader, Scope
 
@@ -126,6 +127,18 @@ def test_the_map_has_names_and_categories_the_best_known_first(mem: Engram) -> N
     assert (found.memories, found.best, found.weakest) == (6, found[0], found[2])
     assert found.said == "Best known: Carla; least: preference, Lisbon."
     assert len(mem.knows(limit=1)) == 1
+
+
+def test_a_question_about_many_subjects_is_looked_up_once_for_the_map(mem: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+    for text in ("Carla plays the harp", "Carla keeps bees", "Wellington is windy", "The ferry to Wellington is late"):
+        mem.remember(text)
+    mem.recall(UNANSWERED)
+    asked: list[str] = []
+    look_up = Searcher.look_up
+    monkeypatch.setattr(Searcher, "look_up", lambda *given: (asked.append(given[2].text), look_up(*given))[1])
+    found = mem.knows()
+    assert {one.subject: len(one.holes) for one in found} == {"Carla": 1, "Wellington": 1}
+    assert asked == [UNANSWERED]
 
 
 def test_what_another_keeps_is_neither_told_nor_counted_nor_in_dispute(mem: Engram) -> None:

@@ -86,12 +86,14 @@ class Assessing(Asking, Minding):
         store, settings = self._vault.store, self._vault.live.now
         subjects = store.subjects(self._reader, limit=limit, without=_PLAIN)
         questions = store.gaps(self._reader, limit=_QUESTIONS)
+        about = {one.name: _about(questions, (one.name,)) for one in subjects}
+        still = set(self._open_still(list(dict.fromkeys(gap for some in about.values() for gap in some))))
 
         def domain(one: Subject) -> Knowledge:
             figures = figured(one.tally)
             sure = confidence(1.0, figures, now, settings)
             known = level(sure, settings)
-            holes = self._open_still(_about(questions, (one.name,)))
+            holes = [gap for gap in about[one.name] if gap in still]
             return Knowledge(one.name, known, sure, 1.0, figures, one.kind, holes=tuple(holes), said=told(known, figures, holes))
 
         return mapped([domain(one) for one in subjects], store.counts(self._reader).memories)
