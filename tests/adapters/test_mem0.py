@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -318,6 +319,22 @@ def test_the_same_with_await(tmp_path: Path, env: Env) -> None:
         again.close()
 
     asyncio.run(day())
+
+
+def test_leaving_does_not_hold_up_the_loop(tmp_path: Path, env: Env) -> None:
+    loops: list[bool] = []
+
+    class Watched(AsyncMemory):
+        def close(self) -> None:
+            super().close()
+            loops.append(threading.current_thread() is threading.main_thread())
+
+    async def day() -> None:
+        async with Watched(path=tmp_path / "vault", key=KEY, settings=GIVEN, env=env) as m:
+            await m.add("A note", user_id="alice", infer=False)
+
+    asyncio.run(day())
+    assert loops == [False]
 
 
 def test_every_verb_of_the_one_is_one_of_the_other() -> None:

@@ -12,6 +12,7 @@ collection of mem0, so that `reset` leaves the rest of a vault alone. What is de
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import replace
@@ -312,7 +313,7 @@ class AsyncMemory:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
+        await asyncio.to_thread(self.close)  # it waits for what was begun, and the loop may have other things to do
 
 
 def _verbatim(here: Engram, turn: Turn, attributes: Mapping[str, str]) -> Item:
