@@ -104,10 +104,9 @@ class Looking(View):
         follows = {one.target: one.kind.replace(" ", "_") for one in reversed(inferred(links, memory_id))}
         first = sorted(ways, key=lambda one: (-ways[one].strength, ways[one].distance, one))[:_REACHED]
         found = {memory.id: memory for memory in sound(store.get(self._reader, first), settings)}
-        order = [one for one in first if one in found]
         return tuple(
             Reached(found[one], ways[one].distance, ways[one].strength, ways[one].by, follows.get(one, ""))
-            for one in order
+            for one in first
             if one in found
         )
 

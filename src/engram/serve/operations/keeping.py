@@ -93,11 +93,11 @@ class Ingest:
 
 
 def ingest(mem: Engram, given: Ingest) -> Report:
-    tell, sizes = teller(), list[int]()
+    tell, done = teller(), 0
 
     def heard(size: int) -> None:
-        sizes.append(size)
-        done = sum(sizes)
+        nonlocal done
+        done += size
         tell(f"{done:,} taken in", done / len(given.turns) if given.turns else None)
 
     return mem.ingest(given.turns if given.text is None else given.text, progress=heard)
