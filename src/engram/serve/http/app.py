@@ -29,14 +29,14 @@ from engram.guard.tokens import Granted
 from engram.serve import wire
 from engram.serve.http import events, problems
 from engram.serve.http.body import body_of
+from engram.serve.http.docs import page
 from engram.serve.http.document import LEAST_S, document
 from engram.serve.http.doors import Doors, Entry, Rates
 from engram.serve.http.metrics import Metrics
-from engram.serve.http.page import page
 from engram.serve.http.problems import Refused
 from engram.serve.http.routes import Route, arguments, routes
 from engram.serve.operations import OPERATIONS, rationing, read
-from engram.types import Policy, Reader, Role
+from engram.types import Memory, Policy, Reader, Role
 
 log = logging.getLogger("engram.http")
 
@@ -129,7 +129,7 @@ def _add_routes(app: Starlette, served: Served) -> None:
         return JSONResponse({"status": "ready" if ready else "not ready"}, 200 if ready else 503)
 
     async def metrics(request: Request) -> Response:
-        header, address = request.headers.get("authorization"), address_of(request)
+        header, address = request.headers.get("authorization"), caller_of(request)
 
         def told() -> bytes:
             token = served.entry.holder(header, address)
@@ -248,7 +248,7 @@ async def _call(route: Route, request: Request, served: Served) -> Call:
     return Call(
         route=route,
         header=headers.get("authorization"),
-        address=address_of(request),
+        address=caller_of(request),
         path=dict(request.path_params),
         query=query,
         body=body,
@@ -288,7 +288,7 @@ def _marks(call: Call, value: wire.Plain) -> dict[str, str]:
     marks: dict[str, str] = {}
     if not isinstance(value, dict):
         return marks
-    if call.route.operation.output.__name__ == "Memory":
+    if call.route.operation.output is Memory:
         marks["ETag"] = _etag(str(value["updated_at"]))
         if call.route.makes:
             marks["Location"] = f"/v1/memories/{value['id']}"
@@ -344,7 +344,8 @@ def _timeout(given: list[str], most: float) -> float:
     return min(seconds, most)
 
 
-def address_of(request: Request) -> str:
+def caller_of(request: Request) -> str:
+    """The address that a request comes from."""
     return request.client.host if request.client else ""
 
 
@@ -352,7 +353,7 @@ def address_of(request: Request) -> str:
 
 
 async def _stream(served: Served, request: Request) -> Response:
-    header, address = request.headers.get("authorization"), address_of(request)
+    header, address = request.headers.get("authorization"), caller_of(request)
     token = await served.threads.run(lambda: served.entry.holder(header, address))
     if served.watch.listeners >= events.STREAMS:
         raise RateLimited(f"{events.STREAMS} callers listen already.")

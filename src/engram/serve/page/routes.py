@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from engram.errors import EngramError, InvalidContent, NotFound, SearchTimeout
-from engram.serve.http.app import GRACE_S, Served, address_of
+from engram.serve.http.app import GRACE_S, Served, caller_of
 from engram.serve.http.body import body_of
 from engram.serve.http.doors import is_own
 from engram.serve.http.problems import StrangePage, Unauthorized, status_of
@@ -114,7 +114,7 @@ def _endpoint(page: Page, served: Served, sessions: Sessions) -> Callable[[Reque
             _require_own(request)
             if not session.made(form.get("csrf", "")):
                 raise StrangePage("this form does not come from a page of this session.", way_out=_ANEW)
-        timeout, address = served.mem.settings.now.serve_timeout_s, address_of(request)
+        timeout, address = served.mem.settings.now.serve_timeout_s, caller_of(request)
 
         def answer() -> Response:
             token = served.entry.holder(session.header, address)
@@ -199,7 +199,7 @@ def _enter(served: Served, sessions: Sessions) -> Callable[[Request], Awaitable[
         """A page that goes on by itself, no redirect: who follows a link from elsewhere brings a strict cookie only from here."""
         cookie = sessions.accept(request.query_params.get("key", "")) if request.method == "GET" else None
         if cookie is None:
-            served.entry.slow_down(address_of(request))
+            served.entry.slow_down(caller_of(request))
             raise Unauthorized(
                 "this link was used already, or is too old.", way_out="Run `engram ui` again, or sign in with a token."
             )
@@ -211,7 +211,7 @@ def _enter(served: Served, sessions: Sessions) -> Callable[[Request], Awaitable[
 def _sign_in(served: Served, sessions: Sessions) -> Callable[[Request], Awaitable[Response]]:
     async def sign_in(request: Request) -> Response:
         _require_own(request)
-        form, address = await _form(request, served), address_of(request)
+        form, address = await _form(request, served), caller_of(request)
         header, on = f"Bearer {form.get('token', '').strip()}", _inside(form.get("next", ""))
         try:
             await served.threads.run(lambda: served.entry.holder(header, address))

@@ -9,6 +9,7 @@ from itertools import groupby
 
 from engram.known import Entity
 from engram.serve.page.asking import Asking, Shown
+from engram.text.entities import KINDS
 from engram.text.metadata import Metadata
 from engram.types import Memory
 
@@ -21,7 +22,6 @@ _FIELDS = {
     "technology": "technologies",
     "place": "places",
 }
-KINDS = ("person", "organisation", "project", "technology", "place", "file", "thing")
 
 
 def entities(asking: Asking) -> Shown:
