@@ -204,6 +204,95 @@ def test_a_call_that_waits_for_a_thread_is_withdrawn(tmp_path: Path) -> None:
     asyncio.run(day())
 
 
+def test_a_deadline_is_kept_though_every_thread_is_taken(tmp_path: Path) -> None:
+    gate = Gate()
+
+    async def day() -> None:
+        async with engram.aio.open(tmp_path / "vault", key=KEY, embedder=gate, settings={**GIVEN, "reader_limit": 2}) as mem:
+            begun = [asyncio.create_task(mem.remember(f"Fact {n} is kept")) for n in range(2)]
+            await asyncio.to_thread(gate.entered.wait, 30)
+            with mem.deadline(0.05), pytest.raises(SearchTimeout):
+                await mem.remember("This one is not kept")
+            assert not gate.open.is_set()
+            gate.open.set()
+            await asyncio.gather(*begun)
+            assert len(await mem.list()) == 2
+
+    asyncio.run(day())
+
+
+def test_a_call_whose_loop_is_thrown_away_stops_too(tmp_path: Path) -> None:
+    gate, loop = Gate(), asyncio.new_event_loop()
+
+    async def opened() -> AsyncEngram:
+        return await opening(tmp_path, embedder=gate)
+
+    mem = loop.run_until_complete(opened())
+    kept = mem.remember("Tea is green")
+    task = loop.create_task(kept)
+    loop.run_until_complete(asyncio.sleep(0))
+    assert gate.entered.wait(30)
+    kept.close()
+    gate.open.set()
+    with pytest.raises(RuntimeError):
+        loop.run_until_complete(task)
+    loop.close()
+    asyncio.run(mem.close())
+    with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=GIVEN) as again:
+        assert list(again.list()) == []
+
+
+def test_what_nobody_waits_for_is_handed_to_whoever_ends_it(tmp_path: Path) -> None:
+    entered, go_on = threading.Event(), threading.Event()
+    left: list[int] = []
+
+    def call() -> int:
+        entered.set()
+        assert go_on.wait(30)
+        return 7
+
+    async def day() -> None:
+        threads = aio.Threads(1)
+        task = asyncio.create_task(threads.run(call, left.append))
+        await asyncio.to_thread(entered.wait, 30)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        go_on.set()
+        threads.end()
+
+    asyncio.run(day())
+    assert left == [7]
+
+
+def test_closing_that_nobody_waits_for_is_carried_out_and_leaves_no_thread(tmp_path: Path) -> None:
+    async def day() -> AsyncEngram:
+        mem = await opening(tmp_path)
+        for _ in range(2):
+            closing = asyncio.create_task(mem.close())
+            await asyncio.sleep(0)
+            closing.cancel()
+            await asyncio.gather(closing, return_exceptions=True)
+        return mem
+
+    mem = asyncio.run(day())
+    _until(lambda: "closed" in repr(mem))
+    _until(lambda: not [one for one in threading.enumerate() if one.name.startswith("engram")])
+
+
+def test_one_vault_serves_several_loops(tmp_path: Path) -> None:
+    async def opened() -> AsyncEngram:
+        return await opening(tmp_path)
+
+    mem = asyncio.run(opened())
+    loops = [threading.Thread(target=lambda n=n: asyncio.run(mem.remember(f"Fact {n} is kept"))) for n in range(3)]
+    for one in loops:
+        one.start()
+    for one in loops:
+        one.join()
+    assert len(asyncio.run(mem.list())) == 3
+    asyncio.run(mem.close())
+
+
 def test_opening_that_nobody_waits_for_leaves_no_open_vault(tmp_path: Path) -> None:
     entered, go_on = threading.Event(), threading.Event()
     opened: list[Engram] = []

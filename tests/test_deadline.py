@@ -18,6 +18,7 @@ from engram import deadline as rules
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import EngramError, InvalidQuery, SearchTimeout, WriteFailed
+from engram.kinds import Ending
 from engram.models.embed import CallableEmbedder, Vectors
 from engram.models.extract import Extracted
 from engram.types import Policy, Reader, Role, Scope, Turn
@@ -285,6 +286,28 @@ def test_a_run_whose_time_is_over_keeps_what_was_in_mind_and_leaves_nothing_else
     assert len(mem.list()) == 1
     with mem.begin("And the database?", model="gpt-4o") as run:
         assert run.end("That too.").counts["turns"] == 2
+
+
+def test_an_episode_whose_time_is_over_has_an_end(mem: Engram, clock: HandClock) -> None:
+    def late_in_it() -> None:
+        with mem.deadline(5), mem.episode("deploy the API") as episode:
+            clock.advance(6)
+            episode.event("tried", "the script")
+
+    with pytest.raises(EngramError):
+        late_in_it()
+    assert [one.outcome for one in mem.episodes()] == [Ending.FAILURE]
+
+
+def test_a_vault_is_closed_in_order_though_the_time_is_over(tmp_path: Path, env: Env, clock: HandClock) -> None:
+    mem = opened(tmp_path / "vault", env)
+    mem.working.attend("ship the release")
+    with mem.deadline(5):
+        clock.advance(6)
+        mem.close()
+    with opened(tmp_path / "vault", env) as again:
+        assert again.working.resume()
+        assert "ship the release" in [slot.text for slot in again.working.slots]
 
 
 def test_waiting_costs_nothing_when_there_is_no_deadline(real: Engram) -> None:

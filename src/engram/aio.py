@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, cast
 
 from engram.context.window import ContextWindow
-from engram.deadline import Deadline, cancellable
+from engram.deadline import Deadline, cancellable, late, present
 from engram.engine import Engram, open_engram
 from engram.env import Env
 from engram.kinds import SkillMatch
@@ -40,29 +40,62 @@ T = TypeVar("T")
 Later = Coroutine[Any, Any, T]
 
 
+async def apart(call: Callable[[], T], unwanted: Callable[[T], object] | None = None) -> T:
+    """A call in a thread of its own, which ends with it: nothing that goes on elsewhere keeps it waiting, and once begun it is
+    carried out. `unwanted` gets the result that nobody waits for any more."""
+    with_one = ThreadPoolExecutor(1, "engram-apart")
+    begun = with_one.submit(contextvars.copy_context().run, call)
+    with_one.shutdown(wait=False)
+    try:
+        return await asyncio.shield(asyncio.wrap_future(begun))
+    except BaseException:
+        _hand(begun, unwanted)
+        raise
+    finally:
+        if begun.done():
+            with_one.shutdown(wait=True)  # it has nothing left to do but to end
+
+
 class Threads:
     """The threads of one open vault, shared by all its views."""
 
     def __init__(self, count: int) -> None:
         self._pool = ThreadPoolExecutor(count, "engram-aio")
 
-    async def run(self, call: Callable[[], T]) -> T:
-        """Its result. Cancelling withdraws a call that waits for a thread, and stops one that has begun at its next step."""
+    async def run(self, call: Callable[[], T], unwanted: Callable[[T], object] | None = None) -> T:
+        """Its result. Cancelling withdraws a call that waits for a thread, as a deadline does that passes meanwhile; and stops
+        one that has begun at its next step. `unwanted` gets the result that nobody waits for any more."""
+        outer = present()
         with cancellable() as until:
             context = contextvars.copy_context()
         try:
             begun = self._pool.submit(context.run, call)
         except RuntimeError:  # ended
-            return call()  # which says that the vault is closed
+            return await apart(call)  # which says that the vault is closed
+        waiting = asyncio.wrap_future(begun)
         try:
-            return await asyncio.wrap_future(begun)
-        except asyncio.CancelledError:
+            if outer is not None and outer.left < float("inf"):
+                await asyncio.wait({waiting}, timeout=outer.left)
+                if begun.cancel():
+                    raise late("a thread was waited for")
+            return await waiting
+        except BaseException:  # a task that is thrown away with its loop is told so by another one than CancelledError
             until.cancel()
+            begun.cancel()
+            _hand(begun, unwanted)
             raise
 
     def end(self) -> None:
         """Wait for what was begun; whatever comes after is answered at once."""
         self._pool.shutdown(wait=True)
+
+
+def _hand(begun: Future[T], unwanted: Callable[[T], object] | None) -> None:
+    def handed(done: Future[T]) -> None:
+        if not done.cancelled() and done.exception() is None and unwanted is not None:
+            unwanted(done.result())
+
+    begun.add_done_callback(handed)
 
 
 class _Over(Protocol[S_co]):
@@ -219,9 +252,14 @@ def _recording(
 ) -> Callable[Concatenate[AsyncEngram, P], Later[AsyncRecording]]:
     @functools.wraps(episode)
     async def begun(self: AsyncEngram, /, *args: P.args, **named: P.kwargs) -> AsyncRecording:
-        return AsyncRecording(await self._threads.run(lambda: episode(self._mem, *args, **named)), self._threads)
+        made = await self._threads.run(lambda: episode(self._mem, *args, **named), _abandoned)
+        return AsyncRecording(made, self._threads)
 
     return begun
+
+
+def _abandoned(recording: Recording) -> None:
+    recording.__exit__(asyncio.CancelledError, asyncio.CancelledError(), None)
 
 
 class AsyncEngram:
@@ -343,7 +381,7 @@ class AsyncEngram:
 
     async def close(self) -> None:
         """Let what was begun come to its end, then close the vault. Cancelled, it is closed all the same, a little later."""
-        await asyncio.to_thread(self._close)
+        await apart(self._close)
 
     def _close(self) -> None:
         self._threads.end()
@@ -378,20 +416,8 @@ class Opening:
             await self._opened.close()
 
     async def _open(self) -> AsyncEngram:
-        with_one = ThreadPoolExecutor(1, "engram-aio-open")
-        opening = with_one.submit(contextvars.copy_context().run, self._make)
-        with_one.shutdown(wait=False)
-        try:
-            mem = await asyncio.wrap_future(opening)
-        except asyncio.CancelledError:
-            opening.add_done_callback(_close_again)  # it may open yet
-            raise
+        mem = await apart(self._make, Engram.close)
         return AsyncEngram(mem, Threads(mem.settings.now.reader_limit))
-
-
-def _close_again(opening: Future[Engram]) -> None:
-    if not opening.cancelled() and opening.exception() is None:
-        opening.result().close()
 
 
 def _awaited(make: Callable[P, Engram]) -> Callable[P, Opening]:

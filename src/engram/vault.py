@@ -25,7 +25,7 @@ from engram.capture.extractor import extractor_by
 from engram.capture.observe import Observer
 from engram.capture.rescreen import rescreen
 from engram.capture.tools import Tools
-from engram.deadline import Deadline, cancellable
+from engram.deadline import Deadline, cancellable, overtime
 from engram.dream.job import Desk
 from engram.dream.jobs import light
 from engram.dream.runner import run
@@ -252,8 +252,11 @@ class OpenVault:
         return pressure
 
     def close(self) -> None:
-        """Finish queued writes, fold the log in, wipe the keys. Whoever comes second returns when it is done."""
-        with self._closing:
+        """Finish queued writes, fold the log in, wipe the keys. Whoever comes second returns when it is done.
+
+        A deadline that has passed does not keep it from that.
+        """
+        with self._closing, overtime():
             if self.closed:
                 return
             self.closed = True

@@ -17,8 +17,10 @@ from models.test_generate import speaking, statements
 from recall.minds import KEY, words_apart
 
 import engram
-from engram.adapters.mem0 import AsyncMemory, Memory, settings_of
+from engram.adapters.mem0 import AsyncMemory, Memory
+from engram.adapters.mem0_config import settings_of
 from engram.env import Env
+from engram.errors import EngramError
 
 GIVEN: dict[str, object] = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
 
@@ -237,6 +239,8 @@ def test_what_is_not_mem0s_stays_out_of_reach(tmp_path: Path, env: Env) -> None:
         ({"OR": [{"n": 1}, {"n": 3}]}, [1, 3]),
         ({"NOT": [{"n": 1}]}, [2, 3]),
         ({"AND": [{"n": {"lte": 2}}, {"word": "thing 1"}]}, [1]),
+        ({"n": [1, 3]}, [1, 3]),
+        ({"n": True}, []),
         ({"n": {"gt": "text"}}, []),
         ({"missing": 1}, []),
     ],
@@ -248,10 +252,46 @@ def test_metadata_is_filtered_by(m: Memory, filters: dict[str, Any], kept: list[
         assert sorted(one["metadata"]["n"] for one in found["results"]) == kept
 
 
-def test_a_filter_that_nobody_knows_is_refused(m: Memory) -> None:
+@pytest.mark.parametrize(
+    ("filters", "told"),
+    [({"n": {"near": 3}}, "unsupported"), ({"OR": []}, "not empty"), ({"NOT": ["n"]}, "a list of conditions")],
+)
+def test_a_filter_that_nobody_knows_is_refused(m: Memory, filters: dict[str, Any], told: str) -> None:
     m.add("A note", user_id="alice", infer=False)
-    with pytest.raises(ValueError, match="unsupported"):
-        m.get_all(filters={"user_id": "alice", "n": {"near": 3}})
+    with pytest.raises(ValueError, match=told):
+        m.get_all(filters={"user_id": "alice", **filters})
+
+
+@pytest.mark.parametrize("wrong", [{"query": 7}, {"query": None}, {"query": " "}, {"threshold": 2}, {"threshold": "high"}])
+def test_a_question_that_is_none_is_refused_as_mem0_does(m: Memory, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="must be a"):
+        m.search(**{"query": "tea", "filters": {"user_id": "alice"}, **wrong})
+
+
+def test_ids_may_be_the_numbers_of_rows(m: Memory) -> None:
+    m.add("I like tea", user_id=42, infer=False)
+    assert [one["user_id"] for one in m.get_all(filters={"user_id": 42})["results"]] == ["42"]
+    assert m.search("tea", user_id="42")["results"]
+    m.delete_all(user_id=42)
+    assert m.get_all(user_id="42")["results"] == []
+
+
+def test_a_score_is_explained_by_mem0s_names(m: Memory) -> None:
+    m.add("I like tea", user_id="alice", infer=False)
+    found = m.search("tea", filters={"user_id": "alice"}, explain=True, threshold=0.1)["results"][0]
+    details = found["score_details"]
+    assert details.keys() >= {"semantic_score", "bm25_score", "entity_boost", "raw_score", "max_possible_score", "threshold"}
+    assert (details["final_score"], details["threshold"]) == (found["score"], 0.1)
+    assert details["semantic_score"] > 0
+
+
+def test_there_is_room_for_long_texts_and_long_metadata(m: Memory) -> None:
+    text, source = "The harbour log says wind. " * 1000, "q" * 5000
+    kept = m.add(text, user_id="alice", infer=False, metadata={"source": source, "actor_id": "mallory"})["results"][0]
+    shown = m.get(kept["id"])
+    assert shown is not None
+    assert (shown["memory"], shown["metadata"]) == (text, {"source": source})
+    assert "actor_id" not in shown
 
 
 @pytest.mark.parametrize(
@@ -269,9 +309,11 @@ def test_an_id_is_one_text(m: Memory, filters: dict[str, Any], told: str) -> Non
 
 
 def test_a_limit_is_a_number(m: Memory) -> None:
-    for wrong in ("5", True, 0, 1.5):
+    m.add("I like tea", user_id="alice", infer=False)
+    for wrong in ("5", True, -1, 1.5):
         with pytest.raises(ValueError, match="whole number"):
             m.search("tea", user_id="alice", limit=wrong)  # type: ignore[arg-type]
+    assert m.search("tea", filters={"user_id": "alice"}, top_k=0) == m.get_all(user_id="alice", limit=0) == {"results": []}
 
 
 def test_a_configuration_of_mem0_names_the_same_models(tmp_path: Path, env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,6 +338,28 @@ def test_a_configuration_of_mem0_names_the_same_models(tmp_path: Path, env: Env,
     assert settings_of({"embedder": {"provider": "ollama", "config": {"model": "nomic-embed-text"}}}) == {
         "model": "ollama:nomic-embed-text"
     }
+
+
+def test_a_database_of_mem0_is_left_alone(tmp_path: Path, env: Env) -> None:
+    """A vault in it would go with it: mem0 empties the folder when it starts."""
+    (tmp_path / "q").mkdir()
+    (tmp_path / "q" / "meta.json").write_text("{}")
+    config = {"vector_store": {"provider": "qdrant", "config": {"path": str(tmp_path / "q")}}}
+    for _ in range(2):
+        with Memory.from_config(config, key=KEY, settings=GIVEN, env=env) as m:
+            m.add("I like tea", user_id="alice", infer=False)
+    assert [one.name for one in (tmp_path / "q").iterdir()] == ["meta.json"]
+    assert (tmp_path / "q-engram" / "vault.db").exists()
+    default = {"vector_store": {"provider": "qdrant", "config": {"path": "/tmp/qdrant"}}}  # what mem0's own configuration says
+    with Memory(default, key=KEY, settings=GIVEN, env=env):
+        assert len(list(Path.home().rglob("vault.db"))) == 1, "where vaults are, and not among what is thrown away"
+
+
+def test_a_program_with_a_graph_finds_its_relations_empty(tmp_path: Path, env: Env) -> None:
+    config = {"graph_store": {"provider": "neo4j", "config": {"url": "bolt://x"}}}
+    with Memory(config, path=tmp_path / "vault", key=KEY, settings=GIVEN, env=env) as m:
+        assert m.add("I like tea", user_id="alice", infer=False)["relations"] == {"deleted_entities": [], "added_entities": []}
+        assert m.search("tea", user_id="alice")["relations"] == m.get_all(user_id="alice")["relations"] == []
 
 
 def test_the_oldest_version_answers_with_lists(tmp_path: Path, env: Env) -> None:
@@ -335,6 +399,20 @@ def test_leaving_does_not_hold_up_the_loop(tmp_path: Path, env: Env) -> None:
 
     asyncio.run(day())
     assert loops == [False]
+
+
+def test_one_that_is_closed_opens_nothing(tmp_path: Path, env: Env) -> None:
+    async def day() -> None:
+        for used in (False, True):
+            m = AsyncMemory(path=tmp_path / "vault", key=KEY, settings=GIVEN, env=env)
+            if used:
+                await m.add("I like tea", user_id="alice")
+            m.close()
+            with pytest.raises(EngramError, match="closed"):
+                await m.add("I like tea", user_id="alice")
+            assert (tmp_path / "vault").exists() is used
+
+    asyncio.run(day())
 
 
 def test_every_verb_of_the_one_is_one_of_the_other() -> None:

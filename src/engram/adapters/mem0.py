@@ -7,12 +7,12 @@
 Both ways of calling are taken: ids as arguments, or in `filters`; `limit` or `top_k`; `data` or `text`. A user, an agent and a
 run are the scope of a memory (user, agent, channel); all that comes through here lies in a project of its own, named like the
 collection of mem0, so that `reset` leaves the rest of a vault alone. What is deleted is archived, so that its `history` stays;
-`reset` erases. No language model is needed; one that the configuration names is used.
+`reset` erases. What is added twice in the same words is one memory, with the metadata of both. No language model is needed; one
+that the configuration names is used.
 """
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import replace
@@ -22,17 +22,21 @@ from types import TracebackType
 from typing import Any, Self
 
 from engram.adapters import mem0_shapes as shapes
+from engram.adapters.mem0_config import place, plain, section, settings_of
 from engram.adapters.mem0_shapes import EXPIRES, IDS, Item
-from engram.aio import Threads, Verb
+from engram.aio import Threads, Verb, apart
 from engram.engine import Engram
 from engram.env import Env
-from engram.errors import NotFound
+from engram.errors import NotFound, StorageError
 from engram.store.protocol import Filter
 from engram.types import Kind, Policy, Reader, Role, Scope, Status, Turn
 
 _COLLECTION = "mem0"
 _PAGE = 500
 _UNSET: Any = object()
+_NO_NEW_RELATIONS: Mapping[str, list[Any]] = {"deleted_entities": [], "added_entities": []}
+_ROOM: dict[str, object] = {"content_bytes": 65_536, "summary_bytes": 16_384}
+"""mem0 has no limits of its own for texts and metadata: its encoders end at about so much."""
 
 
 class Memory:
@@ -49,13 +53,14 @@ class Memory:
         **engine: Any,
     ) -> None:
         self._env = env or Env()
-        self.config = _plain(config)
+        self.config = plain(config)
         self.api_version = str(self.config.get("version") or "v1.1")
-        store = _section(self.config, "vector_store")
-        where = path if path is not None else store.get("path")
-        self._project = str(store.get("collection_name") or _COLLECTION)
+        store = section(self.config, "vector_store")
+        where = path if path is not None else place(store.get("path"))
+        self.collection_name = self._project = str(store.get("collection_name") or _COLLECTION)
+        self.enable_graph = bool(section(self.config, "graph_store"))
         owner = Reader(Scope(project=self._project), Policy.ALL, Role.OWNER)
-        given = {**settings_of(self.config), **(settings or {})}
+        given = {**_ROOM, **settings_of(self.config), **(settings or {})}
         self._mem = Engram.open(where, reader=owner, key=key, settings=given, env=self._env, **engine)
 
     @classmethod
@@ -67,9 +72,9 @@ class Memory:
     def add(
         self,
         messages: str | Mapping[str, Any] | list[dict[str, Any]],
-        user_id: str | None = None,
-        agent_id: str | None = None,
-        run_id: str | None = None,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
         metadata: Mapping[str, Any] | None = None,
         *,
         filters: Mapping[str, Any] | None = None,
@@ -102,8 +107,8 @@ class Memory:
             if attributes:
                 kept = [here.update(one.id, attributes={**one.attributes, **attributes}) for one in kept]
         else:
-            return self._shaped([_verbatim(here, turn, attributes) for turn in turns])
-        return self._shaped([{"id": one.id, "memory": one.text, "event": "ADD"} for one in kept])
+            return self._shaped([_verbatim(here, turn, attributes) for turn in turns], _NO_NEW_RELATIONS)
+        return self._shaped([{"id": one.id, "memory": one.text, "event": "ADD"} for one in kept], _NO_NEW_RELATIONS)
 
     def update(
         self,
@@ -134,7 +139,9 @@ class Memory:
         self._mem.forget(memory_id, reason="deleted")
         return {"message": "Memory deleted successfully!"}
 
-    def delete_all(self, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None) -> Item:
+    def delete_all(
+        self, user_id: str | int | None = None, agent_id: str | int | None = None, run_id: str | int | None = None
+    ) -> Item:
         given = _ids(user_id, agent_id, run_id, {})
         while ids := [memory.id for memory in self._mem.list(limit=_PAGE, filters=self._where(given))]:
             self._mem.forget(*ids, reason="deleted")
@@ -152,9 +159,9 @@ class Memory:
         self,
         /,
         query: str,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-        run_id: str | None = None,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
         limit: int | None = None,
         filters: Mapping[str, Any] | None = None,
         threshold: float | None = None,
@@ -171,16 +178,17 @@ class Memory:
         reference_date: what "last week" in the question is seen from. beside: `version` and the like, which mean nothing to mem0
         either.
         """
-        if not str(query).strip():
-            raise ValueError("query must be a text that is not empty")
+        _check_question(query, threshold)
         given, rest = _ids(user_id, agent_id, run_id, filters or {}), _rest(filters)
         most = _count(limit, top_k, 100 if top_k is None and filters is None else 20)
+        if not most:
+            return self._shaped([])
         asked = most if not rest and show_expired else min(most * 4 + 20, 1000)
         now = shapes.moment_of(reference_date)
         hits = self._mem.recall(query, limit=asked, filters=self._where(given), explain=explain, now=now)
         shown = ((hit, shapes.item(hit.memory, round(min(max(hit.score, 0.0), 1.0), 6))) for hit in hits)
         found = [
-            one | ({"score_details": str(hit.why)} if explain else {})
+            one | ({"score_details": shapes.details(hit, one["score"], threshold)} if explain else {})
             for hit, one in shown
             if (threshold is None or one["score"] >= threshold) and self._passes(one, rest, show_expired)
         ]
@@ -194,9 +202,9 @@ class Memory:
     def get_all(
         self,
         /,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-        run_id: str | None = None,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
         limit: int | None = None,
         *,
         filters: Mapping[str, Any] | None = None,
@@ -266,8 +274,11 @@ class Memory:
         today = self._env.now().date().isoformat()
         return (expired_too or str(shown.get(EXPIRES, "9999")) >= today) and shapes.matches(shown, rest)
 
-    def _shaped(self, results: list[Item]) -> Any:
-        return results if self.api_version == "v1.0" else {"results": results}
+    def _shaped(self, results: list[Item], relations: Any = ()) -> Any:
+        """With the place where a program with a graph looks for relations; what is known of whom is Engram's `beliefs`."""
+        if self.api_version == "v1.0" and not self.enable_graph:
+            return results
+        return {"results": results} | ({"relations": relations or []} if self.enable_graph else {})
 
 
 class AsyncMemory:
@@ -276,6 +287,7 @@ class AsyncMemory:
     def __init__(self, config: Any = None, **engine: Any) -> None:
         self._make: Callable[[], Memory] = lambda: Memory(config, **engine)
         self._made: Memory | None = None
+        self._closed = False
         self._making = threading.Lock()
         self._threads = Threads(8)
 
@@ -290,6 +302,8 @@ class AsyncMemory:
     def _sync(self) -> Memory:
         with self._making:
             if self._made is None:
+                if self._closed:
+                    raise StorageError("this memory is closed.", way_out="Make another one.")
                 self._made = self._make()
             return self._made
 
@@ -305,6 +319,8 @@ class AsyncMemory:
     chat = Verb(Memory.chat)
 
     def close(self) -> None:
+        with self._making:
+            self._closed = True
         self._threads.end()
         if self._made is not None:
             self._made.close()
@@ -313,7 +329,7 @@ class AsyncMemory:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await asyncio.to_thread(self.close)  # it waits for what was begun, and the loop may have other things to do
+        await apart(self.close)  # it waits for what was begun, and the loop may have other things to do
 
 
 def _verbatim(here: Engram, turn: Turn, attributes: Mapping[str, str]) -> Item:
@@ -330,7 +346,14 @@ def _who(role: str, actor: str | None) -> dict[str, str]:
 # ── arguments ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _ids(user_id: str | None, agent_id: str | None, run_id: str | None, filters: Mapping[str, Any]) -> dict[str, str]:
+def _check_question(query: object, threshold: object) -> None:
+    if not isinstance(query, str) or not query.strip():
+        raise ValueError("query must be a text that is not empty")
+    if threshold is not None and not (isinstance(threshold, int | float) and 0 <= threshold <= 1):
+        raise ValueError("threshold must be a number from 0 to 1")
+
+
+def _ids(user_id: object, agent_id: object, run_id: object, filters: Mapping[str, Any]) -> dict[str, str]:
     """The ids that were given one way or the other; at least one is needed, and each means itself."""
     among = [filters, *(one for one in filters.get("AND", ()) if isinstance(one, Mapping))]
     found: dict[str, str] = {}
@@ -338,11 +361,12 @@ def _ids(user_id: str | None, agent_id: str | None, run_id: str | None, filters:
         for value in (argument, *(one.get(name) for one in among)):
             if value is None:
                 continue
-            if isinstance(value, Mapping) or value == "*":
+            if isinstance(value, Mapping | list | tuple) or value == "*":
                 raise ValueError(f"{name} must be one text, without operators: ask once for each that you mean")
-            if not isinstance(value, str) or not value.strip():
+            meant = str(value).strip()  # often the number of a row
+            if not meant:
                 raise ValueError(f"{name} must be a text that is not empty")
-            if found.setdefault(name, value.strip()) != value.strip():
+            if found.setdefault(name, meant) != meant:
                 raise ValueError(f"{name} is given twice, and not the same")
     if not found:
         beside = ", beside OR and NOT" if any(name.strip("$").upper() in ("OR", "NOT") for name in filters) else ""
@@ -357,8 +381,8 @@ def _rest(filters: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _count(limit: int | None, top_k: int | None, default: int) -> int:
     most: Any = top_k if top_k is not None else limit if limit is not None else default
-    if not isinstance(most, int | float) or isinstance(most, bool) or most < 1 or most != int(most):
-        raise ValueError("top_k must be a whole number from 1")
+    if not isinstance(most, int | float) or isinstance(most, bool) or most < 0 or most != int(most):
+        raise ValueError("top_k must be a whole number from 0")
     return int(most)
 
 
@@ -368,35 +392,3 @@ def _day(value: object) -> str:
         return (value if isinstance(value, date) else date.fromisoformat(str(value)[:10])).isoformat()[:10]
     except ValueError:
         raise ValueError("expiration_date must be a date in YYYY-MM-DD format") from None
-
-
-# ── configuration ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-_ENDPOINTS = ("openai", "ollama")
-
-
-def settings_of(config: Mapping[str, Any]) -> dict[str, object]:
-    """Engram's settings for what a mem0 configuration says of models. Of providers that are unknown here nothing is taken:
-    the bundled encoder and the rules do their work. A key in it is never used; keys are in the environment."""
-    made: dict[str, object] = {}
-    for section, setting, url, key in (
-        ("llm", "llm", "llm_url", "llm_key_env"),
-        ("embedder", "model", "embed_url", "embed_key_env"),
-    ):
-        provider = str((config.get(section) or {}).get("provider") or "")
-        given = _section(config, section)
-        if provider in _ENDPOINTS and given.get("model"):
-            made[setting] = f"{provider}:{given['model']}"
-            made |= {url: given[f"{provider}_base_url"]} if given.get(f"{provider}_base_url") else {}
-            made |= {key: "OPENAI_API_KEY"} if provider == "openai" else {}
-    return made
-
-
-def _plain(config: Any) -> dict[str, Any]:
-    """A configuration as a dictionary: it may be one, or mem0's own `MemoryConfig`."""
-    return dict(config.model_dump() if hasattr(config, "model_dump") else config or {})
-
-
-def _section(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = (config.get(name) or {}).get("config") or {}
-    return found if isinstance(found, Mapping) else {}

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from engram.text.person import is_assistant
-from engram.types import Memory, Scope, Status, StatusChange, Turn, Version
+from engram.types import Hit, Memory, Scope, Status, StatusChange, Turn, Version
 
 Item = dict[str, Any]
 IDS = ("user_id", "agent_id", "run_id")
@@ -64,7 +64,8 @@ def _words(content: object) -> str:
 
 
 def attributes_of(metadata: Mapping[str, Any] | None) -> dict[str, str]:
-    return {str(name): written(value) for name, value in (metadata or {}).items() if name not in IDS}
+    """Whose it is, and who said it, is not said in metadata."""
+    return {str(name): written(value) for name, value in (metadata or {}).items() if name not in (*IDS, "actor_id")}
 
 
 def written(value: object) -> str:
@@ -106,6 +107,22 @@ def item(memory: Memory, score: float | None = None) -> Item:
     if EXPIRES in memory.attributes:
         shown[EXPIRES] = memory.attributes[EXPIRES]
     return shown
+
+
+def details(hit: Hit, score: float, threshold: float | None) -> Item:
+    """What a score is made of, by mem0's names, and in words."""
+    arms = {signal.arm: signal for signal in hit.why.signals}
+    found = {arm: signal.score if (signal := arms.get(arm)) is not None and signal.rank else 0.0 for arm in ("vectors", "words")}
+    return {
+        "semantic_score": found["vectors"],
+        "bm25_score": found["words"],
+        "entity_boost": sum(signal.share for arm, signal in arms.items() if arm not in found),
+        "raw_score": hit.score,
+        "max_possible_score": 1.0,
+        "final_score": score,
+        "threshold": threshold or 0.0,
+        "why": str(hit.why),
+    }
 
 
 def ids_of(scope: Scope) -> dict[str, str]:
@@ -151,14 +168,16 @@ def matches(shown: Item, filters: Mapping[str, Any]) -> bool:
 
 def _passes(shown: Item, name: str, wanted: Any) -> bool:
     if name.strip("$").upper() in ("AND", "OR", "NOT"):
-        if not isinstance(wanted, list):
-            raise ValueError(f"{name} requires a list of conditions")
+        if not isinstance(wanted, list) or not wanted or not all(isinstance(one, Mapping) for one in wanted):
+            raise ValueError(f"{name} requires a list of conditions that is not empty")
         told = [matches(shown, one) for one in wanted]
         word = name.strip("$").upper()
         return all(told) if word == "AND" else any(told) if word == "OR" else not any(told)
     value = shown.get(name, (shown["metadata"] or {}).get(name))
+    if isinstance(wanted, list) and not isinstance(value, list):
+        return any(_same(value, one) for one in wanted)
     if not isinstance(wanted, Mapping):
-        return value is not None if wanted == "*" else bool(value == wanted)
+        return value is not None if wanted == "*" else _same(value, wanted)
     return all(_holds(value, operator, operand) for operator, operand in wanted.items())
 
 
@@ -171,9 +190,14 @@ def _holds(value: Any, operator: str, operand: Any) -> bool:
         return False
 
 
+def _same(value: Any, wanted: Any) -> bool:
+    """Equal, and true is not 1."""
+    return isinstance(value, bool) is isinstance(wanted, bool) and bool(value == wanted)
+
+
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "eq": lambda value, wanted: value == wanted,
-    "ne": lambda value, wanted: value != wanted,
+    "eq": _same,
+    "ne": lambda value, wanted: not _same(value, wanted),
     "gt": lambda value, wanted: value > wanted,
     "gte": lambda value, wanted: value >= wanted,
     "lt": lambda value, wanted: value < wanted,

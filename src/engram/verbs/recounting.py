@@ -10,6 +10,7 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
+from engram.deadline import overtime
 from engram.env import from_micros, to_micros
 from engram.errors import EngramError, InvalidQuery, NotFound
 from engram.kinds import EPISODE, WARNING, Ending, Episode, Happening, Participant, Skill, SkillMatch
@@ -72,8 +73,11 @@ class Recording:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._over:
-            return
+        if not self._over:
+            with overtime():  # a deadline that has passed leaves no episode without an end
+                self._left(error)
+
+    def _left(self, error: BaseException | None) -> None:
         if error is None:
             self.outcome(Ending.SUCCESS)
             return
