@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import inspect
 import pickle
 from collections.abc import Mapping
-from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, is_dataclass, replace
+from dataclasses import FrozenInstanceError, asdict, dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 
-from engram.frozen import frozen
+from engram import frozen as ours
+from engram.frozen import field, fields, frozen, mutable, replace
 
 
 @frozen
@@ -41,8 +43,23 @@ class Twin:
 
     name: str
     height: float = 0.0
-    notes: Mapping[str, str] = field(default_factory=dict)
-    secret: str = field(default="", repr=False, compare=False)
+    notes: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    secret: str = dataclasses.field(default="", repr=False, compare=False)
+
+
+@mutable
+class Tour:
+    """Grows as it goes."""
+
+    start: str
+    stops: list[str] = field(default_factory=list)
+    length: float = field(init=False, default=0.0)
+    map: Any = field(init=False, repr=False, compare=False)
+
+
+@frozen(eq=False)
+class Shape:
+    points: Any
 
 
 @frozen
@@ -128,11 +145,18 @@ def test_what_says_itself_when_it_is_equal_can_still_be_in_a_set() -> None:
 
 def test_it_is_known_as_a_dataclass() -> None:
     place: Any = Peak("Ida", 2456.0, {"in": "Crete"}, climbed=True)
-    assert is_dataclass(Peak)
-    assert [one.name for one in fields(place)] == ["name", "height", "notes", "secret", "climbed", "seen"]
-    assert replace(place, climbed=False) == Peak("Ida", 2456.0, {"in": "Crete"})
+    for library in (dataclasses, ours):
+        assert library.is_dataclass(Peak)
+        assert not library.is_dataclass(3)
+        assert [one.name for one in library.fields(place)] == ["name", "height", "notes", "secret", "climbed", "seen"]
+        assert [one.kw_only for one in library.fields(Peak)] == [False, False, False, False, True, True]
+        assert [one.repr for one in library.fields(Place)] == [True, True, True, False]
+        assert library.fields(Place)[0].default is library.MISSING
+        assert library.replace(place, climbed=False) == Peak("Ida", 2456.0, {"in": "Crete"})
     assert asdict(place)["notes"] == {"in": "Crete"}
     assert place.is_high
+    for name in ("Ida", "Oeta", "Ossa", "Pelion"):  # the fourth has a compiled `__init__`
+        assert Place(name).name == name
     assert str(inspect.signature(Place)).startswith("(name: 'str', height: 'float' = 0.0")
     match place:
         case Place(name, height):
@@ -147,12 +171,11 @@ def test_it_is_copied_and_pickled() -> None:
 
 
 def test_what_it_does_not_know_is_refused() -> None:
-    with pytest.raises(TypeError, match="needs a dataclass"):
+    with pytest.raises(TypeError, match="use default_factory"):
 
         @frozen
-        class _Derived:
-            size: int
-            double: int = field(init=False)
+        class _Shared:
+            names: list[str] = []  # noqa: RUF012
 
     with pytest.raises(TypeError, match="without a default after"):
 
@@ -160,3 +183,53 @@ def test_what_it_does_not_know_is_refused() -> None:
         class _Disordered:
             size: int = 3
             name: str  # type: ignore[misc]
+
+
+def test_what_changes_is_told_by_its_fields_and_is_in_no_set() -> None:
+    tour = Tour("Athens")
+    tour.stops.append("Delphi")
+    tour.length, tour.map = 164.0, "folded"
+    assert repr(tour) == "Tour(start='Athens', stops=['Delphi'], length=164.0)"
+    assert copy.deepcopy(tour) == pickle.loads(pickle.dumps(tour)) == tour != Tour("Athens")
+    assert replace(Tour("Athens", ["Delphi"]), start="Thebes").stops == ["Delphi"]
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(tour)
+    with pytest.raises(AttributeError):
+        tour.depth = 3  # type: ignore[attr-defined]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'length'"):
+        Tour("Athens", length=3.0)  # type: ignore[call-arg]
+
+
+def test_what_is_not_compared_is_itself() -> None:
+    points = np.array([1, 2])
+    one, other = Shape(points), Shape(points)
+    assert one != other
+    assert len({one, one, other}) == 2
+
+
+def test_arguments_are_taken_alike_before_and_after_the_first_few() -> None:
+    def called(*given: Any, **named: Any) -> Any:
+        @frozen
+        class Pair:
+            left: int
+            right: int = 2
+
+        answers = []
+        for _ in range(5):
+            try:
+                answers.append(fields_of(Pair(*given, **named)))
+            except TypeError as problem:
+                answers.append(str(problem))
+        assert len(set(answers)) == 1
+        return answers[0]
+
+    def fields_of(value: Any) -> tuple[Any, ...]:
+        return tuple(getattr(value, one.name) for one in fields(value))
+
+    assert called(1) == called(left=1) == (1, 2)
+    assert called(1, 3) == called(1, right=3) == called(right=3, left=1) == (1, 3)
+    assert "missing 1 required positional argument: 'left'" in called()
+    assert "missing 1 required positional argument: 'left'" in called(right=3)
+    assert "multiple values for argument 'left'" in called(1, left=1)
+    assert "takes from 2 to 3 positional arguments but 4 were given" in called(1, 2, 3)
+    assert "unexpected keyword argument 'top'" in called(1, top=2)

@@ -14,11 +14,13 @@ from __future__ import annotations
 import contextvars
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from engram.errors import InvalidQuery, SearchTimeout, WriteFailed
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 
@@ -144,20 +146,25 @@ def acquired(places: threading.Semaphore, seconds: float | None, until: Deadline
     return places.acquire(blocking=False)
 
 
-def done(future: Future[Any], until: Deadline | None = None) -> bool:
-    """Wait for it; False if the deadline passes before. Without one its result is as good to wait for."""
+def done(waits: Callable[[float], bool], until: Deadline | None = None) -> bool:
+    """Wait for what says after so many seconds whether it is there; False if the deadline passes before. Without one its outcome
+    is as good to wait for."""
     until = until or _PRESENT.get()
-    while until is not None and not future.done():
+    while until is not None and not waits(0.0):
         left = until.left
         if left <= 0.0:
             return False
-        with suppress(TimeoutError):
-            future.exception(min(left, SLICE_S))
+        waits(min(left, SLICE_S))
     return True
 
 
 def result_of(future: Future[T], doing: str) -> T:
-    if not done(future):
+    def waits(seconds: float) -> bool:
+        with suppress(TimeoutError):
+            future.exception(seconds)
+        return future.done()
+
+    if not done(waits):
         future.cancel()
         raise late(doing)
     return future.result()
@@ -168,18 +175,23 @@ def bounded(work: Callable[[], T], doing: str) -> T:
     if _PRESENT.get() is None:
         return work()
     in_time(doing)
-    future: Future[T] = Future()
+    over = threading.Event()
+    results: list[T] = []
+    problems: list[BaseException] = []
 
     def run() -> None:
         try:
-            future.set_result(work())
+            results.append(work())
         except BaseException as error:  # noqa: BLE001  handed to whoever waits
-            future.set_exception(error)
+            problems.append(error)
+        over.set()
 
     threading.Thread(target=contextvars.copy_context().run, args=(run,), name="engram-bounded", daemon=True).start()
-    if not done(future):
+    if not done(over.wait):
         raise late(doing)
-    return future.result()
+    if problems:
+        raise problems[0]
+    return results[0]
 
 
 def _checked(seconds: object) -> float:

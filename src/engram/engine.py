@@ -6,9 +6,7 @@ Comes in: what a program, a command or a server asks for. Goes out: values. Iden
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +14,8 @@ from typing import Self
 
 from engram.env import Env, in_utc
 from engram.errors import ConfigInvalid, InvalidContent
+from engram.frozen import replace
+from engram.log import Log
 from engram.models.chat import check_name
 from engram.models.embed import Embedder
 from engram.models.extract import Extractor
@@ -38,7 +38,7 @@ from engram.verbs.recounting import Recounting
 from engram.verbs.resting import Resting
 from engram.verbs.running import Running
 
-log = logging.getLogger("engram")
+log = Log("engram")
 
 
 class Engram(Running, Assessing, Knowing, Recounting, Looking, Carrying, Granting, Resting):

@@ -10,8 +10,9 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+
+from engram.frozen import field, frozen
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -40,7 +41,7 @@ class Ulids:
         return "".join(_CROCKFORD[(fresh >> shift) & 31] for shift in range(125, -1, -5))
 
 
-@dataclass(frozen=True)
+@frozen
 class Env:
     """Clock, ids and dice. `monotonic` measures durations; `now` dates things."""
 

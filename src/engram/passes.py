@@ -6,11 +6,10 @@ A pass never changes the words of a memory and never removes one. Memories are n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 
-from engram.frozen import frozen
+from engram.frozen import field, frozen
 from engram.types import Edge, Fact, Memory, Report
 
 

@@ -1,20 +1,19 @@
 """What flows: the values that every room hands to the next.
 
-Frozen, standard library only, no I/O, no rows, no wire form. A change makes a new value (`dataclasses.replace`).
+Frozen, standard library only, no I/O, no rows, no wire form. A change makes a new value (`frozen.replace`).
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, fields
 from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
 from types import MappingProxyType
 from typing import TypeVar, overload
 
-from engram.frozen import frozen
+from engram.frozen import field, fields, frozen
 from engram.vitals import NEUTRAL as NEUTRAL
 from engram.vitals import Affect as Affect
 from engram.vitals import Backup as Backup

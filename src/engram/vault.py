@@ -6,13 +6,11 @@ The encoder and the vector index are made when first needed. Whatever way a prog
 from __future__ import annotations
 
 import atexit
-import logging
 import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -32,10 +30,12 @@ from engram.dream.runner import run
 from engram.dream.schedule import Idle, is_time
 from engram.env import Env
 from engram.errors import Conflict, DiskFull, EmbedderUnavailable, EngramError, NotFound, VaultDamaged, VaultLocked
+from engram.frozen import replace
 from engram.guard import keychain
 from engram.guard.keys import MasterKey
 from engram.guard.process import give_back, harden, rss_bytes
 from engram.index.vectors.live import LiveIndex
+from engram.log import Log
 from engram.models import catalog
 from engram.models.budget import Ledger
 from engram.models.chat import model_by
@@ -53,7 +53,7 @@ from engram.store.sqlite.caring import pressure_at
 from engram.store.sqlite.vault import Ask, Credentials, open_vault
 from engram.types import Encoder, Health, Language, Policy, Reader, Role, Turn
 
-log = logging.getLogger("engram")
+log = Log("engram")
 
 _OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
 _ENCODERS: dict[str, OnnxEmbedder] = {}

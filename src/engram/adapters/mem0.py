@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +27,7 @@ from engram.aio import Threads, Verb, apart
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import NotFound, StorageError
+from engram.frozen import replace
 from engram.store.protocol import Filter
 from engram.types import Kind, Policy, Reader, Role, Scope, Status, Turn
 

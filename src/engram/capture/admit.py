@@ -7,7 +7,6 @@ What a file says of its own trust, counts or scope is not taken over, unless the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -17,7 +16,7 @@ from engram.capture.corrected import Said, heirs_of
 from engram.capture.drafts import weighed
 from engram.capture.tools import Tools
 from engram.errors import EmbeddingError, EngramError
-from engram.frozen import frozen
+from engram.frozen import frozen, replace
 from engram.guard.tiers import closer
 from engram.index.vectors.encoding import encode
 from engram.models.embed import Vectors

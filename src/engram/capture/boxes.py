@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from engram.capture.backfill import SPACE
+from engram.frozen import replace
 from engram.index.vectors.encoding import decode, restore
 from engram.memory.boxes import Growing, Item, Stream, centred, fill, topic_of, trace_of, words_of
 from engram.memory.momentum import Vector

@@ -6,9 +6,7 @@ learned from it is kept once it has ended.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import reduce
 
 from engram.capture.backfill import space_of
@@ -17,9 +15,11 @@ from engram.capture.observe import Observer
 from engram.capture.screen import REFUSED, judged, tier_of
 from engram.capture.tools import Tools
 from engram.errors import AccessDenied, InjectionBlocked, InvalidContent, NotFound
+from engram.frozen import replace
 from engram.guard.injection import Verdict
 from engram.guard.tiers import closer
 from engram.kinds import EPISODE, WARNING, Ending, Episode, Happening, Participant, Skill
+from engram.log import Log
 from engram.memory.episodes import narrative, novelty_of, significance_of, surprise_of, trouble, valence_of
 from engram.memory.likeness import LIKE, likeness, stems
 from engram.memory.skills import clusters, learn, match, practised, refined
@@ -29,7 +29,7 @@ from engram.store.protocol import Once
 from engram.store.sqlite.recounting import LEARNED_FROM
 from engram.types import Draft, Edge, Kind, Memory, Policy, Reader, Source, Space, Tier
 
-log = logging.getLogger("engram")
+log = Log("engram")
 
 _LOOKED_AT = 200
 """Episodes that a new one is compared with: the latest. Skills and expectations are made of what is done now."""

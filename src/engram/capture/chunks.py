@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
-from engram.frozen import frozen
+from engram.frozen import field, frozen, mutable
 from engram.text import sentences
 
 SIZE = 400
@@ -47,7 +46,7 @@ class Piece:
     body: int = 0
 
 
-@dataclass(slots=True)
+@mutable
 class _Open:
     """The chunk that is being filled, and the headings above it."""
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 import numpy as np
 
 from engram.capture.rewording import NEAR, same_fact, says_again
-from engram.frozen import frozen
+from engram.frozen import frozen, replace
 from engram.index.vectors.live import LiveIndex
 from engram.models.embed import Vectors
 from engram.settings import Settings

@@ -12,7 +12,6 @@ import contextvars
 import threading
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from engram.capture import marks, screen
@@ -25,6 +24,7 @@ from engram.capture.tools import Tools, give_vectors
 from engram.deadline import SLICE_S, acquired, in_time, is_over, late, patience
 from engram.env import to_micros
 from engram.errors import EngramError
+from engram.frozen import field, mutable, replace
 from engram.guard.injection import Verdict
 from engram.index.lexical import STOP_WORDS
 from engram.models.extract import Extracted, Extractor
@@ -46,7 +46,7 @@ _USER = "user"
 _OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
 
 
-@dataclass(slots=True)
+@mutable
 class Reading:
     """What a model's reading came to."""
 

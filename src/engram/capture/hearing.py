@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import MutableMapping, Sequence
-from dataclasses import dataclass, replace
 
 from engram.capture import categories, filler, marks, screen, signals
 from engram.capture.propositions import Statement, propositions
 from engram.capture.sift import Candidate
+from engram.frozen import mutable, replace
 from engram.guard import injection, secrets
 from engram.settings import Settings
 from engram.text.terms import digest_of, terms
@@ -19,7 +19,7 @@ Previous = MutableMapping[str, Turn | None]
 _THOUGHT_WORDS = 3  # a thought of fewer says nothing to whoever was not there
 
 
-@dataclass(slots=True)
+@mutable
 class Heard:
     """What came in, as it may be archived; its statements; what was dropped; what there is to say about it."""
 

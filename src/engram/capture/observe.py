@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -27,6 +26,7 @@ from engram.capture.sift import MOST_SURPRISING, known_as, sift, twin_of
 from engram.capture.tools import Tools, give_vectors
 from engram.deadline import if_time_allows, is_over, overtime, result_of
 from engram.errors import EmbeddingError, EngramError, InvalidContent, NotFound, SearchTimeout, WriteFailed
+from engram.frozen import replace
 from engram.guard.scopes import writable
 from engram.guard.tiers import closer
 from engram.index.vectors.encoding import encode

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
+from engram.frozen import replace
 from engram.text.transcript import speeches
 from engram.types import Turn
 

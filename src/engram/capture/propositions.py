@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 
 from engram.capture import categories, chunks, filler, marks, phrases
-from engram.frozen import frozen
+from engram.frozen import frozen, mutable
 from engram.text import sentences, when
 from engram.text.person import is_assistant, named, third_person
 from engram.text.verbs import is_past
@@ -59,7 +58,7 @@ class Statement:
     spans: tuple[Span, ...]
 
 
-@dataclass(slots=True)
+@mutable
 class _Group:
     """Sentences that make one statement, as places in what is left of the turn; or one dropped sentence."""
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 
 from engram.capture.hearing import Heard
 from engram.capture.sift import Candidate, Sifted
-from engram.frozen import frozen
+from engram.frozen import field, frozen, mutable, replace
 from engram.text.terms import digest_of
 from engram.types import Draft, Fate, Memory, Report, Status, Verdict
 
@@ -37,7 +36,7 @@ class Batch:
         return replace(self, places=[self.places[number] for number in left], heard=heard)
 
 
-@dataclass(slots=True)
+@mutable
 class Sum:
     """The reports of all batches as one."""
 

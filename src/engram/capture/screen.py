@@ -9,9 +9,9 @@ is, the attack lies in all of them together, and all do.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from engram.errors import InjectionBlocked
+from engram.frozen import replace
 from engram.guard import injection, pii
 from engram.guard.injection import Assessment, Verdict
 from engram.guard.tiers import closer

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from engram.capture.corrected import Said, heirs_of
 from engram.capture.propositions import Statement
-from engram.frozen import frozen
+from engram.frozen import field, frozen, mutable, replace
 from engram.index.vectors.live import LiveIndex, Nearest
 from engram.models.embed import Vectors
 from engram.settings import Settings
@@ -29,7 +28,7 @@ _NEIGHBOURS = 5  # by whom surprise is measured (C5)
 MOST_SURPRISING = 0.3
 
 
-@dataclass(slots=True)
+@mutable
 class Candidate:
     """A statement on its way: where it came from, and what was found out about it."""
 

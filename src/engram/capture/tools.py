@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from engram.capture.backfill import encoded, passage
 from engram.capture.sift import Candidate
 from engram.env import Env
 from engram.errors import EmbeddingError
+from engram.frozen import mutable
 from engram.index.vectors.live import LiveIndex
 from engram.models.embed import Embedder
 from engram.settings import LiveSettings
 from engram.store.sqlite.store import SqliteStore
 
 
-@dataclass(slots=True)
+@mutable
 class Tools:
     """Of one open vault. The encoder and the index may be missing, and may come later."""
 

@@ -9,10 +9,9 @@ An answer is served to the very reader it was made for, from a vault in which no
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import datetime
 
-from engram.frozen import frozen
+from engram.frozen import frozen, replace
 from engram.memory.momentum import Vector, likeness
 from engram.settings import Settings
 from engram.types import Reader, Recall
@@ -28,7 +27,7 @@ class State:
     now: datetime
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@frozen(kw_only=True, eq=False)
 class Expected:
     """What is ready: the vector that was looked up, at most so many hits for it, and the state in which it was."""
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from engram.context.budget import RECALLED, Profile
-from engram.frozen import frozen
+from engram.frozen import frozen, replace
 from engram.types import Outcome
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import accumulate
 
@@ -18,7 +17,7 @@ from engram.context.days import TOKENS, dated, day, heading, when
 from engram.context.history import VERBATIM, Said, compress
 from engram.context.packing import Candidate, Step, Tier, pack, ranked
 from engram.context.posing import TITLES, quoted
-from engram.frozen import frozen
+from engram.frozen import frozen, replace
 from engram.text.fence import fence, harmless
 from engram.text.person import is_assistant
 from engram.types import Hit, Memory, Recall, Turn

@@ -18,10 +18,9 @@ The contract, for whoever writes one:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 
-from engram.frozen import frozen
+from engram.frozen import frozen, replace
 from engram.index.vectors.live import LiveIndex
 from engram.models.embed import Embedder
 from engram.passes import Cursor, Due, Revision

@@ -8,12 +8,12 @@ event that is very like a newer and stronger one gets in its way, and loses half
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
 
 from engram.dream.job import Desk, Job, Page
 from engram.dream.linking import Near, neighbours
+from engram.frozen import replace
 from engram.kinds import rehearsal, rehearsals
 from engram.memory.layers import Layer, layer_of
 from engram.memory.lifecycle import Keeping, Verification, keeping, verification

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 
 from engram.capture.corrected import Said, heirs_of
 from engram.deadline import is_over, overtime
@@ -16,7 +15,7 @@ from engram.dream.job import Desk, Job, Page
 from engram.dream.probes import Looks, chosen, tried
 from engram.dream.rules import allowed
 from engram.errors import Conflict, SearchTimeout, WriteFailed
-from engram.frozen import frozen
+from engram.frozen import field, frozen, mutable
 from engram.passes import Applied, Cursor, Derive, Due, Ending, Pass, Rested, Revision
 from engram.store.sqlite.revising import named_in
 from engram.types import Memory
@@ -32,7 +31,7 @@ class Progress:
     changed: int
 
 
-@dataclass(slots=True)
+@mutable
 class _Tally:
     """What a pass has done so far."""
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import astuple, fields
+from dataclasses import astuple
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
 from engram.errors import InvalidContent
+from engram.frozen import fields
 from engram.types import SCOPE_DIMENSIONS, Affect, Edge, Kind, Memory, Scope, Source, Status, Tier, Turn
 
 Plain = dict[str, Any]

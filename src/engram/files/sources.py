@@ -17,7 +17,6 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -26,7 +25,7 @@ from typing import IO, Any, BinaryIO
 from engram.errors import ContentTooLarge, InvalidContent, NotFound
 from engram.files import archive, turns
 from engram.files.turns import NotATurn
-from engram.frozen import frozen
+from engram.frozen import field, frozen, mutable, replace
 from engram.settings import Settings
 from engram.store.sqlite import legacy
 from engram.types import Memory, Source, Turn
@@ -41,7 +40,7 @@ class Refusal:
     reason: str
 
 
-@dataclass(slots=True)
+@mutable
 class Imported:
     """What became of a file."""
 

@@ -12,12 +12,12 @@ import gzip
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
 from engram.errors import EngramError
+from engram.frozen import replace
 from engram.settings import Settings
 from engram.store.admission import check_turn
 from engram.text import messages

@@ -11,8 +11,6 @@ import base64
 import hashlib
 from typing import TYPE_CHECKING
 
-from cryptography.exceptions import InvalidTag
-
 from engram.errors import InvalidQuery
 
 if TYPE_CHECKING:
@@ -30,6 +28,8 @@ def sealed(place: int, about: bytes, key: bytearray) -> str:
 
 def opened(cursor: object, about: bytes, key: bytearray) -> int:
     """The place that it names. The error never quotes it: what was passed may be anything."""
+    from cryptography.exceptions import InvalidTag  # late: most pages are the only one
+
     try:
         raw = _bytes(cursor)
         place = _cipher(key).decrypt(_nonce(about), raw[len(_VERSION) :], _VERSION + about)
@@ -51,7 +51,7 @@ def _bytes(cursor: object) -> bytes:
 
 
 def _cipher(key: bytearray) -> AESGCMSIV:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV  # late: most pages are the last one
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV
 
     return AESGCMSIV(key)
 

@@ -16,8 +16,6 @@ import hmac
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from cryptography.exceptions import InvalidTag
-
 from engram.errors import EncryptionFailed
 from engram.guard.keys import wipe
 from engram.guard.process import lock_buffer, unlock_buffer
@@ -58,6 +56,8 @@ class FieldCipher:
     def unseal(self, sealed: str, place: str) -> str:
         if not sealed:
             return ""
+        from cryptography.exceptions import InvalidTag
+
         try:
             return self._cipher.decrypt(_nonce(place), base64.b64decode(sealed, validate=True), place.encode()).decode()
         except (InvalidTag, ValueError):
@@ -72,6 +72,8 @@ class FieldCipher:
         return self._cipher.encrypt(_nonce("field key"), bytes(other._key), b"field key")
 
     def unwrap(self, wrapped: bytes) -> FieldCipher:
+        from cryptography.exceptions import InvalidTag
+
         try:
             return FieldCipher(bytearray(self._cipher.decrypt(_nonce("field key"), wrapped, b"field key")))
         except InvalidTag:

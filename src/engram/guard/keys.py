@@ -15,16 +15,12 @@ import hashlib
 import hmac
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn, Self, SupportsIndex
 
-from cryptography.exceptions import InvalidTag, UnsupportedAlgorithm
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
 from engram.errors import EncryptionFailed, MemoryPressure, VaultDamaged, VaultLocked
+from engram.frozen import frozen
 from engram.guard.process import lock_buffer, unlock_buffer
 
 if TYPE_CHECKING:
@@ -37,6 +33,7 @@ SALT_BYTES = 16
 _NONCE_BYTES = 12
 _TAG_BYTES = 16
 _FINGERPRINT_BYTES = 8
+_BLOCK_BYTES = 32
 
 # Crockford's base32 leaves out I, L, O and U. 32 bytes and a checksum of 3 fill 56 characters without padding.
 _RECOVERY_PREFIX = "engram1"
@@ -131,9 +128,7 @@ class MasterKey:
             self._held = False
 
     def _derive(self, label: str, length: int) -> bytearray:
-        made = bytearray(length)
-        HKDF(SHA256(), length, salt=None, info=f"engram/{label}/v1".encode("ascii")).derive_into(self._alive(), made)
-        return made
+        return hkdf(self._alive(), f"engram/{label}/v1".encode("ascii"), length)
 
     def _alive(self) -> bytearray:
         if not self._key:
@@ -155,6 +150,15 @@ class MasterKey:
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise TypeError("a master key is neither pickled nor copied")
+
+
+def hkdf(key: bytearray, info: bytes, length: int = KEY_BYTES, *, salt: bytes = b"") -> bytearray:
+    """HKDF-SHA256 (RFC 5869) of at most one block. Of the standard library: loading `cryptography` for it would take a hook as
+    long as opening the vault. What is between is immutable until it is collected, as a key given to SQLite is."""
+    if length > _BLOCK_BYTES:
+        raise ValueError(f"one block has {_BLOCK_BYTES} bytes, not {length}")
+    own = hmac.digest(salt or bytes(_BLOCK_BYTES), key, "sha256")
+    return bytearray(hmac.digest(own, info + b"\x01", "sha256")[:length])
 
 
 def _checksum(key: bytearray) -> bytes:
@@ -182,7 +186,7 @@ def _bad_recovery_text(what: str) -> VaultLocked:
     return VaultLocked(what, way_out="Compare it with your copy, group by group, and try again.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Kdf:
     """How a passphrase becomes a key: `argon2id` (memory_kib, passes, lanes) or `scrypt` (log_n, lanes), and a salt.
 
@@ -191,7 +195,7 @@ class Kdf:
 
     name: str
     salt: bytes
-    parameters: Mapping[str, int] = field(hash=False)
+    parameters: Mapping[str, int]
 
     def __post_init__(self) -> None:
         bounds = _BOUNDS.get(self.name)
@@ -216,6 +220,8 @@ def wrap(master: MasterKey, passphrase: str, kdf: Kdf, *, vault_id: str, random:
 
 def unwrap(wrapped: bytes, passphrase: str, kdf: Kdf, *, vault_id: str) -> MasterKey:
     """The master key that `wrap` hid. A wrong passphrase and another vault's header are VaultLocked."""
+    from cryptography.exceptions import InvalidTag  # late, as all of it: a key in a file or keychain needs none
+
     if len(wrapped) != _NONCE_BYTES + KEY_BYTES + _TAG_BYTES:
         raise VaultDamaged("The wrapped key in the vault header has the wrong length.")
     kek = passphrase_key(passphrase, kdf)
@@ -244,6 +250,8 @@ def hand_over(old: MasterKey, new: MasterKey, *, vault_id: str, random: Callable
 
 def taken_over(handover: bytes, old: MasterKey, *, vault_id: str) -> MasterKey:
     """The key that `hand_over` sealed."""
+    from cryptography.exceptions import InvalidTag
+
     between, key = old.subkey(Purpose.ROTATION), bytearray(KEY_BYTES)
     try:
         if len(handover) != _NONCE_BYTES + KEY_BYTES + _TAG_BYTES:
@@ -266,7 +274,8 @@ def _bound_to(vault_id: str) -> bytes:
 
 
 def _cipher(kek: bytearray) -> AESGCMSIV:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV  # late: a key in a file or keychain needs none
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV
 
     # SIV: a nonce that comes up twice, say from a restored machine image, shows equality and nothing more (RFC 8452).
     try:
@@ -277,6 +286,8 @@ def _cipher(kek: bytearray) -> AESGCMSIV:
 
 def passphrase_key(passphrase: str, kdf: Kdf) -> bytearray:
     """The key that a passphrase stands for; wipe it after use."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+
     secret = _passphrase_bytes(passphrase)
     kek = bytearray(KEY_BYTES)
     try:

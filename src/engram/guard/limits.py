@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass, replace
 from itertools import accumulate
 from typing import Any, TypeVar
 
 from engram.errors import RateLimited
-from engram.frozen import frozen
+from engram.frozen import fields, frozen, is_dataclass, replace
 from engram.types import Memory
 
 T = TypeVar("T")

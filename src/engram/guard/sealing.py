@@ -13,11 +13,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, BinaryIO
 
 from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from engram.errors import EncryptionFailed
-from engram.guard.keys import KEY_BYTES, wipe
+from engram.guard.keys import hkdf, wipe
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -110,8 +108,7 @@ class Opener:
 def _cipher(key: bytearray, salt: bytes) -> AESGCM:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # late: most openings of a vault seal no file
 
-    own = bytearray(KEY_BYTES)
-    HKDF(SHA256(), KEY_BYTES, salt=salt, info=b"engram/sealed-file/v1").derive_into(key, own)
+    own = hkdf(key, b"engram/sealed-file/v1", salt=salt)
     try:
         return AESGCM(own)
     finally:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import hmac
-import logging
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -25,9 +24,10 @@ from engram.errors import ConfigInvalid, DiskFull, EngramError, VaultDamaged, Va
 from engram.frozen import frozen
 from engram.guard import keychain
 from engram.guard.keys import SALT_BYTES, Kdf, MasterKey, unwrap, wrap
+from engram.log import Log
 from engram.settings import Settings
 
-log = logging.getLogger("engram.guard")
+log = Log("engram.guard")
 
 Ask = Callable[[], str | None]
 

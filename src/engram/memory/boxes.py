@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
 
 import numpy as np
 
+from engram.frozen import field, frozen, mutable
 from engram.kinds import Seal
 from engram.memory.likeness import STEM
 from engram.memory.likeness import likeness as in_common
@@ -38,7 +38,7 @@ _SAYS_LITTLE = 3
 """A statement with fewer telling words does not change the subject by its words."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Item:
     """One memory on its way into a box: what it is about (`words_of`), and its vector as seen from the middle (`centred`)."""
 
@@ -49,7 +49,7 @@ class Item:
     vector: Vector | None = None
 
 
-@dataclass(slots=True, eq=False)
+@mutable(eq=False)
 class Growing:
     """A box that is being filled. `key` is 0 until it is kept; `fresh`: memories that were put into it since."""
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import StrEnum
 from html import escape
 
-from engram.frozen import frozen
+from engram.frozen import frozen, replace
 from engram.memory.shortening import shorten
 from engram.memory.working import Slot, WorkingMemory
 from engram.text.tokens import count

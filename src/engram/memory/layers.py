@@ -6,10 +6,10 @@ the code is like). Sorts: fact, procedure, narrative; recall's modes are made of
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from engram.frozen import replace
 from engram.kinds import EPISODE, WARNING
 from engram.types import Kind, Memory, Mode
 

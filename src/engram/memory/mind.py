@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from datetime import datetime
 from enum import StrEnum
 
-from engram.frozen import frozen
+from engram.frozen import field, frozen, replace
 from engram.memory import momentum, sensory, working
 from engram.memory.handoff import Checkpoint as Checkpoint
 from engram.memory.momentum import Momentum, Reading, Topic, Vector

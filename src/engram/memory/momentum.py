@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -67,7 +66,7 @@ class Topic(StrEnum):
     SWITCH = "switch"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Momentum:
     """The way of a conversation so far. Without an encoder there are no vectors, and words alone tell.
 

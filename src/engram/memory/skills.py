@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 
-from engram.frozen import frozen
+from engram.frozen import frozen, replace
 from engram.kinds import Cue, Ending, Episode, FailureMode, Practice, Precondition, Refinement, Skill, SkillMatch, Step
 from engram.memory.episodes import SCORES, is_error, is_step, steps, trouble
 from engram.memory.likeness import LIKE, alike, likeness, stems

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 
-from engram.frozen import frozen
+from engram.frozen import frozen, replace
 from engram.memory.momentum import Topic
 from engram.memory.shortening import level_down, shorten, telling
 from engram.text.terms import digest_of

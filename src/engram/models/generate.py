@@ -7,12 +7,11 @@ is not there, over budget or unusable is an error that holds no words, and whoev
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Protocol
 
 from engram.deadline import overtime
 from engram.errors import GenerationFailed, GeneratorUnavailable
-from engram.frozen import frozen
+from engram.frozen import frozen, replace
 from engram.models.budget import Budget
 from engram.models.schema import Schema, misfit, told, value_in
 

@@ -8,11 +8,10 @@ nothing grows by going in circles or by having many links; what is too faint is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
-from engram.frozen import frozen
+from engram.frozen import field, frozen, mutable
 from engram.recall.fusion import Keys, Scores
 from engram.settings import Settings
 from engram.store.sqlite.nearby import Step
@@ -57,7 +56,7 @@ def spread(starts: Mapping[int, float], follow: Follow, settings: Settings, *, h
     return Reached(np.array(reached, np.int64), strengths, {key: flow.came[key] for key in reached})
 
 
-@dataclass(slots=True)
+@mutable
 class _Flow:
     """Activation under way: what each memory has, and by which way; what each got over links, and by which way that came."""
 

@@ -6,12 +6,12 @@ An arm that cannot work says so in `notes`, and the others go on. A further arm 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import numpy as np
 
 from engram.errors import EmbeddingError
+from engram.frozen import replace
 from engram.index.lexical import TermPlanner
 from engram.index.vectors.live import LiveIndex, Nearest
 from engram.models.embed import Embedder, Vectors

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import dropwhile
 
+from engram.frozen import field, mutable, replace
 from engram.index.lexical import STOP_WORDS
 from engram.text.terms import terms
 from engram.text.when import resolve
@@ -62,7 +62,7 @@ def _height(tree: Evidence) -> int:
     return 1 + max(map(_height, tree.parts), default=0)
 
 
-@dataclass(slots=True)
+@mutable
 class _Search:
     """One reasoning while it goes: how often it looked, what recall said of itself, which memories it saw."""
 

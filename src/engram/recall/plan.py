@@ -6,11 +6,10 @@ Pure rules on the words of the question; no store, no model.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from engram.errors import InvalidQuery
-from engram.frozen import frozen
+from engram.frozen import frozen, replace
 from engram.index.lexical import asks_nothing as asks_nothing
 from engram.memory.layers import RULES, STORIES
 from engram.models.embed import Vectors

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
 from typing import TypeVar
@@ -19,6 +18,7 @@ import numpy as np
 from engram.deadline import in_time, result_of
 from engram.env import Env
 from engram.errors import EmbeddingError, StorageError
+from engram.frozen import replace
 from engram.guard.injection import VERSION, Verdict, judged
 from engram.index.vectors.encoding import encode
 from engram.index.vectors.live import LiveIndex

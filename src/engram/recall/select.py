@@ -6,12 +6,11 @@ Pure: comes in a ranking, the memories and the links among them; goes out what b
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
 
-from engram.frozen import frozen
+from engram.frozen import field, frozen, mutable
 from engram.recall.fusion import Fused, Scores
 from engram.recall.plan import Asked, Plan
 from engram.recall.weights import ADDED
@@ -35,7 +34,7 @@ class Pick:
     needed: float | None = None
 
 
-@dataclass(slots=True)
+@mutable
 class _So:
     """What has been taken so far."""
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import datetime
 
-from engram.frozen import frozen
+from engram.frozen import field, frozen, mutable
 from engram.models.embed import Vectors
 from engram.recall.arms import WORDS
 from engram.recall.fusion import ArmResult, Fused
@@ -17,7 +16,7 @@ from engram.recall.weights import ASSISTANT
 from engram.types import Memory, Stage
 
 
-@dataclass(slots=True)
+@mutable
 class Stopwatch:
     monotonic: Callable[[], float]
     spent: dict[str, float] = field(default_factory=dict)

@@ -13,7 +13,6 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate, islice
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from engram.context.packing import Tier
 from engram.context.window import ContextWindow, build
 from engram.engine import Engram
 from engram.env import Env
+from engram.frozen import field, frozen, mutable
 from engram.memory.likeness import stems
 from engram.models.embed import Embedder
 from engram.serve.bench_recall import OURS, PATIENCE_S, Progress, Question, Results, Store, percentiles, read_stores, share
@@ -53,7 +53,7 @@ Standing = list[tuple[tuple[str, ...], str]]
 """What a context holds: the refs that it comes from, and its words."""
 
 
-@dataclass(slots=True)
+@mutable
 class _Tally:
     shares: dict[tuple[str, int], list[float]] = field(default_factory=dict)
     answers: dict[tuple[str, int], list[float]] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class _Tally:
     packing_ms: list[float] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Talk:
     """One store's turns by their refs, what a line of each text costs, and the last of them that fit into each budget."""
 

@@ -15,7 +15,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from engram.engine import Engram
 from engram.env import Env
 from engram.errors import InvalidContent
 from engram.files.turns import NotATurn, moment, opened, turn_of
-from engram.frozen import frozen
+from engram.frozen import field, frozen, mutable
 from engram.models.embed import Embedder
 from engram.serve.warm import warm
 from engram.settings import LiveSettings, Settings
@@ -82,7 +82,7 @@ class Scored:
     top: float
 
 
-@dataclass(slots=True)
+@mutable
 class _Tally:
     """What is gathered over the stores of a file."""
 
@@ -235,7 +235,7 @@ def _limit(ks: Sequence[int]) -> int:
     return max(_LIMIT, 3 * max(ks))
 
 
-@dataclass(slots=True)
+@mutable
 class _Asker:
     """One store: a vault is made, filled, asked and thrown away."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3  # noqa: TID251  the baseline; that it encrypts nothing is what is measured
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -19,6 +19,7 @@ import apsw
 
 from engram.engine import Engram
 from engram.env import Env
+from engram.frozen import field, mutable, replace
 from engram.guard.keys import MasterKey
 from engram.guard.scopes import readable
 from engram.settings import LiveSettings, Settings
@@ -225,7 +226,7 @@ class Ours:
 Side = Direct | Ours
 
 
-@dataclass(slots=True)
+@mutable
 class Bench:
     """One run: a folder with a vault and a plain database that hold the same memories."""
 

@@ -21,7 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ import numpy as np
 from engram.capture.backfill import SPACE, passage
 from engram.engine import Engram
 from engram.env import Env
+from engram.frozen import field, mutable
 from engram.guard.process import rss_bytes
 from engram.index.vectors.encoding import encode
 from engram.models import catalog
@@ -81,7 +82,7 @@ def encoder() -> tuple[Embedder, bool]:
     return (OnnxEmbedder(model), True) if model.installed() else (hashing_embedder(_DIMENSIONS), False)
 
 
-@dataclass(slots=True)
+@mutable
 class Bench:
     folder: Path
     key: bytes

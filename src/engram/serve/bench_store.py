@@ -29,7 +29,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
@@ -38,6 +37,7 @@ import apsw
 
 from engram import engine
 from engram.env import Env
+from engram.frozen import replace
 from engram.guard.process import rss_bytes
 from engram.serve.bench_sides import BATCH, Bench, Direct, Side, open_unkeyed, question
 from engram.settings import Settings

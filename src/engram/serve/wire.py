@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from functools import cache, partial
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from engram.errors import EngramError
+from engram.frozen import fields, is_dataclass
 from engram.types import Memory
 
 Plain = None | bool | int | float | str | list["Plain"] | dict[str, "Plain"]

@@ -5,17 +5,17 @@ One thread for a vault, made when first needed; one answer for each reader. Noth
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
 from engram.context.anticipation import Expected, State, meant, ready, served
 from engram.env import Env
 from engram.errors import EngramError
+from engram.frozen import mutable, replace
+from engram.log import Log
 from engram.memory import momentum
 from engram.recall.plan import Asked, asks_nothing
 from engram.recall.search import NOTHING_ASKED, Searcher
@@ -24,12 +24,12 @@ from engram.session.working import Working
 from engram.settings import LiveSettings
 from engram.types import Reader, Recall
 
-log = logging.getLogger("engram")
+log = Log("engram")
 
 _READERS = 64  # whose answers are ready at once
 
 
-@dataclass(slots=True)
+@mutable
 class Served:
     """How often an answer was ready, of how many contexts asked for."""
 

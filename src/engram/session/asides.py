@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 from engram.capture import marks
 from engram.context.budget import MORNING, UNKNOWN
 from engram.context.modes import Injection, reflection
 from engram.context.window import ContextWindow
+from engram.frozen import replace
 from engram.memory.gaps import question_in
 from engram.memory.morning import Morning, morning
 from engram.recall.plan import Asked

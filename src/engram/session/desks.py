@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from engram.capture.screen import is_sound
 from engram.env import Env, to_micros
 from engram.errors import EngramError
+from engram.frozen import field, mutable, replace
 from engram.guard.injection import Verdict, judged
+from engram.log import Log
 from engram.memory import mind as rules
 from engram.memory import snapshot
 from engram.memory.mind import Age, Habits, Mind, Vectors
@@ -23,7 +23,7 @@ from engram.store.sqlite.store import SqliteStore
 from engram.store.sqlite.suspending import MIND
 from engram.types import Policy, Reader, Role, Scope, Turn
 
-log = logging.getLogger("engram")
+log = Log("engram")
 
 Keep = Callable[[Reader, Sequence[Turn]], object]
 """Keeps statements in the vault for a reader, as far as they are new there and worth it."""
@@ -32,7 +32,7 @@ _JUST_NOW_US = 3_600_000_000  # within the hour
 _LEFT = 64  # slots let go that wait to be kept
 
 
-@dataclass(slots=True)
+@mutable
 class Desk:
     """One scope's mind, shared by all views of it in this process."""
 

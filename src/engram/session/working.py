@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -13,9 +11,11 @@ from engram.capture import marks
 from engram.capture.screen import is_sound, judged, screened
 from engram.env import from_micros, to_micros
 from engram.errors import EngramError, InjectionBlocked, InvalidContent, InvalidQuery, StorageError
+from engram.frozen import replace
 from engram.guard.edition import VERSION
 from engram.guard.injection import Verdict
 from engram.guard.scopes import require_writable
+from engram.log import Log
 from engram.memory import handoff, momentum, working
 from engram.memory import mind as rules
 from engram.memory.export import Exported, Form, export
@@ -30,7 +30,7 @@ from engram.store.protocol import Once
 from engram.store.sqlite.suspending import CHECKPOINT, HANDOFF
 from engram.types import Memory, Reader, Turn
 
-log = logging.getLogger("engram")
+log = Log("engram")
 
 P = ParamSpec("P")
 T = TypeVar("T")

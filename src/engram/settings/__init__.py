@@ -12,24 +12,23 @@ environment variables and configuration files.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import logging
 import os
 import re
 import threading
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from engram.errors import ConfigInvalid
+from engram.frozen import Field, fields, replace
+from engram.log import Log
 from engram.settings.folders import own_folder
 from engram.settings.table import Settings as Settings
 from engram.settings.table import Value as Value
 
-log = logging.getLogger("engram.settings")
+log = Log("engram.settings")
 
-TABLE: Mapping[str, dataclasses.Field[Any]] = {f.name: f for f in dataclasses.fields(Settings)}
+TABLE: Mapping[str, Field[Any]] = {f.name: f for f in fields(Settings)}
 _DEFAULTS = Settings()
 
 
@@ -109,7 +108,7 @@ def merge(base: Settings, changes: Mapping[str, object], *, origin: str) -> tupl
         good[name], warning = coerce(name, value)
         if warning:
             warnings.append(f"{origin}: {warning}")
-    return dataclasses.replace(base, **good), warnings  # type: ignore[arg-type]
+    return replace(base, **good) if good else base, warnings  # type: ignore[arg-type]
 
 
 def consistent(settings: Settings) -> tuple[Settings, list[str]]:
@@ -118,7 +117,7 @@ def consistent(settings: Settings) -> tuple[Settings, list[str]]:
     if settings.ram_critical_mib >= critical:
         return settings, []
     warning = f"ram_critical_mib = {settings.ram_critical_mib} must be 50 above ram_warning_mib; using {critical}"
-    return dataclasses.replace(settings, ram_critical_mib=critical), [warning]
+    return replace(settings, ram_critical_mib=critical), [warning]
 
 
 def config_path(environ: Mapping[str, str] | None = None) -> Path:
@@ -211,6 +210,10 @@ def _file_text(path: Path) -> str:
 
 
 def _parsed(text: str) -> dict[str, object]:
+    if not text:
+        return {}
+    import tomllib  # late: most have no configuration file, and a hook is kept waiting
+
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -295,7 +298,7 @@ class LiveSettings:
         except _Unreadable as error:
             # A running process must not fall back to the default identity or limits because an editor is half done.
             warnings.append(f"{self._path}: not read ({error}); it changes nothing until it is mended")
-        settings = Settings()
+        settings = _DEFAULTS
         for origin, changes in (
             (str(self._path), self._from_file),
             ("environment", _from_environment(os.environ)),
@@ -376,8 +379,8 @@ def _remark(line: str) -> str:
     """What follows the value on its line: a comment, the carriage return of a foreign line end."""
     for sign in re.finditer("[ \t]*#", line):
         try:
-            tomllib.loads(line[: sign.start()])
-        except tomllib.TOMLDecodeError:
+            _parsed(line[: sign.start()])
+        except _Unreadable:
             continue  # this sign stands inside the value
         return line[sign.start() :]
     return "\r" if line.endswith("\r") else ""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from engram.frozen import frozen
 from engram.settings.keeping import Keeping
 from engram.settings.tunable import tunable
 
 
-@dataclass(slots=True, kw_only=True, init=False, repr=False, eq=False)
+@frozen(kw_only=True)
 class Finding(Keeping):
     """Read through `Settings`, which has all of it."""
 

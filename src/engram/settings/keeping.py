@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from engram.frozen import frozen
 from engram.settings.tunable import tunable
 
 
-@dataclass(slots=True, kw_only=True, init=False, repr=False, eq=False)
+@frozen(kw_only=True)
 class Keeping:
     """Read through `Settings`, which has all of it."""
 

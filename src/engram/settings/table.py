@@ -12,7 +12,7 @@ from engram.settings.tunable import tunable
 
 
 @frozen(kw_only=True)
-class Settings(Finding):  # type: ignore[misc]  # its bases are parts of the table, and make no values of their own
+class Settings(Finding):
     """One consistent set of values. Operations read a snapshot once and use it to their end."""
 
     # embedding endpoints: only if `model` names one

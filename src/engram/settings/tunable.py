@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
+
+from engram.frozen import field
 
 Value = bool | int | float | str
 
@@ -21,4 +22,4 @@ def tunable(
 ) -> Any:
     """Declare one setting. `restart`: it is read when the vault is opened, so a change waits for the next open."""
     spec = {"help": help, "unit": unit, "low": low, "high": high, "choices": choices, "ref": ref, "restart": restart}
-    return dataclasses.field(default=default, metadata=spec)
+    return field(default=default, metadata=spec)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from engram.env import from_micros, to_micros
 from engram.errors import ContentTooLarge, DimensionMismatch, InjectionBlocked, InvalidContent, InvalidQuery
+from engram.frozen import replace
 from engram.types import SCOPE_DIMENSIONS, Edge, Kind, Memory, Scope, Source, Status, Tier, Turn, scope_values
 
 if TYPE_CHECKING:

@@ -8,22 +8,20 @@ key. File names say nothing about content or time.
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import re
 import stat
-import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 from engram.errors import DiskFull, NotFound, VaultDamaged, VaultTooNew
-from engram.frozen import frozen
+from engram.frozen import frozen, replace
 from engram.guard.unlock import KeyHeader, from_table, to_table
+from engram.log import Log
 
-log = logging.getLogger("engram.store")
+log = Log("engram.store")
 
 FORMAT = 1
 _NEUTRAL_NS = 86_400 * 10**9
@@ -31,6 +29,8 @@ _NEUTRAL_NS = 86_400 * 10**9
 
 _HEADER_COPIES = "Run `engram doctor --repair`, which takes the newest sound copy from backups/."
 _HEX = re.compile(r"(?:[0-9a-f]{2})+")
+_SECTION = re.compile(r"\[([a-z_]+)\]")
+_ENTRY = re.compile(r'([a-z0-9_]+) = (?:(0|[1-9][0-9]{0,17})|"([^"\\\x00-\x1f\x7f]*)")')
 _MARKERS = {".gitignore": "*\n", ".nomedia": "", ".noindex": ""}
 _OURS = {"backups", "index", "notes", *_MARKERS}
 
@@ -146,10 +146,10 @@ def _is_ours(name: str) -> bool:
 
 def read_header(path: Path) -> Header:
     try:
-        table = tomllib.loads(_read_quietly(path).decode("utf-8"))
+        table = _table(_read_quietly(path).decode("utf-8"))
     except FileNotFoundError as error:
         raise VaultDamaged(f"{path} is missing.", way_out=_HEADER_COPIES) from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except ValueError as error:  # no UTF-8, or no TOML
         raise _damaged(path) from error
     except OSError as error:
         raise VaultDamaged(f"{path} cannot be read ({error.strerror}).") from error
@@ -167,6 +167,24 @@ def read_header(path: Path) -> Header:
     if not isinstance(handover, str) or not _HEX.fullmatch(handover):
         raise _damaged(path)
     return replace(made, next=from_table(following), handover=bytes.fromhex(handover))
+
+
+def _table(text: str) -> dict[str, object]:
+    """TOML. What stands as `write_header` writes it is read without the library for it, which a hook would wait for."""
+    table: dict[str, object] = {}
+    place = table
+    for line in text.splitlines():
+        if (section := _SECTION.fullmatch(line)) and section[1] not in table:
+            table[section[1]] = place = {}
+        elif (entry := _ENTRY.fullmatch(line)) and entry[1] not in place:
+            place[entry[1]] = int(entry[2]) if entry[2] else entry[3]
+        elif line and not line.startswith("# "):
+            break
+    else:
+        return table
+    import tomllib
+
+    return tomllib.loads(text)
 
 
 def _read_quietly(path: Path) -> bytes:

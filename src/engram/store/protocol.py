@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
-from engram.frozen import frozen
+from engram.frozen import frozen, mutable
 from engram.types import (
     AuditEntry,
     Change,
@@ -89,7 +88,7 @@ class Judgement:
     vector: bytes
 
 
-@dataclass(slots=True)
+@mutable
 class Once:
     """A write that is made once, however often it is asked for, by the key that its caller gave it.
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import replace
 
-from engram.frozen import frozen
+from engram.frozen import frozen, replace
 from engram.text.gazetteer import GIVEN_NAMES, LONG_PLACES, PLACES, TECHNOLOGIES, is_technology
 from engram.text.wordlist import word_set
 

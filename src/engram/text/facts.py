@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import cache
 
+from engram.frozen import replace
 from engram.text.bounds import bound, is_besides
 from engram.text.entities import CAPITALS, folded
 from engram.text.gazetteer import GIVEN_NAMES, place_level

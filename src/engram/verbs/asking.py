@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
@@ -14,6 +13,7 @@ from engram.context.plan import planned
 from engram.context.window import ContextWindow, build
 from engram.deadline import if_time_allows, patience
 from engram.errors import DiskFull, NotFound, WriteFailed
+from engram.frozen import replace
 from engram.guard import limits
 from engram.guard.injection import Verdict, judged
 from engram.memory.export import Form

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from engram.files import archive, records, sources
 from engram.files.export import FORMS, Page, check_target, target
 from engram.files.export import write as write_plain
 from engram.files.sources import Imported
+from engram.frozen import replace
 from engram.store.protocol import Once
 from engram.types import Edge, Memory, Report, Role, Status, Turn
 from engram.verbs.view import View

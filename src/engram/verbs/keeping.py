@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from engram.capture.parts import in_parts
 from engram.capture.reporting import from_words, to_words
 from engram.deadline import overtime
 from engram.errors import InvalidContent, InvalidQuery, NotFound
+from engram.frozen import replace
+from engram.log import Log
 from engram.memory.layers import LAYER, Layer, above, below, layer_of
 from engram.store.protocol import Once
 from engram.types import (
@@ -26,7 +26,7 @@ from engram.types import (
 )
 from engram.verbs.view import View
 
-log = logging.getLogger("engram")
+log = Log("engram")
 _MIDDLING = 0.5
 _SAID_TO_BE_KEPT = 0.8  # as sure as what is told as a fact: who asks to keep something means it
 _ATTACK = (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from engram.frozen import replace
 from engram.known import Gap
 from engram.memory.gaps import question_in
 from engram.memory.mind import Resumed

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from types import TracebackType
@@ -13,7 +11,9 @@ from typing import Self
 from engram.deadline import overtime
 from engram.env import from_micros, to_micros
 from engram.errors import EngramError, InvalidQuery, NotFound
+from engram.frozen import replace
 from engram.kinds import EPISODE, WARNING, Ending, Episode, Happening, Participant, Skill, SkillMatch
+from engram.log import Log
 from engram.memory.edges import walk
 from engram.memory.likeness import alike, stems
 from engram.memory.skills import fits, match, ranked
@@ -24,7 +24,7 @@ from engram.store.sqlite.recounting import CAUSED_BY, FOLLOWS
 from engram.types import Hit, Kind, Memory
 from engram.verbs.asking import Asking
 
-log = logging.getLogger("engram")
+log = Log("engram")
 
 _AROUND = timedelta(hours=12)
 _LATEST = 500

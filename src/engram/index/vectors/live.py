@@ -10,7 +10,6 @@ left, so that what any process has written is found. Visibility and filters are 
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
@@ -34,12 +33,13 @@ from engram.index.vectors.served import Batch, Served, array, spread
 from engram.index.vectors.snapshot import Put
 from engram.index.vectors.source import VectorSource
 from engram.index.vectors.tasks import Tasks
+from engram.log import Log
 from engram.models.embed import Vectors
 from engram.settings import LiveSettings
 from engram.store.protocol import Filter
 from engram.types import Reader, Warmth
 
-log = logging.getLogger("engram.index")
+log = Log("engram.index")
 
 
 @frozen

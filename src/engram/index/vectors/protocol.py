@@ -7,14 +7,13 @@ plain array of booleans and no tier needs a map of its own. `live.LiveIndex` tur
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from engram.frozen import frozen
+from engram.frozen import field, frozen
 from engram.models.embed import Vectors
 
 Mask = npt.NDArray[np.bool_]

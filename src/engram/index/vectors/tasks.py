@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from engram.frozen import field, mutable
 
 
-@dataclass(slots=True)
+@mutable
 class Tasks:
     """How often the worker was called, and how many of these calls it has answered."""
 

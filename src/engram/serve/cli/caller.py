@@ -11,7 +11,6 @@ import functools
 import getpass
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +19,7 @@ import typer
 from engram import settings as settings_room
 from engram.env import Env
 from engram.errors import ContentTooLarge, InvalidContent, VaultLocked
+from engram.frozen import field, mutable, replace
 from engram.guard.process import harden
 from engram.guard.unlock import Ask
 from engram.serve.cli import show
@@ -46,7 +46,7 @@ class BadCall(typer.TyperException):
     exit_code = 2
 
 
-@dataclass(slots=True)
+@mutable
 class Caller:
     """Filled from the options before the command; commands get it from `of`."""
 

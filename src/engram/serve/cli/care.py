@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Annotated, Literal
 
 import typer
 
 from engram import settings as settings_room
 from engram.errors import ConfigInvalid
+from engram.frozen import replace
 from engram.passes import Pass
 from engram.serve.cli import caller, show
 from engram.serve.cli.caller import BadCall, Caller, Json, Yes

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from engram.frozen import field, mutable
 from engram.serve.cli import caller, show
 from engram.serve.cli.caller import All, Caller, Json, Yes
 from engram.serve.cli.progress import progress
@@ -44,7 +44,7 @@ Files = Annotated[
 _COUNTS = ("turns", "kept", "merged", "dropped", "known")
 
 
-@dataclass(slots=True)
+@mutable
 class Imported:
     """What became of the files."""
 
@@ -112,7 +112,7 @@ def _wiped(path: Path, asked: Caller) -> str:
     return f"{path} was overwritten and removed; on flash storage old blocks may outlive that."
 
 
-@dataclass(slots=True)
+@mutable
 class _Count:
     number: int = 0
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
@@ -17,7 +16,7 @@ import typer
 
 from engram.errors import EngramError
 from engram.files.turns import read_turns
-from engram.frozen import frozen
+from engram.frozen import field, frozen, replace
 from engram.serve.cli import caller, show
 from engram.serve.cli.caller import All, BadCall, Caller, Json, Yes
 from engram.serve.cli.progress import progress

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from engram.frozen import fields
 from engram.memory.layers import layer_of
 from engram.memory.lifecycle import Standing
 from engram.serve.cli import show

@@ -7,8 +7,9 @@ Both send one JSON object with `hook_event_name`, `session_id`, `transcript_path
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
+from engram.frozen import frozen
 from engram.text.courtesy import STOP_WORDS, is_courtesy
 
 CLAUDE, CODEX = "claude-code", "codex"
@@ -28,7 +29,8 @@ class NoEvent(ValueError):
     """Says why, in words of ours."""
 
 
-class Event(NamedTuple):
+@frozen
+class Event:
     """One thing that happened in a host."""
 
     name: str

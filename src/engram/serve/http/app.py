@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -26,6 +25,7 @@ from engram.env import from_micros, to_micros
 from engram.errors import Conflict, EngramError, InvalidQuery, RateLimited, SearchTimeout
 from engram.frozen import frozen
 from engram.guard.tokens import Granted
+from engram.log import Log
 from engram.serve import wire
 from engram.serve.http import events, problems
 from engram.serve.http.body import body_of
@@ -38,7 +38,7 @@ from engram.serve.http.routes import Route, arguments, routes
 from engram.serve.operations import OPERATIONS, rationing, read
 from engram.types import Memory, Policy, Reader, Role
 
-log = logging.getLogger("engram.http")
+log = Log("engram.http")
 
 _KEY_CHARACTERS = 255
 GRACE_S = 1.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
 
 from engram.aio import Threads
 from engram.engine import Engram
 from engram.errors import EngramError
+from engram.frozen import field, mutable
 from engram.types import Event
 
 _BEAT_S = 15.0
@@ -18,7 +18,7 @@ _PAGE = 500
 STREAMS = 64
 
 
-@dataclass(slots=True)
+@mutable
 class Watch:
     """Looks for changes once for all who listen, and only while somebody does."""
 

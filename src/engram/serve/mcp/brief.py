@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
 from engram.context.window import ContextWindow
+from engram.frozen import MISSING, fields, is_dataclass
 from engram.serve import wire
 from engram.serve.operations import Operation
 from engram.serve.operations.knowing import Assessed

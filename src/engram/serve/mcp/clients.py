@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import platformdirs
 
 from engram import settings as settings_room
 from engram.errors import ConfigInvalid
-from engram.frozen import frozen
+from engram.frozen import field, frozen
 from engram.serve import hosts
 from engram.serve.hosts import Edit
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import AccessDenied, InvalidContent, InvalidQuery, NotFound
+from engram.frozen import field, mutable, replace
 from engram.serve.mcp.tools import DATA, Said, Tool
 from engram.serve.operations import Effect, rationing
 from engram.serve.operations.schema import Schema
@@ -27,7 +27,7 @@ _MOST = 1000
 _PAGE = 200
 
 
-@dataclass(slots=True)
+@mutable
 class _Node:
     memory: Memory
     type: str

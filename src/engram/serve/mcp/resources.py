@@ -6,10 +6,10 @@ Every address is read as whoever asks: of what they may not see there is no reso
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import NotFound
+from engram.frozen import replace
 from engram.serve.mcp import brief
 from engram.serve.operations import OPERATIONS, rationing, read
 from engram.text.fence import fence

@@ -7,11 +7,10 @@ else's server, so that prompts written for those work: the reference memory serv
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import InvalidQuery
-from engram.frozen import frozen
+from engram.frozen import field, frozen
 from engram.serve import wire
 from engram.serve.mcp import brief
 from engram.serve.operations import OPERATIONS, Effect, Operation, rationing, read

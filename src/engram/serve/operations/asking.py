@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from engram.context.window import ContextWindow
-from engram.frozen import frozen
+from engram.frozen import field, frozen
 from engram.serve.operations.arguments import Budget
 from engram.serve.operations.operation import Arg, Operation
 from engram.store.protocol import Filter

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from engram.frozen import frozen
+from engram.frozen import fields, frozen
 from engram.passes import Pass
 from engram.serve.operations.minding import Nothing
 from engram.serve.operations.operation import Arg, Effect, Operation

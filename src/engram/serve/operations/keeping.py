@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from engram.errors import InvalidQuery
-from engram.frozen import frozen
+from engram.frozen import field, frozen
 from engram.guard.scopes import require_owner
 from engram.guard.tiers import closer
 from engram.serve.operations.arguments import Id, Ids, Turns, Unchanged

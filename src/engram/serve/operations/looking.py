@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from engram.errors import NotFound
-from engram.frozen import frozen
+from engram.frozen import field, frozen
 from engram.kinds import Box, Reached
 from engram.memory.lifecycle import Standing
 from engram.serve.operations.arguments import AnyStatus, Id, Ids

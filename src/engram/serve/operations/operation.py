@@ -7,13 +7,12 @@ of them and decides nothing. Who asks is not among them: that is the `mem` an op
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
 from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 from engram.errors import AccessDenied, InvalidQuery
-from engram.frozen import frozen
+from engram.frozen import MISSING, fields, frozen
 from engram.serve import wire
 from engram.types import Role
 

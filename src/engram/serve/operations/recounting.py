@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from engram.errors import NotFound
-from engram.frozen import frozen
+from engram.frozen import field, frozen
 from engram.kinds import Episode, Happening, Participant, Skill, SkillMatch
 from engram.serve.operations.operation import Arg, Effect, Operation
 from engram.types import Memory

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from engram.errors import InvalidQuery
+from engram.frozen import MISSING, fields, is_dataclass
 from engram.serve import wire
 from engram.serve.operations.operation import Arg, Field, Operation
 from engram.text.messages import turn_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import parse_qsl, urlsplit
 
@@ -12,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from engram.errors import EngramError, InvalidContent, NotFound, SearchTimeout
+from engram.log import Log
 from engram.serve.http.app import GRACE_S, Served, caller_of
 from engram.serve.http.body import body_of
 from engram.serve.http.doors import is_own
@@ -22,7 +22,7 @@ from engram.serve.page.rendering import HEADERS, asset, rendered
 from engram.serve.page.sessions import Sessions
 from engram.types import Role
 
-log = logging.getLogger("engram.page")
+log = Log("engram.page")
 
 Page = Callable[[Asking], Shown | Sent]
 

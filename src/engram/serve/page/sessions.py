@@ -12,10 +12,9 @@ import hmac
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import field
 
 from engram.env import Env
-from engram.frozen import frozen
+from engram.frozen import field, frozen
 
 _BYTES = 32
 _SESSIONS = 256

@@ -12,11 +12,11 @@ import re
 import threading
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 import apsw
 
 from engram.env import Env, from_micros, to_micros
+from engram.frozen import replace
 from engram.types import AuditEntry, Reader, Scope, scope_values
 
 _AT_ONCE = 500

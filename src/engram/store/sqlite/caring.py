@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -13,6 +12,7 @@ from engram.env import from_micros, to_micros
 from engram.errors import DiskFull, StorageError, VaultBusy, VaultDamaged
 from engram.guard.process import rss_bytes
 from engram.guard.scopes import readable, require_owner
+from engram.log import Log
 from engram.settings import Settings
 from engram.store.protocol import Once
 from engram.store.sqlite import care, embeddings, examining, memories, schema
@@ -20,7 +20,7 @@ from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.path import Path
 from engram.types import Backup, Finding, Health, Reader
 
-log = logging.getLogger("engram.store")
+log = Log("engram.store")
 
 
 class Caring(Path):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -17,7 +16,7 @@ import apsw
 
 from engram.beliefs import Claim, Ruling, ruling
 from engram.env import from_micros, to_micros
-from engram.frozen import frozen
+from engram.frozen import frozen, replace
 from engram.store.sqlite import naming, sealed
 from engram.store.sqlite.rows import micros
 from engram.store.sqlite.scopes import intern

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import apsw
 
 from engram.env import to_micros
+from engram.frozen import replace
 from engram.guard.scopes import Visibility
 from engram.store.protocol import Filter
 from engram.store.sqlite import rows, sealed

@@ -7,11 +7,11 @@ came from, and the memories that were derived from it. A tier is only ever hande
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import apsw
 
+from engram.frozen import replace
 from engram.guard.tiers import closer
 from engram.links import DERIVED
 from engram.store.sqlite import claims, memories, turns

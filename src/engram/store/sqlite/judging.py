@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import apsw
 
 from engram.errors import InvalidContent, InvalidQuery
+from engram.frozen import replace
 from engram.guard.scopes import readable, writable
 from engram.store.admission import check_memory
 from engram.store.protocol import Judgement, Once, Question

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import apsw
 
 from engram.env import Env
 from engram.errors import DiskFull, EngramError, NotFound, VaultBusy, VaultDamaged, VaultLocked
+from engram.frozen import replace
 from engram.guard.keys import MasterKey
 from engram.guard.unlock import Ask, KeyHeader, rehome
 from engram.settings import LiveSettings

@@ -7,13 +7,13 @@ one commit. Each takes the visibility it must apply; none decides who is asking.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import apsw
 
 from engram.env import from_micros, to_micros
 from engram.errors import NotFound
+from engram.frozen import replace
 from engram.guard.scopes import Visibility
 from engram.guard.tiers import closer
 from engram.store.protocol import Filter, Heard

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import logging
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -17,6 +16,7 @@ import apsw
 from engram.env import Env, to_micros
 from engram.errors import Conflict, DiskFull, EngramError, StorageError
 from engram.guard.keys import wipe
+from engram.log import Log
 from engram.settings import LiveSettings
 from engram.store.meter import Meter
 from engram.store.protocol import Once
@@ -34,7 +34,7 @@ from engram.store.sqlite.tides import Opened, Tides
 from engram.store.sqlite.writer import Work, Writer
 from engram.types import AuditEntry, Reader, scope_values
 
-log = logging.getLogger("engram.store")
+log = Log("engram.store")
 T = TypeVar("T")
 _FOR_NOBODY: ContextVar[bool] = ContextVar("engram-for-nobody", default=False)
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
 import apsw
 
-from engram.frozen import frozen
+from engram.frozen import field, frozen, mutable
 from engram.store.sqlite import sealed
 from engram.types import Memory, Tier
 
@@ -37,7 +36,7 @@ _PLACES = frozenset(
 """Tables that hold no words of a memory: names of places, numbers and digests."""
 
 
-@dataclass(slots=True)
+@mutable
 class Held:
     """What was stored of memories that go: their words, and by its digest each one's vectors and sealed texts."""
 

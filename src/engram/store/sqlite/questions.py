@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import apsw
 
 from engram.env import from_micros
+from engram.frozen import mutable
 from engram.guard.scopes import Visibility
 from engram.known import Gap
 from engram.store.sqlite.scopes import intern, predicate
@@ -24,7 +24,7 @@ _WAITING = 256  # questions noted between two batches
 _TELLING = 4  # letters of a word that tells something
 
 
-@dataclass(slots=True)
+@mutable
 class _Noted:
     text: str
     times: int = 0

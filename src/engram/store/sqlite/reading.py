@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
+from engram.frozen import replace
 from engram.guard.scopes import readable, require_owner
 from engram.store.admission import (
     bounded,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 
 import apsw
 
+from engram.frozen import replace
 from engram.guard.scopes import readable, require_writable, writable
 from engram.kinds import Ending, Episode, Happening, Participant, Skill
 from engram.store.admission import bounded, check_event, check_memory, check_participants, check_period, dated

@@ -7,7 +7,6 @@ pinned (of retiring), what would join two scopes, and what is so already: run tw
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import reduce
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import apsw
 
 from engram.env import to_micros
+from engram.frozen import field, mutable, replace
 from engram.guard.scopes import readable, writable
 from engram.guard.tiers import closer
 from engram.kinds import REHEARSED, rehearsal, rehearsals
@@ -32,7 +32,7 @@ from engram.types import Edge, Memory, Policy, Reader, Source, Status, Tier
 _AT_ONCE = 500
 
 
-@dataclass(slots=True)
+@mutable
 class Round:
     """One page as it is made: who asks, when, what there is, and what came of it. `stale`: what was changed since the page was
     read; `spared`: what may not be retired, because that was undone."""

@@ -11,7 +11,6 @@ that already opens with the next key is done. After 3 nothing is left under the 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from engram.env import Env
 from engram.errors import VaultDamaged, VaultLocked
 from engram.guard.keys import MasterKey, Purpose, hand_over, taken_over
 from engram.guard.unlock import Ask, planned, put_in_place, unlock
+from engram.log import Log
 from engram.settings import LiveSettings
 from engram.store.folder import (
     Header,
@@ -40,7 +40,7 @@ from engram.store.sqlite.binding import explain
 from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.tides import DIGEST_KEYS
 
-log = logging.getLogger("engram.store.rotation")
+log = Log("engram.store.rotation")
 
 Told = Callable[[str], None]
 """Where a vault whose key was changed keeps the keys of its digests (audit, then tokens): what was digested under them, a

@@ -3,18 +3,18 @@ go is said."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 
 import apsw
 
+from engram.log import Log
 from engram.store.folder import clear_snapshots
 from engram.store.sqlite import proving, receipts, shelving, suspending
 from engram.store.sqlite.path import Path
 from engram.store.sqlite.proving import Sought
 from engram.types import Reader, Role
 
-log = logging.getLogger("engram.store")
+log = Log("engram.store")
 
 _SNAPSHOT_LEFT = "a file in index/ could not be removed and may hold vectors of what was erased (encrypted): delete it."
 _ANYBODYS = frozenset({"working_snapshots", "receipts", "questions"})

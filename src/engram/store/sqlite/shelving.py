@@ -11,7 +11,6 @@ when it is to get its name, and one made after it never had the erased.
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,11 +20,12 @@ import apsw
 from engram.errors import DiskFull, EncryptionFailed
 from engram.guard.scopes import require_owner
 from engram.guard.sealing import Opener, Sealer
+from engram.log import Log
 from engram.store.folder import hide_snapshot_times, sync_folder
 from engram.store.sqlite.path import Path
 from engram.types import Reader
 
-log = logging.getLogger("engram.store")
+log = Log("engram.store")
 
 _NUMBER_BYTES = 8
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 
 from engram.env import Env
+from engram.frozen import mutable
 from engram.settings import Settings
 from engram.store.folder import VaultFolder, neutralise
 from engram.store.sqlite.locks import take_turn
@@ -28,7 +28,7 @@ _PAD_BYTES = 3900
 """One padding row: more than fits beside another in a page, less than a page, so that a row is about a page."""
 
 
-@dataclass(slots=True)
+@mutable
 class Silence:
     """The padding of one database, called inside the writer's transactions."""
 
@@ -78,13 +78,14 @@ class Silence:
         self.settle(connection)
 
     def prime(self, connection: apsw.Connection, log: Path) -> None:
-        """Write the log to its full length, so that single writes do not show in its size.
+        """Write the log to its full length, so that single writes do not show in its size. Only what makes the database longer
+        by a bucket, which everybody sees, makes the log longer too.
 
         Free pages are rewritten round after round without syncing: the next real commit syncs the file as a whole.
         """
         if not self.bucket:
             return
-        length = (self.settings().wal_pages + self.bucket + _PRIMING) * PAGE_BYTES
+        length = (self.settings().wal_pages + _PRIMING) * PAGE_BYTES
         connection.execute("PRAGMA synchronous = OFF")
         try:
             for _ in range(2 * length // (_PRIMING * PAGE_BYTES)):  # others may start the log anew meanwhile: not for ever

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
-from dataclasses import dataclass, field
-
 import apsw
 
 from engram.env import Env
+from engram.frozen import field, mutable
 from engram.guard.keys import KEY_BYTES, wipe
+from engram.log import Log
 from engram.settings import LiveSettings
 from engram.store.folder import VaultFolder
 from engram.store.sqlite import open as opening
@@ -16,7 +15,7 @@ from engram.store.sqlite.binding import explain
 from engram.store.sqlite.locks import VaultLock, take_turn
 from engram.store.sqlite.silence import Silence, fold_in_if_free, hide_times
 
-log = logging.getLogger("engram.store.tides")
+log = Log("engram.store.tides")
 
 
 DIGEST_KEYS = "digest_keys"
@@ -26,7 +25,7 @@ _PAGES_LEFT = "the pages could not be rewritten, so traces may be left in them (
 _LOG_STILL_READ = "a reader was still using the log, so it keeps the erased pages (encrypted) until that reader is done."
 
 
-@dataclass(slots=True)
+@mutable
 class Opened:
     """What opening the vault established: handed to the store once, closed by it."""
 

@@ -4,7 +4,6 @@ and what no longer follows."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +11,7 @@ import apsw
 
 from engram.beliefs import transferred
 from engram.errors import Conflict
+from engram.frozen import replace
 from engram.guard.scopes import readable, writable
 from engram.store.sqlite import claims, inheriting, memories, naming, turns
 from engram.store.sqlite import edges as links

@@ -6,7 +6,6 @@ a new vault, and a database gets its name only once its header is on disk.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from engram.errors import DiskFull, EngramError, StorageError, VaultBusy, VaultD
 from engram.frozen import frozen
 from engram.guard.keys import MasterKey, Purpose
 from engram.guard.unlock import Created, create, unlock
+from engram.log import Log
 from engram.settings import LiveSettings
 from engram.store.folder import Header, VaultFolder, discard, name_newborn, read_header, sweep_snapshots, write_header
 from engram.store.sqlite import open as opening
@@ -31,7 +31,7 @@ from engram.store.sqlite.tides import DIGEST_KEYS, Opened
 if TYPE_CHECKING:
     from engram.store.sqlite.store import SqliteStore
 
-log = logging.getLogger("engram.store.vault")
+log = Log("engram.store.vault")
 
 Ask = Callable[[], str | None]
 

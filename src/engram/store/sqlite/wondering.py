@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
 
 from engram.env import to_micros
+from engram.frozen import replace
 from engram.guard.scopes import readable
 from engram.known import Gap
 from engram.store.admission import bounded

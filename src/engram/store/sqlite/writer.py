@@ -8,13 +8,10 @@ two of its statements and undone; once it is part of a commit, its caller gets t
 
 from __future__ import annotations
 
-import logging
 import queue
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 import apsw
@@ -22,10 +19,12 @@ import apsw
 from engram.deadline import Deadline, acquired, done, overtime, sooner
 from engram.env import Env
 from engram.errors import DiskFull, EngramError, InvalidContent, VaultDamaged, WriteFailed
+from engram.frozen import field, mutable
+from engram.log import Log
 from engram.settings import Settings
 from engram.store.sqlite.binding import explain
 
-log = logging.getLogger("engram.store.writer")
+log = Log("engram.store.writer")
 
 T = TypeVar("T")
 Work = Callable[[apsw.Connection], T]
@@ -43,17 +42,39 @@ class Around(Protocol):
     def closing(self, connection: apsw.Connection) -> None: ...
 
 
-@dataclass(slots=True)
+@mutable
 class _Job:
     work: Work[Any]
     doing: str
     aside: bool = False
     until: Deadline | None = None
-    future: Future[Any] = field(default_factory=Future)
+    _claimed: threading.Lock = field(default_factory=threading.Lock)  # by the writer that begins it, or the caller who gives up
+    _begun: bool = False
+    _over: threading.Event = field(default_factory=threading.Event)
+    _outcome: Any = None
 
     def begins(self) -> bool:
         """From now on its caller waits for the outcome; False if the caller has given up. It may be asked more than once."""
-        return self.future.running() or (not self.future.done() and self.future.set_running_or_notify_cancel())
+        self._begun = self._begun or self._claimed.acquire(blocking=False)
+        return self._begun and not self._over.is_set()
+
+    def give_up(self) -> bool:
+        """False if it has begun, so that its outcome is to be waited for."""
+        return self._claimed.acquire(blocking=False)
+
+    def answer(self, outcome: Any) -> None:
+        """What it made, or the error it met."""
+        self._outcome = outcome
+        self._over.set()
+
+    def waits(self, seconds: float) -> bool:
+        return self._over.wait(seconds)
+
+    def outcome(self) -> Any:
+        self._over.wait()
+        if isinstance(self._outcome, BaseException):
+            raise self._outcome
+        return self._outcome
 
 
 @contextmanager
@@ -114,16 +135,16 @@ class Writer:
         job = _Job(work, doing, aside=True)
         with overtime():
             self._accept(job)
-        outcome: T = late if not done(job.future) else self._wait_for(job)
+        outcome: T = late if not done(job.waits) else self._wait_for(job)
         return outcome
 
     def _wait_for(self, job: _Job) -> Any:
         try:
-            if not done(job.future, job.until) and job.future.cancel():
+            if not done(job.waits, job.until) and job.give_up():
                 raise WriteFailed(f"time ran out before {job.doing} had its turn.")
-            return job.future.result()  # if its transaction is under way: a moment more, and the outcome is known
+            return job.outcome()  # if its transaction is under way: a moment more, and the outcome is known
         except BaseException:
-            job.future.cancel()  # an interrupt while waiting; without effect if the job has run
+            job.give_up()  # an interrupt while waiting; without effect if the job has run
             raise
 
     def later(self, work: Work[Any], doing: str) -> bool:
@@ -205,7 +226,7 @@ class Writer:
         while job is not None:
             self._places.release()
             if self._abandon and job.begins():
-                job.future.set_exception(WriteFailed("the vault was closed before this write began."))
+                job.answer(WriteFailed("the vault was closed before this write began."))
             elif not self._abandon:
                 batch.append(job)
             if len(batch) >= limit:
@@ -227,10 +248,7 @@ class Writer:
             return connection
         self._recovered()
         for job, outcome in outcomes:
-            if isinstance(outcome, BaseException):
-                job.future.set_exception(outcome)
-            else:
-                job.future.set_result(outcome)
+            job.answer(outcome)
         self._after(connection)
         return connection
 
@@ -299,7 +317,7 @@ class Writer:
             self._refuse_until = self._env.monotonic() + self._settings().full_retry_s
         for job in batch:
             if job.begins():
-                job.future.set_exception(error)
+                job.answer(error)
 
     def _recovered(self) -> None:
         if self._refuse is not None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 import apsw
 
 from engram.env import to_micros
 from engram.errors import Conflict, InvalidQuery
+from engram.frozen import fields, replace
 from engram.guard.scopes import readable, require_owner, require_writable, require_writer, writable
 from engram.store.admission import (
     check_edges,
@@ -215,7 +215,7 @@ class Writing(Understanding):
     ) -> Memory:
         """Change a memory; an earlier wording stays as a version. `since`: its `updated_at`, if it must still be that."""
         with self._watched(reader, "update", memory_id):
-            wrong = sorted(set(changes) & _FIXED | (set(changes) - set(Memory.__dataclass_fields__)))
+            wrong = sorted(set(changes) & _FIXED | (set(changes) - {one.name for one in fields(Memory)}))
             if wrong:
                 raise InvalidQuery(f"a memory's {wrong[0]!r} cannot be changed by an update.")
 

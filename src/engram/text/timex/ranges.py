@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
+from engram.frozen import replace
 from engram.text.timex.days import days_at, nth
 from engram.text.timex.frame import (
     DAY,
