@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from engram.env import Env
 from engram.errors import ConfigInvalid, GenerationFailed, GeneratorUnavailable
-from engram.frozen import frozen
+from engram.frozen import frozen, replace
 from engram.models.budget import Budget, Ledger
 from engram.models.generate import CallableWriter, LanguageModel, Request, Written
 from engram.models.wire import Answer, Line, Place, Sign, address_problem
