@@ -100,7 +100,7 @@ class VaultTooNew(StorageError):
 
 class NotFound(StorageError):
     code = "E1008"
-    default_way_out = "Check the id with `engram list`."
+    default_way_out = "Take an id that a search or a listing gave."
 
 
 class Conflict(StorageError):
@@ -142,7 +142,7 @@ class RateLimited(SearchError):
 
 class InvalidQuery(SearchError):
     code = "E2004"
-    default_way_out = "Change the question or its options."
+    default_way_out = "Change what is named here, and ask again."
 
 
 class EmbeddingError(EngramError):
@@ -193,7 +193,7 @@ class InjectionBlocked(SecurityError):
 
 class ContentTooLarge(SecurityError):
     code = "E4004"
-    default_way_out = "Shorten it, or pass a long text to `ingest`, which splits it."
+    default_way_out = "Shorten it, or hand a long text to `observe` or `ingest`, which split it."
 
 
 class InvalidContent(SecurityError):

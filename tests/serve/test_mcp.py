@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,10 @@ from engram.engine import Engram
 from engram.models.embed import CallableEmbedder, Vectors
 from engram.serve import wire
 from engram.serve.mcp import tools
+from engram.serve.mcp.fitting import pruned
 from engram.serve.mcp.greeting import PROFILES
 from engram.serve.operations import OPERATIONS, rationing, read
+from engram.text.tokens import count
 from engram.types import Reader, Role, Scope
 
 TEN = {
@@ -167,6 +170,11 @@ def test_an_error_is_an_answer_with_its_code_and_a_way_out(mem: Engram) -> None:
     assert missing.is_error
     assert missing.content[0].text.startswith("E1008: ")
     assert missing.meta["engram/problem"]["way_out"]
+    for name, arguments in (("memory_update", {"id": "x"}), ("memory_relate", {"source": "x", "target": "y"})):
+        told = call(mem, name, arguments).content[0].text
+        assert not any(word in told for word in ("engram ", "tier", "flagged")), (
+            told
+        )  # what a model that has these tools cannot do
     for arguments in ({}, {"query": 7}, {"query": "tea", "agent": "ada"}, {"query": "xylophone", "mode": "xylophone"}):
         refused = call(mem, "memory_search", arguments)
         assert refused.is_error
@@ -214,6 +222,45 @@ def test_an_answer_has_the_budget_of_the_settings_unless_another_is_asked_for(me
     few = call(mem, "memory_search", {"query": "birds on the pond"}).structured_content["hits"]
     more = call(mem, "memory_search", {"query": "birds on the pond", "budget": 500}).structured_content["hits"]
     assert 0 < len(few) < len(more)
+
+
+def test_no_answer_of_the_core_fills_the_window_of_a_model(mem: Engram) -> None:
+    for number in range(6):
+        mem.remember(f"Report {number} of the harbour: " + " ".join(f"pier {pier} holds {pier * 13} boxes" for pier in range(60)))
+    page = call(mem, "memory_list", {})
+    assert 0 < len(page.structured_content["memories"]) < 6
+    seen, cursor = [], None
+    while cursor or not seen:
+        found = call(mem, "memory_list", {"cursor": cursor}).structured_content
+        seen += [one["id"] for one in found["memories"]]
+        cursor = found["cursor"]
+    assert len(seen) == len(set(seen)) == 6
+    asked = "Which piers does report 1 name, and which boxes does report 4?"
+    whole, said = mem.reason(asked), call(mem, "memory_reason", {"question": asked})
+    assert sum(len(one.hits) for one in whole.evidence.walk()) > said.content[0].text.count("- [") > 0
+    assert "did not fit" in said.content[0].text
+    assert pruned(whole, 1_000_000) == whole
+
+    async def others(client: Client) -> list[str]:
+        begun = await client.get_prompt("session_start", {})
+        return [begun.messages[0].content.text, (await client.read_resource("memory://recent")).contents[0].text]
+
+    for text in (page.content[0].text, said.content[0].text, *talk(server_of(mem), others)):
+        assert count(text) < 2 * mem.settings.now.mcp_answer_tokens
+
+
+def test_what_is_too_long_for_an_answer_is_not_told_to_be_unknown(mem: Engram) -> None:
+    mem.remember("The harbour has piers: " + ", ".join(f"number {pier}" for pier in range(60)))
+    said = call(mem, "memory_search", {"query": "harbour piers", "budget": 20})
+    assert said.structured_content["outcome"] == "degraded"
+    assert "`budget`" in said.content[0].text
+
+
+def test_a_day_is_meant_whole(mem: Engram) -> None:
+    mem.remember("The ferry left late", happened_at=datetime(2026, 5, 8, 21, tzinfo=UTC))
+    for until, found in (("2026-05-08", 1), ("2026-05-08T00:00:00Z", 0), ("2026-05-07", 0)):
+        page = call(mem, "memory_list", {"since": "2026-05-07", "until": until}).structured_content
+        assert len(page["memories"]) == found, until
 
 
 def slow(texts: Sequence[str]) -> list[Vectors]:
@@ -272,7 +319,7 @@ def test_resources_are_what_is_kept(mem: Engram) -> None:
     assert "The API runs on Fly.io" in read_["memory://recent"]
     assert "Open: who writes the notes" in read_["memory://morning"]
     assert "The API runs on Fly.io" in read_[f"memory://memory/{one.id}"]
-    assert "memories" in read_["memory://status"]
+    assert read_["memory://status"].startswith("1 memories (1 active)")
 
 
 def test_a_session_begins_with_where_it_was_left_and_what_is_known(mem: Engram) -> None:

@@ -70,6 +70,7 @@ NOTHING_ASKED = Recall((), Outcome.NOTHING_KNOWN, _IDLE, notes=("a courtesy asks
 
 
 _HIDDEN = frozenset({Stage.THRESHOLD, Stage.BUDGET, Stage.SUPPRESSED, Stage.FLAGGED})
+_TOO_LONG = "what is known about this is longer than {} tokens: ask again with a larger `budget`."
 _HELD_BACK = (
     "{} {} held back because it reads as an attack; `recall` with `explain` names it, `update` with flagged=False clears it."
 )
@@ -207,6 +208,8 @@ class Searcher:
             walk = self._look(reader, asked, deep, query, again, notes, watch, settings)
         if not walk.taken and not notes:
             self._arms.admit_gaps(reader, notes)
+        if not walk.taken and any(pick.stage is Stage.BUDGET for pick in walk.picks):
+            notes.append(_TOO_LONG.format(asked.budget))
         return walk
 
     def _start(self, read: Callable[..., T], *what: object) -> Future[T]:

@@ -153,7 +153,7 @@ class Finding(Keeping):
     )
     suppress_days: float = tunable(90.0, "How long that lasts.", unit="days", low=0.0, high=36500.0, ref="R9")
     mcp_answer_tokens: int = tunable(
-        2000, "Tokens of a search or a context over MCP, where the model does not ask for another budget.", low=100, high=200000
+        2000, "Tokens of an answer to a model over MCP, where it does not ask for another budget.", low=100, high=200000
     )
     model: str = tunable(
         "auto",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
@@ -22,6 +23,7 @@ from engram.serve.cli.caller import All, BadCall, Caller, Json, Yes
 from engram.serve.cli.progress import progress
 from engram.serve.operations import OPERATIONS, Operation
 from engram.serve.operations.operation import Field
+from engram.serve.operations.schema import moment
 from engram.serve.operations.telling import telling
 from engram.types import Role, Turn
 
@@ -169,7 +171,7 @@ def _of_field(one: Field) -> inspect.Parameter:
     elif kind is Mapping:
         hint, told["metavar"] = list[str] | None, "NAME=VALUE"
     elif kind is datetime:
-        hint, told = datetime | None, told | {"parser": _moment, "metavar": "TIME"}
+        hint, told = datetime | None, told | {"parser": partial(_moment, one.name), "metavar": "TIME"}
     else:
         hint = list[kind] | None if many else kind | None if optional else kind  # type: ignore[valid-type]
     if many and kind is not Turn:
@@ -189,9 +191,9 @@ def _taken_apart(hint: Any) -> tuple[Any, bool, bool]:
     return hint, False, False
 
 
-def _moment(text: str) -> datetime:
+def _moment(name: str, text: str) -> datetime:
     try:
-        return datetime.fromisoformat(text)
+        return moment(text, name)
     except ValueError:
         raise typer.BadParameter("it is not a time as in 2023-05-08T13:56:40Z or 2023-05-08.") from None
 

@@ -15,7 +15,10 @@ from engram.context.window import ContextWindow
 from engram.frozen import MISSING, fields, is_dataclass
 from engram.serve import wire
 from engram.serve.operations import Operation
+from engram.serve.operations.caring import Condition
+from engram.serve.operations.keeping import Linked
 from engram.serve.operations.knowing import Assessed
+from engram.serve.operations.looking import Whole
 from engram.serve.operations.schema import Schema, output_schema
 from engram.text.fence import fence
 from engram.types import Evidence, Hit, Memory, Outcome, Page, Reasoned, Recall, Report, Trust
@@ -95,7 +98,7 @@ def _required(kind: type) -> set[str]:
 
 def _rooted(name: str, named: dict[str, Schema]) -> Schema:
     """One schema with an object at its root, as revisions before 2026 ask; only what it reaches is defined in it."""
-    root = dict(named[name])
+    root = {part: value for part, value in named[name].items() if part != "description"}  # that is for who programs
     reached: dict[str, Schema] = {}
     waiting = list(_references(root))
     while waiting:
@@ -181,6 +184,26 @@ def _assessed(found: Assessed) -> str:
     return fence("\n".join(lines)) if lines else found.said
 
 
+def _whole(found: Whole) -> str:
+    """A memory and where it comes from, for a person or a model that opens it."""
+    lines = [line(found.memory)]
+    lines += [f"As it was said by {turn.speaker}: {turn.text}" for turn in found.turns]
+    lines += [f"Worded until {one.replaced_at.date()}: {one.text}" for one in found.versions]
+    lines += [f"{one.old.value} → {one.new.value}, {one.at.date()}: {one.reason}" for one in found.status_history]
+    lines += [f"[{edge.source}] {edge.kind} [{edge.target}]" for edge in found.edges]
+    return f"{fence(chr(10).join(lines))}\n{_kept(found.memory)}"
+
+
+def _conditioned(found: Condition) -> str:
+    by_status = ", ".join(f"{number:,} {name}" for name, number in found.counts.by_status.items() if number)
+    lines = [
+        f"{found.counts.memories:,} memories ({by_status or 'none'}), {found.counts.edges:,} links.",
+        f"{found.vault_bytes / 2**20:.1f} MiB, {found.backups} backups; writes: {found.writes}; recall: {found.degradation}.",
+        f"Encoder: {found.encoder.name or 'none'}. Language model: {found.language.name or 'none'}.",
+    ]
+    return "\n".join([*lines, *filter(None, (found.encoder.trouble, found.language.trouble)), *found.warnings])
+
+
 _TEXTS: Mapping[type, Callable[[Any], str]] = {
     Recall: _recalled,
     ContextWindow: lambda window: "\n".join([window.text or "There is nothing to read for this.", *window.notes]),
@@ -189,4 +212,7 @@ _TEXTS: Mapping[type, Callable[[Any], str]] = {
     Report: _reported,
     Reasoned: _reasoned,
     Assessed: _assessed,
+    Whole: _whole,
+    Condition: _conditioned,
+    Linked: lambda link: f"[{link.source}] {link.kind} [{link.target}]: {'linked' if link.edges else 'was linked already'}.",
 }

@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import NotFound
-from engram.frozen import replace
-from engram.serve.mcp import brief
+from engram.serve.mcp import brief, fitting
 from engram.serve.operations import OPERATIONS, rationing, read
 from engram.text.fence import fence
 from engram.types import Page, Reader
@@ -54,14 +53,17 @@ def read_text(mem: Engram, uri: str) -> str:
 
 def _called(mem: Engram, name: str, **arguments: object) -> str:
     operation = OPERATIONS[name]
-    value = rationing.call(operation, mem, read(operation, arguments))
-    if isinstance(value, Page):  # nobody asked for these, as who calls `list` does: they go into a prompt
-        value = replace(value, memories=tuple(mem.sound(value.memories)))
-    return brief.text(value)
+    return brief.text(rationing.call(operation, mem, read(operation, arguments)))
+
+
+def _recent(mem: Engram) -> str:
+    """Nobody asked for these, as who calls `list` does, and they go into a prompt: nothing that reads as an attack."""
+    page = fitting.listed(mem, {"limit": _RECENT})
+    return brief.text(Page(tuple(mem.sound(page.memories)), None))
 
 
 _RESOURCES: Mapping[str, tuple[str, str, Callable[[Engram], str]]] = {
-    "recent": ("Recent memories", "The latest memories, newest first.", lambda mem: _called(mem, "list", limit=_RECENT)),
+    "recent": ("Recent memories", "The latest memories, newest first.", lambda mem: _recent(mem)),
     "morning": ("Where work was left", "What was done, decided and left open, and what is new since.", lambda mem: _morning(mem)),
     "status": ("Status of the vault", "Counts, sizes, the encoder in use, warnings.", lambda mem: _called(mem, "status")),
 }

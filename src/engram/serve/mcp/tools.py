@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from engram.errors import InvalidQuery
 from engram.frozen import field, frozen
 from engram.serve import wire
-from engram.serve.mcp import brief
+from engram.serve.mcp import brief, fitting
 from engram.serve.operations import OPERATIONS, Effect, Operation, rationing, read
 from engram.serve.operations.schema import Schema, input_schema
 from engram.types import Reader, Role
@@ -68,7 +68,8 @@ class Tool:
 @frozen
 class _Put:
     """How an operation is put to a model: the arguments it is shown, what they are called to it where the table's words are for
-    people at a console, and those that are given unless it gives them."""
+    people at a console, and those that are given unless it gives them. `fitted`: how it is answered in a few tokens, where the
+    operation has no budget of its own."""
 
     operation: str
     name: str
@@ -77,6 +78,7 @@ class _Put:
     arguments: tuple[str, ...] = ()
     given: Callable[[Engram], Mapping[str, Any]] = field(default=lambda mem: {})
     told: Mapping[str, str] = field(default_factory=dict)
+    fitted: Callable[[Engram, Mapping[str, Any]], Any] | None = None
 
 
 def _budget(mem: Engram) -> Mapping[str, Any]:
@@ -84,6 +86,10 @@ def _budget(mem: Engram) -> Mapping[str, Any]:
 
 
 _BUDGET = "Tokens that the answer may have, if not the usual 2,000 or so."
+_SPAN = {
+    "since": "Only what happened then or later: 2026-05-08 or 2026-05-08T13:00:00Z.",
+    "until": "Only what happened then or earlier; a day counts to its end.",
+}
 _CORE = (
     _Put(
         "remember",
@@ -108,7 +114,7 @@ _CORE = (
         f"enough (below_threshold) or the search was impaired (degraded). {DATA}",
         ("query", "limit", "budget", "since", "until", "categories", "as_of"),
         _budget,
-        {"query": "A question or a topic, in plain words.", "budget": _BUDGET, "as_of": "Answer as memory stood at this time."},
+        {"query": "A question or a topic, in plain words.", "budget": _BUDGET, **_SPAN, "as_of": "Answer as memory stood then."},
     ),
     _Put(
         "context",
@@ -132,8 +138,8 @@ _CORE = (
         "forget",
         "memory_delete",
         "Forget memories",
-        "Forget memories by their ids. They are archived and can be restored; `erase: true` removes every trace for good: only "
-        "when the user asks for exactly that.",
+        "Forget memories by their ids. They are archived, and the user can bring them back (`engram restore ID`); `erase: true` "
+        "removes every trace for good: only when the user asks for exactly that.",
         ("ids", "erase", "reason"),
     ),
     _Put(
@@ -143,7 +149,12 @@ _CORE = (
         f"Memories, newest first, a page at a time; to look something up use memory_search. {DATA}",
         ("limit", "category", "kind", "status", "since", "until", "cursor"),
         lambda mem: {"limit": 20},
-        {"limit": "How many at most; 20 if not given.", "cursor": "The `cursor` of the page before."},
+        {
+            "limit": "How many at most; 20 if not given, fewer of long ones.",
+            **_SPAN,
+            "cursor": "The `cursor` of the page before.",
+        },
+        fitting.listed,
     ),
     _Put(
         "feedback",
@@ -168,6 +179,7 @@ _CORE = (
         "is taken apart, each part is searched for and names that come up are followed. Returns the evidence and its gaps; the "
         f"conclusion is yours. {DATA}",
         ("question", "depth", "calls"),
+        fitted=fitting.reasoned,
     ),
     _Put(
         "observe",
@@ -187,7 +199,7 @@ def _core(put: _Put) -> Tool:
         if unknown := arguments.keys() - set(put.arguments):
             raise InvalidQuery(f"`{put.name}` takes {', '.join(put.arguments)}, and was given {len(unknown)} more.")
         asked = {**put.given(mem), **{name: value for name, value in arguments.items() if value is not None}}
-        value = rationing.call(operation, mem, read(operation, asked))
+        value = put.fitted(mem, asked) if put.fitted else rationing.call(operation, mem, read(operation, asked))
         return Said(brief.brief(value), brief.text(value))
 
     return _tool(operation, put.name, put.title, put.description, brief.brief_schema(operation), run, _asked(operation, put))
@@ -200,6 +212,7 @@ def _asked(operation: Operation, put: _Put) -> Schema:
     for name in put.arguments:
         one = dict(whole["properties"][name])
         one |= next((part for part in one.pop("anyOf", ()) if part != {"type": "null"}), {})
+        one.pop("format", None)  # a day is taken too, and hosts that check the format would refuse it
         if name in put.told:
             one.pop("default", None)
             one["description"] = put.told[name]

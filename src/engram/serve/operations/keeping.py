@@ -72,7 +72,8 @@ class Observe:
         exchange = self.user is not None or self.assistant is not None
         if (self.text is not None) + exchange + bool(self.turns) != 1:
             raise InvalidQuery(
-                "what was said must come in one way.", way_out="Give `text`, or `user` and `assistant`, or `turns`."
+                "what was said must come in one way.",
+                way_out="Give `text`, or `user` and `assistant`, or `turns` where they are taken.",
             )
 
 
@@ -116,7 +117,7 @@ class Update:
 
     def __post_init__(self) -> None:
         if all(given is None for given in (self.text, self.importance, self.tier, self.flagged)):
-            raise InvalidQuery("there is nothing to change.", way_out="Give `text`, `importance`, `tier` or `flagged`.")
+            raise InvalidQuery("there is nothing to change.", way_out="Give what shall be other, as in `text` or `importance`.")
 
 
 def update(mem: Engram, given: Update) -> Memory:

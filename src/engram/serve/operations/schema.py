@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import types
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from contextlib import suppress
+from datetime import date, datetime, timedelta
 from enum import Enum
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -147,9 +148,20 @@ def _number(value: object, name: str) -> float:
 
 def _moment(value: object, name: str) -> datetime:
     try:
-        return datetime.fromisoformat(_text(value, name))
+        return moment(_text(value, name), name)
     except ValueError:
-        raise InvalidQuery(f"`{name}` must be a time as in 2023-05-08T13:56:40Z.") from None
+        raise InvalidQuery(f"`{name}` must be a time as in 2023-05-08T13:56:40Z, or a day as in 2023-05-08.") from None
+
+
+def moment(text: str, name: str) -> datetime:
+    """A day stands for its beginning; where it is the last of a span, for its end: who asks until Friday means all of it."""
+    found = datetime.fromisoformat(text)
+    if name != "until":
+        return found
+    with suppress(ValueError):
+        date.fromisoformat(text)
+        return found + timedelta(days=1, microseconds=-1)
+    return found
 
 
 _READERS: Mapping[Any, Callable[[object, str], Any]] = {
