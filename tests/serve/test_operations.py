@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import is_dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ import jsonschema_rs
 import pytest
 
 import engram
+from engram import deadline as rules
+from engram.deadline import Deadline
 from engram.engine import Engram
 from engram.errors import AccessDenied, EngramError, InvalidQuery, NotFound
 from engram.serve.operations import OPERATIONS, Effect, Operation, read
@@ -226,6 +230,47 @@ def test_every_operation_keeps_its_deadline_and_changes_nothing_after_it(mem: En
     assert {name: code for name, code in late.items() if code not in ("E2001", "E1005")} == {}
     assert sorted(set(calls) - set(late)) == []
     assert mem._vault.store.latest_change(mem.reader) == before
+
+
+class Countdown(Deadline):
+    """A deadline that passes when it is looked at for the n-th time."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__(None, lambda: 0.0)
+        self._looks = looks
+
+    @property
+    def left(self) -> float:
+        self._looks -= 1
+        return 5.0 if self._looks > 0 else 0.0
+
+
+def test_wherever_the_time_runs_out_a_write_is_answered_or_was_not_made(mem: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, calls = mem._vault.store, arguments_of(mem)
+    made: set[str] = set()
+    wrong: list[object] = []
+    for name, looks in product(calls, (2, 3, 5, 8, 12, 16, 23, 34, 48, 70, 100, 200, 100_000)):
+        operation, before = OPERATIONS[name], store.latest_change(mem.reader)
+        monkeypatch.setattr(Engram, "deadline", lambda self, seconds, looks=looks: _present(Countdown(looks)))
+        try:
+            if name not in made:
+                operation.call(mem, read(operation, calls[name]))
+                made.add(name)
+        except EngramError as problem:
+            changed = store.latest_change(mem.reader) != before
+            wrong += [(name, looks, problem.code, changed)] if changed or problem.code not in ("E2001", "E1005") else []
+    assert wrong == []
+    assert made == calls.keys()
+    assert mem.health().writes == "open", "a check that had no time says nothing of the vault"
+
+
+@contextmanager
+def _present(until: Deadline) -> Iterator[Deadline]:
+    token = rules._PRESENT.set(until)
+    try:
+        yield until
+    finally:
+        rules._PRESENT.reset(token)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)

@@ -14,6 +14,7 @@ from engram.capture.drafts import cut
 from engram.capture.observe import Observer
 from engram.capture.screen import REFUSED, judged, tier_of
 from engram.capture.tools import Tools
+from engram.deadline import overtime
 from engram.errors import AccessDenied, InjectionBlocked, InvalidContent, NotFound
 from engram.frozen import replace
 from engram.guard.injection import Verdict
@@ -113,8 +114,9 @@ class Chronicle:
         draft = self._observer.draft(memory, outcome=felt, novelty=surprise)
         ended = self._store.end_episode(reader, draft, outcome, said, felt, space=self._space, once=once)
         try:
-            self._draw_lessons(reader, ended, [ended, *like])
-        except (AccessDenied, InjectionBlocked, InvalidContent) as problem:  # it has ended, and that is durable
+            with overtime():  # it has ended
+                self._draw_lessons(reader, ended, [ended, *like])
+        except (AccessDenied, InjectionBlocked, InvalidContent) as problem:
             log.warning("nothing was learned from an episode: %s", problem.code)
         return ended
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from engram.deadline import overtime
 from engram.errors import NotFound
 from engram.frozen import field, frozen
 from engram.kinds import Episode, Happening, Participant, Skill, SkillMatch
@@ -41,6 +42,9 @@ class Begun:
 
 
 def begin_episode(mem: Engram, given: Begin) -> Begun:
+    """What is known of such a goal is looked up first: who runs out of time there has begun nothing."""
+    known = bool(given.goal.strip())
+    warnings, skills = (tuple(mem.warnings(given.goal)), tuple(mem.skills(given.goal))) if known else ((), ())
     going = mem.episode(
         given.goal,
         participants=[Participant(one) for one in given.participants],
@@ -48,7 +52,8 @@ def begin_episode(mem: Engram, given: Begin) -> Begun:
         caused_by=given.caused_by,
         skill=given.skill,
     )
-    return Begun(mem.episodes(ids=[going.id])[0], tuple(going.warnings), tuple(going.skills))
+    with overtime():
+        return Begun(mem.episodes(ids=[going.id])[0], warnings, skills)
 
 
 @frozen(kw_only=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import apsw
 
-from engram.deadline import in_time, present
+from engram.deadline import in_time, late, present
 from engram.env import Env, from_micros, to_micros
 from engram.errors import NotFound, VaultDamaged
 from engram.settings import Settings
@@ -31,6 +31,7 @@ from engram.store.sqlite import memories, schema
 from engram.store.sqlite.binding import explain
 from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.open import DatabaseKey, reading, writing
+from engram.store.sqlite.readers import stop_in_time
 from engram.store.sqlite.silence import Silence
 from engram.types import Backup
 
@@ -45,6 +46,8 @@ def check(connection: apsw.Connection, *, limit: int = 20) -> list[str]:
             connection.execute("INSERT INTO lexicon (lexicon, rank) VALUES ('integrity-check', 0)")
     except apsw.ReadOnlyError:
         return found  # the text index is checked by a connection that may write
+    except apsw.InterruptError as error:  # called off: that says nothing of the file
+        raise late("the file was checked") from error
     except apsw.Error as error:
         found.append(explain(error, "checking").message)
     return found
@@ -54,6 +57,8 @@ def unread_pages(connection: apsw.Connection) -> list[str]:
     """Read every row of every table once, so that every page in use is verified by its tag."""
     try:
         connection.execute("SELECT count(*), sum(length(text)) FROM contents").fetchall()
+    except apsw.InterruptError as error:
+        raise late("everything was read") from error
     except apsw.Error as error:
         return [explain(error, "reading everything").message]
     return []
@@ -349,6 +354,7 @@ def _look_into(number: int, path: Path, key: DatabaseKey, still: bool) -> Backup
     try:
         made = connection.execute("SELECT value FROM meta WHERE name = 'backed_up_at'").get
         held = connection.execute("SELECT count(*) FROM memories").get
+        stop_in_time(connection)
         intact = not check(connection)
     except apsw.Error:
         return Backup(number, path, None, 0, intact=False)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path as FilePath
 
 import apsw
 
-from engram.deadline import in_time
+from engram.deadline import in_time, overtime
 from engram.env import from_micros, to_micros
-from engram.errors import DiskFull, StorageError, VaultBusy, VaultDamaged
+from engram.errors import DiskFull, SearchTimeout, StorageError, VaultBusy, VaultDamaged
 from engram.guard.process import rss_bytes
 from engram.guard.scopes import readable, require_owner
 from engram.log import Log
@@ -35,12 +36,17 @@ class Caring(Path):
         """Read and verify the whole file; what is wrong, or nothing. Damage found stops all writing."""
         with self._watched(reader, "check"):
             require_owner(reader, "checking the vault")
-        with self._read(reader, "check") as connection:
-            self._checking = connection
-            try:
-                problems = [] if self._stopped else care.check(connection) or care.unread_pages(connection)
-            finally:
-                self._checking = None
+        problems: list[str] = []
+        try:
+            with self._read(reader, "check") as connection:
+                self._checking = connection
+                if not self._stopped:
+                    problems = care.check(connection) or care.unread_pages(connection)
+        except SearchTimeout:
+            if not self._stopped:
+                raise
+        finally:
+            self._checking = None
         if self._stopped:
             return []
         if problems:
@@ -89,18 +95,22 @@ class Caring(Path):
                     path = care.back_up(self._opened.folder, connection, self._opened.key, self._live.now, self._env)
                 except OSError as error:
                     raise DiskFull(f"the backup could not be written ({error.strerror}).") from error
-            made = next(b for b in self.backups(reader) if b.path == path)
-            if once is not None:
-                once.answer = lambda _: made.path.name
-            self._write(
-                reader,
-                "backup",
-                lambda connection: connection.execute(
-                    "INSERT OR REPLACE INTO meta (name, value) VALUES ('last_backup', ?), ('last_backup_seq', ?)",
-                    (to_micros(made.made_at or self._env.now()), upto),
-                ).fetchall(),
-                once=once,
-            )
+            with overtime():  # it is made
+                return self._noted(reader, path, upto, once)
+
+    def _noted(self, reader: Reader, path: FilePath, upto: int, once: Once | None) -> Backup:
+        made = next(b for b in self.backups(reader) if b.path == path)
+        if once is not None:
+            once.answer = lambda _: made.path.name
+        self._write(
+            reader,
+            "backup",
+            lambda connection: connection.execute(
+                "INSERT OR REPLACE INTO meta (name, value) VALUES ('last_backup', ?), ('last_backup_seq', ?)",
+                (to_micros(made.made_at or self._env.now()), upto),
+            ).fetchall(),
+            once=once,
+        )
         return made
 
     def backup_due(self) -> bool:

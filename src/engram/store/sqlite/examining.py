@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import apsw
 
+from engram.deadline import late
 from engram.env import Env, to_micros
 from engram.errors import VaultDamaged
 from engram.settings import LiveSettings
@@ -15,6 +16,7 @@ from engram.store.folder import VaultFolder
 from engram.store.sqlite import care, memories, schema
 from engram.store.sqlite import open as opening
 from engram.store.sqlite.binding import explain
+from engram.store.sqlite.readers import stop_in_time
 from engram.types import Finding, Severity
 
 _LOW_ROOM = 64 * 2**20
@@ -46,7 +48,10 @@ def adrift(folder: VaultFolder, key: opening.DatabaseKey) -> int:
     """Memories that the text index is out of step with."""
     connection = to_read(folder, key)
     try:
+        stop_in_time(connection)
         return memories.adrift(connection)
+    except apsw.InterruptError as error:
+        raise late("the text index was compared") from error
     finally:
         connection.close()
 
@@ -91,6 +96,7 @@ def problems(folder: VaultFolder, key: opening.DatabaseKey) -> list[str]:
         return [explain(error, "opening the database").message]
     try:
         schema.require_known(schema.version_of(connection))
+        stop_in_time(connection)
         return care.check(connection) or care.unread_pages(connection)
     except apsw.Error as error:
         return [explain(error, "reading the database").message]

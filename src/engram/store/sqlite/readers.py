@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import apsw
 
-from engram.deadline import Deadline, acquired, is_over, late, present
+from engram.deadline import acquired, is_over, late, present
 from engram.errors import InvalidQuery, SearchTimeout, StorageError
 from engram.settings import Settings
 from engram.store.sqlite.binding import explain
@@ -20,9 +20,10 @@ _STEPS = 4_000
 """Instructions of SQLite's machine between two looks at the deadline: about a tenth of a millisecond."""
 
 
-def _stop_when(connection: apsw.Connection, until: Deadline) -> None:
+def stop_in_time(connection: apsw.Connection) -> None:
     """A statement that is under way ends when the deadline passes; one that only reads leaves nothing behind."""
-    connection.set_progress_handler(lambda: until.passed, _STEPS)
+    if (until := present()) is not None:
+        connection.set_progress_handler(lambda: until.passed, _STEPS)
 
 
 class Readers:
@@ -59,8 +60,7 @@ class Readers:
             connection = self._take()
             refused = sound = False
             try:
-                if until is not None:
-                    _stop_when(connection, until)
+                stop_in_time(connection)
                 connection.execute("BEGIN")
                 yield connection
                 sound = True
