@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import http.client
 import json
 import re
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -17,6 +19,7 @@ from serve.served import Api, serving
 
 import engram
 from engram.aio import Threads
+from engram.deadline import present
 from engram.engine import Engram
 from engram.errors import ConfigInvalid, RateLimited
 from engram.serve.http import events
@@ -308,6 +311,13 @@ def test_other_machines_are_served_only_with_a_token(mem: Engram) -> None:
         ("[::1", None, False),
         ("", None, False),
         (None, None, False),
+        ("evil@localhost", None, False),
+        ("localhost:8420@evil", None, False),
+        ("localhost/evil", None, False),
+        ("localhost:evil", None, False),
+        ("localhost, evil.example", None, False),
+        ("[::1]evil.example", None, False),
+        ("[::ffff:192.0.2.7]", None, False),
         ("localhost:8420", "http://localhost:8420", True),
         ("localhost:8420", "https://app.example", True),
         ("localhost:8420", "http://localhost:3000", False),
@@ -315,6 +325,8 @@ def test_other_machines_are_served_only_with_a_token(mem: Engram) -> None:
         ("localhost:8420", "null", False),
         ("localhost:8420", "", False),
         ("localhost:8420", "http://[", False),
+        ("localhost:8420", "ftp://localhost:8420", False),
+        ("localhost:8420", "http://localhost:8420@evil.example", False),
     ],
 )
 def test_names_and_pages_that_are_not_ours_are_turned_away(host: str | None, origin: str | None, allowed: bool) -> None:
@@ -370,6 +382,42 @@ def test_a_body_has_its_limit_however_it_comes(api: Api, mem: Engram) -> None:
     assert connection.getresponse().status == 413
     connection.close()
     assert api.get("/v1/memories").status == 200
+    assert "413" in first_line(api, f"Authorization: Bearer {api.token}\r\nContent-Length: 99999999999\r\n")
+    refused = api("POST", "/v1/ingest", raw=gzip.compress(b'{"text": "x"}'), content_encoding="gzip")
+    assert (refused.status, "Content-Encoding" in refused.json["way_out"]) == (415, True)
+
+
+def first_line(api: Api, headers: str) -> str:
+    """What is answered to a request whose body does not come."""
+    with socket.create_connection(("127.0.0.1", api.port), timeout=10) as raw:
+        raw.sendall(f"POST /v1/ingest HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n".encode())
+        return raw.makefile().readline()
+
+
+def test_who_has_no_token_sends_no_long_body(api: Api) -> None:
+    for long in ("Content-Length: 1000000", "Transfer-Encoding: chunked"):
+        assert "401" in first_line(api, f"{long}\r\n")
+
+
+def test_who_says_nothing_is_let_go_of(api: Api, mem: Engram) -> None:
+    mem.settings.set(serve_timeout_s=1.5)
+    whole, half = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", b"GET /healthz HTTP/1.1\r\nHost: loc"
+    with serving(mem) as server:
+        silent = [socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(3)]
+        for one, said in zip(silent, (b"", half, whole + half), strict=True):
+            one.sendall(said)
+        busy = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+        for _ in range(6):  # one connection, that is never under way when it is looked at
+            busy.request("GET", "/healthz")
+            assert busy.getresponse().read()
+            kept = busy.sock
+            time.sleep(0.5)
+        assert busy.sock is kept
+        busy.close()
+        for one in silent:
+            while one.recv(4096):  # until it is closed
+                pass
+            one.close()
 
 
 def test_each_token_has_a_rate_of_its_own(api: Api, mem: Engram) -> None:
@@ -449,6 +497,29 @@ def test_a_deadline_that_is_missed_is_told_as_one(api: Api, monkeypatch: pytest.
     monkeypatch.setattr(Engram, "list", slow)
     late = api.get("/v1/memories?timeout=0.01")
     assert (late.status, late.code) == (504, "E2001")
+
+
+def test_who_leaves_has_called_it_off(api: Api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    stopped = threading.Event()
+
+    def waits(self: Engram, *_: object, **__: object) -> None:
+        until = present()
+        while until is not None and not until.passed:
+            time.sleep(0.01)
+        stopped.set()
+
+    monkeypatch.setattr(Engram, "list", waits)
+    with socket.create_connection(("127.0.0.1", api.port), timeout=10) as raw:
+        raw.sendall(f"GET /v1/memories HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {api.token}\r\n\r\n".encode())
+        time.sleep(0.2)
+    with socket.create_connection(("127.0.0.1", api.port), timeout=10) as raw:  # and in the middle of its body
+        raw.sendall(b"POST /v1/ingest HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{")
+        time.sleep(0.2)
+    assert stopped.wait(10)
+    deadline = time.monotonic() + 10
+    while not {"list", "ingest"} <= set(re.findall(r'operation="(\w+)",status="499"', api.get("/metrics").body.decode())):
+        assert time.monotonic() < deadline
+    assert not caplog.records
 
 
 def test_who_stops_listening_is_let_go_of(api: Api, mem: Engram) -> None:

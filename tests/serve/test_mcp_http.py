@@ -25,7 +25,8 @@ from engram.engine import Engram
 from engram.errors import ConfigInvalid
 from engram.models.embed import CallableEmbedder, Vectors
 from engram.serve.http.listening import address_of, bound
-from engram.serve.mcp.http import PATH, make_app, server_of
+from engram.serve.http.server import Server
+from engram.serve.mcp.http import PATH, make_app
 from engram.serve.operations import OPERATIONS
 from engram.types import Reader, Role, Scope
 
@@ -48,7 +49,7 @@ def mem(tmp_path: Path) -> Iterator[Engram]:
 def serving(mem: Engram, profile: str = "core") -> Iterator[str]:
     app, _ = make_app(mem, profile, "127.0.0.1")
     listening = bound("127.0.0.1", 0)
-    server = server_of(app, 5.0)
+    server = Server(app, 5.0)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     deadline = time.monotonic() + 30

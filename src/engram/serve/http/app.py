@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Match
 from starlette.routing import Route as Place
@@ -41,7 +41,9 @@ from engram.types import Memory, Policy, Reader, Role
 log = Log("engram.http")
 
 _KEY_CHARACTERS = 255
-GRACE_S = 1.0
+_GRACE_S = 1.0
+_LEFT = 499  # no answer was sent, because nobody was there; nginx counts it so too
+_LONG = 65536
 _SAFE = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 _SAFE_RAW = [(name.lower().encode(), value.encode()) for name, value in _SAFE.items()]
 _PAGE_SAFE = {**_SAFE, "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
@@ -191,8 +193,11 @@ class Guard:
                 headers = Headers(scope=scope)
                 self._served.doors.check(headers.get("host"), headers.get("origin"))
                 await self._app(scope, receive, noted)
+            except ClientDisconnect:
+                status = status or _LEFT
             except EngramError as problem:
-                await problems.response(problem)(scope, receive, noted)
+                if not status:  # of a stream that has begun the end is missing, which says as much
+                    await problems.response(problem)(scope, receive, noted)
             except Exception as defect:  # noqa: BLE001  the face's net: its message may hold somebody's words
                 log.error("a request failed by a defect: %s", type(defect).__name__)
                 if not status:
@@ -228,18 +233,36 @@ def _methods(request: Request) -> list[str]:
 def _endpoint(route: Route, served: Served) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         call = await _call(route, request, served)
-        try:
-            async with asyncio.timeout(call.timeout + GRACE_S):
-                return await served.threads.run(lambda: _answer(call, served))
-        except TimeoutError:
-            raise SearchTimeout(f"there was no answer in {call.timeout:g} seconds.") from None
+        return await answered(request, served.threads, lambda: _answer(call, served), call.timeout)
 
     return endpoint
+
+
+async def answered(request: Request, threads: Threads, answer: Callable[[], Response], seconds: float) -> Response:
+    """What a thread answers, in time and while the caller is there: who leaves has called it off."""
+    answering, leaving = asyncio.ensure_future(threads.run(answer)), asyncio.ensure_future(_left(request))
+    try:
+        await asyncio.wait((answering, leaving), timeout=seconds + _GRACE_S, return_when=asyncio.FIRST_COMPLETED)
+        if answering.done():
+            return answering.result()
+        if leaving.done():
+            raise ClientDisconnect
+        raise SearchTimeout(f"there was no answer in {seconds:g} seconds.")
+    finally:
+        answering.cancel()
+        leaving.cancel()
+
+
+async def _left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _call(route: Route, request: Request, served: Served) -> Call:
     headers, settings = request.headers, served.mem.settings.now
     query = [(name, value) for name, value in request.query_params.multi_items() if name != "timeout"]
+    if "transfer-encoding" in headers or int(headers.get("content-length", 0)) > _LONG:  # who is nobody sends no long body
+        await served.threads.run(lambda: served.entry.require(headers.get("authorization"), caller_of(request)))
     body = await body_of(request, settings.serve_body_kib * 1024, settings.serve_timeout_s)
     if body and route.has_body and headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise Refused(415, "the body must be JSON.", way_out="Send `Content-Type: application/json`.")

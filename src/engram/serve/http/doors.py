@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from engram.guard.tokens import Granted, Token
 from engram.serve.http.problems import Misdirected, StrangePage, Unauthorized
 
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::[0-9]{1,5})?")
 _STRANGERS_A_MINUTE = 60
 _REMEMBERED = 4096
 
@@ -52,17 +54,17 @@ def is_local(host: str) -> bool:
 
 
 def _name(host: str) -> str:
-    try:
-        return (urlsplit(f"//{host}").hostname or "").lower()
-    except ValueError:  # brackets that do not close
-        return ""
+    """Nothing but a name or an address, and a port: what else a parser of addresses would take is no browser's."""
+    found = _HOST.fullmatch(host)
+    return (found[1] or found[2]).lower() if found else ""
 
 
 def _place(origin: str) -> str:
     try:
-        return urlsplit(origin).netloc.lower()
-    except ValueError:
+        parts = urlsplit(origin)
+    except ValueError:  # brackets that do not close
         return ""
+    return parts.netloc.lower() if parts.scheme in ("http", "https") else ""
 
 
 def _is_address(name: str) -> bool:
@@ -103,12 +105,16 @@ class Entry:
 
     def holder(self, header: str | None, address: str) -> Token:
         """Whose token this is, within its rate. Who has none is slowed down by address."""
-        secret = _bearer(header)
-        token = self._known(secret) if secret else None
+        token = self.require(header, address)
+        self.rates.take(token.id, self.mem.settings.now.serve_rate)
+        return token
+
+    def require(self, header: str | None, address: str) -> Token:
+        """The same uncounted, before much is taken in from somebody."""
+        token = self._known(_bearer(header))
         if token is None:
             self.slow_down(address)
             raise Unauthorized("there is no token here that holds.")
-        self.rates.take(token.id, self.mem.settings.now.serve_rate)
         return token
 
     def slow_down(self, address: str) -> None:

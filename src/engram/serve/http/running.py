@@ -6,19 +6,19 @@ import socket
 from collections.abc import Callable
 from types import FrameType
 
-import uvicorn
 from starlette.applications import Starlette
 
 from engram.engine import Engram
 from engram.guard.tokens import Granted
+from engram.serve.http import server
 from engram.serve.http.app import make_app
 from engram.serve.http.doors import doors
-from engram.serve.http.listening import BACKLOG, address_of, granted, owners
+from engram.serve.http.listening import address_of, granted, owners
 from engram.serve.page import routes as page
 from engram.serve.page.sessions import Sessions
 
 
-class Server(uvicorn.Server):
+class Server(server.Server):
     """Streams have no end of their own, so they are told when the server is asked to end. `ended` comes before the signal that
     ended it is raised again, which may leave no time for anything."""
 
@@ -29,18 +29,7 @@ class Server(uvicorn.Server):
         begun: Callable[[], None] = lambda: None,
         ended: Callable[[], None] = lambda: None,
     ) -> None:
-        super().__init__(
-            uvicorn.Config(
-                app,
-                lifespan="on",
-                log_level="warning",
-                access_log=False,  # an address may hold somebody's words
-                server_header=False,
-                proxy_headers=False,  # who calls is who is connected: rates go by it, and a header can say anything
-                timeout_graceful_shutdown=max(round(drain_s), 1),
-                backlog=BACKLOG,
-            )
-        )
+        super().__init__(app, drain_s, app.state.served.mem.settings.now.serve_timeout_s)
         self._app = app
         self._begun = begun
         self._ended = ended

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
-import uvicorn
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
@@ -30,7 +29,8 @@ from engram.guard.tokens import Granted
 from engram.serve.http import problems
 from engram.serve.http.body import body_of
 from engram.serve.http.doors import Doors, Entry, Rates, doors
-from engram.serve.http.listening import BACKLOG, address_of, granted
+from engram.serve.http.listening import address_of, granted
+from engram.serve.http.server import Server
 from engram.serve.mcp.profiles import tools_of
 from engram.serve.mcp.server import build
 from engram.types import Reader
@@ -170,23 +170,9 @@ def make_app(mem: Engram, profile: str, host: str) -> tuple[ASGIApp, Granted | N
     return app, own
 
 
-def server_of(app: ASGIApp, drain_s: float) -> uvicorn.Server:
-    return uvicorn.Server(
-        uvicorn.Config(
-            app,
-            lifespan="on",
-            log_level="warning",
-            access_log=False,  # an address may hold somebody's words
-            server_header=False,
-            proxy_headers=False,  # as in the HTTP API
-            timeout_graceful_shutdown=max(round(drain_s), 1),
-            backlog=BACKLOG,
-        )
-    )
-
-
 def serve(mem: Engram, profile: str, host: str, listening: socket.socket, begun: Callable[[str, Granted | None], None]) -> None:
     """Serve until a signal ends it. `begun` is told the address once it is taken."""
     app, own = make_app(mem, profile, host)
     begun(address_of(listening) + PATH, own)
-    server_of(app, mem.settings.now.serve_drain_s).run(sockets=[listening])
+    settings = mem.settings.now
+    Server(app, settings.serve_drain_s, settings.serve_timeout_s).run(sockets=[listening])

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 
-from engram.errors import EngramError, InvalidContent, NotFound, SearchTimeout
+from engram.errors import EngramError, InvalidContent, NotFound
 from engram.log import Log
-from engram.serve.http.app import GRACE_S, Served, caller_of
+from engram.serve.http.app import Served, answered, caller_of
 from engram.serve.http.body import body_of
 from engram.serve.http.doors import is_own
 from engram.serve.http.problems import StrangePage, Unauthorized, status_of
@@ -89,6 +88,8 @@ def _told(endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[Reque
     async def guarded(request: Request) -> Response:
         try:
             return await endpoint(request)
+        except ClientDisconnect:
+            raise
         except EngramError as problem:
             return _problem(problem, status_of(problem))
         except Exception as defect:  # noqa: BLE001  the face's net: its message may hold somebody's words
@@ -123,13 +124,10 @@ def _endpoint(page: Page, served: Served, sessions: Sessions) -> Callable[[Reque
             return _answer(page, asking, request.url.path)
 
         try:
-            async with asyncio.timeout(timeout + GRACE_S):
-                return await served.threads.run(answer)
+            return await answered(request, served.threads, answer, timeout)
         except Unauthorized:  # revoked, or at its end
             sessions.end(request.cookies.get(sessions.cookie))
             return _to_sign_in(request)
-        except TimeoutError:
-            raise SearchTimeout(f"there was no answer in {timeout:g} seconds.") from None
 
     return endpoint
 
