@@ -279,3 +279,12 @@ def test_a_conversation_in_a_text_file_is_the_turns_of_its_speakers(tmp_path: Pa
     ]
     assert len({turn.ref for turn in found}) == 2
     assert [turn.ref for turn in taken(path)[0]] == [turn.ref for turn in found]
+
+
+def test_a_text_that_is_too_long_for_one_turn_is_several(tmp_path: Path) -> None:
+    path = tmp_path / "book.txt"
+    path.write_text("The lighthouse keeper counted ships before dawn.\n\n" * 50)
+    found, refused = taken(path, limits=Settings(turn_bytes=1024))
+    assert "".join(turn.text for turn in found) == path.read_text()
+    assert (refused, all(turn.text.startswith("The") for turn in found)) == ([], True)
+    assert len({turn.ref for turn in found}) == len(found) > 2

@@ -15,7 +15,9 @@ import pytest
 from serve.console import COMMAND, Engram, Terminal, heed_interrupts, in_process_of_its_own
 
 import engram as library
+from engram import deadline
 from engram.serve.cli import app, interrupted, memories
+from engram.serve.cli.interrupts import called_off_by_interrupt
 
 terminals = pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals")
 ESCAPE = "\x1b"
@@ -94,6 +96,27 @@ def test_an_interrupt_is_known_under_another_name() -> None:
     assert not interrupted(error)
     error.__context__ = KeyboardInterrupt()
     assert interrupted(error)
+
+
+def test_an_interrupt_calls_off_what_is_under_way_before_it_unwinds() -> None:
+    """Else what is cleaned up on the way waits for it: a minute, while a batch of a book is encoded."""
+
+    def work() -> None:
+        with called_off_by_interrupt():
+            try:
+                signal.raise_signal(signal.SIGINT)
+            finally:
+                seen.append(deadline.is_over())
+
+    seen: list[bool] = []
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background of a shell
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        assert (seen, deadline.is_over()) == ([True], False)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 COMMANDS = """

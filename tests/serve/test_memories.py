@@ -36,6 +36,7 @@ def test_input_that_is_no_text_is_refused_without_quoting_it(made: Engram) -> No
     assert refused.err.startswith("E4005: ")
     assert "geheim" not in refused.err
     assert made("remember", "-", given=b"x" * 2_000_000).err.startswith("E4004: ")
+    assert made("ingest", "-", given=b" \n" * 1_000_000 + b"I live in Rome.").code == 0  # it is split
     assert made("remember", "-").err.startswith("E4005: ")
 
 

@@ -21,6 +21,7 @@ from engram.frozen import replace
 from engram.settings import Settings
 from engram.store.admission import check_turn
 from engram.text import messages
+from engram.text.pieces import pieces
 from engram.text.transcript import speeches
 from engram.types import Turn
 
@@ -45,7 +46,7 @@ def read_turns(path: Path, settings: Settings, refused: Refused) -> Iterator[Tur
 
 
 def read_document(path: Path, settings: Settings, refused: Refused) -> Iterator[Turn]:
-    """A text file as one turn, or as those of its speakers if it is a conversation.
+    """A text file as one turn, or as those of its speakers if it is a conversation; what is too long for one turn as several.
 
     The `ref` is made of its name and content, so that reading it again adds nothing.
     """
@@ -57,7 +58,7 @@ def read_document(path: Path, settings: Settings, refused: Refused) -> Iterator[
     name = path.name.encode(errors="replace").decode()
     try:
         whole = Turn(decoded(content), session=name, ref=f"{name}#{hashlib.sha256(content).hexdigest()[:16]}")
-        found = spoken(whole)
+        found = [part for turn in spoken(whole) for part in _in_bounds(turn, settings.turn_bytes)]
         for turn in found:
             check(turn, settings)
     except UnicodeDecodeError as error:
@@ -66,6 +67,12 @@ def read_document(path: Path, settings: Settings, refused: Refused) -> Iterator[
         refused(1, str(problem))
     else:
         yield from (turn for turn in found if turn.text.strip())
+
+
+def _in_bounds(turn: Turn, most: int) -> list[Turn]:
+    if len(turn.text.encode(errors="replace")) <= most:
+        return [turn]
+    return [replace(turn, text=piece, ref=f"{turn.ref}/{number}") for number, piece in enumerate(pieces(turn.text, most))]
 
 
 def decoded(content: bytes) -> str:

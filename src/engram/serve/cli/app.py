@@ -137,6 +137,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
             code = _COMMAND.main(args=given, prog_name="engram", standalone_mode=False, obj=caller)
             sys.stdout.flush()
         except EngramError as problem:
+            if interrupted(problem):
+                raise
             show.error(problem, as_json=_json(caller, given))
             return 1
         except typer.TyperException as problem:

@@ -36,7 +36,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 All = Annotated[bool, typer.Option("--all", help="Look everywhere in the vault, whoever it belongs to.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
-_INPUT_BYTES = 2**20
+INPUT_BYTES = 2**20
 """The highest limit that `content_bytes` can be given; nothing longer could be kept, so nothing longer is read."""
 
 
@@ -130,9 +130,9 @@ def exists(path: Path) -> bool:
     return VaultFolder(path).exists()
 
 
-def words(given: list[str]) -> str:
-    """The text meant by arguments: the words themselves, or standard input for a single dash."""
-    return _from_input() if given == ["-"] else " ".join(given)
+def words(given: list[str], most: int = INPUT_BYTES) -> str:
+    """The text meant by arguments: the words themselves, or standard input for a single dash, at most so many bytes of it."""
+    return _from_input(most) if given == ["-"] else " ".join(given)
 
 
 def secret_line(prompt: str) -> str:
@@ -140,10 +140,12 @@ def secret_line(prompt: str) -> str:
     return getpass.getpass(prompt) if _answers() else _from_input().partition("\n")[0]
 
 
-def _from_input() -> str:
-    content = sys.stdin.buffer.read(_INPUT_BYTES + 1) if sys.stdin is not None else b""
-    if len(content) > _INPUT_BYTES:
-        raise ContentTooLarge(f"there are more than {_INPUT_BYTES} bytes on standard input.")
+def _from_input(most: int = INPUT_BYTES) -> str:
+    content = bytearray()
+    while sys.stdin is not None and len(content) <= most and (more := sys.stdin.buffer.read(INPUT_BYTES)):
+        content += more
+    if len(content) > most:
+        raise ContentTooLarge(f"there are more than {most:,} bytes on standard input.")
     try:
         return content.decode("utf-8-sig").rstrip("\r\n")
     except UnicodeDecodeError as error:

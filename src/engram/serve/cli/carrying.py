@@ -13,6 +13,7 @@ import typer
 from engram.frozen import field, mutable
 from engram.serve.cli import caller, show
 from engram.serve.cli.caller import All, Caller, Json, Yes
+from engram.serve.cli.interrupts import called_off_by_interrupt
 from engram.serve.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def import_(
     if wipe and not dry_run:
         asked.confirm(f"Remove {show.many(len(paths), 'file')} for good once taken in?", yes)
     done = Imported(len(paths), dry_run, dict.fromkeys(_COUNTS, 0))
-    with _vault(asked, dry_run) as vault, progress(asked) as tell:
+    with _vault(asked, dry_run) as vault, called_off_by_interrupt(), progress(asked) as tell:
         for path in paths:
             seen = _Count()
 

@@ -20,6 +20,7 @@ from engram.files.turns import read_turns
 from engram.frozen import field, frozen, replace
 from engram.serve.cli import caller, show
 from engram.serve.cli.caller import All, BadCall, Caller, Json, Yes
+from engram.serve.cli.interrupts import called_off_by_interrupt
 from engram.serve.cli.progress import progress
 from engram.serve.operations import OPERATIONS, Operation
 from engram.serve.operations.operation import Field
@@ -113,7 +114,7 @@ def carry_out(
         if face.warms:
             vault.warm(_PATIENCE_S)
         mem = vault if everything else vault.as_reader(replace(vault.reader, role=face.narrow))
-        with progress(asked) as tell, telling(tell):
+        with called_off_by_interrupt(), progress(asked) as tell, telling(tell):
             value = operation.call(mem, meant, timeout=given.get("timeout"), idempotency_key=given.get("once"))
         notes = list(face.notes(mem, meant, value))
     for note in notes:
@@ -202,7 +203,8 @@ def _value(one: Field, given: Any, asked: Caller) -> Any:
     """What typer read as the input has it."""
     kind, many, _ = _taken_apart(one.type)
     if one.arg.words:
-        return caller.words(given) if given else one.default
+        most = asked.live().now.import_bytes if one.arg.long else caller.INPUT_BYTES
+        return caller.words(given, most) if given else one.default
     if given is None:
         return one.default
     if kind is Turn:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=False, invoke_without_command=True)
 
+_GET_SDK = 'Run `pip install "engram-local[mcp]"`.'
 Profile = Annotated[str, typer.Option(metavar="|".join(PROFILES), help="Which tools it offers.")]
 
 
@@ -54,7 +55,7 @@ def _require_profile(profile: str) -> None:
 
 def _require_sdk() -> None:
     if not greeting.installed():
-        raise ConfigInvalid("the MCP server needs the MCP SDK 2.", way_out='Run `pip install "engram-local[mcp]"`.')
+        raise ConfigInvalid("the MCP server needs the MCP SDK 2.", way_out=_GET_SDK)
 
 
 def _serve_stdio(asked: Caller, profile: str) -> None:
@@ -106,7 +107,9 @@ def install(
     here = Path.cwd() if project else None
     edit = clients.uninstalled(host, here) if uninstall else clients.installed(host, here, wanted)
     done = f"{host.title} {'no longer starts' if uninstall else 'will start'} Engram ({edit.path}). {host.after}"
-    settle(asked, edit, nothing=f"{'does not have' if uninstall else 'already has'} it", done=done, yes=yes)
+    written = settle(asked, edit, nothing=f"{'does not have' if uninstall else 'already has'} it", done=done, yes=yes)
+    if written and not uninstall and not greeting.installed():
+        asked.remark(f"warning: it cannot start yet. {_GET_SDK}")
 
 
 def _environment(asked: Caller) -> dict[str, str]:

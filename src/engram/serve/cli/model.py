@@ -16,6 +16,7 @@ from engram.models.chat import model_by
 from engram.models.llms import capabilities
 from engram.serve.cli import caller, show
 from engram.serve.cli.caller import Caller, Json
+from engram.serve.cli.interrupts import called_off_by_interrupt
 from engram.serve.cli.progress import progress
 from engram.text import tokens
 from engram.types import Language
@@ -73,7 +74,7 @@ def fill(
 ) -> None:
     """Make the vectors that memories still lack, for instance those kept before a model was installed."""
     asked = caller.of(ctx, as_json)
-    with asked.open(everything=True) as vault:
+    with asked.open(everything=True) as vault, called_off_by_interrupt():
         made = vault.backfill(anew=anew)
     if asked.json:
         show.data({"made": made})

@@ -84,7 +84,7 @@ def observe(mem: Engram, given: Observe) -> Report:
 
 @frozen(kw_only=True)
 class Ingest:
-    text: Annotated[str | None, Arg("A long text; it is split.", main=True, words=True)] = None
+    text: Annotated[str | None, Arg("A long text; it is split.", main=True, words=True, long=True)] = None
     turns: Turns = ()
 
     def __post_init__(self) -> None:

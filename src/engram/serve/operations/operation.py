@@ -35,7 +35,7 @@ class Arg:
     """One argument: a sentence about it, and its bounds (of a number, or of how many there are of it).
 
     main: what the operation is about; the command line takes it without an option. words: free text, which may there be many
-    words, or come from standard input. flags: its options there, else its name.
+    words, or come from standard input. long: of any length. flags: its options there, else its name.
     """
 
     help: str
@@ -43,6 +43,7 @@ class Arg:
     high: float | None = None
     main: bool = False
     words: bool = False
+    long: bool = False
     flags: tuple[str, ...] = ()
 
 
