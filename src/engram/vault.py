@@ -25,9 +25,9 @@ from engram.capture.rescreen import rescreen
 from engram.capture.tools import Tools
 from engram.deadline import Deadline, cancellable, overtime
 from engram.dream.job import Desk
-from engram.dream.jobs import light
+from engram.dream.jobs import jobs_of
 from engram.dream.runner import run
-from engram.dream.schedule import Idle, is_time
+from engram.dream.schedule import Idle, verb_due
 from engram.env import Env
 from engram.errors import Conflict, DiskFull, EmbedderUnavailable, EngramError, NotFound, VaultDamaged, VaultLocked
 from engram.frozen import replace
@@ -65,6 +65,9 @@ _PAGE = 256
 
 _OLD = 64
 """Memories read for names and facts in one transaction, which others wait for: some 20 ms."""
+
+_TAKES = 64 * 2**20
+"""What a pass may take where memory is short: over 6,000 memories, consolidating took 8 MiB and dreaming 17."""
 
 _BREATH_S = 0.02
 _QUIET_S = 0.25
@@ -286,12 +289,13 @@ class OpenVault:
         return Desk(self.store, reader, self.live.now, self.env.now(), self.index, self.embedder)
 
     def _dream(self) -> None:
-        """Consolidate for the owner, while nobody asks, if it is time and something was kept or has fallen due (K13)."""
-        idle = Idle(self.store.used_at, self.env.monotonic(), pressure_at(rss_bytes(), self.live.now))
-        if is_time(self.desk(_OWNER), idle):
+        """Consolidate for the owner, or go on with a pass that was left, while nobody asks, if it is time (K13)."""
+        verb = verb_due(self.desk(_OWNER), Idle(self.store.used_at, self.env.monotonic()))
+        if verb:
+            rest = partial(self._pauses, rss_bytes())
             # Another process is at it, or nothing can be written.
             with suppress(Conflict, DiskFull, VaultDamaged), self._called_off_by_closing():
-                run(self.desk(_OWNER), light(), self.searcher, verb="consolidate", rest=self._pauses)
+                run(self.desk(_OWNER), jobs_of(verb), self.searcher, verb=verb, rest=rest)
 
     @contextmanager
     def _called_off_by_closing(self) -> Iterator[None]:
@@ -301,12 +305,13 @@ class OpenVault:
                 self._pass.cancel()
             yield
 
-    def _pauses(self) -> bool:
-        """Between two pages of a pass. True: it is to stop, because somebody asks, memory is short, or the vault is closing."""
+    def _pauses(self, held: int) -> bool:
+        """Between two pages of a pass. True: it is to stop, because somebody asks, the vault is closing, or memory is short and
+        got shorter since so much was `held`: a program that is large anyway would else never rest."""
         if self._ending.wait(_BREATH_S):
             return True
-        busy = self.env.monotonic() - self.store.used_at < _QUIET_S
-        return busy or pressure_at(rss_bytes(), self.live.now) == "critical"
+        busy, now = self.env.monotonic() - self.store.used_at < _QUIET_S, rss_bytes()
+        return busy or (now - held > _TAKES and pressure_at(now, self.live.now) == "critical")
 
     def _take_care(self) -> None:
         """Beside the use, while it is open: the check that a large vault did not wait for, backups, missing vectors."""

@@ -15,9 +15,11 @@ from recall.minds import KEY, OWNER
 import engram
 from engram.deadline import is_over
 from engram.dream.jobs import JOBS
+from engram.dream.merging import MERGE
 from engram.dream.runner import run
-from engram.dream.schedule import Idle, is_time
+from engram.dream.schedule import Idle, verb_due
 from engram.engine import Engram
+from engram.guard.process import rss_bytes
 from engram.passes import Ending
 
 PAIR = ("The API runs on Fly in Frankfurt", "The API also runs on Fly in Frankfurt")
@@ -28,7 +30,7 @@ AMPLE = {"ram_warning_mib": 100_000, "ram_critical_mib": 200_000}
 
 def is_it(mem: Engram, idle: Idle = LONG_AGO, **settings: object) -> bool:
     desk = desk_of(mem, OWNER)
-    return is_time(replace(desk, settings=replace(desk.settings, **{"dream": True, **settings})), idle)  # type: ignore[arg-type]
+    return bool(verb_due(replace(desk, settings=replace(desk.settings, **{"dream": True, **settings})), idle))  # type: ignore[arg-type]
 
 
 def test_it_is_time_when_something_was_kept_and_nobody_asks(mem: Engram, clock: HandClock) -> None:
@@ -37,8 +39,6 @@ def test_it_is_time_when_something_was_kept_and_nobody_asks(mem: Engram, clock: 
     assert is_it(mem)
     assert not is_it(mem, dream=False)
     assert not is_it(mem, Idle(9_990.0, 10_000.0)), "somebody asks"
-    assert is_it(mem, Idle(0.0, 10_000.0, "elevated"))
-    assert not is_it(mem, Idle(0.0, 10_000.0, "critical")), "memory is short"
 
     mem.as_reader(OWNER).consolidate()
     assert not is_it(mem), "it was done a moment ago"
@@ -75,10 +75,30 @@ def test_a_short_run_does_not_pay_for_it(tmp_path: Path) -> None:
 
 
 def test_a_pass_stops_between_pages_when_somebody_asks(mem: Engram) -> None:
+    held = rss_bytes()
     mem.list()
-    assert mem._vault._pauses()
+    assert mem._vault._pauses(held)
     mem._vault.store.used_at -= 60.0
-    assert not mem._vault._pauses()
+    assert not mem._vault._pauses(held)
+    mem.settings.set(ram_warning_mib=50, ram_critical_mib=100)
+    assert not mem._vault._pauses(held), "a program that is large anyway rests too"
+    assert mem._vault._pauses(held - 2**30), "but not if it grows by that"
+
+
+def test_a_dream_that_was_left_is_gone_on_with_as_one(mem: Engram) -> None:
+    keep(mem, *PAIR)
+    owner = mem.as_reader(OWNER)
+    longer = replace(MERGE, page=lambda desk, cursor: replace(MERGE.page(desk, cursor), more=True))
+    run(desk_of(mem, OWNER), [longer], None, verb="dream", rest=lambda: True)
+    assert owner.dreams()[0].ending is Ending.RUNNING
+    desk = desk_of(mem, OWNER)
+    assert verb_due(replace(desk, settings=replace(desk.settings, dream=True)), LONG_AGO) == "dream"
+    assert verb_due(desk, LONG_AGO) == "", "it is switched off"
+    mem.settings.set(dream=True, dream_idle_s=0.0)
+    mem._vault.store.used_at -= 60.0
+    mem._vault._dream()
+    assert (owner.dreams()[0].ending, owner.dreams()[0].verb) == (Ending.DONE, "dream")
+    assert mem._vault.store.reach(OWNER, "gaps").change >= 0, "with the jobs that only a dream has"
 
 
 def test_what_a_pass_reads_is_no_use_and_does_not_fill_the_audit_trail(filled: Engram, clock: HandClock) -> None:

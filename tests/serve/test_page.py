@@ -19,7 +19,7 @@ from engram.serve.page.layout import NARROW, WIDE, Frame, Link, Node, drawn
 from engram.serve.page.rendering import ago
 from engram.serve.page.sessions import Session
 from engram.settings import TABLE
-from engram.types import Kind, Reader, Role, Scope, Status, Tier
+from engram.types import Kind, Policy, Reader, Role, Scope, Status, Tier
 
 
 @pytest.fixture
@@ -281,10 +281,14 @@ def test_a_pass_that_takes_longer_than_a_request_is_gone_on_with(tmp_path: Path)
         untried, cut = resting.trial(asked), resting.run(asked)
         assert isinstance(untried, Sent)
         assert (untried.place, cut.place) == ("/ui/rest?done=untried", "/ui/rest?done=unfinished")
+        mem.settings.set(dream=True)
+        everything = replace(asked, mem=mem.as_reader(Reader(policy=Policy.ALL, role=Role.OWNER)))
+        assert resting.run(everything).place == "/ui/rest?done=goes_on"
         assert resting.run(replace(asked, timeout=30.0)).place == "/ui/rest?done=rested"
         assert len(mem.list()) == 1
         with signed_in(mem) as owner:
             assert "it goes on from there" in owner.read(cut.place)
+            assert "It goes on by itself" in owner.read("/ui/rest?done=goes_on")
             assert "engram dream --dry-run" in owner.read(untried.place)
 
 

@@ -17,11 +17,16 @@ from engram.dream.wondering import GAPS
 from engram.errors import InvalidQuery
 
 JOBS: tuple[Job, ...] = (MERGE, SETTLE, REPLAY, PROMOTE, FADE, INFER, GATHER, LINK, GAPS)
+CONSOLIDATE, DREAM = "consolidate", "dream"
 
 
 def light() -> tuple[Job, ...]:
     """Those of `consolidate`."""
     return tuple(job for job in JOBS if job.light)
+
+
+def jobs_of(verb: str) -> tuple[Job, ...]:
+    return JOBS if verb == DREAM else light()
 
 
 def named(names: Sequence[str], among: Sequence[Job] = JOBS) -> tuple[Job, ...]:

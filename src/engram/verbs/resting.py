@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 
 from engram.capture.backfill import fill
 from engram.capture.reporting import from_words, to_words
-from engram.dream.job import Job
-from engram.dream.jobs import JOBS, light, named
+from engram.dream.jobs import CONSOLIDATE, DREAM, jobs_of, named
 from engram.dream.runner import Progress, run, trial
 from engram.passes import Ending, Pass, Rested
 from engram.store.protocol import Once
@@ -27,11 +26,11 @@ class Resting(View):
 
         It visits what changed since the last time. If recall of the vault's own memories gets worse by it, all of it is undone.
         """
-        return self._rest("consolidate", named(jobs, light()), dry_run, progress)
+        return self._rest(CONSOLIDATE, jobs, dry_run, progress)
 
     def dream(self, *, jobs: Sequence[str] = (), dry_run: bool = False, progress: Tell = lambda progress: None) -> Rested:
         """All jobs that there are for a memory at rest, those of `consolidate` among them; `jobs` names some."""
-        return self._rest("dream", named(jobs, JOBS), dry_run, progress)
+        return self._rest(DREAM, jobs, dry_run, progress)
 
     def undo_dream(self, pass_id: str) -> Report:
         """Take back what a pass did and nobody has changed since. What was corrected since does not come back."""
@@ -46,8 +45,8 @@ class Resting(View):
         """What was done at rest, the latest first."""
         return self._vault.store.passes(self._reader, limit=limit)
 
-    def _rest(self, verb: str, jobs: Sequence[Job], dry_run: bool, tell: Tell) -> Rested:
-        vault, reader = self._vault, self._reader
+    def _rest(self, verb: str, names: Sequence[str], dry_run: bool, tell: Tell) -> Rested:
+        vault, reader, jobs = self._vault, self._reader, named(names, jobs_of(verb))
         desk = vault.desk(reader)
         if desk.index is not None:
             desk.index.settle(vault.live.now.warm_patience_s)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from engram.errors import InvalidQuery, SearchTimeout, WriteFailed
 from engram.passes import Rested
 from engram.serve.page.asking import Asking, Sent, Shown, place
+from engram.types import Policy
 
 _PASSES = 30
 _SHOWN = 6
@@ -25,7 +26,13 @@ def trial(asking: Asking) -> Shown | Sent:
 
 
 def run(asking: Asking) -> Sent:
-    return Sent(place("/rest", done="unfinished" if _passed(asking) is None else "rested"))
+    done = "rested" if _passed(asking) is not None else "goes_on" if _goes_on(asking) else "unfinished"
+    return Sent(place("/rest", done=done))
+
+
+def _goes_on(asking: Asking) -> bool:
+    """Will the vault go on with it by itself, once nobody asks? It does so for its owner, who sees all."""
+    return asking.mem.settings.now.dream and asking.mem.reader.policy is Policy.ALL
 
 
 def _passed(asking: Asking, *, dry_run: bool = False) -> Rested | None:

@@ -258,6 +258,12 @@ class Dreaming(Revising):
             found: list[Any] = connection.execute(f"{_TOLD}{mine} ORDER BY key DESC LIMIT ?", (*values, limit)).fetchall()
         return [_pass(row) for row in found]
 
+    def left_behind(self, reader: Reader) -> str:
+        """The verb of this reader's own pass that was begun and has not come to its end; empty if there is none."""
+        sql = "SELECT verb FROM passes WHERE ending = 'running' AND walker = ? ORDER BY key DESC LIMIT 1"
+        with self._read(reader, "passes") as connection:
+            return str(connection.execute(sql, (self._walker(reader),)).get or "")
+
     def heirs(self, reader: Reader, ids: Sequence[str]) -> dict[str, str]:
         """What stands for each of these memories by now: itself, or what it was merged into or superseded by."""
         visible, values = predicate(readable(reader), "m.scope")
