@@ -26,6 +26,8 @@ REVISIONS = OUTDATING | {"contradicts"}
 LASTING = ACYCLIC | REVISIONS
 """What was so stays so: these do not fade. All others are associations."""
 
+_IN_SIGHT = 36_500.0  # days
+
 
 def sure_at(edge: Edge, now: datetime, settings: Settings) -> float:
     """How sure the link is now: after a grace period it fades in a straight line, and never below the floor."""
@@ -35,6 +37,20 @@ def sure_at(edge: Edge, now: datetime, settings: Settings) -> float:
     idle = now - seen - timedelta(days=settings.edge_grace_days)
     lost = max(idle / timedelta(days=30), 0.0) * settings.edge_fade
     return max(edge.confidence - lost, min(edge.confidence, settings.edge_floor / 2))
+
+
+def is_faded(edge: Edge, now: datetime, settings: Settings) -> bool:
+    """Is it not sure enough any more to be followed?"""
+    return sure_at(edge, now, settings) < settings.edge_floor
+
+
+def fades_at(edge: Edge, settings: Settings) -> datetime | None:
+    """When it will be, if nobody sees it again; None if that is not in sight."""
+    seen = edge.reinforced_at or edge.created_at
+    if edge.kind in LASTING or seen is None or not settings.edge_floor or not settings.edge_fade:
+        return None
+    days = settings.edge_grace_days + 30.0 * max(edge.confidence - settings.edge_floor, 0.0) / settings.edge_fade
+    return seen + timedelta(days=days) if days < _IN_SIGHT else None
 
 
 def seen_again(known: Edge, told: Edge, now: datetime, settings: Settings) -> Edge:

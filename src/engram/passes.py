@@ -67,6 +67,13 @@ class Link:
 
 
 @frozen
+class Unlink:
+    """A link between two memories has faded so far that nobody follows it: it goes. One of a kind that lasts stays."""
+
+    edge: Edge
+
+
+@frozen
 class Derive:
     """A new memory that came of others of one scope, linked to each by `by`, which must be a kind of `links.DERIVED`.
 
@@ -103,7 +110,8 @@ class Due:
     at: datetime | None
 
 
-Revision = Merge | Archive | Place | Weigh | Rehearse | Link | Derive | Settle | Ask | Due
+Change = Merge | Archive | Place | Weigh | Rehearse | Link | Unlink | Derive | Settle | Ask
+Revision = Change | Due
 
 
 @frozen

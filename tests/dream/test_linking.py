@@ -75,6 +75,29 @@ def test_a_second_run_changes_nothing_and_an_undo_puts_all_back(mem: Engram, clo
     assert rows(mem._vault.store) == before
 
 
+def test_a_link_that_faded_goes_leaves_its_place_to_another_and_comes_back_with_an_undo(mem: Engram, clock: HandClock) -> None:
+    older, newer = pair(mem, clock)
+    mem.settings.set(dream_links=1)
+    rest(mem)
+    (edge,) = linked(mem, newer)
+    clock.advance(100 * DAY)
+    assert not rest(mem).ids, "it is sure enough still"
+    clock.advance(100 * DAY)
+    third = mem.remember("Grandmother sells lemon trees on her sunny balcony each morning").id
+    before = rows(mem._vault.store)
+    done = rest(mem)
+    assert done.changes["links.unlinked"] == (newer,)
+    assert edge not in linked(mem, newer)
+    assert {(one.source, one.target) for one in linked(mem, third)} <= {(third, older), (third, newer)}
+    assert linked(mem, third), "the places are free"
+    mem._vault.store.undo_pass(mem.reader, done.pass_id)
+    assert rows(mem._vault.store) == before
+    for number in range(9):
+        clock.advance(200 * DAY)
+        rest(mem)
+        assert len(linked(mem, third)) <= 1, number
+
+
 def test_a_pass_before_the_vectors_are_at_hand_leaves_what_is_new_for_the_next(mem: Engram, clock: HandClock) -> None:
     _, newer = pair(mem, clock)
     loading = LiveIndex(mem._vault.store, mem.reader, SPACE, mem._vault.embedder.dimensions, mem._vault.live)
@@ -112,16 +135,16 @@ def note(number: int, **more: object) -> Memory:
 def test_no_memory_has_more_than_its_share_of_links() -> None:
     notes = [note(number) for number in range(10)]
     near = {one.id: [Near(other, 5.0, 0.9) for other in notes if other.id != one.id] for one in notes}
-    made = latent(notes, near, [], Settings())
+    made = latent(notes, near, [], (), Settings())
     counts = [sum(one.id in (edge.source, edge.target) for edge in made) for one in notes]
     assert max(counts) == Settings().dream_links
-    assert latent(notes, near, made, Settings()) == []
+    assert latent(notes, near, made, (), Settings()) == []
 
 
 def test_what_is_far_flagged_or_itself_gets_no_link() -> None:
     a, b, bad = note(1), note(2), note(3, flagged=True)
     near = {a.id: [Near(a, 9.0, 1.0), Near(b, 2.4, 0.8), Near(bad, 9.0, 0.9)]}
-    assert latent([a], near, [], Settings()) == []
+    assert latent([a], near, [], (), Settings()) == []
 
 
 def test_what_belongs_to_three_others_at_once_matters_more() -> None:

@@ -5,12 +5,16 @@ By the stored vectors: one search of the index for a page of memories. How close
 anything, in standard deviations: statements of one vault are alike by 0.81 ± 0.04 whatever they are about. What says nearly the
 same is a matter for merging, and what was said in one breath stands together anyway. What turns out to belong to three others at
 once matters a little more from then on (§45, contract 10).
+
+A link that faded until nobody follows it goes, and leaves its place to another: a memory is looked at again when the first of its
+links does. The same two are not linked again by that look, but by the next change of either.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
@@ -18,11 +22,14 @@ import numpy as np
 
 from engram.dream.job import Desk, Job, Page
 from engram.frozen import frozen
-from engram.passes import Cursor, Link, Revision, Weigh
+from engram.links import fades_at, is_faded
+from engram.passes import Cursor, Due, Link, Revision, Unlink, Weigh
 from engram.settings import Settings
 from engram.types import Edge, Memory, scope_values
 
+NAME = "links"
 SIMILAR = "similar_to"
+_A_DAY = timedelta(days=1)
 _SURE = 0.5
 _ASKED = 12
 """Neighbours that are looked at: some of them are linked already, or were said in the same breath."""
@@ -45,7 +52,7 @@ class Near:
 def page(desk: Desk, cursor: Cursor) -> Page:
     if desk.index is None or not desk.index.ready:
         return Page((), cursor, more=False, since=0, visited=0)  # once there are vectors at hand, it goes on from here
-    touched = desk.touched(cursor)
+    touched = desk.touched_or_due(NAME, cursor)
     by_scope = groupby(sorted(touched.memories, key=_place), key=_place)
     return touched.page([one for _, some in by_scope for one in _revisions(desk, list(some))])
 
@@ -55,12 +62,26 @@ def _place(memory: Memory) -> tuple[str, ...]:
 
 
 def _revisions(desk: Desk, memories: Sequence[Memory]) -> list[Revision]:
-    """The links that memories of one scope lack, and what they gain by them."""
+    """The links that memories of one scope lack, and what they gain by them; those that have faded, and when the next will."""
     near = neighbours(desk, memories, _ASKED)
-    ends = {one.memory.id for some in near.values() for one in some} | near.keys()
-    known = desk.store.edges(desk.here(memories[0]), sorted(ends)) if ends else []
-    made = latent([memory for memory in memories if memory.id in near], near, known, desk.settings)
-    return [*map(Link, made), *insights(memories, made)]
+    ends = {one.memory.id for some in near.values() for one in some} | {memory.id for memory in memories}
+    known = desk.store.edges(desk.here(memories[0]), sorted(ends))
+    faded = dict.fromkeys(edge for edge in known if edge.kind == SIMILAR and is_faded(edge, desk.now, desk.settings))
+    made = latent([memory for memory in memories if memory.id in near], near, known, faded, desk.settings)
+    left = [
+        *(edge for edge in known if edge.kind == SIMILAR and edge not in faded),
+        *(replace(edge, created_at=desk.now) for edge in made),
+    ]
+    return [*map(Unlink, faded), *map(Link, made), *insights(memories, made), *_dates(memories, left, desk.now, desk.settings)]
+
+
+def _dates(memories: Sequence[Memory], links: Iterable[Edge], now: datetime, settings: Settings) -> list[Due]:
+    """When the first of the links of each of these memories will have faded."""
+    first: dict[str, datetime] = {}
+    for edge in links:
+        if (at := fades_at(edge, settings)) is not None:
+            first |= {end: min(first.get(end, at), at) for end in (edge.source, edge.target)}
+    return [Due(memory.id, max(first[memory.id], now) + _A_DAY) for memory in memories if memory.id in first]
 
 
 def insights(memories: Sequence[Memory], made: Iterable[Edge]) -> list[Weigh]:
@@ -71,13 +92,18 @@ def insights(memories: Sequence[Memory], made: Iterable[Edge]) -> list[Weigh]:
 
 
 def latent(
-    memories: Sequence[Memory], near: Mapping[str, Sequence[Near]], known: Iterable[Edge], settings: Settings
+    memories: Sequence[Memory],
+    near: Mapping[str, Sequence[Near]],
+    known: Iterable[Edge],
+    faded: Collection[Edge],
+    settings: Settings,
 ) -> list[Edge]:
-    """The links that these memories lack, from the newer to the older; no memory has more than `dream_links` of them."""
+    """The links that these memories lack, from the newer to the older; no memory has more than `dream_links` of them that
+    have not `faded`."""
     linked, having = set(), Counter[str]()
     for edge in known:
         linked.add(frozenset((edge.source, edge.target)))
-        having.update((edge.source, edge.target) if edge.kind == SIMILAR else ())
+        having.update((edge.source, edge.target) if edge.kind == SIMILAR and edge not in faded else ())
     made = []
     for memory in memories:
         for other in near[memory.id]:
@@ -125,4 +151,4 @@ def neighbours(desk: Desk, memories: Sequence[Memory], most: int) -> dict[str, l
     return near
 
 
-LINK = Job("links", "Link memories that are close in meaning and stand in no link.", page)
+LINK = Job(NAME, "Link memories that are close in meaning and stand in no link; let go of such links that have faded.", page)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from engram.frozen import frozen
-from engram.links import sure_at
+from engram.links import is_faded, sure_at
 from engram.settings import Settings
 from engram.types import Edge
 
@@ -41,10 +41,9 @@ def walk(
     for distance in range(1, depth + 1):
         reached: dict[str, Way] = {}
         for link in edges_of(sorted(edge)):
-            sure = sure_at(link, now, settings)
-            if sure < settings.edge_floor or (kinds and link.kind not in kinds):
+            if is_faded(link, now, settings) or (kinds and link.kind not in kinds):
                 continue
-            carried = sure * min(max(link.weight, 0.0), 1.0)
+            carried = sure_at(link, now, settings) * min(max(link.weight, 0.0), 1.0)
             for here, there in ((link.source, link.target), (link.target, link.source)):
                 if here in edge and there not in ways:
                     way = Way(distance, ways[here].strength * carried, (*ways[here].by, link.kind))

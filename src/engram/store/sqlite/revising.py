@@ -18,8 +18,23 @@ from engram.frozen import field, mutable, replace
 from engram.guard.scopes import readable, writable
 from engram.guard.tiers import closer
 from engram.kinds import REHEARSED, rehearsal, rehearsals
-from engram.links import DERIVED
-from engram.passes import LAYERS, Archive, Ask, Derive, Due, Link, Merge, Place, Rehearse, Revision, Settle, Weigh
+from engram.links import DERIVED, LASTING
+from engram.passes import (
+    LAYERS,
+    Archive,
+    Ask,
+    Change,
+    Derive,
+    Due,
+    Link,
+    Merge,
+    Place,
+    Rehearse,
+    Revision,
+    Settle,
+    Unlink,
+    Weigh,
+)
 from engram.store.admission import check_memory
 from engram.store.sqlite import claims, feedback, memories, naming, questions, turns, undoing
 from engram.store.sqlite import edges as links
@@ -67,7 +82,7 @@ def named_in(revision: Revision) -> tuple[str, ...]:
     match revision:
         case Merge(memory, into):
             return memory, into
-        case Link(edge):
+        case Link(edge) | Unlink(edge):
             return edge.source, edge.target
         case Derive(sources=sources):
             return sources
@@ -113,7 +128,7 @@ class Revising(Writing):
         else:
             round.passed_over += 1
 
-    def _made(self, round: Round, revision: Merge | Archive | Place | Weigh | Rehearse | Link | Derive | Settle | Ask) -> str:
+    def _made(self, round: Round, revision: Change) -> str:
         """The id of what was revised; empty if it was passed over."""
         match revision:
             case Merge():
@@ -128,6 +143,8 @@ class Revising(Writing):
                 return _rehearse(round, revision)
             case Link():
                 return self._link(round, revision)
+            case Unlink():
+                return _unlink(round, revision)
             case Derive():
                 return self._derive(round, revision)
             case Settle():
@@ -241,6 +258,15 @@ def _corroborated(heir: Memory, old: Memory, witnesses: int, now: datetime) -> M
     )
 
 
+def _unlink(round: Round, revision: Unlink) -> str:
+    edge = revision.edge
+    source, target = round.known.get(edge.source), round.known.get(edge.target)
+    if source is None or target is None or edge.kind in LASTING or round.stale & {source.id, target.id}:
+        return ""
+    sql = "DELETE FROM edges WHERE source = ? AND target = ? AND kind = ? RETURNING TRUE"
+    return source.id if round.connection.execute(sql, (source.key, target.key, edge.kind)).get else ""
+
+
 def _archive(round: Round, revision: Archive) -> str:
     old = round.retirable(revision.memory)
     if old is None:
@@ -313,6 +339,7 @@ _DONE = {
     Weigh: "weighed",
     Rehearse: "rehearsed",
     Link: "linked",
+    Unlink: "unlinked",
     Derive: "derived",
     Settle: "settled",
     Ask: "asked",

@@ -226,9 +226,9 @@ def _put_edge(connection: apsw.Connection, edge: tuple[int, int, str], was: Figu
     if was is None:
         connection.execute("DELETE FROM edges WHERE source = ? AND target = ? AND kind = ?", edge)
         return
-    columns = ", ".join(f"{figure} = ?" for figure in _LINK)
-    sql = f"UPDATE edges SET {columns} WHERE source = ? AND target = ? AND kind = ?"
-    connection.execute(sql, (*(was[one] for one in _LINK), *edge))
+    columns = ("source", "target", "kind", *_LINK)
+    sql = f"INSERT OR REPLACE INTO edges ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+    connection.execute(sql, (*edge, *(was[one] for one in _LINK)))
 
 
 def _told(figures: Figures | None) -> str | None:
