@@ -8,15 +8,14 @@ word, as sure as the least sure premise and less, and falls with any of them; no
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import groupby
 
 from engram.capture.drafts import weighed
-from engram.dream.job import Desk, Job, Page
+from engram.dream.job import Desk, Job, Page, by_scope
 from engram.memory.inference import Inferred, Relation, carries, inferred, sentence
 from engram.passes import Cursor, Derive
 from engram.recall.search import sound
 from engram.store.sqlite.relating import Related
-from engram.types import Kind, Memory, Reader, scope_values
+from engram.types import Kind, Memory, Reader
 
 _FAR = 4
 """Premises before and after one: the longest way that anything follows by has five."""
@@ -28,12 +27,7 @@ _INFERRED_FROM = "inferred_from"
 
 def page(desk: Desk, cursor: Cursor) -> Page:
     touched = desk.touched(cursor)
-    by_scope = groupby(sorted(touched.memories, key=_place), key=_place)
-    return touched.page([one for _, some in by_scope for one in _following(desk, list(some))])
-
-
-def _place(memory: Memory) -> tuple[str, ...]:
-    return scope_values(memory.scope)
+    return touched.page([one for some in by_scope(touched.memories) for one in _following(desk, some)])
 
 
 def _following(desk: Desk, memories: Sequence[Memory]) -> list[Derive]:

@@ -9,7 +9,7 @@ The contract, for whoever writes one:
   write, and where the next page starts. A job that goes by it visits what changed, not what there is.
 - `desk.touched_or_due(job, cursor)` also brings those that the job gave a date to (`Due`): for what changes with time, or with
   use, which leaves no trace in the log.
-- Only memories of exactly the same scope may be brought together: ask for neighbours as `desk.here(memory)`.
+- Only memories of exactly the same scope may be brought together (`by_scope`): ask for neighbours as `desk.here(memory)`.
 - Run again without new memories, a job must propose nothing that is so already. (The store passes over a link that is there, a
   memory that is retired, words that are known.)
 - What was changed after `Page.since` is passed over by the store, and visited again because it changed.
@@ -17,7 +17,7 @@ The contract, for whoever writes one:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from engram.frozen import frozen, replace
@@ -26,7 +26,7 @@ from engram.models.embed import Embedder
 from engram.passes import Cursor, Due, Revision
 from engram.settings import Settings
 from engram.store.sqlite.store import SqliteStore
-from engram.types import Memory, Policy, Reader, Status
+from engram.types import Memory, Policy, Reader, Scope, Status
 
 PAGE = 64
 """Memories of one page: what one transaction, which others wait for, has to do with."""
@@ -66,6 +66,14 @@ class Desk:
     def here(self, memory: Memory) -> Reader:
         """One who sees exactly the scope of a memory."""
         return replace(self.reader, scope=memory.scope, policy=Policy.OWN)
+
+
+def by_scope(memories: Iterable[Memory]) -> list[list[Memory]]:
+    """Those of each scope together."""
+    found: dict[Scope, list[Memory]] = {}
+    for memory in memories:
+        found.setdefault(memory.scope, []).append(memory)
+    return list(found.values())
 
 
 @frozen

@@ -16,16 +16,15 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import groupby
 
 import numpy as np
 
-from engram.dream.job import Desk, Job, Page
+from engram.dream.job import Desk, Job, Page, by_scope
 from engram.frozen import frozen
 from engram.links import fades_at, is_faded
 from engram.passes import Cursor, Due, Link, Revision, Unlink, Weigh
 from engram.settings import Settings
-from engram.types import Edge, Memory, scope_values
+from engram.types import Edge, Memory
 
 NAME = "links"
 SIMILAR = "similar_to"
@@ -53,12 +52,7 @@ def page(desk: Desk, cursor: Cursor) -> Page:
     if desk.index is None or not desk.index.ready:
         return Page((), cursor, more=False, since=0, visited=0)  # once there are vectors at hand, it goes on from here
     touched = desk.touched_or_due(NAME, cursor)
-    by_scope = groupby(sorted(touched.memories, key=_place), key=_place)
-    return touched.page([one for _, some in by_scope for one in _revisions(desk, list(some))])
-
-
-def _place(memory: Memory) -> tuple[str, ...]:
-    return scope_values(memory.scope)
+    return touched.page([one for some in by_scope(touched.memories) for one in _revisions(desk, some)])
 
 
 def _revisions(desk: Desk, memories: Sequence[Memory]) -> list[Revision]:

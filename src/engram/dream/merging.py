@@ -12,7 +12,7 @@ import numpy as np
 
 from engram.capture.rewording import means_the_same
 from engram.capture.sift import adds_nothing
-from engram.dream.job import Desk, Job, Page
+from engram.dream.job import Desk, Job, Page, by_scope
 from engram.dream.rules import TRUST, may_merge
 from engram.index.lexical import TermPlanner
 from engram.kinds import EPISODE
@@ -70,10 +70,7 @@ def _worth(memory: Memory) -> tuple[bool, int, int, int, int]:
 
 def _neighbours(desk: Desk, memories: Sequence[Memory]) -> Iterable[tuple[Memory, list[Memory]]]:
     """Each memory with those of its scope that are near it."""
-    by_scope: dict[object, list[Memory]] = {}
-    for memory in memories:
-        by_scope.setdefault(memory.scope, []).append(memory)
-    for some in by_scope.values():
+    for some in by_scope(memories):
         keys = _near(desk, some)
         fetched = desk.store.fetch(desk.here(some[0]), list(dict.fromkeys(key for near in keys for key in near)))
         found = {one.key: one for one in fetched}

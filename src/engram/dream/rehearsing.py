@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from itertools import groupby
 
-from engram.dream.job import Desk, Job, Page
+from engram.dream.job import Desk, Job, Page, by_scope
 from engram.dream.linking import Near, neighbours
 from engram.frozen import replace
 from engram.kinds import rehearsal, rehearsals
@@ -20,7 +19,7 @@ from engram.memory.lifecycle import Keeping, Verification, keeping, verification
 from engram.memory.strength import fades, sinks_below, strength
 from engram.passes import Cursor, Due, Rehearse, Revision, Weigh
 from engram.settings import Settings
-from engram.types import Memory, scope_values
+from engram.types import Memory
 
 NAME = "replay"
 _RISK = 0.35
@@ -65,8 +64,7 @@ def is_worth(memory: Memory, settings: Settings) -> bool:
 def _interfering(desk: Desk, memories: Iterable[Memory]) -> list[Weigh]:
     """What older memories lose by these."""
     overlaid: dict[str, Weigh] = {}
-    for _, some in groupby(sorted(memories, key=_place), key=_place):
-        here = list(some)
+    for here in by_scope(memories):
         near = neighbours(desk, here, _ASKED) if desk.index is not None else {}
         for memory in here:
             for older in _overlaid(memory, near.get(memory.id, ()), desk.now, desk.settings):
@@ -87,10 +85,6 @@ def overlays(newer: Memory, older: Memory, now: datetime, settings: Settings) ->
     event = fades(older) and keeping(older) is not Keeping.PROTECTED and layer_of(older) in _EVENTS
     free = older.strength > _OVERLAID and not is_worth(older, settings)
     return event and free and strength(newer, now, settings) > strength(older, now, settings)
-
-
-def _place(memory: Memory) -> tuple[str, ...]:
-    return scope_values(memory.scope)
 
 
 REPLAY = Job(NAME, "Rehearse what matters and is about to fade; what newer memories overlay fades faster.", page, light=True)
