@@ -14,13 +14,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
 from engram.dream.job import Desk, Job, Page, by_scope
-from engram.frozen import frozen
+from engram.frozen import frozen, replace
 from engram.links import fades_at, is_faded
 from engram.passes import Cursor, Due, Link, Revision, Unlink, Weigh
 from engram.settings import Settings
