@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from serve.console import Engram
 
 from engram.errors import ConfigInvalid
-from engram.serve import hosts
+from engram.serve import hosts, jsonc
 from engram.serve.mcp.clients import CLIENTS
 
 PLACE = ("mcpServers", "engram")
@@ -40,14 +40,41 @@ def test_what_is_put_in_is_there_and_the_rest_is_as_it_was(settings: dict[str, o
     assert hosts.put_json(FILE, put.after, PLACE, ENTRY).changes is False
 
 
-@given(SETTINGS, st.sampled_from([2, 4, "\t"]))
-def test_what_was_put_in_is_taken_out_to_the_letter(settings: dict[str, object], indent: int | str) -> None:
+@given(SETTINGS, st.sampled_from([2, 4, "\t"]), st.sampled_from(["", ' // it\'s "mine", {', " /* , } */"]), st.booleans())
+def test_what_was_put_in_is_taken_out_to_the_letter(
+    settings: dict[str, object], indent: int | str, remark: str, windows: bool
+) -> None:
     servers = settings.get("mcpServers")
     if servers == {} or "engram" in (servers or {}):
         return
-    text = json.dumps(settings, indent=indent, ensure_ascii=False)
+    text = json.dumps(settings, indent=indent, ensure_ascii=False).replace("\n", remark + ("\r\n" if windows else "\n"))
     put = hosts.put_json(FILE, text, PLACE, ENTRY).after
+    assert put is not None
+    assert put.count(remark) == text.count(remark) or not remark
+    assert put.count("\r\n") in (0, put.count("\n"))
     assert hosts.take_json(FILE, put, PLACE).after == (text if settings else None)
+
+
+COMMENTED = """\ufeff// for this machine
+{
+  "mcpServers": {
+    // the one of the house
+    "other": {"args": ["https://a/*b*/"],}, // do not touch
+  }, /* end */
+}
+"""
+
+
+def test_comments_and_commas_too_many_stay_where_they_are() -> None:
+    put = hosts.put_json(FILE, COMMENTED, PLACE, ENTRY).after
+    assert put is not None
+    assert jsonc.loads(put) == {"mcpServers": {"other": {"args": ["https://a/*b*/"]}, "engram": ENTRY}}
+    kept = put.splitlines()
+    assert [line for line in COMMENTED.splitlines() if line not in kept] == []
+    assert kept[4].endswith("// do not touch")
+    assert hosts.take_json(FILE, put, PLACE).after == COMMENTED
+    mine = '{"mcpServers": { // mine\n    "engram": {}\n  }}'
+    assert hosts.take_json(FILE, mine, PLACE).after == '{"mcpServers": { // mine\n  }}'
 
 
 def test_nothing_around_an_entry_is_laid_out_anew() -> None:
@@ -58,7 +85,18 @@ def test_nothing_around_an_entry_is_laid_out_anew() -> None:
     assert put.endswith('}, "z": 1e5}')
 
 
-@pytest.mark.parametrize("text", ['{"a": 1,}', "// a comment\n{}", "[1]", '{"mcpServers": 7}', "not json", "\ufeff{}"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{a: 1}",
+        "[1]",
+        '{"mcpServers": 7}',
+        '{"mcpServers": null}',
+        "not json",
+        '{"a": 1 /* }',
+        '{"mcpServers": {}, "mcpServers": {}}',
+    ],
+)
 def test_what_is_not_as_it_should_be_is_refused(text: str) -> None:
     with pytest.raises(ConfigInvalid):
         hosts.put_json(FILE, text, PLACE, ENTRY)
@@ -77,10 +115,35 @@ def test_toml_keeps_what_others_wrote() -> None:
     taken = hosts.take_toml(FILE, put, place).after
     assert taken is not None
     assert tomllib.loads(taken) == {"model": "x", "mcp_servers": {"other": {"command": "a"}}, "tui": {"b": 1}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'mcp_servers.engram.command = "inline"\n',
+        'mcp_servers = {other = {command = "a"}}\n',
+        'note = """\n[mcp_servers.engram]\nthat is how\n"""\n',
+        "no toml",
+    ],
+)
+def test_a_table_that_cannot_be_told_apart_is_left_alone(text: str) -> None:
+    if "note" in text:
+        put = hosts.put_toml(FILE, text, ("mcp_servers", "other"), ENTRY).after
+        assert put is not None
+        assert put.startswith(text)
     with pytest.raises(ConfigInvalid):
-        hosts.put_toml(FILE, 'mcp_servers.engram.command = "inline"\n', place, ENTRY)
-    with pytest.raises(ConfigInvalid):
-        hosts.put_toml(FILE, "no toml", place, ENTRY)
+        hosts.put_toml(FILE, text, ("mcp_servers", "engram"), ENTRY)
+
+
+def test_a_table_is_known_however_its_name_is_put_and_what_leads_to_the_next_one_stays() -> None:
+    text = 'a = 1\r\n\r\n[ mcp_servers . "engram" ]\r\ncommand = "old"\r\n\r\n# how it looks\r\n[tui]\r\nb = 1\r\n'
+    place = ("mcp_servers", "engram")
+    put = hosts.put_toml(FILE, text, place, ENTRY).after
+    assert put is not None
+    assert tomllib.loads(put) == {"a": 1, "mcp_servers": {"engram": ENTRY}, "tui": {"b": 1}}
+    assert put.count("\r\n") == put.count("\n")
+    assert put.endswith("\r\n\r\n# how it looks\r\n[tui]\r\nb = 1\r\n")
+    assert hosts.take_toml(FILE, put, place).after == "a = 1\r\n\r\n# how it looks\r\n[tui]\r\nb = 1\r\n"
 
 
 # ── engram mcp install ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -139,12 +202,37 @@ def test_nothing_is_written_without_a_yes_nor_into_what_is_no_json(at_home: Path
     assert (shown["path"], "mcpServers" in json.loads(shown["text"])) == (str(path), True)
     assert not path.exists()
     path.parent.mkdir()
-    path.write_text("{ // mine\n}")
+    path.write_text("{ mine: 1 }")
     refused = engram("mcp", "install", "--client", "cursor", "--yes")
     assert refused.code == 1
     assert "E5003" in refused.err
-    assert path.read_text() == "{ // mine\n}"
+    path.write_text("{}")
+    path.chmod(0o444)
+    refused = engram("mcp", "install", "--client", "cursor", "--yes")
+    assert (refused.code, path.read_text()) == (1, "{}")
+    assert "read-only" in refused.err
     assert engram("mcp", "install", "--client", "emacs").code == 2
+
+
+@pytest.mark.parametrize("text", ["", " \n", "{}", '{"mcpServers": {}}', '{"mcpServers": {} // none\n}', '{"a": 1,}\r\n'])
+def test_a_file_is_as_it_was_to_the_byte(at_home: Path, engram: Engram, text: str) -> None:
+    path = at_home / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    path.write_bytes(text.encode())
+    for words in ((), ("--profile", "full"), ("--uninstall",)):
+        assert engram("mcp", "install", "--client", "cursor", "--yes", *words).code == 0
+    assert path.read_bytes() == text.encode()
+    assert len(list(path.parent.glob("*.engram-backup"))) == 3
+
+
+def test_so_is_one_of_toml(at_home: Path, engram: Engram) -> None:
+    path = at_home / ".codex" / "config.toml"
+    path.parent.mkdir()
+    for text in ("", "# nothing", "[mcp_servers]\n", 'model = "x"\n\n\n', "a = 1"):
+        path.write_bytes(text.encode())
+        for words in ((), ("--uninstall",)):
+            assert engram("mcp", "install", "--client", "codex", "--yes", *words).code == 0
+        assert path.read_bytes() == text.encode()
 
 
 def test_a_project_has_its_own(at_home: Path, engram: Engram) -> None:

@@ -1,12 +1,13 @@
 """Other programs' settings files: one entry put in or taken out, everything else left as it stands, character by character.
 
-Comes in: the text of a JSON or TOML file, and where the entry belongs. Goes out: an `Edit`, which shows its difference, and is
-written whole or not at all, beside a backup. A file that cannot be read as what it should be is refused and left alone.
+Comes in: the text of a JSON (comments are fine) or TOML file, and where the entry belongs. Goes out: an `Edit`, which shows its
+difference, and is written whole or not at all, beside a backup. What cannot be read as what it should be is left alone.
 """
 
 from __future__ import annotations
 
 import contextlib
+import copy
 import difflib
 import json
 import os
@@ -14,17 +15,19 @@ import re
 import stat
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from engram.errors import ConfigInvalid
 from engram.frozen import frozen
+from engram.serve import jsonc
 
-_SPACE = re.compile(r"[ \t\r\n]*")
 _BY_HAND = "It was left as it is; `--print` shows what to add by hand."
-_DECODER = json.JSONDecoder()
+_BACKUP = ".engram-backup"
+_WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 @frozen
@@ -68,6 +71,8 @@ def write(edit: Edit, now: datetime) -> Path | None:
     path = edit.path.resolve()
     if not edit.changes:
         return None
+    if path.exists() and not path.stat().st_mode & _WRITABLE:
+        raise ConfigInvalid(f"{edit.path} is marked as read-only.", way_out="Make it writable, or add what is shown by hand.")
     if read(path) != edit.before:
         raise ConfigInvalid(f"{edit.path} was changed by somebody else meanwhile.", way_out="Run it again.")
     try:
@@ -82,13 +87,25 @@ def _write(path: Path, edit: Edit, now: datetime) -> Path | None:
     path.parent.mkdir(parents=True, exist_ok=True)
     backup = None
     if edit.before is not None:
-        backup = path.with_name(f"{path.name}.{now:%Y%m%d-%H%M%S}.engram-backup")
+        backup = _free(path, now)
         _replace(backup, edit.before, path)
     if edit.after is None:
         path.unlink()
     else:
         _replace(path, edit.after, path)
     return backup
+
+
+def _free(path: Path, now: datetime) -> Path:
+    """A name for a backup that no other has: two changes in one second keep two."""
+    names = (f"{path.name}.{now:%Y%m%d-%H%M%S}{f'-{more}' if more else ''}{_BACKUP}" for more in range(1000))
+    return next(one for one in map(path.with_name, names) if not one.exists())
+
+
+def backups(path: Path) -> list[str]:
+    """The file as it was before each change of ours, the latest first."""
+    path = path.resolve()
+    return [read(one) or "" for one in sorted(path.parent.glob(f"{path.name}.*{_BACKUP}"), reverse=True)]
 
 
 def _replace(path: Path, text: str, like: Path) -> None:
@@ -112,35 +129,18 @@ def _replace(path: Path, text: str, like: Path) -> None:
 # ── JSON ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@frozen
-class _Member:
-    name: str
-    start: int
-    value: int
-    end: int
-
-
 def put_json(path: Path, text: str | None, place: Sequence[str], entry: object) -> Edit:
     """The entry at this place, as in ("mcpServers", "engram"); objects on the way are made."""
     if text is None or not text.strip():
-        return Edit(path, text, json.dumps(_nested(place, entry), indent=2, ensure_ascii=False) + "\n")
+        return Edit(path, text, json.dumps(jsonc.nested(place, entry), indent=2, ensure_ascii=False) + "\n")
     whole = _object(path, text)
-    step, depth, start = _indent(text), 0, _past_space(text, 0)
-    while True:
-        member = next((one for one in _members(text, start) if one.name == place[depth]), None)
-        if member is None:
-            after = _inserted(text, start, place[depth], _nested(place[depth + 1 :], entry), step, depth + 1)
-        elif depth + 1 == len(place):
-            after = text[: member.value] + _written(entry, step, depth + 1) + text[member.end :]
-        elif text[member.value] == "{":
-            start, depth = member.value, depth + 1
-            continue
-        else:
-            raise ConfigInvalid(f"`{'.'.join(place[: depth + 1])}` in {path} is no object.", way_out="It was left as it is.")
-        break
+    for depth in range(1, len(place)):
+        if not isinstance(_at(whole, place[:depth]), dict) and place[depth - 1] in (_at(whole, place[: depth - 1]) or {}):
+            raise ConfigInvalid(f"`{'.'.join(place[:depth])}` in {path} is no object.", way_out="It was left as it is.")
     if _at(whole, place) == entry:
         return Edit(path, text, text)
-    return _checked(Edit(path, text, after), json.loads(after), place, entry)
+    after = jsonc.put(text, place, entry)
+    return _checked(Edit(path, text, after), _with(whole, place, entry), _object(path, after))
 
 
 def found_json(path: Path, text: str | None, place: Sequence[str]) -> Any:
@@ -150,46 +150,28 @@ def found_json(path: Path, text: str | None, place: Sequence[str]) -> Any:
 
 def take_json(path: Path, text: str | None, place: Sequence[str]) -> Edit:
     """Without the entry at this place, and without the objects that held nothing else; a file of nothing else goes."""
-    if text is None or _at(_object(path, text), place) is None:
+    if text is None or found_json(path, text, place) is None:
         return Edit(path, text, text)
-    while len(place) > 1 and len(_at(json.loads(text), place[:-1])) == 1:
-        place = place[:-1]
-    if len(place) == 1 and len(json.loads(text)) == 1:
-        return Edit(path, text, None)
-    start = _past_space(text, 0)
-    for name in place[:-1]:
-        start = next(one.value for one in _members(text, start) if one.name == name)
-    members = list(_members(text, start))
-    at = next(number for number, one in enumerate(members) if one.name == place[-1])
-    if at:  # with the comma before it
-        after = text[: members[at - 1].end] + text[members[at].end :]
-    else:
-        after = text[: members[0].start] + text[members[1].start :]
-    return Edit(path, text, after)
+    after = jsonc.take(text, place)
+    left = {} if after is None else _object(path, after)
+    return _checked(Edit(path, text, after), _without(_object(path, text), place), _without(left, place))
 
 
 def _object(path: Path, text: str) -> dict[str, Any]:
     try:
-        whole = json.loads(text)
+        whole = jsonc.loads(text)
     except (ValueError, RecursionError):
         whole = None
     if not isinstance(whole, dict):
-        raise ConfigInvalid(f"{path} is not valid JSON (comments are not).", way_out=_BY_HAND)
+        raise ConfigInvalid(f"{path} is not valid JSON.", way_out=_BY_HAND)
     return whole
 
 
-def _checked(edit: Edit, read_again: Any, place: Sequence[str], entry: object) -> Edit:
-    """A name that stands twice, say, may hide what was put in: then nothing is written."""
-    if _at(read_again, place) != entry:
+def _checked(edit: Edit, expected: object, found: object) -> Edit:
+    """A name that stands twice, say, may hide what was put in, or bring back what was hidden: then nothing is written."""
+    if found != expected:
         raise ConfigInvalid(f"{edit.path} is laid out in a way that is not understood.", way_out=_BY_HAND)
     return edit
-
-
-def _nested(place: Sequence[str], entry: object) -> Any:
-    made: Any = entry
-    for name in reversed(place):
-        made = {name: made}
-    return made
 
 
 def _at(whole: Any, place: Sequence[str]) -> Any:
@@ -198,42 +180,21 @@ def _at(whole: Any, place: Sequence[str]) -> Any:
     return whole
 
 
-def _members(text: str, start: int) -> Iterator[_Member]:
-    """The members of the object that begins at `start`, by where they stand. The text is known to be JSON."""
-    at = _past_space(text, start + 1)
-    while text[at] != "}":
-        name, end = _DECODER.raw_decode(text, at)
-        value = _past_space(text, _past_space(text, end) + 1)
-        _, after = _DECODER.raw_decode(text, value)
-        yield _Member(name, at, value, after)
-        at = _past_space(text, after)
-        if text[at] == ",":
-            at = _past_space(text, at + 1)
+def _with(whole: Mapping[str, Any], place: Sequence[str], entry: object) -> Any:
+    made = inner = copy.deepcopy(dict(whole))
+    for name in place[:-1]:
+        inner = inner.setdefault(name, {})
+    inner[place[-1]] = entry
+    return made
 
 
-def _past_space(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
-    return match.end() if match else at
-
-
-def _inserted(text: str, start: int, name: str, value: Any, step: str, depth: int) -> str:
-    """A new last member of the object that begins at `start`."""
-    line = "\n" + step * depth
-    made = f"{line}{json.dumps(name)}: {_written(value, step, depth)}"
-    members = list(_members(text, start))
-    if members:
-        return text[: members[-1].end] + "," + made + text[members[-1].end :]
-    close = _past_space(text, start + 1)
-    return text[: start + 1] + made + "\n" + step * (depth - 1) + text[close:]
-
-
-def _written(value: Any, step: str, depth: int) -> str:
-    return json.dumps(value, indent=step, ensure_ascii=False).replace("\n", "\n" + step * depth)
-
-
-def _indent(text: str) -> str:
-    found = re.search(r"\n([ \t]+)\S", text)
-    return found[1] if found else "  "
+def _without(whole: Mapping[str, Any], place: Sequence[str]) -> Any:
+    """What is left without the entry, and without what was there for it alone."""
+    name, rest = place[0], place[1:]
+    inner = whole.get(name)
+    less = _without(inner, rest) if rest and isinstance(inner, dict) else {}
+    others = {other: value for other, value in whole.items() if other != name}
+    return {**others, name: less} if less else others
 
 
 # ── TOML ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -242,43 +203,60 @@ def _indent(text: str) -> str:
 def put_toml(path: Path, text: str | None, place: Sequence[str], entry: Mapping[str, Any]) -> Edit:
     """The entry as a table of its own, in the place of the one that was there, else at the end."""
     before = text or ""
-    if _at(_table(path, before), place) == entry:
+    whole = _table(path, before)
+    if _at(whole, place) == entry:
         return Edit(path, text, text)
-    rest, at = _without_table(path, before, place)
-    block = _block(place, entry)
-    head, tail = (rest, "") if at is None else (rest[:at], rest[at:])
-    gap = "" if not head or head.endswith("\n\n") else "\n" if head.endswith("\n") else "\n\n"
-    after = head + gap + block + ("\n" if tail else "") + tail
-    return _checked(Edit(path, text, after), tomllib.loads(after), place, entry)
+    line = jsonc.newline(before)
+    head, tail = _around_table(before, place)
+    block = _block(place, entry).replace("\n", line)
+    gap = "" if not head or head.endswith(line * 2) else line if head.endswith(line) else line * 2
+    after = head + gap + block + (line if tail and not tail.startswith(line) else "") + tail
+    return _checked(Edit(path, text, after), _with(whole, place, entry), _table_made(path, after))
+
+
+def found_toml(path: Path, text: str | None, place: Sequence[str]) -> Any:
+    """What stands at this place; None if nothing does."""
+    return _at(_table(path, text or ""), place)
 
 
 def take_toml(path: Path, text: str | None, place: Sequence[str]) -> Edit:
-    if text is None or _at(_table(path, text), place) is None:
+    if text is None or found_toml(path, text, place) is None:
         return Edit(path, text, text)
-    rest, _ = _without_table(path, text, place)
-    rest = rest.rstrip("\n") + "\n" if rest.strip() else ""
-    return Edit(path, text, rest or None)
+    head, tail = _around_table(text, place)
+    after = head.rstrip("\r\n") + jsonc.newline(text) + tail if head.strip() else tail.lstrip("\r\n")
+    left = _without(_table_made(path, after), place)
+    return _checked(Edit(path, text, after if after.strip() else None), _without(_table(path, text), place), left)
 
 
 def _table(path: Path, text: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError:
         raise ConfigInvalid(f"{path} is not valid TOML.", way_out=_BY_HAND) from None
 
 
-def _without_table(path: Path, text: str, place: Sequence[str]) -> tuple[str, int | None]:
-    """The text without the table and those inside it, and where it stood."""
-    name = re.escape(".".join(place))
-    head = re.compile(rf"^[ \t]*\[{name}(?:\.[^\]]*)?\][^\n]*\n?(?:(?![ \t]*\[)[^\n]*(?:\n|\Z))*", re.MULTILINE)
-    first = head.search(text)
-    rest = head.sub("", text)
-    if _at(tomllib.loads(rest), place) is not None:
-        raise ConfigInvalid(
-            f"{path} has `{'.'.join(place)}` written in another way than as a table.",
-            way_out="It was left as it is; take that out by hand first.",
-        )
-    return rest, None if first is None else first.start()
+def _table_made(path: Path, text: str) -> dict[str, Any]:
+    """The same of what we made; where it is none, the entry was written otherwise than as a table of its own."""
+    try:
+        return _table(path, text)
+    except ConfigInvalid:
+        raise ConfigInvalid(f"{path} is laid out in a way that is not understood.", way_out=_BY_HAND) from None
+
+
+def _around_table(text: str, place: Sequence[str]) -> tuple[str, str]:
+    """What stands before the table and behind it and those inside it; all of the text, and nothing, if it is not there.
+
+    Blank lines and comments at its end are not its own: they lead to what follows.
+    """
+    name = r"[ \t]*\.[ \t]*".join(rf"(?:{one}|\"{one}\"|'{one}')" for one in map(re.escape, place))
+    head = rf"^[ \t]*\[[ \t]*{name}[ \t]*(?:\.[^\]\n]*)?\][^\n]*(?:\n|\Z)"
+    line, idle = r"(?![ \t]*\[)[^\n]*(?:\n|\Z)", r"[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z)"
+    table = re.compile(rf"{head}(?:(?!\Z){line})*?(?=(?:(?!\Z){idle})*(?:^[ \t]*\[|\Z))", re.MULTILINE)
+    found = list(table.finditer(text))
+    if not found:
+        return text, ""
+    between = [text[one.end() : other.start()] for one, other in pairwise(found)]
+    return text[: found[0].start()], "".join(one for one in between if one.strip()) + text[found[-1].end() :]
 
 
 def _block(place: Sequence[str], entry: Mapping[str, Any]) -> str:

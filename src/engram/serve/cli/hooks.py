@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -42,17 +41,12 @@ def install(
         would_stand(asked, path, with_hooks(path, None, client, _program(asked)).after or "")
         return
     old = files.read(path)
-    edit = without_hooks(path, old, client, _backups(path)) if uninstall else with_hooks(path, old, client, _program(asked))
+    edit = without_hooks(path, old, client, files.backups(path)) if uninstall else with_hooks(path, old, client, _program(asked))
     nothing = "has no hooks of ours" if uninstall else "has them already"
     done = f"{'Taken out of' if uninstall else 'Put into'} {path}."
     written = settle(asked, edit, nothing=nothing, done=done, yes=yes, dry_run=dry_run)
     if written and client == "codex" and not uninstall:
         asked.remark("Codex asks once whether these hooks are trusted.")
-
-
-def _backups(path: Path) -> list[str]:
-    """The file as it was before each change of ours, the latest first."""
-    return [files.read(one) or "" for one in sorted(path.parent.glob(f"{path.name}.*.engram-backup"), reverse=True)]
 
 
 def _program(asked: caller.Caller) -> str:

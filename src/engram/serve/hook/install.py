@@ -5,14 +5,13 @@ Only entries whose command is `… hook EVENT --client CLIENT` are ours; all oth
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from engram.errors import ConfigInvalid
-from engram.serve import hosts
+from engram.serve import hosts, jsonc
 from engram.serve.hook.hosts import CLAUDE, CODEX, EVENTS
 from engram.serve.hosts import Edit
 
@@ -47,7 +46,7 @@ def without_hooks(path: Path, text: str | None, client: str, before: Sequence[st
             after = gone.after
     if after is None or after == text:
         return Edit(path, text, after)
-    left = json.loads(after)
+    left = jsonc.loads(after)
     return Edit(path, text, next((one for one in before if _is(one, left)), after))
 
 
@@ -80,6 +79,6 @@ def _pruned(group: Any, ours: re.Pattern[str]) -> Any:
 
 def _is(text: str, value: object) -> bool:
     try:
-        return bool(json.loads(text) == value)
+        return bool(jsonc.loads(text) == value)
     except ValueError:
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -85,9 +86,19 @@ def installed(client: Client, project: Path | None, wanted: Mapping[str, Any]) -
 
 
 def uninstalled(client: Client, project: Path | None) -> Edit:
+    """Without our entry: to the byte as the file was before it came, if nothing else was changed since."""
     path, place = path_of(client, project), (*client.place, NAME)
-    take = hosts.take_toml if path.suffix == ".toml" else hosts.take_json
-    return take(path, hosts.read(path), place)
+    text, toml = hosts.read(path), path.suffix == ".toml"
+    put, take = (hosts.put_toml, hosts.take_toml) if toml else (hosts.put_json, hosts.take_json)
+    gone = take(path, text, place)
+    for before in hosts.backups(path) if gone.changes else ():
+        with suppress(ConfigInvalid):  # somebody changed the backup
+            if (
+                not take(path, before, place).changes
+                and take(path, put(path, before, place, {}).after, place).after == gone.after
+            ):
+                return Edit(path, text, before)
+    return gone
 
 
 def shown(client: Client, wanted: Mapping[str, Any]) -> str:
