@@ -415,8 +415,9 @@ def test_what_is_private_or_secret_is_never_sent(server: Server, clock: HandCloc
 def test_while_it_is_down_rules_go_on_and_it_is_said(server: Server, clock: HandClock, tmp_path: Path) -> None:
     server.reply = probed_too(lambda asked: None)
     with open_with(tmp_path / "v", clock, llm="ollama:m", llm_url=server.url) as mem:
-        report = mem.observe(user=WEIGHTY)
-        assert any("cannot be reached" in note for note in report.notes)
+        for turn in (WEIGHTY, "I have decided to sell the boat.", "The harbour is cold."):
+            told = [note for note in mem.observe(user=turn).notes if "cannot be reached" in note]
+            assert len(told) == 1, "it is said each time"
         assert any("Bergen" in text for text in texts(mem.list()))
         assert any("rules alone" in warning for warning in mem.health().warnings)
         assert "cannot be reached" in mem.language().trouble

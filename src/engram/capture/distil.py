@@ -63,6 +63,7 @@ class Distiller:
         self._extractor = extractor
         self._lock = threading.Semaphore(1)
         self._resting_until: datetime | None = None
+        self._resting_for = ""
 
     def heed(
         self, reader: Reader, sessions: Collection[str], urgent: Collection[str] = (), *, all_of_it: bool = False
@@ -76,6 +77,8 @@ class Distiller:
                 hurry = all_of_it or session in urgent
                 while self._awake() and (waiting := self._due(reader, session, hurry)):
                     self._read(reader, session, waiting, reading)
+            if not self._awake():
+                reading.notes.append(self._resting_for)
         finally:
             self._lock.release()
         return reading
@@ -105,7 +108,7 @@ class Distiller:
         answer, trouble = asked(self._extractor, turns, context, patience(settings.extract_timeout_s))
         in_time("a model read what was said")  # before it is judged: that our time was short says nothing of the model
         if trouble:
-            reading.notes.append(f"the extractor {trouble}; what the rules found is kept, and it is asked again later.")
+            self._resting_for = f"the extractor {trouble}; what the rules found is kept, and it is asked again later."
             now = tools.env.now()
             self._resting_until = now + timedelta(minutes=max(settings.buffer_minutes, 1.0))
             lost = [one.key for one in waiting if one.since + _GIVE_UP <= now]
