@@ -20,6 +20,7 @@ from engram.capture.backfill import SPACE, fill, space_of
 from engram.capture.boxes import fill_boxes
 from engram.capture.chronicle import Chronicle
 from engram.capture.extractor import extractor_by
+from engram.capture.marks import sendable
 from engram.capture.observe import Observer
 from engram.capture.rescreen import rescreen
 from engram.capture.tools import Tools
@@ -139,7 +140,7 @@ class OpenVault:
         if self._given is not None or settings.model == "none":
             return self._given
         if (endpoint := endpoint_of(settings)) is not None:
-            return RemoteEmbedder(endpoint, self.env, self.store.space(SPACE))
+            return RemoteEmbedder(endpoint, self.env, self.store.space(SPACE), sendable)
         model = catalog.find(catalog.DEFAULT if settings.model == "auto" else settings.model)
         return _ENCODERS.setdefault(model.name, OnnxEmbedder(model)) if model.installed() else None
 

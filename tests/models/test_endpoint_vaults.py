@@ -220,3 +220,20 @@ def test_a_key_is_in_no_log_and_no_file(
     assert FACTS[0] not in caplog.text
     for file in (one for one in tmp_path.rglob("*") if one.is_file()):
         assert API_KEY.encode() not in file.read_bytes(), file
+
+
+def test_what_is_private_or_secret_in_a_question_is_not_sent(server: Server, env: Env, tmp_path: Path) -> None:
+    secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
+    with open_vault(tmp_path / "vault", server, env, catch_secrets=False) as mem:
+        mem.remember(f"The key of the API is {secret}")
+        mem.recall(f"Where is <private>zqxj</private> the API? {secret}")
+        mem.recall("<private>zqxj</private>")
+        mem.context("Deploy <private>zqxj</private> it", model="gpt-4o", budget=600)
+        with mem.begin("Hello <private>zqxj</private> there", model="gpt-4o", budget=600) as run:
+            run.end("Fine <private>zqxj</private> day")
+        mem.reason("Who <private>zqxj</private> runs the API?")
+        assert "zqxj" not in str(mem.gaps())
+    sent = str([one.body for one in server.embedded])
+    assert "the API?" in sent
+    assert "zqxj" not in sent
+    assert secret not in sent

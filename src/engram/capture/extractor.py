@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from engram.capture import marks
 from engram.capture.categories import CATEGORIES
+from engram.capture.marks import sendable
 from engram.models.extract import Extracted, Extractor
 from engram.models.generate import LanguageModel, Request
 from engram.types import Fact, Turn
@@ -78,7 +78,7 @@ def extractor_by(model: LanguageModel) -> Extractor:
 
 def _line(turn: Turn) -> str:
     """One line, whatever it holds, that cannot end the fence it stands in."""
-    text = marks.cut(turn.text, catch_secrets=True).text[:_TURN]
+    text = sendable(turn.text)[:_TURN]
     day = f"{turn.at:%Y-%m-%d} " if turn.at else ""
     return _FENCE.sub("‹", f"{day}{' '.join(turn.speaker.split())}: {' '.join(text.split())}")
 

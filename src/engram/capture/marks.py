@@ -97,6 +97,11 @@ def cut(text: str, *, catch_secrets: bool = False) -> Cut:
     return Cut("".join(parts), tuple(removed), tuple(origins))
 
 
+def sendable(text: str) -> str:
+    """What may leave this machine: nothing private, recalled or secret, whatever the settings say of what is kept."""
+    return cut(text, catch_secrets=True).text
+
+
 def _with_secrets(text: str, removed: list[Removed]) -> list[Removed]:
     """With the secrets outside of what is removed anyway."""
     from engram.guard import secrets  # here for start-up time: its patterns take as long as half of a hook's store

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -20,14 +20,18 @@ class RemoteEmbedder:
     """A model behind an endpoint. Made without asking it anything.
 
     `known`: the space of the vault. If it holds this model's vectors, their length is known while the endpoint is down.
+    `sendable`: what may be sent of a text; a question is whatever somebody wrote.
     """
 
     background = (0.3, 0.1)
     """Of a model nobody has measured here: published ones lie between 0.1 and 0.7. It counts like 32 vectors against those of
     the vault (`LiveIndex.background`), so it matters in small vaults only."""
 
-    def __init__(self, endpoint: Endpoint, env: Env, known: Space | None = None) -> None:
+    def __init__(
+        self, endpoint: Endpoint, env: Env, known: Space | None = None, sendable: Callable[[str], str] = lambda text: text
+    ) -> None:
         self.endpoint = endpoint
+        self._sendable = sendable
         own = known is not None and known.model == endpoint.fingerprint(known.dimensions)
         self._dimensions = endpoint.dimensions or (known.dimensions if known is not None and own else 0)
         self._lock = threading.Lock()
@@ -48,17 +52,20 @@ class RemoteEmbedder:
         return self._line.looked().trouble
 
     def query(self, text: str) -> Vectors:
-        made: Vectors = self._embed([self.endpoint.query_prefix + text])[0]
+        made: Vectors = self._embed([self.endpoint.query_prefix + self._sent(text)])[0]
         return made
 
     def passages(self, texts: Sequence[str]) -> Vectors:
-        prefixed = [self.endpoint.passage_prefix + text for text in texts]
+        prefixed = [self.endpoint.passage_prefix + self._sent(text) for text in texts]
         size = self.endpoint.batch
         made = [self._embed(prefixed[start : start + size]) for start in range(0, len(prefixed), size)]
         return np.concatenate(made) if made else np.empty((0, self._dimensions), np.float32)
 
     def close(self) -> None:
         self._line.close()
+
+    def _sent(self, text: str) -> str:
+        return self._sendable(text) or "…"  # some endpoints refuse what is empty
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
         answer, sign = self._line.post(self.endpoint.provider.embed, self.endpoint.body(texts))
