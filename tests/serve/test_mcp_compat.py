@@ -12,6 +12,7 @@ from serve.talking import call
 
 import engram
 from engram.engine import Engram
+from engram.models.fakes import hashing_embedder
 
 ADA = {"name": "Ada", "entityType": "person", "observations": ["plays the cello", "lives in Lisbon"]}
 ACME = {"name": "Acme", "entityType": "company", "observations": []}
@@ -60,6 +61,16 @@ def test_nodes_are_found_by_what_is_known_of_them_and_so_by_every_other_tool(mem
     mem.remember("The cello part is drawn as a graph", attributes={"graph": "entity"})  # somebody's own word
     assert [one["name"] for one in graph(mem, "search_nodes", query="who plays the cello?")["entities"]] == ["Ada"]
     assert mem.recall("who plays the cello?")[0].memory.text == "Ada: plays the cello"
+
+
+def test_what_has_nothing_to_do_with_a_question_is_not_found(tmp_path: Path) -> None:
+    with engram.open(tmp_path / "vault", agent="rex", embedder=hashing_embedder()) as mem:
+        graph(mem, "create_entities", entities=[ADA, ACME])
+        assert graph(mem, "search_nodes", query="volcanoes of Iceland")["entities"] == []
+        assert call(mem, "search", {"query": "volcanoes of Iceland"}, "chatgpt").structured_content == {"results": []}
+        far = call(mem, "memory_search", {"query": "volcanoes of Iceland", "limit": 2})
+        assert len(far.structured_content["hits"]) == 2
+        assert "none comes near enough" in far.content[0].text
 
 
 def test_what_does_not_fit_or_is_not_there_is_refused(mem: Engram) -> None:

@@ -44,6 +44,7 @@ _SAID = {
     Outcome.BELOW_THRESHOLD: "Nothing that is known comes near enough.",
     Outcome.DEGRADED: "Not all that usually answers did: what is missing here may be known.",
 }
+_FAR = "These are the nearest, and none comes near enough to be an answer."
 _DIGITS = 3
 
 
@@ -143,7 +144,8 @@ def line(memory: Memory, *more: str) -> str:
 def _recalled(found: Recall) -> str:
     lines = [line(hit.memory, f"trust {hit.trust.composite:.2f}") for hit in found]
     said = [fence("\n".join(lines))] if lines else []
-    return "\n".join([*said, *filter(None, [_SAID[found.outcome]]), *found.notes])
+    outcome = _FAR if lines and found.outcome is Outcome.BELOW_THRESHOLD else _SAID[found.outcome]
+    return "\n".join([*said, *filter(None, [outcome]), *found.notes])
 
 
 def _listed(page: Page) -> str:

@@ -17,6 +17,7 @@ from engram.types import Memory, Turn
 if TYPE_CHECKING:
     from engram.engine import Engram
 
+_MOST = 10
 _TITLE = 80
 _TEXT: Schema = {"type": "string"}
 
@@ -24,7 +25,7 @@ _TEXT: Schema = {"type": "string"}
 def search(mem: Engram, given: Mapping[str, Any]) -> Said:
     query = _text(given, "query")
     with rationing.asked(mem):
-        hits = mem.recall(query, limit=10)
+        hits = mem.recall(query).hits[:_MOST]
     return _said({"results": [_reference(hit.memory) for hit in hits]})
 
 
