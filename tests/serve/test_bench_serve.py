@@ -11,3 +11,5 @@ def test_every_request_is_answered_and_no_thread_and_no_descriptor_is_left(engra
     assert found["threads"][2] <= found["threads"][0]
     assert found["descriptors"][2] <= found["descriptors"][0]
     assert 0 < found["p50_ms"] <= found["p99_ms"]
+    assert found["direct_cpu_ms"] > 0
+    assert found["cpu_ms"] > 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -40,24 +41,34 @@ def step(score: float) -> float:
 
 def coarse(value: T, noise: float = 0.0, chance: Callable[[], float] = lambda: 0.5) -> T:
     """An answer with its numbers in steps and its timings left out. `chance` is drawn from [0, 1)."""
-    if isinstance(value, Memory):
-        return value
     if isinstance(value, tuple):
         return tuple(coarse(one, noise, chance) for one in value)  # type: ignore[return-value]
-    if not is_dataclass(value) or isinstance(value, type):
-        return value
     changed: dict[str, Any] = {}
-    for one in fields(value):
-        held = getattr(value, one.name)
-        if one.name == "milliseconds":
-            changed[one.name] = {}
-        elif isinstance(held, float) and one.name in _SCORES:
-            changed[one.name] = step(held + noise * laplace(chance()))
-        elif isinstance(held, float) and one.name in _ROUNDED:
-            changed[one.name] = round(held, 1)
-        elif isinstance(held, tuple) or is_dataclass(held):
-            changed[one.name] = coarse(held, noise, chance)
-    return replace(value, **changed)
+    kind: Any = type(value)
+    for name in _parts(kind):
+        held = getattr(value, name)
+        if type(held) in _NEVER:
+            continue
+        if name == "milliseconds":
+            changed[name] = {}
+        elif isinstance(held, float):
+            if name in _SCORES:
+                changed[name] = step(held + noise * laplace(chance()) if noise else held)
+            elif name in _ROUNDED:
+                changed[name] = round(held, 1)
+        elif (other := coarse(held, noise, chance)) is not held:
+            changed[name] = other
+    return replace(value, **changed) if changed else value  # type: ignore[type-var]
+
+
+_NEVER = frozenset({str, int, bool, type(None), Memory})
+"""What holds no number that tells anything."""
+
+
+@cache
+def _parts(kind: type) -> tuple[str, ...]:
+    """The names of a value's parts; none of what is no value. Found out once: an answer has hundreds."""
+    return tuple(one.name for one in fields(kind)) if is_dataclass(kind) and kind is not Memory else ()
 
 
 def wait(elapsed: float, grid: float, most: float = math.inf) -> float:

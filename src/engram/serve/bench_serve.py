@@ -1,7 +1,8 @@
 """How a server holds up: so many requests, so many of them at once, over the loopback; and what it leaves behind.
 
 A vault is made for it and is gone afterwards. Questions, lists and writes take turns. Times are of whole calls as a caller
-sees them; beside them stands the same operation called in process, one after the other, in the same run.
+sees them; beside them stands the same operation called in process, one after the other, in the same run. Callers are in this
+process too: the processor time of a request is theirs and the server's.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import statistics
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -26,6 +28,7 @@ from engram.serve.operations import OPERATIONS, read
 from engram.types import Reader, Role, Scope
 
 _MEMORIES = 200
+_DIRECT = 60
 _PATIENCE_S = 30.0
 _FILES = Path("/proc/self/fd")
 
@@ -42,6 +45,8 @@ class Served:
     p50_ms: float
     p99_ms: float
     direct_p50_ms: float
+    cpu_ms: float
+    direct_cpu_ms: float
     threads: tuple[int, int, int]
     descriptors: tuple[int, int, int]
 
@@ -58,17 +63,32 @@ def run(requests: int, in_flight: int, *, progress: Progress) -> Served:
             mem = opened.as_reader(Reader(Scope(agent="bench"), role=Role.OWNER))
             for number in range(_MEMORIES):
                 mem.remember(f"Team {number} owns service number {number} and ships it every {number % 28 + 1} days")
-            direct = _timed(env, 50, lambda number: _direct(mem, number))
-            times, failed, took, during = _through(mem, requests, in_flight, env, progress)
+            _timed(env, _DIRECT, lambda number: _direct(mem, number))  # what is loaded once
+            spent = time.process_time()
+            direct = _timed(env, _DIRECT, lambda number: _direct(mem, _DIRECT + number))
+            direct_cpu = (time.process_time() - spent) / _DIRECT
+            times, failed, took, cpu, during = _through(mem, requests, in_flight, env, progress)
         after = _held()
     cuts = statistics.quantiles(times, n=100, method="inclusive")
     held = list(zip(before, during, after, strict=True))
-    return Served(requests, in_flight, failed, requests / took, cuts[49], cuts[98], statistics.median(direct), held[0], held[1])
+    return Served(
+        requests=requests,
+        in_flight=in_flight,
+        failed=failed,
+        a_second=requests / took,
+        p50_ms=cuts[49],
+        p99_ms=cuts[98],
+        direct_p50_ms=statistics.median(direct),
+        cpu_ms=cpu / requests * 1000,
+        direct_cpu_ms=direct_cpu * 1000,
+        threads=held[0],
+        descriptors=held[1],
+    )
 
 
 def _through(
     mem: Engram, requests: int, in_flight: int, env: Env, progress: Progress
-) -> tuple[list[float], int, float, tuple[int, int]]:
+) -> tuple[list[float], int, float, float, tuple[int, int]]:
     """The same through a server in a thread of its own."""
     app, own = prepare(mem, "127.0.0.1")
     listening = bound("127.0.0.1", 0)
@@ -80,7 +100,8 @@ def _through(
         _wait(env, lambda: server.started)
         call = _caller(listening.getsockname()[1], own.secret if own else "", connections)
         _spread(call, in_flight, in_flight, env, progress)  # connections, threads and caches are made once
-        return (*_spread(call, requests, in_flight, env, progress), _held())
+        spent = time.process_time()
+        return (*_spread(call, requests, in_flight, env, progress), time.process_time() - spent, _held())
     finally:
         for connection in connections:
             connection.close()
@@ -94,6 +115,7 @@ def render(found: Served) -> str:
         [
             f"{found.requests:,} requests, {found.in_flight} in flight: {found.failed} failed, {found.a_second:,.0f} a second",
             f"p50 {found.p50_ms:.1f} ms, p99 {found.p99_ms:.1f} ms; one at a time in process {found.direct_p50_ms:.1f} ms (p50)",
+            f"processor time {found.cpu_ms:.1f} ms, {found.cpu_ms / found.direct_cpu_ms:.2f} × that of the same calls in process",
             "threads before, while and after: {}, {}, {}".format(*found.threads),
             "descriptors before, while and after: {}, {}, {}".format(*found.descriptors),
         ]

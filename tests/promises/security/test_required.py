@@ -130,7 +130,7 @@ def test_a_hundred_probes_learn_four_scores(mem: Engram) -> None:
     for number in range(20):
         mem.remember(f"The ship number {number} left the harbour at {number} o'clock")
     settle(mem)
-    mem.settings.set(ask_per_minute=1000, ask_per_session=10_000)
+    mem.settings.set(guest_ask_per_minute=1000)
     secret = token(mem, scope=Scope(agent="rex"))
     with serving(mem.as_reader(OWNER)) as server:
         api = Api(server.port, secret)
