@@ -19,7 +19,7 @@ from engram.engine import Engram
 from engram.models.extract import Extracted, Extractor
 from engram.models.fakes import sentence_extractor
 from engram.settings import Settings
-from engram.types import Fate, Status, Turn
+from engram.types import Fact, Fate, Status, Turn
 
 PLAIN = ["The ferry to Moss runs hourly.", "The office has blue doors.", "The printer stands by the window."]
 WEIGHTY = "I have decided to move to Bergen in May."
@@ -190,6 +190,7 @@ def test_what_it_says_in_full_takes_the_place_of_a_part(tmp_path: Path) -> None:
         (Extracted(text="user moves to Bergen", happened_at="May"), "a time that is none"),  # type: ignore[arg-type]
         (Extracted(text="Bergen " * 2000), "too long"),
         (Extracted(text="Bergen \ud800"), "half a character"),
+        (Extracted(text="user moves to Bergen", facts=(Fact("user\ud800", "moves to", "Bergen"),)), "a fact that is none"),
         (Extracted(text="  "), "not a statement"),
         (Extracted(text=7), "not a statement"),  # type: ignore[arg-type]
         ("Bergen", "not a statement"),

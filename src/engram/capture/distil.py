@@ -183,7 +183,7 @@ def believed(
         if why or isinstance(checked, str):
             refused[why] += 1
             continue
-        text = marks.cut(checked.text.strip(), catch_secrets=settings.catch_secrets).text
+        text = marks.cut(checked.text, catch_secrets=settings.catch_secrets).text.strip()
         if screen.judged(text, settings).verdict is not Verdict.CLEAN:
             refused["reads as an attack on the model"] += 1
         elif text:
@@ -201,7 +201,7 @@ def _checked(one: object, settings: Settings) -> Extracted | str:
     text: object = one.text
     if not isinstance(text, str) or not text.strip():
         return "not a statement"
-    if any("\ud800" <= c <= "\udfff" for c in text):
+    if _is_torn(text):
         return "half a character"
     if len(text.encode()) > settings.content_bytes:
         return "too long"
@@ -254,7 +254,12 @@ def _is_time(value: object) -> bool:
 
 
 def _is_fact(value: object) -> bool:
-    return isinstance(value, Fact) and all(isinstance(part, str) for part in (value.subject, value.predicate, value.object))
+    parts: tuple[object, ...] = (value.subject, value.predicate, value.object) if isinstance(value, Fact) else (None,)
+    return all(isinstance(part, str) and not _is_torn(part) for part in parts)
+
+
+def _is_torn(text: str) -> bool:
+    return any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def _ungrounded(one: Extracted, heard: set[str]) -> str:
