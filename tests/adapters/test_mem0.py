@@ -14,7 +14,7 @@ import pytest
 from hand_clock import HandClock
 from models.servers import serving
 from models.test_generate import speaking, statements
-from recall.minds import KEY, words_apart
+from recall.minds import KEY, store_of, words_apart
 
 import engram
 from engram.adapters.mem0 import AsyncMemory, Memory
@@ -217,8 +217,10 @@ def test_what_is_not_mem0s_stays_out_of_reach(tmp_path: Path, env: Env) -> None:
         for verb in (m.delete, m.update):
             with pytest.raises(ValueError, match="not found"):
                 verb(own.id, *(["x"] if verb == m.update else []))
+        assert m.add("What is the weather like?", user_id="alice", run_id="r")["results"] == []
         m.reset()
         assert m.get_all(user_id="alice")["results"] == []
+        assert store_of(m._mem).turns_before(m._at({"user_id": "alice", "run_id": "r"}).reader, "r", 1 << 40, limit=5) == []
     with engram.open(tmp_path / "vault", key=KEY, settings=GIVEN, user="alice") as mem:
         assert [one.text for one in mem.list()] == ["Kept by another program"]
 

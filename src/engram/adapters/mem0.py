@@ -27,7 +27,6 @@ from engram.aio import Threads, Verb, apart
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import NotFound, StorageError
-from engram.frozen import replace
 from engram.store.protocol import Filter
 from engram.types import Kind, Policy, Reader, Role, Scope, Status, Turn
 
@@ -148,10 +147,8 @@ class Memory:
         return {"message": "Memories deleted successfully!"}
 
     def reset(self) -> None:
-        """Erase all that ever came through here, whoever it belongs to."""
-        everything = replace(self._where({}), statuses=())
-        while ids := [memory.id for memory in self._mem.list(limit=_PAGE, filters=everything)]:
-            self._mem.forget(*ids, erase=True)
+        """Erase all that ever came through here, whoever it belongs to: what was said, too, of which nothing was kept."""
+        self._mem.purge(project=self._project)
 
     # ── reading ────────────────────────────────────────────────────────────────────────────────────────────────────
 
