@@ -254,9 +254,22 @@ def test_metadata_is_filtered_by(m: Memory, filters: dict[str, Any], kept: list[
         assert sorted(one["metadata"]["n"] for one in found["results"]) == kept
 
 
+def test_a_filter_finds_what_many_others_are_nearer_than(m: Memory) -> None:
+    m.add("Far off there is a teapot", user_id="alice", metadata={"n": 49, "topic": "rare"}, infer=False)
+    for n in range(49):
+        m.add(f"I like tea number {n}", user_id="alice", metadata={"n": n, "topic": "tea"}, infer=False)
+    for filters in ({"topic": "rare"}, {"AND": [{"n": 49}]}, {"n": {"gte": 49}}):
+        assert len(m.search("tea number", user_id="alice", filters=filters, limit=3)["results"]) == 1
+
+
 @pytest.mark.parametrize(
     ("filters", "told"),
-    [({"n": {"near": 3}}, "unsupported"), ({"OR": []}, "not empty"), ({"NOT": ["n"]}, "a list of conditions")],
+    [
+        ({"n": {"near": 3}}, "unsupported"),
+        ({"OR": []}, "not empty"),
+        ({"NOT": ["n"]}, "a list of conditions"),
+        ({"AND": None}, "a list of conditions"),
+    ],
 )
 def test_a_filter_that_nobody_knows_is_refused(m: Memory, filters: dict[str, Any], told: str) -> None:
     m.add("A note", user_id="alice", infer=False)

@@ -32,6 +32,7 @@ from engram.types import Kind, Policy, Reader, Role, Scope, Status, Turn
 
 _COLLECTION = "mem0"
 _PAGE = 500
+_WIDEST = 1000  # hits that are looked through for those that pass a filter
 _UNSET: Any = object()
 _NO_NEW_RELATIONS: Mapping[str, list[Any]] = {"deleted_entities": [], "added_entities": []}
 _ROOM: dict[str, object] = {"content_bytes": 65_536, "summary_bytes": 16_384}
@@ -180,15 +181,17 @@ class Memory:
         most = _count(limit, top_k, 100 if top_k is None and filters is None else 20)
         if not most:
             return self._shaped([])
-        asked = most if not rest and show_expired else min(most * 4 + 20, 1000)
-        now = shapes.moment_of(reference_date)
-        hits = self._mem.recall(query, limit=asked, filters=self._where(given), explain=explain, now=now)
-        shown = ((hit, shapes.item(hit.memory, round(min(max(hit.score, 0.0), 1.0), 6))) for hit in hits)
-        found = [
-            one | ({"score_details": shapes.details(hit, one["score"], threshold)} if explain else {})
-            for hit, one in shown
-            if (threshold is None or one["score"] >= threshold) and self._passes(one, rest, show_expired)
-        ]
+        now, where, found = shapes.moment_of(reference_date), self._where(given, rest), list[Item]()
+        for asked in (min(most * 4 + 20, _WIDEST), _WIDEST):  # what the operators leave out makes place for what is further away
+            hits = self._mem.recall(query, limit=asked, filters=where, explain=explain, now=now)
+            shown = ((hit, shapes.item(hit.memory, round(min(max(hit.score, 0.0), 1.0), 6))) for hit in hits)
+            found = [
+                one | ({"score_details": shapes.details(hit, one["score"], threshold)} if explain else {})
+                for hit, one in shown
+                if (threshold is None or one["score"] >= threshold) and self._passes(one, rest, show_expired)
+            ]
+            if len(found) >= most or len(hits) < asked:
+                break
         return self._shaped(found[:most])
 
     def get(self, memory_id: str) -> Item | None:
@@ -213,7 +216,7 @@ class Memory:
         given, rest = _ids(user_id, agent_id, run_id, filters or {}), _rest(filters)
         most = _count(limit, top_k, 100 if filters is None else 20)
         found: list[Item] = []
-        for one in self._each(given):
+        for one in self._each(self._where(given, rest)):
             if len(found) >= most:
                 break
             if self._passes(one, rest, show_expired):
@@ -252,16 +255,16 @@ class Memory:
         user, agent, run = (given.get(name, "") for name in IDS)
         return Scope(project=self._project, agent=agent, channel=run, user=user)
 
-    def _where(self, given: Mapping[str, str]) -> Filter:
-        return Filter(scope=self._scope(given))
+    def _where(self, given: Mapping[str, str], rest: Mapping[str, Any] | None = None) -> Filter:
+        return Filter(scope=self._scope(given), attributes=shapes.exact(rest or {}) or None)
 
     def _own(self, scope: Scope) -> bool:
         return scope.project == self._project
 
-    def _each(self, given: Mapping[str, str]) -> Iterator[Item]:
+    def _each(self, where: Filter) -> Iterator[Item]:
         cursor: str | None = None
         while True:
-            page = self._mem.list(limit=_PAGE, cursor=cursor, filters=self._where(given))
+            page = self._mem.list(limit=_PAGE, cursor=cursor, filters=where)
             yield from map(shapes.item, page)
             cursor = page.cursor
             if cursor is None:
@@ -352,7 +355,7 @@ def _check_question(query: object, threshold: object) -> None:
 
 def _ids(user_id: object, agent_id: object, run_id: object, filters: Mapping[str, Any]) -> dict[str, str]:
     """The ids that were given one way or the other; at least one is needed, and each means itself."""
-    among = [filters, *(one for one in filters.get("AND", ()) if isinstance(one, Mapping))]
+    among = shapes.together(filters)
     found: dict[str, str] = {}
     for name, argument in zip(IDS, (user_id, agent_id, run_id), strict=True):
         for value in (argument, *(one.get(name) for one in among)):

@@ -19,6 +19,7 @@ IDS = ("user_id", "agent_id", "run_id")
 EXPIRES = "expiration_date"
 _JSON = "json:"
 _BESIDE = (EXPIRES, "role", "actor_id")  # attributes that are no metadata, as mem0 shows them
+_SHOWN = {"id", "memory", "hash", "metadata", "created_at", "updated_at", "score", *IDS, *_BESIDE}
 _ROLES = ("user", "assistant", "system", "tool")
 
 
@@ -164,6 +165,22 @@ def history(memory: Memory, versions: Sequence[Version], changes: Sequence[Statu
 def matches(shown: Item, filters: Mapping[str, Any]) -> bool:
     """Does this item pass a filter, with its operators and its AND, OR, NOT?"""
     return all(_passes(shown, name, wanted) for name, wanted in filters.items())
+
+
+def together(filters: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """A filter, and what stands beside it under AND: all of it must hold."""
+    beside = filters.get("AND") or ()
+    return [filters, *(one for one in beside if isinstance(one, Mapping))]
+
+
+def exact(filters: Mapping[str, Any]) -> dict[str, str]:
+    """What of a filter the store can look for itself: metadata that is to be one word or whole number."""
+    return {
+        name: written(wanted)
+        for one in together(filters)
+        for name, wanted in one.items()
+        if isinstance(wanted, str | int) and wanted != "*" and name not in _SHOWN
+    }
 
 
 def _passes(shown: Item, name: str, wanted: Any) -> bool:
