@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, get_args, get_origin
 
 import pytest
 from capture.test_observe import covered
+from dream.vaults import rows
 from recall.minds import last_change, open_mind
+from serve.test_operations import arguments_of
 
 from engram.engine import Engram
-from engram.errors import InvalidContent
-from engram.types import Fate, Turn
+from engram.errors import EngramError, InvalidContent
+from engram.serve.operations import OPERATIONS, read
+from engram.serve.operations.operation import Field
+from engram.types import Fate, Role, Turn
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vX7zB9dF1hJ3kL5"
 HELD = "aB3dE5gH7j"
@@ -90,3 +97,37 @@ def test_a_password_that_differs_only_in_its_secret_is_one_memory(mem: Engram) -
     first = mem.remember("My password for the router is hunter2x")
     second = mem.remember("My password for the router is hunter3y")
     assert first.id == second.id
+
+
+_NAMES = {"id", "ids", "source", "target", "caused_by", "skill", "jobs", "dimension"}
+
+
+def _worded(field: Field, text: str) -> Any:
+    """The text as a value of this field; None where it takes no words."""
+    parts = get_args(field.type)
+    if get_origin(field.type) is Mapping:
+        return {"note": text}
+    if get_origin(field.type) is tuple:
+        return [text] if parts[0] is str else None
+    return text if field.type is str or str in parts else None
+
+
+def test_no_word_that_an_operation_takes_brings_one_in(tmp_path: Path) -> None:
+    """One that is added later and keeps words as they come fails here."""
+    with open_mind(tmp_path / "vault", words_only=True) as mem:
+        owner = mem.as_reader(replace(mem.reader, role=Role.OWNER))
+        given, held = arguments_of(owner), dict[str, tuple[str, str]]()
+        for operation in OPERATIONS.values():
+            for field in operation.fields if not operation.reads else ():
+                secret = f"ghp_{100 + len(held)}" + "aB3dE6gH9" * 4
+                value = None if field.name in _NAMES else _worded(field, f"the key {secret} opens the gate")
+                if value is None:
+                    continue
+                held[secret] = operation.name, field.name
+                alone = operation.name in ("observe", "ingest") and field.name in ("text", "speaker")
+                said = {**({"text": "I moved to Lisbon"} if alone else given[operation.name]), field.name: value}
+                with suppress(EngramError):
+                    operation.call(owner, read(operation, said))
+        told = f"{everything(owner)}{owner.skills()}{owner.episodes()}{rows(mem._vault.store)}"  # what is sealed is in no row
+        assert len(held) > 20
+        assert [place for secret, place in held.items() if secret in told] == []

@@ -194,8 +194,9 @@ def test_it_is_seen_only_where_it_belongs_and_guests_record_nothing(mem: Engram)
 
 
 def test_what_is_no_episode_or_no_event_is_refused(mem: Engram) -> None:
-    with pytest.raises(InvalidContent):
-        mem.episode("  ")
+    for goal in ("  ", "half \ud800"):
+        with pytest.raises(InvalidContent):
+            mem.episode(goal)
     ep = mem.episode("count the stock")
     for type_, text in (("", "x"), ("x" * 300, "x"), ("tried", "half \ud800")):
         with pytest.raises(InvalidContent if type_ != "x" * 300 else Exception):
@@ -268,7 +269,7 @@ def test_no_event_keeps_an_episode_from_ending(mem: Engram) -> None:
     assert halves.outcome("success", ATTACK).outcome is Ending.SUCCESS
 
 
-@pytest.mark.parametrize("message", [ATTACK, "ghp_" + "a1B2c3D4e5F6" * 3, "<private>x</private>"])
+@pytest.mark.parametrize("message", [ATTACK, "ghp_" + "a1B2c3D4e5F6" * 3, "<private>x</private>", "half \udcff"])
 def test_the_error_of_the_caller_is_the_one_that_is_raised(mem: Engram, message: str) -> None:
     with pytest.raises(ValueError), mem.episode("read the mail"):  # noqa: PT011  its words are those of the parameter
         raise ValueError(message)

@@ -125,6 +125,7 @@ def _weighed(memory: Memory, settings: Settings) -> dict[str, Any]:
 def _cleaned(memory: Memory, scope: Scope, settings: Settings) -> Memory:
     check_memory(memory, settings)
     check_name("category", memory.category, settings)
+    check_name("speaker", memory.speaker, settings)
     text = marks.cut(memory.text, catch_secrets=settings.catch_secrets).text
     attributes = {name: marks.cut(value, catch_secrets=settings.catch_secrets).text for name, value in memory.attributes.items()}
     marked: dict[str, Any] = {**screen.screened(text, settings), "tier": closer(memory.tier, screen.tier_of(text, settings))}

@@ -25,7 +25,7 @@ from engram.memory.episodes import narrative, novelty_of, significance_of, surpr
 from engram.memory.likeness import LIKE, likeness, stems
 from engram.memory.skills import clusters, learn, match, practised, refined
 from engram.memory.warnings import warning_of
-from engram.store.admission import check_event
+from engram.store.admission import check_event, check_words
 from engram.store.protocol import Once
 from engram.store.sqlite.recounting import LEARNED_FROM
 from engram.types import Draft, Edge, Kind, Memory, Policy, Reader, Source, Space, Tier
@@ -60,6 +60,7 @@ class Chronicle:
     ) -> Episode:
         if not isinstance(goal, str) or not goal.strip():  # type: ignore[redundant-expr]
             raise InvalidContent("an episode needs a goal.", way_out="Say what is to be done.")
+        check_words("goal", goal, self._live.now)
         meant = self._observer.worth_keeping(goal)
         memory = Memory(
             text=narrative(meant, Ending.ONGOING, (), ""),
@@ -98,7 +99,7 @@ class Chronicle:
         """How it came out; what it teaches and warns of is kept with it, as far as it may be. What it is told as is made of its
         events; nothing among them keeps it from ending."""
         old = self.episode(reader, episode_id)
-        said = self._harmless(self._observer.worth_keeping(result)) if result.strip() else ""
+        said = self._said(result)
         others = [one for one in self._beside(reader, old) if one.id != old.id]
         like = [one for one in others if likeness(stems(one.goal), stems(old.goal)) >= LIKE]
         surprise = surprise_of(outcome, [one.outcome for one in like])
@@ -119,6 +120,11 @@ class Chronicle:
         except (AccessDenied, InjectionBlocked, InvalidContent) as problem:
             log.warning("nothing was learned from an episode: %s", problem.code)
         return ended
+
+    def _said(self, result: str) -> str:
+        """What came of something, as it may be kept."""
+        check_words("result", result, self._live.now)
+        return self._harmless(self._observer.worth_keeping(result)) if result.strip() else ""
 
     def _harmless(self, text: str) -> str:
         return REFUSED if judged(text, self._live.now).verdict is Verdict.REJECTED else text
@@ -186,7 +192,7 @@ class Chronicle:
     ) -> Skill:
         """The skill after one more use."""
         now = self._env.now()
-        used = practised(skill, outcome, result, now, self._live.now.skill_alpha, seconds)
+        used = practised(skill, outcome, self._said(result), now, self._live.now.skill_alpha, seconds)
         if episode is not None:
             used = refined(used, episode, now)
         sources = [episode.id] if episode is not None and used.refinements != skill.refinements else []

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from engram.env import from_micros, to_micros
@@ -62,7 +63,7 @@ def check_scope(scope: Scope) -> None:
 
 def check_turn(turn: Turn, settings: Settings) -> None:
     _text("text of a turn", turn.text, settings.turn_bytes)
-    _text("speaker", turn.speaker, _NAME_BYTES)
+    check_name("speaker", turn.speaker, settings)
     for name in ("session", "ref"):
         value = getattr(turn, name)
         _text(name, "" if value is None else value, _NAME_BYTES)
@@ -90,14 +91,18 @@ def check_filter(kinds: Iterable[object], statuses: Iterable[object], since: dat
 def check_name(what: str, name: str, settings: Settings) -> None:
     """A word of the caller's own, such as a category. It stands in answers beside the words, and nobody looks into it again."""
     _text(what, name, _NAME_BYTES)
-    if len(name) < _PLAIN_NAME and name.replace("_", "").isalpha():
-        return
+    if len(name) >= _PLAIN_NAME or not name.replace("_", "").isalpha():
+        _look_into(what, name, settings.catch_secrets, settings.guard_injection)
+
+
+@lru_cache(256)  # a speaker's comes with every turn
+def _look_into(what: str, name: str, catch_secrets: bool, guard_injection: bool) -> None:
     from engram.guard import injection, secrets  # here for start-up time: hardly a name comes so far
 
-    if settings.catch_secrets and secrets.find(name):
+    if catch_secrets and secrets.find(name):
         raise InvalidContent(f"the {what} holds a secret (a key, a token or a password), and secrets are not kept.")
     said = name.replace("_", " ").replace("-", " ")
-    if settings.guard_injection and injection.judged(said).verdict is not injection.Verdict.CLEAN:
+    if guard_injection and injection.judged(said).verdict is not injection.Verdict.CLEAN:
         raise InjectionBlocked(f"the {what} reads as an attack on the model that would read it.", way_out="Use a plain word.")
 
 
