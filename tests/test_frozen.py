@@ -6,9 +6,11 @@ import copy
 import dataclasses
 import inspect
 import pickle
+import sys
+import typing
 from collections.abc import Mapping
 from dataclasses import FrozenInstanceError, asdict, dataclass
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
@@ -45,6 +47,13 @@ class Twin:
     height: float = 0.0
     notes: Mapping[str, str] = dataclasses.field(default_factory=dict)
     secret: str = dataclasses.field(default="", repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Lake(Place):
+    """Of ours, made by the standard library."""
+
+    depth: float = 0.0
 
 
 @mutable
@@ -163,6 +172,63 @@ def test_it_is_known_as_a_dataclass() -> None:
             assert (name, height) == ("Ida", 2456.0)
 
 
+def test_its_signature_is_known_before_there_is_a_value() -> None:
+    @frozen
+    class Lake:
+        name: str
+        notes: Mapping[str, str] = field(default_factory=dict)
+
+        def __call__(self, depth: float) -> None: ...
+
+    class Pond(Lake):
+        def __init__(self, fish: int) -> None:
+            super().__init__("", {"fish": str(fish)})
+
+    assert list(inspect.signature(Lake).parameters) == ["name", "notes"]
+    assert list(inspect.signature(Pond).parameters) == ["fish"]
+    assert list(inspect.signature(Pond(3)).parameters) == ["depth"]
+    inspect.signature(Place)
+    assert get_type_hints(Place.__init__)["notes"] == Mapping[str, str]
+
+
+def test_others_may_make_more_of_it() -> None:
+    class Plain(Bent):
+        def __post_init__(self) -> None:
+            object.__setattr__(self, "size", 7)
+
+    assert {Plain(3).size for _ in range(5)} == {7}
+    lake = Lake("Ohrid", depth=288.0)
+    for again in (
+        replace(lake), dataclasses.replace(lake), copy.copy(lake), copy.deepcopy(lake), pickle.loads(pickle.dumps(lake))
+    ):  # fmt: skip
+        assert (again, again.depth) == (lake, 288.0)
+    assert [one.name for one in fields(Lake)] == ["name", "height", "notes", "secret", "depth"]
+    with pytest.raises(TypeError, match="only what was made here"):
+        fields(3)  # type: ignore[arg-type]
+
+
+def test_a_field_may_have_any_name() -> None:
+    @frozen
+    class Odd:
+        of_all: typing.ClassVar[int] = 3
+        x: list[int] = field(default_factory=list)
+        new_x: int = 1
+        set_x: int = 2
+        default_y: int = 3
+        y: int = field(default=4, init=False)
+        MISSING: int = 5
+
+    for _ in range(5):
+        assert Odd(MISSING=6) == replace(Odd(), MISSING=6)
+        assert repr(Odd()) == f"{Odd.__qualname__}(x=[], new_x=1, set_x=2, default_y=3, y=4, MISSING=5)"
+    assert Odd.of_all == 3
+
+
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="there is none before")
+def test_it_is_replaced_as_all_values_are() -> None:
+    assert copy.replace(Depth(3.0), metres=4.0) == Depth(4.0)  # type: ignore[attr-defined,unused-ignore]
+
+
 def test_it_is_copied_and_pickled() -> None:
     place = Place("Ida", 2456.0, {"in": "Crete"}, "gold")
     for again in (copy.copy(place), copy.deepcopy(place), pickle.loads(pickle.dumps(place))):
@@ -176,6 +242,14 @@ def test_what_it_does_not_know_is_refused() -> None:
         @frozen
         class _Shared:
             names: list[str] = []  # noqa: RUF012
+
+    with pytest.raises(TypeError, match="would hide a field: name"):
+
+        @frozen
+        class _Hidden(Place):
+            @property
+            def name(self) -> str:  # type: ignore[override]
+                return "Ida"
 
     with pytest.raises(TypeError, match="without a default after"):
 

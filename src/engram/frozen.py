@@ -4,12 +4,12 @@ The standard decorator writes and compiles six functions for every class (0.7 ms
 `tokenize`: together half of all that a hook did before it could answer. Here nothing is compiled but `__init__`, and that once a
 few instances have been made the slow way, which of most classes they never are; the other methods are the same for all classes
 and see the fields through one getter. `fields`, `replace` and `field` here are those of the standard library, without its weight;
-its own know such a class as any other, because it becomes one for them when they first look. `inspect.signature` knows it once
-its `__init__` is compiled.
+its own know such a class as any other, because it becomes one for them when they first look; so does `inspect.signature`.
 """
 
 from __future__ import annotations
 
+import sys
 from itertools import pairwise
 from operator import attrgetter
 from types import MappingProxyType
@@ -43,8 +43,15 @@ else:
         return Field(default, default_factory, init, repr, compare, kw_only, MappingProxyType(metadata or {}))
 
     def fields(one):
-        """The fields of a class or of a value, in order."""
-        return one.__own_fields__
+        """The fields of a class or of a value, in order; of one that the standard library made of ours, all of them."""
+        for cls in (one if isinstance(one, type) else one.__class__).__mro__:
+            if "__own_fields__" in cls.__dict__:
+                return cls.__own_fields__
+            if "__dataclass_fields__" in cls.__dict__:
+                from dataclasses import fields as theirs
+
+                return theirs(cls)
+        raise TypeError("only what was made here has fields")
 
     def is_dataclass(one):
         """Is it a class that was made here, or a value of one?"""
@@ -52,7 +59,7 @@ else:
 
     def replace(value, /, **changes):
         """The same value but for what is named."""
-        for one in value.__own_fields__:
+        for one in fields(value):
             if one.init and one.name not in changes:
                 changes[one.name] = getattr(value, one.name)
         return value.__class__(**changes)
@@ -93,6 +100,8 @@ def _made(cls: type[Any], kw_only: bool, eq: bool, settled: bool) -> type[Any]:
     """The class anew, with slots: they cannot be added to one that is there."""
     inherited = {one.name: one for base in reversed(cls.__mro__[1:]) for one in base.__dict__.get("__own_fields__", ())}
     own = _declared(cls, kw_only)
+    if hidden := (inherited.keys() & cls.__dict__.keys()) - {one.name for one in own}:
+        raise TypeError(f"{cls.__qualname__} would hide a field: {', '.join(sorted(hidden))}")
     known = {**inherited, **{one.name: one for one in own}}
     every = tuple(known.values())
     places = [one for one in every if one.init and not one.kw_only]
@@ -104,6 +113,7 @@ def _made(cls: type[Any], kw_only: bool, eq: bool, settled: bool) -> type[Any]:
     body["__match_args__"] = tuple(one.name for one in places)
     body["__own_fields__"] = every
     body["__dataclass_fields__"], body["__dataclass_params__"] = _Known("fields"), _Known("params")
+    body["__signature__"] = _Signature()
     shared = {**_SHARED, **(_SETTLED if settled else {}), **(_compared(every, settled) if eq else {})}
     for name, method in shared.items():
         if body.get(name) is None:  # a class that says when it is equal has a `__hash__` that is None
@@ -115,7 +125,8 @@ def _made(cls: type[Any], kw_only: bool, eq: bool, settled: bool) -> type[Any]:
 
 
 def _declared(cls: type[Any], kw_only: bool) -> list[Field[Any]]:
-    return [_one(cls, name, kind, kw_only) for name, kind in cls.__annotations__.items() if not str(kind).startswith("ClassVar")]
+    said = {name: str(kind).partition("[")[0].rpartition(".")[2] for name, kind in cls.__annotations__.items()}
+    return [_one(cls, name, kind, kw_only) for name, kind in cls.__annotations__.items() if said[name] != "ClassVar"]
 
 
 def _one(cls: type[Any], name: str, kind: Any, kw_only: bool) -> Field[Any]:
@@ -151,7 +162,7 @@ def _first(made: type[Any], every: Sequence[Field[Any]]) -> Callable[..., None]:
         for name, value in values.items():
             object.__setattr__(self, name, value)
         if hasattr(made, "__post_init__"):
-            made.__post_init__(self)
+            self.__post_init__()  # type: ignore[attr-defined]
 
     return first
 
@@ -177,30 +188,33 @@ def _fitting(every: Sequence[Field[Any]], given: Sequence[Any], named: Mapping[s
 
 
 def _init(made: type[Any], every: Sequence[Field[Any]]) -> Callable[..., None]:
-    """Sets each field through its slot, for the instance itself may let nobody."""
-    known: dict[str, Any] = {"MISSING": MISSING}
+    """Sets each field through its slot, for the instance itself may let nobody. Names in it are those of its module."""
+    known: dict[str, Any] = {"__missing": MISSING}
     places, named, lines = ["self"], ["*"], ["pass"]
-    for one in every:
+    for number, one in enumerate(every):
         name, preset, given = one.name, "", one.name
-        known[f"set_{name}"] = getattr(made, name).__set__
+        known[f"__set{number}"] = getattr(made, name).__set__
         if one.default_factory is not MISSING:
-            known[f"new_{name}"], preset = one.default_factory, "=MISSING"
-            given = f"new_{name}() if {name} is MISSING else {name}" if one.init else f"new_{name}()"
+            known[f"__new{number}"], preset = one.default_factory, "=__missing"
+            given = f"__new{number}() if {name} is __missing else {name}" if one.init else f"__new{number}()"
         elif one.default is not MISSING:
-            known[f"default_{name}"], preset = one.default, f"=default_{name}"
-            given = name if one.init else f"default_{name}"
+            known[f"__default{number}"], preset = one.default, f"=__default{number}"
+            given = name if one.init else f"__default{number}"
         elif not one.init:
             continue
         if one.init:
             (named if one.kw_only else places).append(name + preset)
-        lines.append(f"set_{name}(self, {given})")
+        lines.append(f"__set{number}(self, {given})")
     if hasattr(made, "__post_init__"):
         lines.append("self.__post_init__()")
     parameters = ", ".join(places + (named if len(named) > 1 else []))
-    exec(f"def __init__({parameters}): {'; '.join(lines)}", known)  # noqa: S102  made of names of fields alone
-    init: Callable[..., None] = known["__init__"]
+    source = f"def _maker({', '.join(known)}):\n def __init__({parameters}): {'; '.join(lines)}\n return __init__"
+    found: dict[str, Any] = {}
+    place = sys.modules.get(made.__module__)
+    exec(source, {} if place is None else vars(place), found)  # noqa: S102  made of names of fields alone
+    init: Callable[..., None] = found["_maker"](**known)
     init.__qualname__ = f"{made.__qualname__}.__init__"
-    init.__annotations__ = {one.name: one.type for one in every if one.init}
+    init.__annotations__ = {**{one.name: one.type for one in every if one.init}, "return": None}
     return init
 
 
@@ -249,7 +263,7 @@ def _restore(self: Any, state: list[Any]) -> None:
         object.__setattr__(self, one.name, held)
 
 
-_SHARED: dict[str, Callable[..., Any]] = {"__repr__": _told}
+_SHARED: dict[str, Callable[..., Any]] = {"__repr__": _told, "__replace__": replace}
 _SETTLED: dict[str, Callable[..., Any]] = {
     "__setattr__": _refuse,
     "__delattr__": _refuse,
@@ -269,6 +283,7 @@ class _Known:
     def __get__(self, one: object, cls: type[Any]) -> Any:
         import dataclasses
 
+        cls = next(each for each in cls.__mro__ if "__own_fields__" in each.__dict__)
         body: dict[str, Any] = {"__annotations__": {each.name: each.type for each in fields(cls)}}
         for each in fields(cls):
             more: Any = {name: getattr(each, name) for name in ("init", "repr", "compare", "kw_only", "metadata")}
@@ -279,3 +294,20 @@ class _Known:
         for name in ("__dataclass_fields__", "__dataclass_params__"):
             setattr(cls, name, getattr(twin, name))
         return getattr(cls, f"__dataclass_{self.what}__")
+
+
+class _Signature:
+    """What `inspect.signature` looks for: that of the compiled `__init__`, also before there is one."""
+
+    __slots__ = ()
+
+    def __get__(self, one: object, cls: type[Any]) -> Any:
+        if one is not None:  # a value that can be called has another
+            raise AttributeError("__signature__")
+        import inspect
+
+        made: Any = next(each for each in cls.__mro__ if "__init__" in each.__dict__)
+        if made.__init__.__name__ == "first":
+            made.__init__ = _init(made, fields(made))
+        told = inspect.signature(made.__init__)
+        return told.replace(parameters=list(told.parameters.values())[1:])
