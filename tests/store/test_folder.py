@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,12 +16,14 @@ from store.vaults import OWNER, quick_folder, sqlite_store
 from engram.errors import EncryptionFailed, EngramError, NotFound, VaultDamaged, VaultTooNew
 from engram.guard.keys import Kdf
 from engram.guard.unlock import KeyHeader
-from engram.store.folder import Header, VaultFolder, neutralise, read_header, write_header, write_private
+from engram.store.folder import Header, VaultFolder, _table, neutralise, read_header, write_header, write_private
 from engram.store.sqlite.store import SqliteStore
 from engram.types import Memory, Reader
 
 KEY_HEADER = KeyHeader("01JVAULT", "file", "0123456789abcdef")
 WRAPPED = KeyHeader("v", "passphrase", "0123456789abcdef", Kdf("scrypt", b"s" * 16, {"log_n": 14, "lanes": 1}), b"w" * 60)
+PIECES = ["\n", "\r", "\r\n", "\t", " ", '"', "#", "# ", "[", "]", "=", ".", "0", "-", "_", "é", "\\", "x = 1\n", "\n[key]\n",
+          "[a]\n", "\u2028", "\x85", "\x0b", "\x00", "\x7f", "\ufeff"]  # fmt: skip
 posix_only = pytest.mark.skipif(os.name != "posix", reason="file modes of POSIX")
 
 
@@ -75,12 +78,37 @@ def test_a_header_cut_short_is_damage(length: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\x00" * 99, b"\xff\xfe", b"format = 1\n", b"format = 'x'\n", b"[key]\n", b"format = 1\nkey = 3\n", b"= ="]
+    "content",
+    [
+        b"",
+        b"\x00" * 99,
+        b"\xff\xfe",
+        b"format = 1\n",
+        b"format = 'x'\n",
+        b"[key]\n",
+        b"format = 1\nkey = 3\n",
+        b"= =",
+        b"a = " + b"[" * 9999,
+    ],
 )
 def test_what_is_no_header_is_damage(header: Path, content: bytes) -> None:
     header.write_bytes(content)
     with pytest.raises(VaultDamaged, match="backups"):
         read_header(header)
+
+
+@given(st.lists(st.tuples(st.integers(0, 1000), st.sampled_from(PIECES)), min_size=1, max_size=4))
+def test_a_header_is_read_as_any_toml_is(changes: list[tuple[int, str]]) -> None:
+    text = '# Engram vault.\nformat = 1\ncipher = "aegis"\n\n[key]\nsalt = "00ff"\nlanes = 4\n'
+    for place, piece in changes:
+        text = text[: place % len(text)] + piece + text[place % len(text) :]
+    try:
+        wanted: object = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        with pytest.raises(tomllib.TOMLDecodeError):
+            _table(text)
+    else:
+        assert _table(text) == wanted
 
 
 def test_a_missing_header_says_where_to_find_another(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 import traceback
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -167,6 +168,20 @@ def test_what_waits_together_is_committed_together(bench: Bench) -> None:
     assert sorted(caller.answer() for caller in callers) == list(range(30))
     assert bench.around.commits - before == 2  # the one that held them up, and all of them
     assert watcher.execute("PRAGMA data_version").get != version
+
+
+def test_what_was_written_last_is_not_held(bench: Bench) -> None:
+    class Words:
+        pass
+
+    made = Words()
+    gone = weakref.ref(made)
+    assert bench.writer.run(lambda _, words=made: words, "writing") is made
+    del made
+    deadline = time.monotonic() + SOON
+    while gone() is not None:  # the writer tidies up after it has answered
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
 
 
 def test_a_group_has_its_limit(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ _HEADER_COPIES = "Run `engram doctor --repair`, which takes the newest sound cop
 _HEX = re.compile(r"(?:[0-9a-f]{2})+")
 _SECTION = re.compile(r"\[([a-z_]+)\]")
 _ENTRY = re.compile(r'([a-z0-9_]+) = (?:(0|[1-9][0-9]{0,17})|"([^"\\\x00-\x1f\x7f]*)")')
+_REMARK = re.compile(r"# [^\x00-\x1f\x7f]*")
 _MARKERS = {".gitignore": "*\n", ".nomedia": "", ".noindex": ""}
 _OURS = {"backups", "index", "notes", *_MARKERS}
 
@@ -149,7 +150,7 @@ def read_header(path: Path) -> Header:
         table = _table(_read_quietly(path).decode("utf-8"))
     except FileNotFoundError as error:
         raise VaultDamaged(f"{path} is missing.", way_out=_HEADER_COPIES) from error
-    except ValueError as error:  # no UTF-8, or no TOML
+    except (ValueError, RecursionError) as error:  # no UTF-8, or no TOML
         raise _damaged(path) from error
     except OSError as error:
         raise VaultDamaged(f"{path} cannot be read ({error.strerror}).") from error
@@ -173,12 +174,12 @@ def _table(text: str) -> dict[str, object]:
     """TOML. What stands as `write_header` writes it is read without the library for it, which a hook would wait for."""
     table: dict[str, object] = {}
     place = table
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if (section := _SECTION.fullmatch(line)) and section[1] not in table:
             table[section[1]] = place = {}
         elif (entry := _ENTRY.fullmatch(line)) and entry[1] not in place:
             place[entry[1]] = int(entry[2]) if entry[2] else entry[3]
-        elif line and not line.startswith("# "):
+        elif line and not _REMARK.fullmatch(line):
             break
     else:
         return table

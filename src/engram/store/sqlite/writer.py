@@ -205,10 +205,10 @@ class Writer:
     def _live(self) -> None:
         connection: apsw.Connection | None = None
         while True:
-            first = self._queue.get()
-            batch, last = self._gather(first)
+            batch, last = self._gather(self._queue.get())
             if batch:
                 connection = self._serve(connection, batch)
+            batch.clear()  # what was written last is not held until something else is
             if last:
                 break
         if connection is not None:
