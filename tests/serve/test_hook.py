@@ -16,7 +16,7 @@ from serve.console import COMMAND, Engram, Ran, in_process_of_its_own
 
 from engram.engine import open_engram
 from engram.guard.keys import MasterKey
-from engram.serve.hook import hosts
+from engram.serve.hook import hosts, transcripts
 from engram.serve.hook.glance import _bearing
 from engram.serve.hook.install import with_hooks, without_hooks
 from engram.serve.hook.transcripts import turns
@@ -211,7 +211,15 @@ def conversation(path: Path) -> Path:
         said("user", "<command-name>/clear</command-name> zqxj", 6),
         said("user", "Zqxj is a meta message.", 7, isMeta=True),
         said("user", "Zqxj is what a helper was told.", 8, isSidechain=True),
+        said("assistant", "API Error: zqxj", 10, isApiErrorMessage=True),
+        {**said("assistant", "", 11), "message": {"role": "assistant", "model": "<synthetic>", "content": "No zqxj requested."}},
+        said("user", "<task-notification>zqxj</task-notification>", 12),
         said("user", [{"type": "text", "text": "<system-reminder>zqxj</system-reminder>I will write the docs on Friday."}], 9),
+        said(
+            "user",
+            [{"type": "text", "text": "<ide_opened_file>zqxj.py</ide_opened_file>"}, {"type": "text", "text": "go on"}],
+            13,
+        ),
     )
 
 
@@ -242,6 +250,51 @@ def test_what_was_asked_last_and_decided_is_handed_over(made: Engram, tmp_path: 
     assert "Asked last" not in told(here(made, "session-start", {**event("SessionStart"), "session_id": "s1"}))
 
 
+def test_what_is_handed_over_is_said_once_and_holds_no_half_of_a_key(made: Engram, tmp_path: Path) -> None:
+    asked = f"Please mend the login of the API. {'It fails. ' * 35}The key is AKIAIOSFODNN7EXAMPLE, by the way."
+    assert asked[:400].endswith("AKIAI")
+    path = of_claude(
+        tmp_path / "t.jsonl", said("user", "We decided to keep bees.", 1), said("user", asked, 2), said("user", "ok", 3)
+    )
+    here(made, "stop", event("Stop", transcript_path=str(path)), "--wait")
+    text = told(here(made, "session-start", {**event("SessionStart"), "session_id": "s2"}))
+    assert "Asked last" in text
+    assert "mend the login" in text
+    assert "AKIA" not in text
+    assert text.count("keep bees") == 1
+
+
+def test_after_a_compaction_a_session_reads_what_it_said_itself(made: Engram) -> None:
+    with open_engram(session="s1") as mem:
+        mem.observe(user="The staging database lives in Oslo.")
+    assert told(here(made, "session-start", event("SessionStart", source="resume"))) == ""
+    assert "Oslo" in told(here(made, "session-start", event("SessionStart", source="compact")))
+
+
+def test_an_odd_line_keeps_no_other_out(made: Engram, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transcripts, "_LINE_BYTES", 5000)
+    odd = [
+        said("user", "My cat \ud83d lives in Rome.", 1),
+        said("user", "My dog lives in Kyoto.", 2, uuid="x" * 1000),
+        said("user", "My owl lives in Lima.", 3, uuid={"a": [1]}),
+        said("user", "My elk lives in Oslo.", 4, timestamp="9999-12-31T23:59:59-23:59"),
+        said("user", "My hen lives in Turin. " + "x" * 15_000, 5),  # longer than any turn
+        said("user", None, 6),
+        said("user", [None, "words", {"type": "text", "text": 7}], 7),
+    ]
+    path = of_claude(tmp_path / "t.jsonl", *odd)
+    with path.open("ab") as file:
+        file.write(b"\xff\n[]\n\n" + b"[" * 4000 + b"\n" + json.dumps(said("user", "My ape lives in Baku.", 8)).encode())
+    given = event("Stop", transcript_path=str(path), session_id="\ud83d" + "s" * 1000)
+    for _ in range(2):
+        assert here(made, "stop", given, "--wait") == Ran(0, "", "")
+        places = {"Rome", "Kyoto", "Lima", "Oslo", "Turin", "Baku"}
+        assert {one for one in places if any(one in text for text in kept())} == places - {"Turin"}
+        assert len(kept()) == 5
+    asked = event("UserPromptSubmit", prompt="Where does my cat \ud83d live, is it Rome?")
+    assert "Rome" in told(here(made, "user-prompt", asked))
+
+
 def test_the_agent_does_not_wait_for_it(made: Engram, tmp_path: Path) -> None:
     given = event("Stop", transcript_path=str(conversation(tmp_path / "t.jsonl")))
     assert call("stop", given) == Ran(0, "", "")
@@ -269,7 +322,11 @@ def test_two_stops_at_once_hear_nothing_twice(made: Engram, tmp_path: Path) -> N
 def test_the_host_says_which_event_it_is(made: Engram) -> None:
     keep("The API runs on Fly.io in Frankfurt")
     given = event("UserPromptSubmit", prompt="How do I deploy the API to Fly.io?")
-    assert "Frankfurt" in told(made("hook", "--client", "codex", given=json.dumps(given).encode()))
+    for options in (("--client", "codex"), ("--client=codex",), ("user-prompt", "--client=codex")):
+        assert "Frankfurt" in told(made("hook", *options, given=json.dumps(given).encode()))
+    ran = made("hook", "user-prompt", "--agent", "rex", given=json.dumps(given).encode())  # nobody else answers in rex's place
+    assert (ran.code, ran.out) == (0, "")
+    assert "before `hook`" in ran.err
 
 
 def test_codex_is_read_too(made: Engram, tmp_path: Path) -> None:
@@ -378,6 +435,14 @@ def test_a_host_that_does_not_listen_is_not_failed(made: Engram) -> None:
             process.stdout = None
         process.communicate(given, timeout=60)
         assert process.returncode == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="descriptors of POSIX")
+@pytest.mark.parametrize("end", ["<&-", "2>&-", "2>/dev/full", ">&- 2>&-"])
+def test_a_remark_that_nobody_hears_is_no_answer(end: str) -> None:
+    command = f"echo none | {{ {shlex.join(COMMAND)} hook user-prompt {end}; }}"
+    done = subprocess.run(command, shell=True, capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def test_a_prompt_of_any_length_is_looked_at(made: Engram) -> None:

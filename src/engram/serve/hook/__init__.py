@@ -47,7 +47,9 @@ def run(arguments: Sequence[str], named: Mapping[str, str]) -> int:
         _attend(list(arguments), named.get("vault"), identity)
     except Exception as defect:  # noqa: BLE001  the one promise is that the host goes on
         what = str(defect) if isinstance(defect, hosts.NoEvent) else getattr(defect, "code", "") or type(defect).__name__
-        print(f"engram hook: {what}", file=sys.stderr)
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, full, or none at all
+            sys.stderr.write(f"engram hook: {what}\n")
+            sys.stderr.flush()
     return 0
 
 
@@ -64,11 +66,8 @@ def run_and_leave(arguments: Sequence[str], named: Mapping[str, str]) -> NoRetur
 
 
 def _attend(arguments: list[str], vault: str | None, identity: Mapping[str, str]) -> None:
-    wait = "--wait" in arguments
-    words = [one for one in arguments if one != "--wait"]
-    client = words[words.index("--client") + 1] if "--client" in words[:-1] else hosts.CLAUDE
-    named = words[0] if words and not words[0].startswith("-") else ""
-    event = hosts.read(sys.stdin.buffer.read(_INPUT_BYTES), client, named)
+    named, client, wait = _asked(arguments)
+    event = hosts.read(b"" if sys.stdin is None else sys.stdin.buffer.read(_INPUT_BYTES), client, named)
     if event.name in _CAPTURES:
         if wait:
             from engram.serve.hook.capture import capture
@@ -80,6 +79,23 @@ def _attend(arguments: list[str], vault: str | None, identity: Mapping[str, str]
         from engram.serve.hook.glance import glance
 
         glance(event, vault, identity, lambda text: _say(hosts.answer(event, text)))
+
+
+def _asked(arguments: list[str]) -> tuple[str, str, bool]:
+    """Which event, of which host, and whether to wait for it. What else is said would be done as somebody else than was meant."""
+    named, client, wait = "", hosts.CLAUDE, False
+    rest = list(arguments)
+    while rest:
+        word, _, value = rest.pop(0).partition("=")
+        if word == "--client" and (value or rest):
+            client = value or rest.pop(0)
+        elif word == "--wait":
+            wait = True
+        elif word.startswith("-") or named:
+            raise hosts.NoEvent("after an event there are --client and --wait; who and which vault is said before `hook`.")
+        else:
+            named = word
+    return named, client, wait
 
 
 def _say(text: str) -> None:

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from engram import settings as settings_room
+from engram.capture import marks
 from engram.engine import Engram
 from engram.env import Env
 from engram.serve.hook.glance import scoped
-from engram.serve.hook.hosts import Event
+from engram.serve.hook.hosts import Event, asks_something
 from engram.serve.hook.transcripts import turns
 from engram.settings import LiveSettings
 from engram.store.folder import VaultFolder
@@ -41,8 +42,10 @@ def capture(event: Event, vault: str | None, identity: Mapping[str, str]) -> Rep
 
 
 def _hand_over(mem: Engram, said: list[Turn], session: str) -> None:
-    """What was asked last, and what was decided and promised on the way."""
-    asked = next((turn.text for turn in reversed(said) if not is_assistant(turn.speaker)), "")
+    """What was asked last, and what was decided and promised on the way. Cut to length without what is private or secret: of
+    half a key nobody can tell that it was one."""
+    own_words = (marks.cut(turn.text, catch_secrets=True).text for turn in reversed(said) if not is_assistant(turn.speaker))
+    asked = next((text for text in own_words if asks_something(text)), "")
     own = [one for one in mem.list(limit=200) if one.session == session and not is_assistant(one.speaker)]
     decided, open_ = ([one.text for one in own if one.category == sort][:_MOST] for sort in ("decision", "commitment"))
     mem.working.hand_over(asked[:_GOAL], decided=decided, open=open_)

@@ -22,6 +22,7 @@ EVENTS = {
 }
 _NAMES = {theirs: ours for ours, theirs in EVENTS.items()}
 _LEAST = 8  # characters of a prompt that can ask for something: "go on" asks for nothing that is kept
+_SESSION = 64  # characters of its id
 _COURTEOUS = 80  # longer ones are looked at where there is more at hand
 
 
@@ -39,6 +40,7 @@ class Event:
     prompt: str = ""
     transcript: str = ""
     folder: str = ""
+    source: str = ""  # why a session starts
 
 
 def read(content: bytes, client: str, named: str = "") -> Event:
@@ -52,9 +54,14 @@ def read(content: bytes, client: str, named: str = "") -> Event:
     name = named or _NAMES.get(str(given.get("hook_event_name")), "")
     if name not in EVENTS:
         raise NoEvent(f"there is no such event; there are {', '.join(EVENTS)}.")
-    fields = ("session_id", "prompt", "transcript_path", "cwd")
-    session, prompt, transcript, folder = (given[key] if isinstance(given.get(key), str) else "" for key in fields)
-    return Event(name, client, session, prompt, transcript, folder)
+    fields = ("session_id", "prompt", "transcript_path", "cwd", "source")
+    session, prompt, transcript, folder, source = (given[key] if isinstance(given.get(key), str) else "" for key in fields)
+    return Event(name, client, whole(session)[:_SESSION], whole(prompt), transcript, folder, source)
+
+
+def whole(text: str) -> str:
+    """Half a character, which a host may leave where it cut a text, is none: nothing that keeps or looks up words takes it."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def written(event: Event) -> bytes:

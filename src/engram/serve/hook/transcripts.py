@@ -11,18 +11,22 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from engram.serve.hook.hosts import CODEX
+from engram.serve.hook.hosts import CODEX, whole
 from engram.types import Turn
 
-_LINE_BYTES = 4 << 20
+_LINE_BYTES = 16 << 20
+_ID = 64  # characters; who has a longer one is known by its line
 _TEXT = 60_000  # characters of one turn that are taken
 _NOT_SAID = (
-    "<command-", "<local-command-", "<bash-", "<environment_context", "<user_instructions", "<permissions", "<turn_aborted",
-    "<INSTRUCTIONS>", "# AGENTS.md instructions", "Caveat: The messages below", "[Request interrupted",
+    "<command-", "<local-command-", "<bash-", "<task-notification>", "<environment_context", "<user_instructions", "<permissions",
+    "<turn_aborted", "<user_shell_command>", "<subagent_notification>", "<skill>", "<INSTRUCTIONS>", "# AGENTS.md instructions",
+    "Caveat: The messages below", "[Request interrupted",
 )  # fmt: skip
-_REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
+_REMINDER = re.compile(r"<(system-reminder|ide_[a-z_]+)>.*?(?:</\1>|\Z)", re.DOTALL)
+
+_OF_THE_HOST = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
 
 Said = tuple[str, str, str]  # who, what, an id of its own
 
@@ -33,21 +37,28 @@ def turns(path: Path, client: str, session: str) -> Iterator[Turn]:
         return
     said: Callable[[Mapping[str, Any]], Said | None] = _codex if client == CODEX else _claude
     with path.open("rb") as file:
-        for number, line in enumerate(file):
+        for number, line in enumerate(_lines(file)):
             row = _row(line)
             found = said(row) if row is not None else None
             if row is None or found is None:
                 continue
             who, text, own = found
-            words = _REMINDER.sub("", text).strip()[:_TEXT]
+            words = whole(_REMINDER.sub("", text).strip()[:_TEXT])
             if words and not words.startswith(_NOT_SAID):
-                ref = f"{client}:{session}:{own or number}"
+                ref = f"{client}:{session}:{own if own and len(own) <= _ID and own.isascii() else number}"
                 yield Turn(words, who, at=_moment(row.get("timestamp")), session=session or None, ref=ref)
 
 
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """Each line; nothing for one that is longer than any turn, and that is never held whole."""
+    while line := file.readline(_LINE_BYTES):
+        kept = line
+        while len(line) == _LINE_BYTES and not line.endswith(b"\n"):
+            line, kept = file.readline(_LINE_BYTES), b""
+        yield kept
+
+
 def _row(line: bytes) -> Mapping[str, Any] | None:
-    if len(line) > _LINE_BYTES:
-        return None
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):  # the last line may be half written
@@ -59,7 +70,7 @@ def _claude(row: Mapping[str, Any]) -> Said | None:
     message = row.get("message")
     if row.get("type") not in ("user", "assistant") or not isinstance(message, dict):
         return None
-    if any(row.get(mark) for mark in ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly")):
+    if any(row.get(mark) for mark in _OF_THE_HOST) or message.get("model") == "<synthetic>":
         return None
     return row["type"], _words(message.get("content"), ("text",)), str(row.get("uuid") or "")
 
