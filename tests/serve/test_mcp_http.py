@@ -226,6 +226,19 @@ def test_who_leaves_calls_off_what_was_asked(tmp_path: Path, version: str) -> No
         assert owner.list().memories == ()
 
 
+@pytest.mark.parametrize("version", ["2026-07-28", "2025-06-18"])
+def test_half_a_character_does_not_fail_a_call(mem: Engram, version: str) -> None:
+    about = {"protocolVersion": version, "clientCapabilities": {}}
+    meta: dict[str, object] = {f"io.modelcontextprotocol/{name}": value for name, value in about.items()}
+    body = json.dumps(calling("memory_store", {"text": "half \ud83d of it"}, **meta))
+    headers = {"Accept": "application/json", "Content-Type": "application/json", "Mcp-Protocol-Version": version}
+    headers |= {"Mcp-Method": "tools/call", "Mcp-Name": "memory_store"}
+    headers["Authorization"] = "Bearer " + mem.grant("rex", role=Role.AGENT, writes=True).secret
+    with serving(mem) as address:
+        kept = httpx2.post(address, content=body, headers=headers, timeout=30).json()
+    assert kept["result"]["structuredContent"]["text"] == "half ? of it"
+
+
 def test_a_page_that_is_listed_may_call_from_a_browser(mem: Engram) -> None:
     mem.settings.set(serve_origins="https://notes.example")
     asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization, mcp-method"}

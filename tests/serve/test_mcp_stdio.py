@@ -167,6 +167,24 @@ def test_what_is_no_message_is_refused_and_those_of_a_batch_are_answered_one_by_
     assert [line[-14:] for line in ran.stderr.splitlines()] == [b'"version":"1"}}}'[-14:], b'/initialized"}']
 
 
+def test_whatever_can_be_said_is_answered(tmp_path: Path) -> None:
+    server = Process(tmp_path / "vault")
+    server.shake_hands("2025-06-18")
+    assert (
+        server.request("tools/call", {"name": "memory_store", "arguments": {"text": "half \ud83d of it"}})["structuredContent"][
+            "text"
+        ]
+        == "half ? of it"
+    )
+    deep: Any = "x"
+    for _ in range(300):
+        deep = [deep]
+    assert server.request("tools/call", {"name": "memory_list", "arguments": {"limit": deep}})["code"] == -32600
+    server.say({"jsonrpc": "2.0", "id": "none", "method": "tools/list", "params": None})
+    assert server.hear()["result"]["tools"]
+    assert server.end() == 0
+
+
 @pytest.mark.parametrize("closed", [(0,), (0, 1, 2), (1,)])
 def test_streams_that_were_closed_lead_nowhere(closed: tuple[int, ...], tmp_path: Path) -> None:
     said = tmp_path / "said"

@@ -82,7 +82,7 @@ def _bounds(one: Field) -> str:
     if high is None:
         return "" if low is None else f", from {low:g}"
     many = get_origin(one.type) in (tuple, Mapping)
-    return f", up to {high:,g}" if many else f", {low or 0:g} … {high:,g}"
+    return f", up to {high:,.12g}" if many else f", {low or 0:g} … {high:,.12g}"
 
 
 def _type(kind: Any) -> str:

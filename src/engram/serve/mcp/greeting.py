@@ -105,6 +105,10 @@ class Wire:
         """Nothing more comes in."""
         self.lines.put(None)
 
+    def refuse(self, line: str) -> None:
+        """Answer what looks like a message and cannot be read as one."""
+        self._write(_refusal(json.loads(line).get("id"), _NO_MESSAGE, "Invalid Request"))
+
     def send(self, text: str) -> None:
         """One message, whole. What the SDK says to a handshake that was answered here is dropped."""
         if self._greeted is not None and json.loads(text).get("id") == self._greeted:
@@ -172,6 +176,7 @@ def messages(line: str) -> Iterator[tuple[str, dict[str, Any] | None]]:
     if not line.strip():
         return
     try:
+        line = mended(line)
         found = json.loads(line)
     except (ValueError, RecursionError):
         yield _refusal(None, _NO_JSON, "Parse error"), None
@@ -181,6 +186,13 @@ def messages(line: str) -> Iterator[tuple[str, dict[str, Any] | None]]:
             yield line if one is found else json.dumps(one), one
         else:
             yield _refusal(one.get("id") if isinstance(one, dict) else None, _NO_MESSAGE, "Invalid Request"), None
+
+
+def mended(text: str) -> str:
+    """JSON without halves of characters, which a program that cuts texts by UTF-16 leaves behind and the SDK cannot read."""
+    if "\\ud" not in text.lower():
+        return text
+    return json.dumps(json.loads(text), ensure_ascii=False).encode(errors="replace").decode()
 
 
 def _refusal(told: object, code: int, why: str) -> str:
@@ -194,7 +206,7 @@ def _is_message(found: object) -> bool:
         return False
     if "method" not in found:
         return "result" in found or "error" in found
-    named = isinstance(found["method"], str) and isinstance(found.get("params", {}), dict)
+    named = isinstance(found["method"], str) and isinstance(found.get("params"), dict | None)
     return named and ("id" not in found or _request(found) is not None)
 
 
@@ -246,7 +258,7 @@ def _fresh() -> dict[str, Any]:
 
 def listable(request: Mapping[str, Any], *, modern: bool) -> bool:
     """Does it ask for the tools, from the first on, as a client of that era does?"""
-    params = request.get("params", {})
+    params = {} if request.get("params") is None else request["params"]
     if request.get("method") != "tools/list" or not isinstance(params, dict) or params.keys() - {"_meta"}:
         return False
     meta = params.get("_meta", {})

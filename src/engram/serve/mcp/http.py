@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ from engram.serve.http.body import body_of
 from engram.serve.http.doors import Doors, Entry, Rates, doors
 from engram.serve.http.listening import address_of, granted
 from engram.serve.http.server import Server
+from engram.serve.mcp.greeting import mended
 from engram.serve.mcp.profiles import tools_of
 from engram.serve.mcp.server import build
 from engram.types import Reader
@@ -117,6 +118,8 @@ class Answering:
         except EngramError as error:
             await problems.response(error)(scope, receive, send)
             return
+        with suppress(ValueError, RecursionError):  # what is no JSON is the SDK's to refuse
+            body = mended(body.decode()).encode()
         streams = _STREAM in Headers(scope=scope).get("accept", "").lower() and wants_telling(body, self._tells)
         manager = self._stream if streams else self._document
         await _while_there(manager.handle_request, body, scope, receive, send)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 from mcp.server.stdio import stdio_server
+from mcp_types import jsonrpc_message_adapter
 
 from engram.errors import EngramError
 from engram.serve.mcp import profiles
@@ -58,13 +59,25 @@ class _Lines:
 
     async def __aiter__(self) -> AsyncIterator[str]:
         while (line := await anyio.to_thread.run_sync(self._wire.lines.get, abandon_on_cancel=True)) is not None:
-            yield line
+            if _readable(line):
+                yield line
+            else:
+                await anyio.to_thread.run_sync(self._wire.refuse, line)
 
     async def write(self, text: str) -> None:
         await anyio.to_thread.run_sync(self._wire.send, text)
 
     async def flush(self) -> None:
         """Nothing is held back."""
+
+
+def _readable(line: str) -> bool:
+    """Can the SDK read it? What it cannot, such as what is nested too deeply for it, it drops without a word."""
+    try:
+        jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError:
+        return False
+    return True
 
 
 def run(wire: Wire, profile: str, path: Path | None = None, identity: Mapping[str, object] | None = None) -> int:

@@ -55,10 +55,10 @@ def read(operation: Operation, arguments: Mapping[str, object]) -> Any:
     known = {one.name: one for one in operation.fields}
     if any(name not in known for name in arguments):
         told = ", ".join(f"`{name}`" for name in known) or "none"
-        raise InvalidQuery(f"`{operation.name}` was given an argument that it does not know; it knows {told}.")
+        raise InvalidQuery(f"there is an argument that is not known here; known are {told}.")
     missing = [name for name, one in known.items() if one.required and name not in arguments]
     if missing:
-        raise InvalidQuery(f"`{operation.name}` needs `{missing[0]}`.")
+        raise InvalidQuery(f"`{missing[0]}` is missing.")
     return operation.input(**{name: _argument(known[name], value) for name, value in arguments.items()})
 
 
@@ -73,7 +73,7 @@ def _argument(field: Field, value: object) -> Any:
 def _require_between(field: Field, size: float) -> None:
     low, high = field.arg.low, field.arg.high
     if (low is not None and size < low) or size > (_MOST if high is None else high):
-        bounds = f"at least {low:g}" if high is None else f"from {low or 0:g} to {high:,g}"
+        bounds = f"at least {low:g}" if high is None else f"from {low or 0:g} to {high:,.12g}"
         what = "the number of" if _is_many(field.type) else "the value of"
         raise InvalidQuery(f"{what} `{field.name}` must be {bounds}.")
 
