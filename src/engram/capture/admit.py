@@ -21,7 +21,7 @@ from engram.guard.tiers import closer
 from engram.index.vectors.encoding import encode
 from engram.models.embed import Vectors
 from engram.settings import Settings
-from engram.store.admission import check_memory, check_name
+from engram.store.admission import check_memory, check_name, check_speaker
 from engram.text.terms import identity_of
 from engram.types import NEUTRAL, Draft, Memory, Reader, Scope, Source, Turn
 
@@ -125,7 +125,7 @@ def _weighed(memory: Memory, settings: Settings) -> dict[str, Any]:
 def _cleaned(memory: Memory, scope: Scope, settings: Settings) -> Memory:
     check_memory(memory, settings)
     check_name("category", memory.category, settings)
-    check_name("speaker", memory.speaker, settings)
+    check_speaker(memory.speaker, settings)
     text = marks.cut(memory.text, catch_secrets=settings.catch_secrets).text
     attributes = {name: marks.cut(value, catch_secrets=settings.catch_secrets).text for name, value in memory.attributes.items()}
     marked: dict[str, Any] = {**screen.screened(text, settings), "tier": closer(memory.tier, screen.tier_of(text, settings))}

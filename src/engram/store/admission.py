@@ -63,11 +63,16 @@ def check_scope(scope: Scope) -> None:
 
 def check_turn(turn: Turn, settings: Settings) -> None:
     _text("text of a turn", turn.text, settings.turn_bytes)
-    check_name("speaker", turn.speaker, settings)
+    check_speaker(turn.speaker, settings)
     for name in ("session", "ref"):
         value = getattr(turn, name)
         _text(name, "" if value is None else value, _NAME_BYTES)
     _time("at", turn.at)
+
+
+def check_speaker(name: str, settings: Settings) -> None:
+    """A name of others' choice: it is refused only where it is plainly an attack."""
+    check_name("speaker", name, settings, plainly=True)
 
 
 def check_words(what: str, text: object, settings: Settings) -> None:
@@ -88,21 +93,23 @@ def check_filter(kinds: Iterable[object], statuses: Iterable[object], since: dat
             raise InvalidQuery(f"there is no such {name}.", way_out=f"Say one of {', '.join(known)}.")
 
 
-def check_name(what: str, name: str, settings: Settings) -> None:
+def check_name(what: str, name: str, settings: Settings, *, plainly: bool = False) -> None:
     """A word of the caller's own, such as a category. It stands in answers beside the words, and nobody looks into it again."""
     _text(what, name, _NAME_BYTES)
     if len(name) >= _PLAIN_NAME or not name.replace("_", "").isalpha():
-        _look_into(what, name, settings.catch_secrets, settings.guard_injection)
+        _look_into(what, name, settings.catch_secrets, settings.guard_injection, plainly)
 
 
 @lru_cache(256)  # a speaker's comes with every turn
-def _look_into(what: str, name: str, catch_secrets: bool, guard_injection: bool) -> None:
+def _look_into(what: str, name: str, catch_secrets: bool, guard_injection: bool, plainly: bool) -> None:
     from engram.guard import injection, secrets  # here for start-up time: hardly a name comes so far
+    from engram.guard.injection import Verdict
 
     if catch_secrets and secrets.find(name):
         raise InvalidContent(f"the {what} holds a secret (a key, a token or a password), and secrets are not kept.")
     said = name.replace("_", " ").replace("-", " ")
-    if guard_injection and injection.judged(said).verdict is not injection.Verdict.CLEAN:
+    suffered = (Verdict.CLEAN, Verdict.FLAGGED) if plainly else (Verdict.CLEAN,)
+    if guard_injection and injection.judged(said).verdict not in suffered:
         raise InjectionBlocked(f"the {what} reads as an attack on the model that would read it.", way_out="Use a plain word.")
 
 
