@@ -233,3 +233,16 @@ def test_the_vault_option_goes_over_the_environment(made: Engram, tmp_path: Path
     made("remember", "here")
     assert made("--vault", str(tmp_path / "other"), "remember", "there").code == 0
     assert [row.split("\t")[-1] for row in made("--vault", str(tmp_path / "other"), "list").lines] == ["there"]
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_database_that_is_gone_is_not_mended_into_an_empty_one(made: Engram, vault: Path, empty: bool) -> None:
+    """It took hours, row by row of tables that were not there, and would have called an empty vault mended."""
+    kept = made("remember", "worth keeping").id
+    assert made("backup").code == 0
+    (vault / "vault.db").write_bytes(b"") if empty else (vault / "vault.db").unlink()
+    told = made("doctor", "--repair")
+    assert (told.code, "engram restore-backup" in told.out) == (1, True)
+    assert made("list").code == 1
+    assert made("restore-backup", "--yes").code == 0
+    assert made("show", kept).out.startswith("worth keeping\n")

@@ -167,16 +167,23 @@ def test_an_error_is_json_where_json_was_asked_for(made: Engram, arguments: str,
     assert problem["code"] == error
 
 
-def test_commands_are_completed(engram: Engram) -> None:
-    asked = {"_ENGRAM_COMPLETE": "complete_bash", "COMP_WORDS": "engram re", "COMP_CWORD": "1", "_TYPER_COMPLETE_TESTING": "1"}
+def completed(*words: str) -> set[str]:
+    asked = {"_ENGRAM_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
     done = subprocess.run(
         [sys.executable, "-c", "import sys; from engram.serve.cli import main; sys.argv[0] = 'engram'; sys.exit(main())"],
-        env={**os.environ, **asked},
+        env={**os.environ, **asked, "_TYPER_COMPLETE_TESTING": "1"},
         capture_output=True,
         text=True,
     )
-    assert {"remember", "recall", "restore", "relate", "resume"} <= set(done.stdout.split())
-    assert "list" not in done.stdout.split()
+    return set(done.stdout.split())
+
+
+def test_commands_are_completed() -> None:
+    found = completed("engram", "re")
+    assert {"remember", "recall", "restore", "relate", "resume"} <= found
+    assert "list" not in found
+    assert completed("engram", "mcp", "install", "--client", "c") == {"claude-code", "claude-desktop", "cursor", "codex"}
+    assert completed("engram", "config", "get", "page_l") == {"page_limit"}
 
 
 def test_help_and_completion_load_no_engine() -> None:

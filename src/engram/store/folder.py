@@ -115,7 +115,10 @@ class VaultFolder:
         except FileExistsError as error:
             raise NotFound(f"{self.path} is a file, not a folder.", way_out="Name a folder for the vault.") from error
         except OSError as error:
-            raise DiskFull(f"the vault folder {self.path} cannot be made ({error.strerror}).") from error
+            raise DiskFull(
+                f"the vault folder {self.path} cannot be made ({error.strerror}).",
+                way_out="Name another with --vault or ENGRAM_HOME, or make the folder above it writable.",
+            ) from error
         if strangers and not self.exists():
             raise NotFound(
                 f"{self.path} is not a vault and holds other files ({len(strangers)} of them).",

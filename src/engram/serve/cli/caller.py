@@ -10,7 +10,7 @@ import contextlib
 import functools
 import getpass
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -124,6 +124,11 @@ def of(ctx: typer.Context, as_json: bool = False) -> Caller:
     found = ctx.find_object(Caller) or Caller()
     found.json |= as_json
     return found
+
+
+def one_of(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """Completes what was begun with one of these."""
+    return lambda incomplete: [name for name in names if name.startswith(incomplete)]  # typer knows the argument by its name
 
 
 def exists(path: Path) -> bool:

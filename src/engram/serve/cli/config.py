@@ -8,12 +8,12 @@ import typer
 
 from engram.errors import ConfigInvalid
 from engram.serve.cli import caller, show
-from engram.serve.cli.caller import BadCall, Json
+from engram.serve.cli.caller import BadCall, Json, one_of
 from engram.settings import TABLE, Settings, Value, config_path, nonsense, save, unknown
 from engram.settings.lines import Setting, lines
 
 app = typer.Typer(help="Show settings, and change them.", add_completion=False)
-Name = Annotated[str, typer.Argument(show_default=False, help="The name of the setting.")]
+Name = Annotated[str, typer.Argument(autocompletion=one_of(TABLE), show_default=False, help="The name of the setting.")]
 
 _HEAD = """\
 # Settings

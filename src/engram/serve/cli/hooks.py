@@ -11,7 +11,7 @@ from engram import settings as settings_room
 from engram.serve import hook
 from engram.serve import hosts as files
 from engram.serve.cli import caller
-from engram.serve.cli.caller import Json, Yes
+from engram.serve.cli.caller import Json, Yes, one_of
 from engram.serve.cli.edits import settle, would_stand
 from engram.serve.hook.hosts import EVENTS
 from engram.serve.hook.install import FILES, with_hooks, without_hooks
@@ -22,7 +22,7 @@ app = typer.Typer(help="Hooks of coding agents: what they read before they answe
 @app.command("install")
 def install(
     ctx: typer.Context,
-    client: Annotated[str, typer.Option(help=f"The agent: {' or '.join(FILES)}.")],
+    client: Annotated[str, typer.Option(autocompletion=one_of(FILES), help=f"The agent: {' or '.join(FILES)}.")],
     uninstall: Annotated[bool, typer.Option("--uninstall", help="Take out what was put in, and nothing else.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
     only_print: Annotated[bool, typer.Option("--print", help="Only show what would stand there.")] = False,

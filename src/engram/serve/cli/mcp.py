@@ -12,7 +12,7 @@ import typer
 from engram import settings as settings_room
 from engram.errors import ConfigInvalid
 from engram.serve.cli import caller, show
-from engram.serve.cli.caller import BadCall, Caller, Json, Yes
+from engram.serve.cli.caller import BadCall, Caller, Json, Yes, one_of
 from engram.serve.cli.edits import settle, would_stand
 from engram.serve.mcp import clients, greeting
 from engram.serve.mcp.clients import CLIENTS
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=False, invoke_without_command=True)
 
 _GET_SDK = 'Run `pip install "engram-local[mcp]"`.'
-Profile = Annotated[str, typer.Option(metavar="|".join(PROFILES), help="Which tools it offers.")]
+Profile = Annotated[str, typer.Option(metavar="|".join(PROFILES), autocompletion=one_of(PROFILES), help="Which tools it offers.")]
 
 
 @app.callback()
@@ -84,7 +84,10 @@ def _serve_http(asked: Caller, profile: str, host: str, port: int) -> None:
 @app.command("install")
 def install(
     ctx: typer.Context,
-    client: Annotated[str, typer.Option(metavar="|".join(CLIENTS), help="The host to tell.", show_default=False)],
+    client: Annotated[
+        str,
+        typer.Option(metavar="|".join(CLIENTS), autocompletion=one_of(CLIENTS), help="The host to tell.", show_default=False),
+    ],
     project: Annotated[bool, typer.Option("--project", help="For the project in this folder only.")] = False,
     uninstall: Annotated[bool, typer.Option("--uninstall", help="Take it out again.")] = False,
     only_print: Annotated[bool, typer.Option("--print", help="Only show what would stand there.")] = False,

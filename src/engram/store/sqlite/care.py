@@ -146,6 +146,8 @@ def salvage(folder: VaultFolder, key: DatabaseKey, settings: Settings, env: Env)
 
     Returns the rows saved and lost by table. The caller holds the vault alone.
     """
+    if not folder.database.exists() or not folder.database.stat().st_size:  # opening it would make one, and all would be gone
+        raise VaultDamaged("there is nothing left of the database to save.", way_out="Run `engram restore-backup`.")
     try:
         source = writing(folder.database, key, synchronous="full", cache_kib=settings.page_cache_kib)
     except apsw.Error as error:
@@ -252,8 +254,9 @@ def _save_rows(source: apsw.Connection, target: apsw.Connection, settings: Setti
     schema.migrate(target, env.now())
     target.execute("PRAGMA foreign_keys = OFF")
     figures: dict[str, int] = {}
+    there = {str(name) for (name,) in source.execute("SELECT name FROM sqlite_schema")}
     with target:
-        for table, key in _TABLES:
+        for table, key in ((table, key) for table, key in _TABLES if table in there):  # older vaults have fewer
             saved = 0
             for row in _readable_rows(source, table, key):
                 marks = ", ".join("?" * len(row))
