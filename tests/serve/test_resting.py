@@ -42,6 +42,9 @@ def test_on_a_terminal_a_pass_tells_how_far_it_is(made: Engram) -> None:
     code, screen = watched.end()
     assert code == 0
     assert "merge: 1 looked at" in screen
+    narrow = Terminal("consolidate", "--dry-run", environment={"COLUMNS": "12"}).end()[1]
+    assert ("merge: 1 l…" in narrow, "merge: 1 looked at" in narrow) == (True, False)
+    assert "\x1b" not in Terminal("consolidate", "--dry-run", environment={"TERM": "dumb"}).end()[1]
     assert "looked at" not in made("consolidate", "--dry-run").err
 
 

@@ -17,19 +17,30 @@ _WIDTH = 24
 @contextmanager
 def progress(asked: Caller) -> Iterator[Tell]:
     """Call what it gives with a stage and the share that is done, or None where nobody knows of how much."""
-    seen, told = sys.stderr.isatty() and not asked.quiet, False
+    room: int | None = None
 
     def tell(stage: str, share: float | None) -> None:
-        nonlocal told
-        if seen:
-            told = True
-            print(f"{_WIPED}{_bar(share)}{show.one_line(stage)}", end="", file=sys.stderr, flush=True)
+        nonlocal room
+        if room is None:
+            room = 0 if asked.quiet else _room()
+        if room:
+            print(f"{_WIPED}{show.cut(_bar(share) + show.one_line(stage), room)}", end="", file=sys.stderr, flush=True)
 
     try:
         yield tell
     finally:
-        if told:
+        if room:
             print(_WIPED, end="", file=sys.stderr, flush=True)
+
+
+def _room() -> int:
+    """Columns of a line that can be written over, none where it cannot be; a longer line would leave its beginning behind."""
+    if not sys.stderr.isatty():
+        return 0
+    from rich.console import Console  # takes 0.1 s to load: only for those who see it
+
+    screen = Console(stderr=True)
+    return 0 if screen.is_dumb_terminal else screen.width - 1
 
 
 def _bar(share: float | None) -> str:

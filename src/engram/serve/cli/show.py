@@ -173,6 +173,15 @@ def _grid(columns: Sequence[str], cells: Sequence[Sequence[str]], wrap: bool) ->
     return grid
 
 
+def cut(text: str, width: int) -> str:
+    """Text in so many columns."""
+    from rich.text import Text  # as above
+
+    short = Text(text)
+    short.truncate(width, overflow="ellipsis")
+    return short.plain
+
+
 def _console() -> Console:
     from rich.console import Console  # as above
 

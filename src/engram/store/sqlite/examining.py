@@ -119,7 +119,7 @@ def backups(folder: VaultFolder, live: LiveSettings, env: Env, key: opening.Data
     ]
     newest = max((backup.made_at for backup in found if backup.intact and backup.made_at), default=None)
     if newest is None:
-        findings.append(Finding("backups", Severity.INFO, "there is no backup yet.", "Run `engram backup`."))
+        findings.append(Finding("backups", Severity.INFO, "there is no intact backup.", "Run `engram backup`."))
     elif live.now.backup_hours and to_micros(env.now()) - to_micros(newest) > 7 * live.now.backup_hours * 3_600_000_000:
         findings.append(
             Finding("backups", Severity.WARNING, f"the newest backup is of {newest:%Y-%m-%d}.", "Run `engram backup`.")
