@@ -141,9 +141,19 @@ def test_an_ollama_that_knows_no_schema_keeps_its_window(server: Server, model: 
     spoken = speaking('{"n": 3}')
     server.reply = lambda asked: spoken(asked) if asked.body["format"] == "json" else said(400, {"error": "of type string"})
     assert model("ollama").value(ASK) == {"n": 3}
-    first, second = (one.body for one in server.embedded)
-    assert first["options"]["num_predict"] == second["options"]["num_predict"]
-    assert json.dumps(SCHEMA) in second["messages"][0]["content"]
+    first, *_, last = (one.body for one in server.embedded)
+    assert first["options"] == {**last["options"], "num_ctx": first["options"]["num_ctx"]}
+    assert json.dumps(SCHEMA) in last["messages"][0]["content"]
+
+
+def test_a_model_that_only_thinks_is_asked_not_to(server: Server, model: Model) -> None:
+    silent = said(200, {"message": {"content": "", "thinking": '{"n": 2}'}, "done": True})
+    spoken = speaking('{"n": 3}')
+    server.reply = lambda asked: spoken(asked) if asked.body.get("think") is False else silent
+    asked = model("ollama")
+    assert asked.value(ASK) == asked.value(ASK) == {"n": 3}
+    assert ["think" in one.body for one in server.embedded] == [False, True, True]
+    assert all(one.body["format"] == SCHEMA for one in server.embedded)
 
 
 def completion(finish: str = "stop", usage: Any = None, **message: Any) -> dict[str, Any]:

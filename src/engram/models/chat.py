@@ -39,6 +39,7 @@ class Provider:
     probe: str
     bodies: tuple[Body, ...]  # the plainest last
     written: Callable[[Sequence[Any]], Written]  # of an answer, in one part or many
+    after_silence: int = 0  # the body that is sent once an answer was empty
 
 
 @frozen(kw_only=True)
@@ -127,6 +128,8 @@ class ChatWriter:
         written = self._read(answer.content)
         if written is None:
             raise GenerationFailed(f"{self.name} answered with something that is no answer.")
+        if not written.text:
+            self._plainness = max(self._plainness, self._chat.provider.after_silence)
         return written
 
     def close(self) -> None:
@@ -214,6 +217,12 @@ def _ollama_body(model: str, request: Request, output: int) -> dict[str, Any]:
     return body
 
 
+def _ollama_unthinking(model: str, request: Request, output: int) -> dict[str, Any]:
+    """For models that put all they say into what they think where they are held to a schema. It is not sent unasked: others are
+    then no longer held to it (ollama/ollama#15260), or say nothing (#17823)."""
+    return {**_ollama_body(model, request, output), "think": False}
+
+
 def _ollama_words(model: str, request: Request, output: int) -> dict[str, Any]:
     """For releases before 0.5, which know JSON and no schema."""
     body = {**_ollama_body(model, request, output), "messages": _in_words(request)}
@@ -249,7 +258,15 @@ def _count(of: Any, *names: str) -> int:
 PROVIDERS = {
     provider.name: provider
     for provider in (
-        Provider("ollama", "http://127.0.0.1:11434", "/api/chat", "/api/version", (_ollama_body, _ollama_words), _ollama_written),
+        Provider(
+            "ollama",
+            "http://127.0.0.1:11434",
+            "/api/chat",
+            "/api/version",
+            (_ollama_body, _ollama_unthinking, _ollama_words),
+            _ollama_written,
+            after_silence=1,
+        ),
         Provider(
             "openai",
             "https://api.openai.com/v1",
