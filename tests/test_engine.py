@@ -117,6 +117,8 @@ def test_an_importance_that_is_none_is_refused_by_name(mem: Engram, importance: 
         (lambda mem: mem.remember("a", attributes="a"), "E4005"), (lambda mem: mem.update("x", attributes={"a": 1}), "E4005"),
         (lambda mem: mem.list(kind="bogus"), "E2004"), (lambda mem: mem.list(status="bogus"), "E2004"),
         (lambda mem: mem.recall("a", filters=Filter(kinds=("bogus",))), "E2004"),
+        (lambda mem: mem.skills(limit=-1), "E2004"), (lambda mem: mem.entity("Ada", limit=-1), "E2004"),
+        (lambda mem: mem.episodes(ids=["x"], limit=-1), "E2004"), (lambda mem: mem.traverse("x", depth="far"), "E2004"),
         (lambda mem: mem.context(None, model="gpt-5"), "E2004"), (lambda mem: mem.context(b"a", model="gpt-5"), "E2004"),
     ],
 )  # fmt: skip

@@ -18,6 +18,7 @@ from engram.store.sqlite.surveying import Subject, Tally, moment
 from engram.types import Hit
 from engram.verbs.asking import Asking
 from engram.verbs.minding import Minding
+from engram.verbs.view import require_positive
 
 _EVIDENCE, _STRONG = 5, 3
 _HOLES = 10  # disputes, old notes and questions of one subject that are told
@@ -81,8 +82,7 @@ class Assessing(Asking, Minding):
         return [(one.id, " ".join(one.text.split())) for one in ordered]
 
     def _map(self, limit: int, now: datetime) -> KnowledgeMap:
-        if limit < 1:
-            raise InvalidQuery("the limit must be a whole number from 1.")
+        require_positive("limit", limit)
         store, settings = self._vault.store, self._vault.live.now
         subjects = store.subjects(self._reader, limit=limit, without=_PLAIN)
         questions = store.gaps(self._reader, limit=_QUESTIONS)

@@ -18,6 +18,7 @@ from engram.text.facts import Fact
 from engram.types import Kind, Memory
 from engram.verbs.asking import Asking
 from engram.verbs.keeping import Keeping
+from engram.verbs.view import require_positive
 
 _NEAR = 0.8  # cosine of two names that mean the same and have a word, or the beginning of one, in common
 _SAME = 0.92  # of two that have nothing in common: "Portugal" and "Lisbon" have 0.86, "Postgres" and "PostgreSQL" 0.94
@@ -39,6 +40,7 @@ class Knowing(Asking, Keeping):
 
         Found by its name, by another one it goes by ("@ada", "my manager"), or, with a model, by one that means the same.
         """
+        require_positive("limit", limit)
         found = self._vault.store.entity(self._reader, _words(name))
         if found is None and (meant := self._meant(name)) is not None:
             found = self._vault.store.entity(self._reader, meant)
@@ -56,8 +58,7 @@ class Knowing(Asking, Keeping):
         """Who and what the memories name, the most named first; `kind`: people, places and so on only."""
         if kind is not None and kind not in KINDS:
             raise InvalidQuery(f"there is no such kind; there are {', '.join(KINDS)}.")
-        if limit < 1:
-            raise InvalidQuery("the limit must be a whole number from 1.")
+        require_positive("limit", limit)
         return self._vault.store.entities(self._reader, kind=kind, limit=limit)
 
     def timeline(self, about: str, *, since: datetime | None = None, until: datetime | None = None, limit: int = 50) -> Timeline:
@@ -65,8 +66,7 @@ class Knowing(Asking, Keeping):
 
         What has been corrected since is among it, marked by its status; `revisions` say by what.
         """
-        if limit < 1:
-            raise InvalidQuery("the limit must be a whole number from 1.")
+        require_positive("limit", limit)
         found = self._vault.store.entity(self._reader, _words(about))
         if found is not None:
             told = sound(self._vault.store.fetch(self._reader, found[1][: 10 * limit]), self._vault.live.now)

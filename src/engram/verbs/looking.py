@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from engram.capture.backfill import SPACE
-from engram.errors import InvalidQuery, NotFound
+from engram.errors import NotFound
 from engram.kinds import Box, Reached
 from engram.links import sure_at
 from engram.memory.edges import walk
@@ -30,7 +30,7 @@ from engram.types import (
     Turn,
     Version,
 )
-from engram.verbs.view import View
+from engram.verbs.view import View, require_positive
 
 _REACHED = 1000  # memories that one walk over links tells of
 
@@ -88,8 +88,7 @@ class Looking(View):
         Where a link follows from those in between, it says so (`inferred`): a part of a part is a part. 1,000 at most are told.
         """
         store, env, settings = self._vault.store, self._vault.env, self._vault.live.now
-        if depth < 1:
-            raise InvalidQuery("the depth must be a whole number from 1.")
+        require_positive("depth", depth)
         if not store.get(self._reader, [memory_id]):
             raise NotFound("there is no memory of that id that this reader may see.")
         passed: dict[Edge, None] = {}

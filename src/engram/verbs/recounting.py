@@ -23,6 +23,7 @@ from engram.store.protocol import Filter, Once
 from engram.store.sqlite.recounting import CAUSED_BY, FOLLOWS
 from engram.types import Hit, Kind, Memory
 from engram.verbs.asking import Asking
+from engram.verbs.view import require_positive
 
 log = Log("engram")
 
@@ -165,6 +166,7 @@ class Recounting(Asking):
             raise InvalidQuery(
                 "episodes are asked for in one way at a time.", way_out="Give `similar`, `at`, `before` or `sequence`."
             )
+        require_positive("limit", limit)
         store, reader = self._vault.store, self._reader
         ended = () if outcome is None else (_ending(outcome),)
         if similar is not None:
@@ -195,6 +197,7 @@ class Recounting(Asking):
 
         context: what is given. A skill that asks for something else is left out, unless it nearly always works.
         """
+        require_positive("limit", limit)
         known = self._vault.store.skills(self._reader)
         if situation is None:
             return tuple(SkillMatch(skill, 1.0) for skill in known[:limit])

@@ -7,13 +7,19 @@ from contextlib import AbstractContextManager
 from typing import TypeVar
 
 from engram.deadline import Deadline, deadline
-from engram.errors import NotFound
+from engram.errors import InvalidQuery, NotFound
 from engram.store.once import made_once
 from engram.store.protocol import Once
 from engram.types import Memory, Reader
 from engram.vault import OpenVault
 
 T = TypeVar("T")
+
+
+def require_positive(name: str, number: object) -> None:
+    """Refuse what is no whole number from 1: a slice would take it for something else."""
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+        raise InvalidQuery(f"the {name} must be a whole number from 1.")
 
 
 class View:
