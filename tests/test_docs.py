@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 from engram.serve.reference import documentation
@@ -48,3 +49,13 @@ def test_no_link_of_a_document_is_dead() -> None:
     for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_page_on_architecture_names_every_room_and_every_module_of_the_store() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    assert f"`{' > '.join(contracts[0]['layers'])}`" in page
+    source = ROOT / "src" / "engram"
+    modules = [*source.glob("*.py"), *(source / "store").rglob("*.py")]
+    told = set(re.findall(r"\b(\w+\.py)\b", page)) | {"__init__.py"}
+    assert {one.name for one in modules} - told == set()
