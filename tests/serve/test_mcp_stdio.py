@@ -122,6 +122,7 @@ def test_a_list_that_is_asked_for_otherwise_is_left_to_the_sdk(params: object) -
 
 def test_handshake_and_tools_are_told_before_anything_heavy_is_loaded() -> None:
     heavy = {"numpy", "typer", "mcp", "pydantic", "apsw", "cryptography", "engram.engine", "engram.settings"}
+    heavy |= {"engram.text.entities", "engram.text.timex"}
     code = (
         "import sys; from engram.serve.mcp import greeting; wire = greeting.begin(); wire.lines.get(); "
         "from engram.serve.mcp import profiles; wire.offer(profiles.listed(profiles.tools_of('full'), profiles.HOST)); "
