@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import random
 import subprocess
 import sys
 import threading
@@ -20,6 +21,7 @@ from engram import aio
 from engram.aio import AsyncEngram, AsyncRecording, AsyncRun, AsyncWorking
 from engram.engine import Engram, open_engram
 from engram.errors import EngramError, SearchTimeout
+from engram.kinds import Ending
 from engram.models.embed import Vectors
 from engram.models.fakes import hashing_embedder
 from engram.session.working import Working
@@ -265,6 +267,8 @@ def test_what_nobody_waits_for_is_handed_to_whoever_ends_it(tmp_path: Path) -> N
 
 
 def test_closing_that_nobody_waits_for_is_carried_out_and_leaves_no_thread(tmp_path: Path) -> None:
+    before = set(threading.enumerate())
+
     async def day() -> AsyncEngram:
         mem = await opening(tmp_path)
         for _ in range(2):
@@ -276,7 +280,38 @@ def test_closing_that_nobody_waits_for_is_carried_out_and_leaves_no_thread(tmp_p
 
     mem = asyncio.run(day())
     _until(lambda: "closed" in repr(mem))
-    _until(lambda: not [one for one in threading.enumerate() if one.name.startswith("engram")])
+    _until(lambda: not [one for one in set(threading.enumerate()) - before if one.name.startswith("engram")])
+
+
+def test_many_at_once_some_late_and_some_called_off_lose_nothing_that_was_answered(tmp_path: Path) -> None:
+    dice = random.Random(3)
+    kept: list[str] = []
+    codes: set[str] = set()
+
+    async def one(mem: AsyncEngram, n: int) -> None:
+        try:
+            with mem.deadline(dice.choice([None, 0.005, 0.05, 5])):
+                if n % 3:
+                    kept.append((await mem.remember(f"Item {n} stands on shelf {n * 7}")).id)
+                else:
+                    async with await mem.episode(f"fetch item {n}") as episode:
+                        await episode.event("did", "walk")
+        except EngramError as problem:
+            codes.add(problem.code)
+
+    async def day() -> None:
+        async with opening(tmp_path) as mem:
+            tasks = [asyncio.create_task(one(mem, n)) for n in range(90)]
+            for task in dice.sample(tasks, 30):
+                asyncio.get_running_loop().call_later(dice.random() * 0.1, task.cancel)
+            await asyncio.gather(*tasks, return_exceptions=True)
+            held = {memory.id for memory in await mem.list(limit=200, status=None)}
+            assert set(kept) <= held
+            assert Ending.ONGOING not in {found.outcome for found in await mem.episodes(limit=100)}
+
+    asyncio.run(day())
+    assert kept
+    assert codes <= {"E1005", "E2001"}
 
 
 def test_one_vault_serves_several_loops(tmp_path: Path) -> None:
