@@ -239,6 +239,6 @@ def test_a_turn_becomes_a_statement_about_its_speaker_and_small_talk_none() -> N
     said = "Hi there! Thanks a lot. I prefer dark mode in every editor. Okay?"
     assert statement(Turn(said)) == "The user prefers dark mode in every editor."
     assert statement(Turn("We use Postgres for the ledger.", "Ann")) == "Ann: We use Postgres for the ledger."
-    assert statement(Turn("ok, thanks!")) == ""
+    assert [statement(Turn(said, "assistant")) for said in ("ok, thanks!", "Noted.", "Understood!")] == ["", "", ""]
     assert count(statement(Turn(LONG * 40))) <= 40
     assert telling("what about it?") == ()

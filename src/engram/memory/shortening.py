@@ -25,6 +25,7 @@ _SMALL_TALK = word_set(
     """
     ah aha alright awesome bye cheers cool fine glad good great haha hello hey hi hm hmm lol nice oh ok okay perfect please really
     right sorry sure thank thanks thx welcome well wow yeah yep yes nope absolutely definitely exactly indeed lovely morning
+    noted understood acknowledged
     """
 )
 

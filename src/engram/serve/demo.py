@@ -125,6 +125,7 @@ def _read(vault: Engram, title: Say, say: Say) -> None:
     for line in window.text.splitlines():
         say(f"  | {line}")
     parts = ", ".join(f"{one.name} {one.tokens} of {one.granted}" for one in window.sections if one.tokens)
+    parts += f", the frame {window.tokens - sum(one.tokens for one in window.sections)}"
     left = sum(item.tier is None for item in window.items)
     say(f"  {window.tokens} of {window.budget} tokens ({parts}); {left} memories left out, each with a reason")
 
