@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from serve.console import COMMAND, Engram, Ran, in_process_of_its_own
@@ -159,6 +160,7 @@ def test_two_words_or_a_name_are_needed() -> None:
     assert _bearing("Deploys of the API are slow", weights, set()) == 1.0
     assert _bearing("Deploys are slow", weights, set()) == 0.0
     assert _bearing("Bergen is rainy", weights, {"bergen"}) == 0.5
+    assert _bearing("Feature flags live in flags.yaml", {"feature": 0.5, "flag": 0.5}, set()) == 1.0
 
 
 # ── a session ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -248,6 +250,15 @@ def test_what_was_asked_last_and_decided_is_handed_over(made: Engram, tmp_path: 
     with open_engram() as mem:
         mem.forget(mem.remember("something else").id, erase=True)
     assert "Asked last" not in told(here(made, "session-start", {**event("SessionStart"), "session_id": "s1"}))
+
+
+def test_a_session_that_goes_on_under_another_id_is_not_heard_again(made: Engram, tmp_path: Path) -> None:
+    rows = [said("user", f"Rocket {n} is painted red.", n, uuid=str(uuid4())) for n in (1, 2, 3)]
+    for session, so_far in (("s1", rows[:2]), ("s2", rows)):
+        path = of_claude(tmp_path / f"{session}.jsonl", *so_far)
+        here(made, "stop", event("Stop", transcript_path=str(path), session_id=session), "--wait")
+    with open_engram() as mem:
+        assert [(one.session, one.corroborations) for one in mem.list()] == [("s2", 0), ("s1", 0), ("s1", 0)]
 
 
 def test_what_is_handed_over_is_said_once_and_holds_no_half_of_a_key(made: Engram, tmp_path: Path) -> None:

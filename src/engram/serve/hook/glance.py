@@ -106,9 +106,13 @@ def bearing_on(store: Glimpse, reader: Reader, event: Event, settings: Settings,
 
 def _bearing(text: str, weights: dict[str, float], names: set[str]) -> float:
     """What a memory holds of the words looked for; 0 if that is one word, and no name."""
-    own = {term[:_STEM] for term in terms(text)}
-    held = [term for term in weights if term[:_STEM] in own]
+    own = {_stem(term) for term in terms(text)}
+    held = [term for term in weights if _stem(term) in own]
     return sum(weights[term] for term in held) if len(held) > 1 or any(term in names for term in held) else 0.0
+
+
+def _stem(term: str) -> str:
+    return term[:_STEM].removesuffix("s")
 
 
 # ── at the start ───────────────────────────────────────────────────────────────────────────────────────────────────────

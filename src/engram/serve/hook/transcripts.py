@@ -18,6 +18,7 @@ from engram.types import Turn
 
 _LINE_BYTES = 16 << 20
 _ID = 64  # characters; who has a longer one is known by its line
+_UNIQUE = 32  # from so many on, as a UUID has, there is no other of it anywhere
 _TEXT = 60_000  # characters of one turn that are taken
 _NOT_SAID = (
     "<command-", "<local-command-", "<bash-", "<task-notification>", "<environment_context", "<user_instructions", "<permissions",
@@ -45,8 +46,13 @@ def turns(path: Path, client: str, session: str) -> Iterator[Turn]:
             who, text, own = found
             words = whole(_REMINDER.sub("", text).strip()[:_TEXT])
             if words and not words.startswith(_NOT_SAID):
-                ref = f"{client}:{session}:{own if own and len(own) <= _ID and own.isascii() else number}"
+                ref = _ref(client, session, own if own.isascii() and len(own) <= _ID else "", number)
                 yield Turn(words, who, at=_moment(row.get("timestamp")), session=session or None, ref=ref)
+
+
+def _ref(client: str, session: str, own: str, number: int) -> str:
+    """Claude Code may go on with a session under another id, in a file that begins with a copy of all that was said."""
+    return f"{client}:{own}" if len(own) >= _UNIQUE else f"{client}:{session}:{own or number}"
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
