@@ -22,6 +22,11 @@ class Entity:
     first: datetime | None = None
     last: datetime | None = None
 
+    @property
+    def also(self) -> tuple[str, ...]:
+        """What else it is called; not the handles that its name would make."""
+        return tuple(name for name in self.names if not name.startswith("@") and name.casefold() != self.name.casefold())
+
 
 @frozen
 class Belief:

@@ -222,3 +222,4 @@ def test_a_timeline_is_drawn_with_its_peaks(made: Engram) -> None:
     told = made("timeline", "Ada", "--json").json
     assert (told["width"], len(told["buckets"]), told["buckets"][-1]["peak"]) == ("day", 9, True)
     assert "Nothing is known of that." in made("timeline", "nobody").err
+    assert "@ada" not in made("entity", "Ada").out  # a handle that nobody named

@@ -19,7 +19,7 @@ def _entity(done: Done) -> None:
     show.pairs(
         [
             ("kind", entity.kind),
-            ("names", ", ".join(entity.names)),
+            ("also", ", ".join(entity.also)),
             ("named in", f"{entity.mentions} memories, {show.when(entity.first)} to {show.when(entity.last)}"),
             ("with", ", ".join(f"{name} ({count})" for name, count in profile.relations)),
         ]

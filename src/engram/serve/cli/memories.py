@@ -225,7 +225,10 @@ def _boxes(done: Done) -> None:
 
 def _box(done: Done) -> None:
     rows = [[memory.id, show.when(memory.learned_at), memory.text] for memory in done.value.memories]
-    show.table(["id", "learned", "text"], rows)
+    if rows:
+        show.table(["id", "learned", "text"], rows)
+    else:
+        done.asked.remark("There is no such box here: `engram boxes` shows them.")
 
 
 FACES = {

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import groupby
 
-from engram.known import Entity
 from engram.serve.page.asking import Asking, Shown
 from engram.text.entities import KINDS
 from engram.text.metadata import Metadata
@@ -27,20 +26,15 @@ _FIELDS = {
 def entities(asking: Asking) -> Shown:
     kind = asking.text("kind")
     found = asking.call("entities", kind=kind, limit=_ENTITIES).entities
-    return Shown("entities.html", {"entities": found, "also": also, "kind": kind, "kinds": KINDS})
+    return Shown("entities.html", {"entities": found, "kind": kind, "kinds": KINDS})
 
 
 def entity(asking: Asking) -> Shown:
     name = asking.text("name")
     profile = asking.call("entity", name=name, limit=60)
     beliefs = asking.call("beliefs", subject=profile.entity.name, past=True, inferred=True).beliefs
-    values = {"profile": profile, "also": also(profile.entity), "beliefs": beliefs, "months": by_month(profile.timeline)}
+    values = {"profile": profile, "beliefs": beliefs, "months": by_month(profile.timeline)}
     return Shown("entity.html", values)
-
-
-def also(entity: Entity) -> list[str]:
-    """What else it is called; not the handles that its name would make."""
-    return [name for name in entity.names if not name.startswith("@") and name.casefold() != entity.name.casefold()]
 
 
 def timeline(asking: Asking) -> Shown:
