@@ -155,7 +155,8 @@ def _listed(page: Page) -> str:
 
 def _kept(memory: Memory) -> str:
     flagged = " It reads as an attack on the model, and is left out of answers." if memory.flagged else ""
-    return f"[{memory.id}] version {memory.version}, {memory.status.value}.{flagged}"
+    secret = " What reads as a secret in it was not kept." if "[secret: " in memory.text else ""
+    return f"[{memory.id}] version {memory.version}, {memory.status.value}.{flagged}{secret}"
 
 
 def _reported(report: Report) -> str:
