@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 from engram.frozen import field, frozen
 
@@ -38,7 +39,13 @@ class Ulids:
             if fresh >> 80 <= self._last >> 80:
                 fresh = self._last + 1
             self._last = fresh
-        return "".join(_CROCKFORD[(fresh >> shift) & 31] for shift in range(125, -1, -5))
+        two = _pairs()
+        return "".join([two[(fresh >> shift) & 1023] for shift in range(120, -1, -10)])
+
+
+@cache
+def _pairs() -> list[str]:
+    return [one + other for one in _CROCKFORD for other in _CROCKFORD]
 
 
 @frozen
@@ -70,7 +77,9 @@ def to_micros(moment: datetime) -> int:
     The first and last hours of the calendar that lie outside it in UTC are held at its ends, so that whatever was
     written can be read back.
     """
-    return min(max((in_utc(moment) - _EPOCH) // _MICROSECOND, _FIRST), _LAST)
+    since = in_utc(moment) - _EPOCH
+    micros = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+    return min(max(micros, _FIRST), _LAST)
 
 
 def from_micros(micros: int) -> datetime:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.guard import injection
+from engram.guard import injection, suspicion
 from engram.guard.injection import Verdict, assess
 
 ATTACKS = [
@@ -154,3 +154,19 @@ def test_what_waits_for_its_reader_is_an_attack(text: str) -> None:
 @pytest.mark.parametrize("text", ["When you read this, call me back.", "Once you see this, use the side door."])
 def test_what_waits_for_a_friend_is_none(text: str) -> None:
     assert assess(text).verdict is Verdict.CLEAN
+
+
+_PARTS = st.sampled_from([part for part, _ in suspicion._PARTS])
+
+
+@given(st.lists(st.one_of(_PARTS, st.text(max_size=8), st.sampled_from([" ", "\n", "x"]))).map("".join))
+def test_words_that_are_known_tell_what_patterns_need_as_the_text_does(text: str) -> None:
+    low = text.lower()
+    assert suspicion._there(low) == {part for part, _ in suspicion._PARTS if part in low}
+
+
+@given(st.lists(st.sampled_from(["ignore", "all", "rules", "0", "é", ".", "the"]), min_size=1, max_size=40))
+def test_a_short_text_weighs_what_its_buckets_weigh(words: list[str]) -> None:
+    weights = injection._weights()[0]
+    total = sum(float(weights[buckets].sum()) for buckets in injection.hashed(words))
+    assert injection._short(words, weights) == pytest.approx(total / max(3 * len(words) - 3, 1) ** 0.5, abs=1e-5)

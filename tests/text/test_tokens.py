@@ -68,7 +68,7 @@ def test_long_text_with_breaks_is_not_cut() -> None:
 @pytest.mark.parametrize("unit", ["a", "一", " ", "ab", "\ud800", "\n", "ก็", "_!", "!😀", "a\u0301"])
 def test_no_run_is_a_piece_of_its_whole_length(unit: str, family: str) -> None:
     """Uncut, ten thousand Chinese characters in one run took the encoder 51 s: its merge is quadratic in a piece."""
-    pieces = tokens._encoding(family if family in EXACT else "cl100k")._cache
+    pieces = tokens._encoding(family if family in EXACT else "cl100k").pieces
     pieces.clear()
     assert 0 < count(unit * 50_000, family) <= 4 * 50_000 * len(unit)
     assert max(map(len, pieces)) <= 130

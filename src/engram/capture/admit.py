@@ -58,20 +58,20 @@ def believed(memory: Memory, now: datetime, settings: Settings) -> Memory:
 
 def quarantined(memory: Memory, now: datetime, settings: Settings) -> Memory:
     """As it may be believed: an import's word, and nothing from the future."""
-    bare = Memory(
+    return Memory(
         text=memory.text,
         kind=memory.kind,
         category=memory.category,
-        confidence=memory.confidence,
+        source=Source.IMPORT,
+        confidence=min(memory.confidence, settings.import_confidence),
         importance=memory.importance,
-        happened_at=memory.happened_at,
-        happened_until=memory.happened_until,
+        happened_at=past(memory.happened_at, now),
+        happened_until=past(memory.happened_until, now),
         session=memory.session,
         speaker=memory.speaker,
         tier=memory.tier,  # what came in can only be kept more closely for it
         attributes=memory.attributes,
     )
-    return believed(bare, now, settings)
 
 
 def past(at: datetime | None, now: datetime) -> datetime | None:
@@ -110,7 +110,7 @@ def admit(
     }
     sources = sorted({turn for draft in drafts.values() for turn in draft.turns})  # of what is new: the rest is here
     place = {turn: number for number, turn in enumerate(sources)}
-    new = [replace(draft, turns=tuple(place[turn] for turn in draft.turns)) for draft in drafts.values()]
+    new = [replace(one, turns=tuple(place[turn] for turn in one.turns)) if one.turns else one for one in drafts.values()]
     heard = [screen.heard(said[turn], settings) for turn in sources]
     kept = tools.store.capture(reader, scope, heard, new, space=space_of(tools.embedder))
     return Admitted(dict(zip(drafts, kept, strict=True)), known, refused, notes)
@@ -130,7 +130,8 @@ def _cleaned(memory: Memory, scope: Scope, settings: Settings) -> Memory:
     attributes = {name: marks.cut(value, catch_secrets=settings.catch_secrets).text for name, value in memory.attributes.items()}
     marked: dict[str, Any] = {**screen.screened(text, settings), "tier": closer(memory.tier, screen.tier_of(text, settings))}
     made = replace(memory, text=text, attributes=attributes, scope=scope, **marked)
-    check_memory(made, settings)
+    if text != memory.text or attributes != memory.attributes:
+        check_memory(made, settings)
     return made
 
 

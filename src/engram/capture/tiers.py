@@ -52,6 +52,8 @@ def tiers(text: str) -> tuple[str, str, str]:
 
 def _unasked(text: str) -> str:
     """What says something by itself says it without the question before it, too."""
+    if "(asked: " not in text:
+        return text
     bare = _ASKED.sub("", text)
     return bare if len(bare.split()) >= _LEAST_WORDS else text
 
@@ -89,9 +91,9 @@ def _within_bytes(text: str, limit: int) -> str:
 
 def _key_fact(text: str) -> str:
     """The first sentence without asides; if that is long, its leading clauses."""
-    bare = _ASIDE.sub("", text).strip()
-    if len(bare.split()) >= _LEAST_WORDS:
-        text = bare
+    if "(" in text or "[" in text:
+        bare = _ASIDE.sub("", text).strip()
+        text = bare if len(bare.split()) >= _LEAST_WORDS else text
     found = sentences.spans(text)
     if not found:
         return text
@@ -110,16 +112,17 @@ def _key_fact(text: str) -> str:
 def _tag(key_fact: str, summary: str) -> str:
     """Names and numbers first in rank, then long rare words; in the order they are said."""
     for source in (key_fact, summary):
-        ranked: dict[str, tuple[int, int]] = {}
-        for match in _WORD.finditer(source):
-            word = match.group()
-            if word.lower() not in _PLAIN and word not in ranked:
-                named = word[0].isupper() or word[0].isdigit()
-                ranked[word] = (0 if named else 1, -min(len(word), 9))
-        best = set(sorted(ranked, key=lambda word: ranked[word])[:TAG_WORDS])
-        if best:
-            return " ".join(word for word in ranked if word in best)
+        rare = [word for word in dict.fromkeys(_WORD.findall(source)) if word.lower() not in _PLAIN]
+        if len(rare) > TAG_WORDS:
+            best = set(sorted(rare, key=_rank)[:TAG_WORDS])
+            rare = [word for word in rare if word in best]
+        if rare:
+            return " ".join(rare)
     return key_fact if len(key_fact.split()) <= TAG_WORDS else " ".join(key_fact.split()[:TAG_WORDS])
+
+
+def _rank(word: str) -> tuple[bool, int]:
+    return not (word[0].isupper() or word[0].isdigit()), -min(len(word), 9)
 
 
 def _no_longer(text: str, above: str) -> str:

@@ -139,6 +139,7 @@ _LIVES = re.compile(
     r"\b(?:lives?|living|resides?|residing|address(?: is|:)?) ?(?:at|on)?:?\s{1,9}(?=\d|[^\W\d_a-z])"
     r"([^\n.;?!]{1,60}\d[^\n.;?!]{0,20}?)(?= street\b|[.;?!\n]|$|,? (?:and|but|so|for|after|before|last|in)\b)"
 )
+_FIGURE = re.compile("[0-9]")
 _DIGITS = re.compile(r"(?<![\w.,/:$€£-])\d{1,6}(?!\d)")
 _HEADING = frozenset('*#"“_`|')
 _NEAR = 72
@@ -155,7 +156,7 @@ def closely(text: str) -> Iterator[Found]:
     low = text.lower()
     if any(part in low for part in _SELF_NEEDS):
         yield from _told_by_themselves(text)
-    if any(digit in text for digit in "0123456789"):
+    if _FIGURE.search(text):
         yield from _addresses(text, low)
 
 

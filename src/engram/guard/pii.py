@@ -66,6 +66,7 @@ _FIRST = (
 )  # fmt: skip
 _ORDER = {kind: place for place, kind in enumerate(_FIRST)}
 
+_FIGURE = re.compile("[0-9]")
 _EMAIL = re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}(?![\w-])(?!:[\w~][\w.~-]{0,63}/)")
 _URL = re.compile(r"\b(?:https?|ftp)://[^\s<>\"'`\[\]{}|]{3,2000}|\bwww\.[\w-]{1,63}\.[^\s<>\"'`\[\]{}|]{2,2000}", re.IGNORECASE)
 _URL_LOGIN = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s:/@?#]{1,128}:[^\s/@?#]{1,256}@[\w.\[\]:-]{1,255}")
@@ -197,7 +198,8 @@ def masked(text: str, spans: tuple[Span, ...] | None = None) -> str:
 
 def closely(text: str) -> tuple[Span, ...]:
     """Only what must be kept closely: the same without people who are mentioned, which takes most of the time."""
-    return tuple(span for span in _apart([*_all(text), *_people(people.closely(text))]) if span.tier is not Tier.CLEARTEXT)
+    found = [*_all(text), *_people(people.closely(text))]
+    return tuple(span for span in _apart(found) if span.tier is not Tier.CLEARTEXT) if found else ()
 
 
 def _people(found: Iterator[people.Found]) -> Iterator[Span]:
@@ -222,7 +224,7 @@ def _all(text: str) -> Iterator[Span]:
     if "://" in text or "www." in text:
         yield from (_span("url-credentials", *match.span()) for match in _URL_LOGIN.finditer(text))
         yield from (_span("url", match.start(), match.end() - _trailing(match.group())) for match in _URL.finditer(text))
-    if any(digit in text for digit in "0123456789"):
+    if _FIGURE.search(text):
         yield from _checked(text)
         yield from _shaped(text)
         yield from _told(text)

@@ -139,9 +139,10 @@ _PLACEHOLDER = re.compile(
 
 def find(text: str) -> tuple[Secret, ...]:
     """The secrets of a text in order; none overlaps another."""
+    all_ = list(_all(text))
     found: list[Secret] = []
     end = 0
-    for secret in sorted(_all(text), key=lambda one: (one.start, -one.end)):
+    for secret in sorted(all_, key=lambda one: (one.start, -one.end)) if all_ else ():
         if secret.start >= end:
             found.append(secret)
             end = secret.end

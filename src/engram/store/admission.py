@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from engram.env import from_micros, to_micros
@@ -30,35 +31,36 @@ _PLAIN_NAME = 24
 _ATTRIBUTES = 64
 _WHOLE = "Take it out, or decode the text again with errors='replace'."
 _SCALE_BYTES = 4
+_SHORTER, _NAMES, _NUMBERS = ("summary", "key_fact", "tag"), ("id", "category"), ("importance", "confidence", "strength")
+_SORTS: dict[str, type] = {"kind": Kind, "source": Source, "status": Status, "pinned": bool, "tier": Tier}
 _TIMES = ("happened_at", "happened_until", "valid_from", "valid_until", "learned_at", "accessed_at")
+_shorter, _names, _numbers, _times = (attrgetter(*some) for some in (_SHORTER, _NAMES, _NUMBERS, _TIMES))
+_sorts = attrgetter(*_SORTS)
 
 
 def check_memory(memory: Memory, settings: Settings) -> None:
     _text("text", memory.text, settings.content_bytes)
     if not memory.text.strip():
         raise InvalidContent("a memory needs some text.", way_out="Pass some text.")
-    for name in ("summary", "key_fact", "tag"):
-        _text(name, getattr(memory, name), settings.summary_bytes)
-    for name in ("id", "category"):
-        _text(name, getattr(memory, name), _NAME_BYTES)
+    _texts(_SHORTER, _shorter(memory), settings.summary_bytes)
+    _texts(_NAMES, _names(memory), _NAME_BYTES)
     check_scope(memory.scope)
-    for name, kind in (("kind", Kind), ("source", Source), ("status", Status), ("pinned", bool), ("tier", Tier)):
-        if not isinstance(getattr(memory, name), kind):
+    for (name, kind), value in zip(_SORTS.items(), _sorts(memory), strict=True):
+        if not isinstance(value, kind):
             raise InvalidContent(f"the {name} of a memory must be a {kind.__name__}.", way_out=f"Pass a {kind.__name__}.")
-    for name in ("importance", "confidence", "strength"):
-        _number(name, getattr(memory, name))
+    for name, value in zip(_NUMBERS, _numbers(memory), strict=True):
+        _number(name, value)
     if not _is_whole(memory.accesses) or not 0 <= memory.accesses < 2**53:
         raise InvalidContent("the accesses of a memory must be a whole number from 0.", way_out="Pass an int from 0.")
-    for name in _TIMES:
-        _time(name, getattr(memory, name))
+    for name, value in zip(_TIMES, _times(memory), strict=True):
+        _time(name, value)
     _check_attributes(memory.attributes, settings)
 
 
 def check_scope(scope: Scope) -> None:
     if not isinstance(scope, Scope):
         raise InvalidContent("the scope of a memory must be a Scope.", way_out="Pass an `engram.Scope`.")
-    for name, value in zip(SCOPE_DIMENSIONS, scope_values(scope), strict=True):
-        _text(name, value, _NAME_BYTES)
+    _texts(SCOPE_DIMENSIONS, scope_values(scope), _NAME_BYTES)
 
 
 def check_turn(turn: Turn, settings: Settings) -> None:
@@ -170,7 +172,10 @@ def check_terms(terms: Sequence[str]) -> None:
 
 def dated(memory: Memory, **changes: Any) -> Memory:
     """The same memory with every time in UTC, a naive one taken as UTC, and with these changes."""
-    times: dict[str, Any] = {name: from_micros(to_micros(time)) for name in _TIMES if (time := getattr(memory, name)) is not None}
+    held: dict[str, datetime | None] = dict(zip(_TIMES, _times(memory), strict=True))
+    times: dict[str, Any] = {
+        name: from_micros(to_micros(time)) for name, time in held.items() if time is not None and time.tzinfo is not UTC
+    }
     return replace(memory, **(times | changes)) if times or changes else memory
 
 
@@ -191,6 +196,12 @@ def _check_attributes(attributes: Mapping[str, str], settings: Settings) -> None
         if name.startswith(_OURS):
             raise InvalidContent(f"names of attributes that begin with {_OURS!r} are not free.", way_out="Choose another name.")
         _text("attribute", value, settings.summary_bytes)
+
+
+def _texts(names: Iterable[str], values: Iterable[object], most: int) -> None:
+    for name, value in zip(names, values, strict=True):
+        if value != "":  # as most are
+            _text(name, value, most)
 
 
 def _text(name: str, value: object, most: int) -> None:

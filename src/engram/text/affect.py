@@ -20,6 +20,7 @@ from engram.types import NEUTRAL, Affect
 
 _LONGEST = 1_500
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?|[.,;:!?()]+|\S")
+_ASCII = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)?|[.,;:!?()]+|\S")
 _SHOUTED = re.compile(r"\b[A-Z]{4,}\b")
 _BOLD = re.compile(r"\*\*[^*\n]{1,80}\*\*|__[^_\n]{1,80}__")
 _LOUD = re.compile(r"!+|\?!+")
@@ -52,6 +53,8 @@ def affect(text: str, *, outcome: float = 0.0, correction: bool = False, novelty
     said = text[:_LONGEST]
     felt = [*_felt(said)]
     new = max(2.0 * novelty - 1.0, 0.0)
+    if not (felt or outcome or correction or new or "!" in said or _SHOUTED.search(said)):
+        return NEUTRAL  # as most is
     stirs = [_FELT * one.arousal for one in felt] + [*_emphasis(said, felt)]
     stirs += [0.5 * abs(outcome), 0.25 * correction, 0.2 * new]
     valence = tanh(sum(one.valence for one in felt) + 0.5 * outcome)
@@ -77,8 +80,8 @@ def _emphasis(said: str, felt: Sequence[Affect]) -> Iterator[float]:
 def _felt(said: str) -> Iterator[Affect]:
     """What each cue in it feels like where it stands."""
     lexicon = _lexicon()
-    words = [word.replace("’", "'").lower() for word in _WORD.findall(said)]
-    place = 0
+    words = _ASCII.findall(said.lower()) if said.isascii() else [w.replace("’", "'").lower() for w in _WORD.findall(said)]
+    place = 0 if any(map(_is_cue, words)) else len(words)
     while place < len(words):
         felt, length = _phrase(words, place, lexicon) or (_word(words[place]), 1)
         if felt is not None:
@@ -94,6 +97,12 @@ def _phrase(words: Sequence[str], place: int, lexicon: _Lexicon) -> tuple[Affect
         if tuple(words[place : place + len(phrase)]) == phrase:
             return felt, len(phrase)
     return None
+
+
+@lru_cache(maxsize=8192)
+def _is_cue(word: str) -> bool:
+    """Can a feeling begin with it?"""
+    return word in _lexicon().phrases or _word(word) is not None
 
 
 @lru_cache(maxsize=8192)

@@ -73,6 +73,15 @@ _ORGANISATION = re.compile(
     r"|employed (?:at|by)|offer from|left|contract with|client|customer|vendor|acquired by|startup called)"
     rf" (?P<b>{_C}[\w&.-]*\w(?: {_C}[\w&-]+)?)"
 )
+_PROJECT_NEEDS = (
+    "project", "initiative", "migration", "rollout", "repo", "package", "library", "codebase", "service",
+)  # fmt: skip
+_ORGANISATION_NEEDS = (
+    "Inc", "Corp", "Ltd", "LLC", "GmbH", "AG", "Company", "University", "College", "Institute", "Bank", "Lab", "Group",
+    "Foundation", "Hospital", "Clinic", "Church", "Museum", "Library", "School", "Academy", "Studio", "Airlines", "Agency",
+    "Society", "Association", "work", "join", "job at", "interview", "hired by", "employed", "offer from", "left",
+    "contract with", "client", "customer", "vendor", "acquired by", "startup called",
+)  # fmt: skip
 _PLACE_BEFORE = re.compile(
     r"\b(?:liv(?:es?|ed|ing) in|mov(?:ed?|es|ing) (?:back )?(?:to|from|in)|trip to|travel(?:s|l?ed|l?ing)? (?:to|in)"
     r"|fl(?:y|ies|ew|ying) to"
@@ -100,11 +109,13 @@ _TITLED = re.compile(
     rf"\b(?:Dr|Mr|Mrs|Ms|Prof|Professor|Aunt|Uncle|Sir|Captain|Coach|Judge)\.? (?:{_LINK} )*{_C}[\w'’-]*\w"
     rf"(?: (?:{_LINK} )*{_C}[\w-]+)?"
 )
+_TITLED_NEEDS = ("Dr", "Mr", "Ms", "Prof", "Aunt", "Uncle", "Sir", "Captain", "Coach", "Judge")
 _CAPITALS = re.compile(
     rf"(?<![\w@/.]){_C}[\w'’&-]*(?:\.(?:js|io|NET|ai))?(?: (?:{_LINK}|of the)(?= (?:{_LINK} )*{_C}))*(?: {_C}[\w&-]*)*"
 )
 _WITHOUT_CASE = re.compile(f"[{_CASELESS}]")
 _LOWER_TECH = re.compile(r"(?<![\w@/.-])[a-z][a-zA-Z0-9]*(?:[+#]+|\.(?:js|io))?(?![\w/-])")
+_OPENS = re.compile(r"[.!?:]\s+[\"'(]?$")
 _PERSON_BEFORE = re.compile(
     r"\b(?:with|met|meet|told|asked|called|emailed|thanked|married|hired|cc|ping|pinged|from|by|and|for|invited|tell|ask) $"
 )
@@ -136,9 +147,11 @@ _LONGEST = 1_500
 
 def mentions(text: str, speaker: str = "") -> tuple[Mention, ...]:
     """The things that a statement names, in no order, each once. Who is only its speaker, or spoken to, is not named."""
-    body = _ASIDE.sub(" ", text[:_LONGEST])
-    head = _ADDRESS.match(body)
-    if head is not None and speaker and head["who"].startswith((speaker, "The user")):
+    body = text[:_LONGEST]
+    if "(" in body or "[" in body:
+        body = _ASIDE.sub(" ", body)
+    head = _ADDRESS.match(body) if speaker and ": " in body else None
+    if head is not None and head["who"].startswith((speaker, "The user")):
         body = body[head.end() :]
     whose = "the user" if not speaker or speaker.lower() == "user" else speaker
     found: dict[str, Mention] = {}
@@ -170,27 +183,28 @@ def folded(name: str) -> str:
 
 
 def _found(body: str, whose: str) -> Iterator[tuple[int, int, Mention]]:
-    """What each rule finds, the surest first."""
+    """What each rule finds, the surest first. A rule is asked only where words of it stand; most statements hold none."""
     for match in _FILE.finditer(body) if _FILE_HINT.search(body) else ():
         yield match.start(), match.end(), Mention(match.group().rstrip("."), FILE)
     yield from _people_by_role(body, whose)
-    for match in _HANDLE.finditer(body):
+    for match in _HANDLE.finditer(body) if "@" in body else ():
         yield match.start(), match.end(), Mention(f"@{match[1]}", PERSON)
-    for match in _PROJECT.finditer(body):
+    for match in _PROJECT.finditer(body) if any(map(body.lower().__contains__, _PROJECT_NEEDS)) else ():
         name = next(value for value in match.groups() if value)
         if name.lower() not in _SENTENCE_WORDS and not is_technology(name):
             yield match.start(), match.end(), Mention(name, PROJECT)
-    for match in _TITLED.finditer(body):
+    for match in _TITLED.finditer(body) if any(map(body.__contains__, _TITLED_NEEDS)) else ():
         yield match.start(), match.end(), Mention(match.group(), PERSON)
-    for match in _ORGANISATION.finditer(body):
+    for match in _ORGANISATION.finditer(body) if any(map(body.__contains__, _ORGANISATION_NEEDS)) else ():
         name = next(value for value in match.groups() if value).rstrip(".")
         start = match.start() + match.group().rfind(name)
         if not is_technology(name) and name.split()[0].lower() not in GIVEN_NAMES | PLACES | _SENTENCE_WORDS:
             yield start, start + len(name), Mention(name, ORGANISATION)
     yield from _capitals(body)
-    for match in _LOWER_TECH.finditer(body):
-        if is_technology(match.group()):
-            yield match.start(), match.end(), Mention(TECHNOLOGIES[match.group().lower()], TECHNOLOGY)
+    if not TECHNOLOGIES.keys().isdisjoint(map(str.lower, _LOWER_TECH.findall(body))):
+        for match in _LOWER_TECH.finditer(body):
+            if is_technology(match.group()):
+                yield match.start(), match.end(), Mention(TECHNOLOGIES[match.group().lower()], TECHNOLOGY)
 
 
 def _people_by_role(body: str, whose: str) -> Iterator[tuple[int, int, Mention]]:
@@ -222,13 +236,14 @@ def _role(match: re.Match[str], whose: str) -> str:
 
 def _capitals(body: str) -> Iterator[tuple[int, int, Mention]]:
     """What has a capital: sorted by lists first, then by the words around it; at the head of a sentence only if it is known."""
-    latin = sum(letter.isascii() and letter.isalpha() for letter in body) > len(_WITHOUT_CASE.findall(body))
+    caseless = 0 if body.isascii() else len(_WITHOUT_CASE.findall(body))
+    latin = not caseless or sum(letter.isascii() and letter.isalpha() for letter in body) > caseless
     for match in _CAPITALS.finditer(body):
         if not latin and _WITHOUT_CASE.search(match.group()):
             continue  # in a sentence of such a script nothing marks a name
         name, start = match.group().rstrip("'’"), match.start()
-        name = re.sub(r"['’]s$", "", name)
-        while name and re.split("['’]", name.split()[0].lower())[0] in _SENTENCE_WORDS and not is_technology(name):
+        name = name[:-2] if name.endswith(("'s", "’s")) else name
+        while name and name.split()[0].lower().replace("’", "'").partition("'")[0] in _SENTENCE_WORDS and not is_technology(name):
             gone = len(name.split()[0])
             rest = name[gone:].lstrip()
             start += len(name) - len(rest)
@@ -242,7 +257,7 @@ def _capitals(body: str) -> Iterator[tuple[int, int, Mention]]:
 
 def _sorted(body: str, name: str, start: int) -> Mention | None:
     low, words = name.lower(), name.split()
-    opens = start == 0 or bool(re.search(r"[.!?:]\s+[\"'(]?$", body[max(0, start - 4) : start]))
+    opens = start == 0 or bool(_OPENS.search(body, max(0, start - 4), start))
     if is_technology(name) and not (opens and low in ("go", "rest", "express", "windows", "zoom", "excel", "slack", "teams")):
         return Mention(TECHNOLOGIES[low], TECHNOLOGY)
     if low in PLACES or low in LONG_PLACES:

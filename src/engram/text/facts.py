@@ -120,6 +120,7 @@ _TRAIL = re.compile(
     r"|,? since .*|,? yesterday)+$",
     re.IGNORECASE,
 )
+_BORDER = re.compile(r"(?<=[.!])(?<!Dr\.)(?<!Mr\.)(?<!Mrs\.)(?<!Ms\.)(?<!Prof\.)\s+(?=[A-Z])|;\s+|,? and (?=the user\b|I\b)")
 _OPENING = re.compile(r"^(?:actually|correction|update|fyi|well|oh|by the way|as of (?:now|today))[,:] ", re.IGNORECASE)
 _ARTICLE = re.compile(r"^(?:a|an|the|my|our|his|her|their|some|called|named|about|around|only|just|now) ", re.IGNORECASE)
 _DIALLED = re.compile(r"\+?[(\d](?:[ ()/.-]{0,2}\d){6,}$")
@@ -130,22 +131,20 @@ _Make = Callable[[re.Match[str], str], Iterator[Fact]]
 
 def facts(text: str, speaker: str = "") -> tuple[Fact, ...]:
     """The facts of a statement; none, if it is unsure, past or a question."""
-    body = _ASIDE.sub("", text).strip()
+    body = (_ASIDE.sub("", text) if "(" in text or "[" in text else text).strip()
     if len(body) > _LONGEST or body.endswith("?"):
         return ()
-    head = _LABEL.match(body)
+    head = _LABEL.match(body) if ": " in body else None
     whose = "the user" if not speaker or speaker.lower() == "user" else speaker
     if head is not None and head["who"].lower() in (whose.lower(), speaker.lower()):
         body = body[head.end() :]
     found: dict[tuple[str, str, str, bool], Fact] = {}
-    for sentence in re.split(
-        r"(?<=[.!])(?<!Dr\.)(?<!Mr\.)(?<!Mrs\.)(?<!Ms\.)(?<!Prof\.)\s+(?=[A-Z])|;\s+|,? and (?=the user\b|I\b)", body
-    ):
+    for sentence in _BORDER.split(body):
         sentence = _OPENING.sub("", sentence)
         if _UNSURE.search(sentence):
             continue
         for pattern, make, past in _rules():
-            match = pattern.search(sentence)
+            match = pattern.match(sentence)
             if match is None or (not past and _PAST.search(sentence)):
                 continue
             for made in make(match, whose):

@@ -62,6 +62,9 @@ _LIST_NUMBER = re.compile(r"[\s>]*(?:\d{1,4}|[A-Za-z])[.)]\s")
 
 def spans(text: str) -> list[Span]:
     """The sentences of `text` as (start, end), in order, not overlapping; only white space lies between them."""
+    whole = _trimmed(text, 0, len(text))
+    if _is_one(text, *whole):
+        return [whole]
     found: list[Span] = []
     for start, end, code in _units(text):
         if code:
@@ -69,6 +72,15 @@ def spans(text: str) -> list[Span]:
         else:
             found.extend(_sentences(text, start, end))
     return found
+
+
+def _is_one(text: str, start: int, end: int) -> bool:
+    """Is it one line, and nothing but its end could end a sentence? So most statements are, and need no further look."""
+    line = _LINE.match(text, start, end)
+    if line is None or line.end() < end or "```" in text or "~~~" in text:
+        return False
+    stop = _STOP.search(text, start, end)
+    return stop is None or stop.end() == end
 
 
 def _units(text: str) -> Iterator[tuple[int, int, bool]]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 
-from engram.text.verbs import is_past
+from engram.text.verbs import IRREGULAR_PAST, is_past
 
 _ASIDE = re.compile(r"\(asked: .*?\)|, asked \"[^\"]*\"|\[[^\]]*\]")
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][A-Za-z]+")
 _TITLE = re.compile(r'"[^"]{2,80}"|“[^”]{2,80}”')
 _YOU = re.compile(r"\byou(?:r|rs|rself|['’](?:re|ve|ll|d))?\b", re.IGNORECASE)
 _WORD = re.compile(r"[a-z]{3,}")
+_SHORT_PAST = frozenset(word for word in IRREGULAR_PAST if not word.endswith("ed"))
 _LONGEST = 2_000
 _MOST = 3
 
@@ -25,15 +26,19 @@ def told(text: str, speaker: str = "", category: str = "") -> tuple[float, int]:
 
     The speaker, and whom they speak to, are not told: they stand in every line of a talk.
     """
-    body = _ASIDE.sub("", text[:_LONGEST])
+    body = text[:_LONGEST]
+    if "asked" in body or "[" in body:
+        body = _ASIDE.sub("", body)
     addressed, known = False, {speaker}
     head, colon, rest = body.partition(": ")
     if colon and len(head) < 80 and speaker and head.startswith(speaker):
         addressed, body = " to " in head, rest
         known.update(head.replace(" to ", " ").split())
     names = len({name for name in _NAME.findall(body) if name not in known and name != "I"})
-    titles = len(_TITLE.findall(body))
-    past = sum(is_past(word) for word in _WORD.findall(body.lower()))
+    titles = len(_TITLE.findall(body)) if '"' in body or "“" in body else 0
+    low = body.lower()
+    words = _WORD.findall(low)
+    past = sum(map(_SHORT_PAST.__contains__, words)) + sum(is_past(word) for word in words if word[-2:] == "ed")
     value = 0.2 * min(names, _MOST) + 0.4 * bool(titles) + 0.1 * min(past, _MOST)
-    value -= 0.4 * bool(_YOU.search(body)) + 0.2 * addressed + 0.5 * (category == "principle")
+    value -= 0.4 * bool("you" in low and _YOU.search(body)) + 0.2 * addressed + 0.5 * (category == "principle")
     return value, min(names + titles, _MOST)

@@ -6,7 +6,6 @@ not write. Nothing here holds words: subjects are ids, and what must be correlat
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import re
 import threading
@@ -42,7 +41,7 @@ class Audit:
 
     def digest(self, words: str) -> str:
         """A keyed hash: equal words give equal digests in this vault, and nobody without the key can guess them."""
-        return hmac.new(self._key, str(words).encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:16]
+        return hmac.digest(self._key, str(words).encode("utf-8", "surrogatepass"), "sha256").hex()[:16]
 
     def saw(self, entries: Iterable[AuditEntry]) -> None:
         """Put entries that are already durable into the ring."""

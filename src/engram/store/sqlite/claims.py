@@ -71,7 +71,8 @@ def put(connection: apsw.Connection, memory: Memory, told: Sequence[Fact]) -> No
 
 def _all_past(connection: apsw.Connection, memory: Memory, outcomes: dict[str, Outcome]) -> list[Outcome]:
     """What tells of an earlier time only counts where the memory says nothing that still holds."""
-    spent = _is_spent(connection, memory.key, memory.text)
+    past = any(one.link == PAST for one in outcomes.values())
+    spent = past and _is_spent(connection, memory.key, memory.text)
     return [one for one in outcomes.values() if one.link != PAST or spent]
 
 

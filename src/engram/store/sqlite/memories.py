@@ -23,28 +23,32 @@ from engram.store.sqlite.scopes import intern, predicate
 from engram.text.terms import identity_of, layout
 from engram.types import NEUTRAL, Counts, Memory, Status, StatusChange, Tier, Version
 
+_PUT = """
+    INSERT INTO memories (id, scope, kind, category, source, status, pinned, version, importance, confidence,
+                          strength, accesses, accessed_at, happened_at, happened_until, valid_from, valid_until,
+                          learned_at, updated_at, session, speaker, surprise, corroborations, helpful, unhelpful,
+                          substance, named, flagged, screened, tier)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_PUT_WORDS = f"""
+    INSERT INTO contents (memory, text, summary, key_fact, tag, around, digest, clear,
+                          text_tokens, summary_tokens, key_fact_tokens, tag_tokens)
+    VALUES (?1, {sealed.words("?2", "?3", "?1", "text")}, {sealed.words("?2", "?4", "?1", "summary")},
+            {sealed.words("?2", "?5", "?1", "key_fact")}, {sealed.words("?2", "?6", "?1", "tag")},
+            ?7, {sealed.digest("?2", "?8")}, ?9, ?10, ?11, ?12, ?13)
+"""
 
-def insert(connection: apsw.Connection, memory: Memory, around: str = "") -> Memory:
-    """Add one memory that already has its id and dates; returns it with its key. `around`: what was said beside it."""
-    scope = intern(connection, memory.scope)
-    connection.execute(
-        """
-        INSERT INTO memories (id, scope, kind, category, source, status, pinned, version, importance, confidence,
-                              strength, accesses, accessed_at, happened_at, happened_until, valid_from, valid_until,
-                              learned_at, updated_at, session, speaker, surprise, corroborations, helpful, unhelpful,
-                              substance, named, flagged, screened, tier)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-        (memory.id, scope, *_narrow(memory)),
-    )
+
+def insert(connection: apsw.Connection, memory: Memory, around: str = "", place: int | None = None) -> Memory:
+    """Add one memory that already has its id and dates; returns it with its key.
+
+    around: what was said beside it; place: the key of its scope, where that is known.
+    """
+    scope = intern(connection, memory.scope) if place is None else place
+    connection.execute(_PUT, (memory.id, scope, *_narrow(memory)))
     key = connection.last_insert_rowid()
     connection.execute(
-        f"""
-        INSERT INTO contents (memory, text, summary, key_fact, tag, around, digest, clear,
-                              text_tokens, summary_tokens, key_fact_tokens, tag_tokens)
-        VALUES (?1, seal(?2, ?3, ?1, 'text'), seal(?2, ?4, ?1, 'summary'), seal(?2, ?5, ?1, 'key_fact'),
-                seal(?2, ?6, ?1, 'tag'), ?7, {sealed.digest("?2", "?8")}, ?9, ?10, ?11, ?12, ?13)
-        """,
+        _PUT_WORDS,
         (key, memory.tier, *_words(memory), around, identity_of(memory), sealed.clear_of(memory), *memory.tokens),
     )
     _put_attributes(connection, key, memory)
@@ -72,8 +76,9 @@ def rewrite(connection: apsw.Connection, old: Memory, new: Memory, reason: str =
     connection.execute(
         f"""
         UPDATE contents
-           SET text = seal(?2, ?3, ?1, 'text'), summary = seal(?2, ?4, ?1, 'summary'), key_fact = seal(?2, ?5, ?1, 'key_fact'),
-               tag = seal(?2, ?6, ?1, 'tag'), digest = {sealed.digest("?2", "?7")}, clear = ?8,
+           SET text = {sealed.words("?2", "?3", "?1", "text")}, summary = {sealed.words("?2", "?4", "?1", "summary")},
+               key_fact = {sealed.words("?2", "?5", "?1", "key_fact")}, tag = {sealed.words("?2", "?6", "?1", "tag")},
+               digest = {sealed.digest("?2", "?7")}, clear = ?8,
                text_tokens = ?9, summary_tokens = ?10, key_fact_tokens = ?11, tag_tokens = ?12
          WHERE memory = ?1
         """,

@@ -90,6 +90,11 @@ def opened(column: str, *, table: str = "c", tier: str = "m.tier", row: str = "m
     return f"CASE {tier} WHEN 'cleartext' THEN {table}.{column} ELSE unseal({table}.{column}, {row}, {name}) END"
 
 
+def words(tier: str, value: str, row: str, column: str) -> str:
+    """A column of a memory's own words as an expression that seals a value where its tier asks for it. All is SQL."""
+    return f"CASE {tier} WHEN 'cleartext' THEN {value} ELSE seal({tier}, {value}, {row}, '{column}') END"
+
+
 # ── words beside a memory ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -145,7 +150,8 @@ def digest(tier: str, plain: str) -> str:
 def digests(connection: apsw.Connection, plain: Iterable[bytes]) -> dict[bytes, bytes]:
     """Every form that these may be stored in, each with the plain one."""
     forms = {one: one for one in plain}
-    return forms | {bytes(connection.execute("SELECT blind(?)", (one,)).get): one for one in list(forms)}
+    blinded = connection.executemany("SELECT blind(?)", [(one,) for one in forms])
+    return forms | {bytes(row[0]): one for row, one in zip(list(blinded), list(forms), strict=True)}
 
 
 def clear_of(memory: Memory) -> str:

@@ -49,11 +49,14 @@ def capture(
 def keep(connection: apsw.Connection, keys: Sequence[int], drafts: Sequence[Draft], space: int | None) -> list[Memory]:
     """Keep memories drafted from turns that are here, by their keys."""
     frames = {key: frame(connection, key) for key in sorted({keys[number] for draft in drafts for number in draft.turns})}
+    places = {scope: intern(connection, scope) for scope in {draft.memory.scope for draft in drafts}}
     kept = []
     for draft in drafts:
         sources = [keys[number] for number in draft.turns]
-        memory = memories.insert(connection, draft.memory, frames[sources[0]] if sources else "")
-        link(connection, memory.key, sources)
+        around = frames[sources[0]] if sources else ""
+        memory = memories.insert(connection, draft.memory, around, places[draft.memory.scope])
+        if sources:
+            link(connection, memory.key, sources)
         if draft.vector is not None and space is not None:
             embeddings.put(connection, memory.key, space, draft.vector)
         kept.append(memory)

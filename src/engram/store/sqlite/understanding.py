@@ -42,12 +42,20 @@ class Understanding(Scrubbing):
         listed; its facts are sealed as it is, so that a new phone number takes the place of the old one.
         """
         known = told or {}
-        return [self._understand_one(connection, reader, memory, now, known.get(memory.id)) for memory in made]
+        places = {scope: intern(connection, scope) for scope in {memory.scope for memory in made}}
+        return [
+            self._understand_one(connection, reader, memory, now, known.get(memory.id), places[memory.scope]) for memory in made
+        ]
 
     def _understand_one(
-        self, connection: apsw.Connection, reader: Reader, memory: Memory, now: datetime, told: Sequence[Fact] | None
+        self,
+        connection: apsw.Connection,
+        reader: Reader,
+        memory: Memory,
+        now: datetime,
+        told: Sequence[Fact] | None,
+        scope: int,
     ) -> Memory:
-        scope = intern(connection, memory.scope)
         if memory.tier is Tier.CLEARTEXT:
             naming.note(connection, scope, memory.key, memory.text, memory.speaker)
         return self._outdate(connection, reader, memory, claims.note(connection, scope, memory, told), now)
@@ -102,7 +110,7 @@ class Understanding(Scrubbing):
         turns.link(connection, old.key, sources)
         turns.reframe(connection, sources[:1])
         if told is not None or taken:
-            self._understand_one(connection, reader, new, now, told)
+            self._understand_one(connection, reader, new, now, told, intern(connection, new.scope))
         elif claims.is_contested(connection, new.key):
             ruled = claims.settle(connection, intern(connection, new.scope), new)
             self._outdate(connection, reader, new, [one for one in ruled if one.link != claims.PAST], now)
