@@ -21,6 +21,7 @@ from engram.adapters.mem0 import AsyncMemory, Memory
 from engram.adapters.mem0_config import settings_of
 from engram.env import Env
 from engram.errors import EngramError
+from engram.models.embed import CallableEmbedder
 
 GIVEN: dict[str, object] = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
 
@@ -321,6 +322,19 @@ def test_an_id_is_one_text(m: Memory, filters: dict[str, Any], told: str) -> Non
     for ask in (lambda: m.get_all(filters=filters), lambda: m.search("tea", filters=filters)):
         with pytest.raises(ValueError, match=told):
             ask()
+
+
+def test_a_search_that_finds_nothing_because_it_fails_says_so(tmp_path: Path, env: Env, caplog: pytest.LogCaptureFixture) -> None:
+    def broken(texts: Any) -> Any:
+        raise OSError
+
+    encoder = CallableEmbedder(broken, name="broken", dimensions=8)
+    with Memory(path=tmp_path / "vault", key=KEY, settings=GIVEN, embedder=encoder, env=env) as m:
+        m.add("I like tea", user_id="alice", infer=False)
+        assert m.search("tea", user_id="alice")["results"]
+        assert "could be searched" not in caplog.text
+        assert m.search("zyzzyva", user_id="alice")["results"] == []
+    assert "not everything could be searched: E3002" in caplog.text
 
 
 def test_a_limit_is_a_number(m: Memory) -> None:

@@ -13,6 +13,7 @@ that the configuration names is used.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping
 from datetime import date
@@ -28,7 +29,9 @@ from engram.engine import Engram
 from engram.env import Env
 from engram.errors import NotFound, StorageError
 from engram.store.protocol import Filter
-from engram.types import Kind, Policy, Reader, Role, Scope, Status, Turn
+from engram.types import Kind, Outcome, Policy, Reader, Recall, Role, Scope, Status, Turn
+
+log = logging.getLogger("engram")
 
 _COLLECTION = "mem0"
 _PAGE = 500
@@ -181,17 +184,23 @@ class Memory:
         most = _count(limit, top_k, 100 if top_k is None and filters is None else 20)
         if not most:
             return self._shaped([])
-        now, where, found = shapes.moment_of(reference_date), self._where(given, rest), list[Item]()
-        for asked in (min(most * 4 + 20, _WIDEST), _WIDEST):  # what the operators leave out makes place for what is further away
+        now, where = shapes.moment_of(reference_date), self._where(given, rest)
+
+        def ask(asked: int) -> tuple[Recall, list[Item]]:
             hits = self._mem.recall(query, limit=asked, filters=where, explain=explain, now=now)
             shown = ((hit, shapes.item(hit.memory, round(min(max(hit.score, 0.0), 1.0), 6))) for hit in hits)
-            found = [
+            return hits, [
                 one | ({"score_details": shapes.details(hit, one["score"], threshold)} if explain else {})
                 for hit, one in shown
                 if (threshold is None or one["score"] >= threshold) and self._passes(one, rest, show_expired)
             ]
-            if len(found) >= most or len(hits) < asked:
-                break
+
+        first = min(most * 4 + 20, _WIDEST)
+        hits, found = ask(first)
+        if len(found) < most and len(hits) >= first < _WIDEST:  # what is left out makes place for what is further away
+            hits, found = ask(_WIDEST)
+        if not found and hits.outcome is Outcome.DEGRADED:  # a list cannot say that it might have been longer
+            log.warning("a search found nothing, and not everything could be searched: %s", "; ".join(hits.notes))
         return self._shaped(found[:most])
 
     def get(self, memory_id: str) -> Item | None:
