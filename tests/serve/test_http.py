@@ -572,6 +572,26 @@ def test_changes_are_told_as_they_happen_to_who_may_see_them(api: Api, mem: Engr
     again.close()
 
 
+def test_who_resumes_after_what_has_not_happened_is_told_what_does(api: Api) -> None:
+    """A vault that was restored has smaller numbers than its listeners remember."""
+    listener = Listener(api, **{"Last-Event-ID": "999999999"})
+    made = api.post("/v1/memories", {"text": "something"}).json
+    told = listener.next()
+    assert told is not None
+    assert told["id"] == made["id"]
+    listener.close()
+
+
+def test_nobody_crowds_out_other_listeners(api: Api, mem: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "STREAMS_EACH", 2)
+    hers = Api(api.port, token(mem, "ada"))
+    listeners = [Listener(api), Listener(api)]
+    refused = api.get("/v1/events")
+    assert (refused.status, refused.code) == (429, "E2003")
+    for one in (*listeners, Listener(hers)):
+        one.close()
+
+
 def test_a_stream_ends_with_its_token(api: Api, mem: Engram) -> None:
     granted = mem.grant("short", scope=Scope(agent="rex"))
     listener = Listener(Api(api.port, granted.secret))
@@ -588,7 +608,7 @@ def test_a_stream_that_always_has_something_to_tell_ends_with_its_token(mem: Eng
 
     async def told() -> list[str]:
         watch = events.Watch(mem, Threads(1))
-        return [line async for line in events.stream(watch, mem, 0, lambda: False) if "data: " in line]
+        return [line async for line in events.stream(watch, mem, "rex", 0, lambda: False) if "data: " in line]
 
     assert len(asyncio.run(told())) == 1
 

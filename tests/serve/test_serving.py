@@ -85,6 +85,14 @@ def test_what_was_answered_survives_a_kill(made: Engram) -> None:
     assert {memory["id"] for memory in listed} == set(kept)
 
 
+def test_two_clients_and_the_command_line_use_one_vault_at_once(made: Engram) -> None:
+    with process() as (_, api), ThreadPoolExecutor(2) as clients:
+        kept = clients.map(lambda who: [_one(api, 3 * number + 300 * who) for number in range(5)], range(2))
+        assert [made("--agent", "rex", "remember", f"from the console, {number}").code for number in range(3)] == [0] * 3
+        assert [status for each in kept for status in each] == [201] * 10
+        assert len(api.get("/v1/memories?limit=50").json["memories"]) == 13
+
+
 def test_what_is_refused_makes_no_vault(engram: Engram, vault: Path) -> None:
     with closing(bound("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])

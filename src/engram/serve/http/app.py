@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from engram.aio import Threads
 from engram.engine import Engram
 from engram.env import from_micros, to_micros
-from engram.errors import Conflict, EngramError, InvalidQuery, RateLimited, SearchTimeout
+from engram.errors import Conflict, EngramError, InvalidQuery, SearchTimeout
 from engram.frozen import frozen
 from engram.guard.tokens import Granted
 from engram.log import Log
@@ -378,12 +378,13 @@ def caller_of(request: Request) -> str:
 async def _stream(served: Served, request: Request) -> Response:
     header, address = request.headers.get("authorization"), caller_of(request)
     token = await served.threads.run(lambda: served.entry.holder(header, address))
-    if served.watch.listeners >= events.STREAMS:
-        raise RateLimited(f"{events.STREAMS} callers listen already.")
+    served.watch.require_room(token.id)
     known = set(request.query_params) - {"after"}
     said = request.query_params.get("after") or request.headers.get("last-event-id")
     if known or (said is not None and not (said.isascii() and said.isdigit() and len(said) < 16)):
         raise InvalidQuery("`after` is a number that an earlier event had.")
     mem = served.mem.as_reader(token.reader)
-    told = events.stream(served.watch, mem, None if said is None else int(said), lambda: served.entry.still_holds(header))
+    told = events.stream(
+        served.watch, mem, token.id, None if said is None else int(said), lambda: served.entry.still_holds(header)
+    )
     return StreamingResponse(told, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})

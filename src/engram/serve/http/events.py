@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 
 from engram.aio import Threads
 from engram.engine import Engram
-from engram.errors import EngramError
+from engram.errors import EngramError, RateLimited
 from engram.frozen import field, mutable
 from engram.types import Event
 
@@ -16,6 +17,7 @@ _BEAT_S = 15.0
 _HOLDS_S = 2.0  # how often a stream with nothing to tell asks whether its token still holds
 _PAGE = 500
 STREAMS = 64
+STREAMS_EACH = 16
 
 
 @mutable
@@ -25,7 +27,7 @@ class Watch:
     mem: Engram
     threads: Threads
     latest: int = -1
-    listeners: int = 0
+    listeners: Counter[str] = field(default_factory=Counter)
     ending: bool = False
     _moved: asyncio.Condition = field(default_factory=asyncio.Condition)
     _task: asyncio.Task[None] | None = None
@@ -39,13 +41,18 @@ class Watch:
             return False
         return True
 
-    def join(self) -> None:
-        self.listeners += 1
+    def require_room(self, who: str) -> None:
+        """Refuse one more listener where there are enough, of one token or at all: nobody crowds out the others."""
+        if self.listeners[who] >= STREAMS_EACH or self.listeners.total() >= STREAMS:
+            raise RateLimited(f"there are {STREAMS} streams at once, {STREAMS_EACH} for one token.", way_out="End one first.")
+
+    def join(self, who: str) -> None:
+        self.listeners[who] += 1
         if self._task is None:
             self._task = asyncio.create_task(self._look())
 
-    def leave(self) -> None:
-        self.listeners -= 1
+    def leave(self, who: str) -> None:
+        self.listeners -= Counter((who,))
         if not self.listeners and self._task is not None:
             self._task.cancel()
             self._task = None
@@ -68,9 +75,9 @@ class Watch:
             await asyncio.sleep(self.mem.settings.now.serve_events_s)
 
 
-async def stream(watch: Watch, mem: Engram, after: int | None, holds: Callable[[], bool]) -> AsyncIterator[str]:
+async def stream(watch: Watch, mem: Engram, who: str, after: int | None, holds: Callable[[], bool]) -> AsyncIterator[str]:
     """Events until the caller goes, the server ends or the token does not hold any more."""
-    watch.join()
+    watch.join(who)
     try:
         seen = after if after is not None else (await watch.threads.run(mem.events)).upto
         yield f"retry: 2000\nid: {seen}\n\n"
@@ -88,7 +95,7 @@ async def stream(watch: Watch, mem: Engram, after: int | None, holds: Callable[[
             if not await watch.threads.run(holds):
                 return
     finally:
-        watch.leave()
+        watch.leave(who)
 
 
 def _told(event: Event) -> str:
