@@ -51,8 +51,9 @@ def test_a_projected_vector_tells_nothing_and_comes_back(dimensions: int) -> Non
     vectors = np.random.default_rng(3).standard_normal((40, dimensions)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     stored = encode(vectors)
-    turned = [cipher().project(one) for one in stored]
-    back = [cipher().straighten(one) for one in turned]
+    mine, same = cipher(), cipher()
+    turned = [mine.project(one) for one in stored]
+    back = [same.straighten(one) for one in turned]
     plain, hidden, again = (restore(*decode(each, dimensions)) for each in (stored, turned, back))
     assert (plain * again).sum(axis=1).min() > 0.999
     if dimensions > 8:

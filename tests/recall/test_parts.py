@@ -48,8 +48,8 @@ def test_what_names_things_gains_where_a_name_is_asked_for() -> None:
 def test_what_happened_then_stands_above_what_was_said_then_and_that_above_what_is_near() -> None:
     march = (datetime(2024, 3, 1, tzinfo=UTC), datetime(2024, 4, 1, tzinfo=UTC))
     happened = Heard(happened=at("2024-03-05"), until=at("2024-03-06"))
-    said, near, far, never = (Heard(happened=at(day)) for day in ("2024-03-20", "2024-04-10", "2022-01-01", "2024-03-01"))
-    made = time_part([happened, said, near, far, never._replace(happened=None)], march, 2.0)
+    said, near, far = (Heard(happened=at(day)) for day in ("2024-03-20", "2024-04-10", "2022-01-01"))
+    made = time_part([happened, said, near, far, Heard()], march, 2.0)
     assert made[0] == pytest.approx(2.0)
     assert made[0] > made[1] > made[2] > made[3] == made[4] == 0.0
 

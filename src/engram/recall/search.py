@@ -288,7 +288,7 @@ class Searcher:
         keys = fused.keys[:HEAD].tolist()
         heard = self._store.heard(reader, keys)
         if planned.sought.asks_when:
-            heard |= {key: heard[key]._replace(lasts=True) for key in self._store.lasting(reader, keys) if key in heard}
+            heard |= {key: replace(heard[key], lasts=True) for key in self._store.lasting(reader, keys) if key in heard}
         meaning = None
         if query is not None and planned.sought.gathers and settings.gather_weight:
             vectors = self._arms.vectors_of(reader, keys)

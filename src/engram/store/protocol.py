@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from engram.frozen import frozen, mutable
 from engram.types import (
@@ -54,7 +54,8 @@ class Filter:
         return not self.attributes and self.as_of is None and self.scope == _ANYWHERE
 
 
-class Heard(NamedTuple):
+@frozen
+class Heard:
     """What recall asks of every candidate, in one look at an index: who said it and where, when it happened (µs), how much it
     tells and how many things it names. `lasts`: it says since when something goes on; looked up only where that is asked."""
 

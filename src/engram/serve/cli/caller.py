@@ -111,7 +111,9 @@ class Caller:
             raise typer.Exit(1)
 
     def remark(self, text: str) -> None:
+        """Stands after the answer, also in one file with it; where the reader of the answer has gone, nothing more is said."""
         if not self.quiet:
+            sys.stdout.flush()
             show.remark(text)
 
     def say(self, text: str) -> None:
