@@ -78,7 +78,8 @@ def _claude(row: Mapping[str, Any]) -> Said | None:
         return None
     if any(row.get(mark) for mark in _OF_THE_HOST) or message.get("model") == "<synthetic>":
         return None
-    return row["type"], _words(message.get("content"), ("text",)), str(row.get("uuid") or "")
+    own = row.get("uuid")
+    return row["type"], _words(message.get("content"), ("text",)), own if isinstance(own, str) else ""
 
 
 def _codex(row: Mapping[str, Any]) -> Said | None:
