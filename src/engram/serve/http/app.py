@@ -384,7 +384,6 @@ async def _stream(served: Served, request: Request) -> Response:
     if known or (said is not None and not (said.isascii() and said.isdigit() and len(said) < 16)):
         raise InvalidQuery("`after` is a number that an earlier event had.")
     mem = served.mem.as_reader(token.reader)
-    told = events.stream(
-        served.watch, mem, token.id, None if said is None else int(said), lambda: served.entry.still_holds(header)
-    )
+    after = None if said is None else int(said)
+    told = events.stream(served.watch, mem, token.id, after, lambda: served.entry.still_holds(header))
     return StreamingResponse(told, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
