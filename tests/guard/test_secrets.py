@@ -24,6 +24,7 @@ def made(count: int, letters: str = string.ascii_letters + string.digits) -> str
 
 TOKENS = [
     ("aws-key", "AKIA" + made(16, string.ascii_uppercase + "234567")),
+    ("aws-key", f"AKIA{made(16, string.ascii_uppercase + '234567')} / {made(40, string.ascii_letters + '/+')}"),
     ("github-token", "ghp_" + made(36)),
     ("github-token", "github_pat_" + made(22) + "_" + made(59)),
     ("gitlab-token", "glpat-" + made(20)),

@@ -50,7 +50,8 @@ NAMES = {
 
 # A vendor's prefix, and the characters after it. Bounded above: nothing that long is a token of that vendor.
 _SHAPES: tuple[tuple[str, str], ...] = (
-    ("aws-key", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}"),
+    # The id, and the secret that mostly stands beside it.
+    ("aws-key", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}(?:[\s:/,;|\"'=]{1,8}[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=]))?"),
     ("github-token", r"gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{36,255}"),
     ("gitlab-token", r"gl(?:pat|dt|rt|cbt|ptt|soat|agent|oas|ffct)-[A-Za-z0-9_-]{20,255}"),
     ("slack-token", r"xox[abeoprs]-[A-Za-z0-9-]{10,255}|xapp-\d-[A-Za-z0-9-]{10,255}"),
