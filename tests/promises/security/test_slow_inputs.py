@@ -80,6 +80,10 @@ def seconds(read: Callable[[str], object], text: str) -> float:
     return time.process_time() - before
 
 
+def ratio(read: Callable[[str], object], long: str, short: str) -> float:
+    return min(seconds(read, long) for _ in range(2)) / max(min(seconds(read, short) for _ in range(2)), 1e-4)
+
+
 @pytest.mark.parametrize("name", READERS)
 def test_twice_the_text_takes_about_twice_the_time(name: str) -> None:
     """Whatever it is made of; what is refused is refused as fast."""
@@ -90,7 +94,7 @@ def test_twice_the_text_takes_about_twice_the_time(name: str) -> None:
         short, long = ((piece * length)[:length] for length in (LENGTH, 2 * LENGTH))
         if seconds(read, long) < SLOW_S:
             continue
-        ratio = min(seconds(read, long) for _ in range(2)) / max(min(seconds(read, short) for _ in range(2)), 1e-4)
-        if ratio > MOST:
-            slow[piece] = round(ratio, 1)
+        ratios = (ratio(read, long, short) for _ in range(3))  # what is really slow is so each time, whatever else runs here
+        if all((last := each) > MOST for each in ratios):
+            slow[piece] = round(last, 1)
     assert slow == {}
