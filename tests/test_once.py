@@ -231,6 +231,8 @@ def test_every_write_of_the_table_is_made_once_for_its_key(mem: Engram) -> None:
             first["notes"] = []  # of what was looked for afterwards: no part of the write
         rows = state(mem)
         again = operation.answer(mem, given, key=f"k {operation.name}")
+        if operation.name == "begin_episode":  # what is known of a goal is looked up anew, and the episode is among it
+            first, again = ({**one, "warnings": [], "skills": []} for one in (first, again))
         assert (again, state(mem)) == (first, rows), operation.name
         with pytest.raises(KeyReused):
             mem.keyed(f"k {operation.name}").remember(DOG)
