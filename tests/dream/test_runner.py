@@ -6,16 +6,17 @@ from dataclasses import replace
 
 import pytest
 from dream.vaults import desk_of, rows
+from recall.minds import OWNER
 
 from engram.deadline import cancellable
 from engram.dream.job import Desk, Job, Page
 from engram.dream.merging import MERGE
 from engram.dream.runner import run, trial
 from engram.engine import Engram
-from engram.errors import AccessDenied, Conflict, InvalidQuery, SearchTimeout
+from engram.errors import AccessDenied, Conflict, InvalidQuery, NotFound, SearchTimeout
 from engram.passes import Archive, Cursor, Derive, Ending, Link, Place, Weigh
 from engram.store.sqlite.store import SqliteStore
-from engram.types import Edge, Memory, Reader, Role, Status
+from engram.types import Edge, Memory, Reader, Role, Scope, Status
 
 PAIR = ("The API runs on Fly in Frankfurt", "The API runs on Fly in Frankfurt now")
 
@@ -133,6 +134,16 @@ def test_a_reader_that_may_not_write_is_refused(mem: Engram) -> None:
         run(desk_of(mem, guest), [MERGE], None, verb="dream")
     with pytest.raises(AccessDenied):
         trial(desk_of(mem, guest), [MERGE], verb="dream")
+
+
+def test_a_reader_sees_and_takes_back_its_own_passes_only(mem: Engram) -> None:
+    twins(mem)
+    done = run(desk_of(mem), [MERGE], None, verb="dream")
+    ada = mem.as_reader(Reader(Scope(agent="ada")))
+    assert not ada.dreams()
+    with pytest.raises(NotFound):
+        ada.undo_dream(done.pass_id)
+    assert [one.id for one in mem.as_reader(OWNER).dreams()] == [done.pass_id]
 
 
 def test_there_is_one_pass_at_a_time(mem: Engram) -> None:
