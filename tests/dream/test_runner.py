@@ -11,12 +11,13 @@ from recall.minds import OWNER
 from engram.deadline import cancellable
 from engram.dream.job import Desk, Job, Page
 from engram.dream.merging import MERGE
+from engram.dream.rules import may_merge
 from engram.dream.runner import run, trial
 from engram.engine import Engram
 from engram.errors import AccessDenied, Conflict, InvalidQuery, NotFound, SearchTimeout
-from engram.passes import Archive, Cursor, Derive, Ending, Link, Place, Weigh
+from engram.passes import Archive, Cursor, Derive, Ending, Link, Merge, Place, Revision, Weigh
 from engram.store.sqlite.store import SqliteStore
-from engram.types import Edge, Memory, Reader, Role, Scope, Status
+from engram.types import Edge, Fact, Memory, Reader, Role, Scope, Source, Status
 
 PAIR = ("The API runs on Fly in Frankfurt", "The API runs on Fly in Frankfurt now")
 
@@ -178,3 +179,37 @@ def test_a_pass_that_fails_is_let_go_of_and_gone_on_with(mem: Engram, monkeypatc
     done = run(desk_of(mem), [MERGE], None, verb="dream")
     assert (left.ending, done.pass_id) == (Ending.RUNNING, left.id)
     assert done.ids
+
+
+def test_no_persons_word_goes_for_anothers_and_what_is_marked_takes_no_part() -> None:
+    said = Memory(text=PAIR[0], source=Source.USER)
+    heard, marked = replace(said, source=Source.ASSISTANT), replace(said, flagged=True)
+    assert may_merge(heard, said)
+    assert not may_merge(said, heard)
+    assert not may_merge(marked, said)
+    assert not may_merge(said, marked)
+
+
+def proposing(*revisions: Revision) -> Job:
+    return Job("propose", "Propose.", lambda desk, cursor: desk.touched(cursor).page(revisions if cursor.change < 0 else []))
+
+
+def test_what_is_kept_more_closely_is_not_merged_into_what_is_not(mem: Engram) -> None:
+    closer, other = (
+        mem.remember("The safe is behind the clock", tier="sensitive"),
+        mem.remember("Green tea grows in warm weather"),
+    )
+    assert not run(desk_of(mem), [proposing(Merge(closer.id, other.id))], None, verb="dream").ids
+
+
+def test_nothing_is_concluded_from_what_another_told_or_from_conclusions(mem: Engram) -> None:
+    one = mem.learn("The parser", "is part of", "the compiler")
+    derived = Derive(
+        Memory(text="The lexer is part of the compiler"), (one.id,), facts=(Fact("lexer", "is part of", "compiler"),)
+    )
+    assert run(desk_of(mem), [proposing(derived)], None, verb="dream").ids
+    store, ada = mem._vault.store, Reader(Scope(agent="ada"))
+    found = store.said_of(mem.reader, ["compiler"], backwards=True, most=9)
+    assert [fact.memory for fact in found] == [one.id]
+    assert store.said_of(ada, ["compiler"], backwards=True, most=9) == []
+    assert store.said_by(ada, [one.key]) == []
