@@ -307,7 +307,7 @@ def test_many_at_once_some_late_and_some_called_off_lose_nothing_that_was_answer
             await asyncio.gather(*tasks, return_exceptions=True)
             held = {memory.id for memory in await mem.list(limit=200, status=None)}
             assert set(kept) <= held
-            assert Ending.ONGOING not in {found.outcome for found in await mem.episodes(limit=100)}
+        assert Ending.ONGOING not in endings(tmp_path)  # closing waited for those that were being ended
 
     asyncio.run(day())
     assert kept
@@ -362,6 +362,38 @@ def test_an_error_is_the_same_error(tmp_path: Path) -> None:
 
 async def _awaiting(opening: aio.Opening) -> AsyncEngram:
     return await opening
+
+
+def test_an_episode_whose_end_nobody_waits_for_is_ended(tmp_path: Path) -> None:
+    """All threads are taken when its block is left, and then its task is cancelled, or its time is over."""
+
+    async def day(seconds: float | None) -> None:
+        async with opening(tmp_path) as mem:
+            go, taken = threading.Event(), asyncio.Event()
+
+            async def fetch() -> None:
+                with mem.deadline(seconds):
+                    async with await mem.episode("fetch the book"):
+                        for _ in range(8):
+                            mem._threads._pool.submit(go.wait, 30)
+                        taken.set()
+
+            task = asyncio.create_task(fetch())
+            await taken.wait()
+            await asyncio.sleep(0.05)
+            if seconds is None:
+                task.cancel()
+            asyncio.get_running_loop().call_later(seconds or 0.05, go.set)
+            await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(day(None))
+    asyncio.run(day(1.0))
+    assert endings(tmp_path) == {Ending.SUCCESS}
+
+
+def endings(path: Path) -> set[Ending]:
+    with engram.open(path / "vault", key=KEY, agent="rex", settings=GIVEN) as mem:
+        return {found.outcome for found in mem.episodes(limit=100)}
 
 
 def _until(true: Callable[[], bool]) -> None:

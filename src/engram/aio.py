@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, cast
 
 from engram.context.window import ContextWindow
-from engram.deadline import Deadline, cancellable, late, present
+from engram.deadline import Deadline, cancellable, late, overtime, present
 from engram.engine import Engram, open_engram
 from engram.env import Env
 from engram.kinds import SkillMatch
@@ -84,6 +84,16 @@ class Threads:
             begun.cancel()
             _hand(begun, unwanted)
             raise
+
+    async def finish(self, call: Callable[[], T]) -> T:
+        """What must be done, whoever is cancelled or late meanwhile: they no longer wait for it, and it is carried out."""
+        with overtime():
+            context = contextvars.copy_context()
+        try:
+            begun = self._pool.submit(context.run, call)
+        except RuntimeError:  # ended
+            return await apart(call)
+        return await asyncio.shield(asyncio.wrap_future(begun))
 
     def end(self) -> None:
         """Wait for what was begun; whatever comes after is answered at once."""
@@ -200,7 +210,7 @@ class AsyncRun:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self.cancel()
+        await self._threads.finish(self._run.cancel)
 
 
 def _beginning(begin: Callable[Concatenate[Engram, P], Run]) -> Callable[Concatenate[AsyncEngram, P], Later[AsyncRun]]:
@@ -244,7 +254,7 @@ class AsyncRecording:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self._threads.run(lambda: self._recording.__exit__(kind, error, trace))
+        await self._threads.finish(lambda: self._recording.__exit__(kind, error, trace))
 
 
 def _recording(
