@@ -25,7 +25,7 @@ from engram.settings import Settings
 from engram.store.folder import VaultFolder
 from engram.store.sqlite.readers import Readers
 from engram.store.sqlite.store import SqliteStore
-from engram.store.sqlite.writer import Writer
+from engram.store.sqlite.writer import Writer, _Job
 from engram.types import Memory, Reader, Scope, Status
 
 ME = Reader(Scope(agent="rex"))
@@ -637,3 +637,9 @@ def test_a_store_that_is_closed_while_threads_use_it_answers_them_all(open_store
     waits_for(lambda: not any(caller.is_alive() for caller in callers))
     stop.set()
     assert strange == []
+
+
+def test_what_was_answered_is_not_shown_by_whoever_shows_the_job() -> None:
+    job = _Job(lambda connection: None, "looking")
+    job.answer(Memory(text="Lena is allergic to peanuts"))
+    assert "peanuts" not in repr(job)

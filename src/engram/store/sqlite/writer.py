@@ -51,7 +51,7 @@ class _Job:
     _claimed: threading.Lock = field(default_factory=threading.Lock)  # by the writer that begins it, or the caller who gives up
     _begun: bool = False
     _over: threading.Event = field(default_factory=threading.Event)
-    _outcome: Any = None
+    _outcome: Any = field(default=None, repr=False)  # may be anybody's words
 
     def begins(self) -> bool:
         """From now on its caller waits for the outcome; False if the caller has given up. It may be asked more than once."""
