@@ -1,7 +1,8 @@
 """What a coding agent waits for: each event of `engram hook` in a process of its own, as the hosts call it.
 
 A vault is made for it and is gone afterwards. The events take turns with a bare interpreter, so that what else the machine does
-falls on all alike. CPU time is the figure to go by: time on the clock also holds what other programs take.
+falls on all alike, and wait for what the last one left to a process of its own. CPU time is the figure to go by: time on the
+clock also holds what other programs take.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from engram.store.sqlite.vault import Credentials, open_vault
 from engram.types import Memory, Policy, Reader, Role
 
 _OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
+_SETTLES_S = 1.0  # what a stop leaves to another process would share the machine with the next turn
 _NODS = "ok, thank you very much!"
 _NOTHING = "Please translate zygomorphic into Esperanto"
 
@@ -66,6 +68,7 @@ def run(memories: int, runs: int, *, progress: Progress) -> Hooked:
                     waited = _called(name, command, given, env)
                     if turn:  # the first one compiles, and reads files that nobody has read yet
                         took[name].append(waited)
+                env.sleep(_SETTLES_S)
     bare, *events = (_median(several) for several in took.values())
     return Hooked(memories, runs, bare, tuple(events))
 
