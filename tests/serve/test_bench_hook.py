@@ -10,3 +10,5 @@ def test_every_event_is_called_beside_a_bare_interpreter(engram: Engram) -> None
     assert (found["memories"], found["runs"], len(found["events"])) == (40, 1, 5)
     assert [one["answered"] for one in found["events"]] == [False, False, True, True, False]
     assert all(one["clock_ms"] > 0 for one in (found["bare"], *found["events"]))
+    slowest = max(one["clock_ms"] for one in found["events"])
+    assert [(one["value"], one["passed"]) for one in found["bars"]][1] == (slowest, slowest < 100)

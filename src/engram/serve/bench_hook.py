@@ -28,6 +28,7 @@ from engram.store.sqlite.vault import Credentials, open_vault
 from engram.types import Memory, Policy, Reader, Role
 
 _OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
+_BAR_MS = 100.0
 _SETTLES_S = 1.0  # what a stop leaves to another process would share the machine with the next turn
 _NODS = "ok, thank you very much!"
 _NOTHING = "Please translate zygomorphic into Esperanto"
@@ -47,11 +48,22 @@ class Waited:
 
 
 @frozen
+class Bar:
+    """What is promised (FEATURES S15), and whether the event that takes longest keeps it."""
+
+    bar: str
+    value: float
+    limit: float
+    passed: bool
+
+
+@frozen
 class Hooked:
     memories: int
     runs: int
     bare: Waited
     events: tuple[Waited, ...]
+    bars: tuple[Bar, ...]
 
 
 def run(memories: int, runs: int, *, progress: Progress) -> Hooked:
@@ -70,12 +82,18 @@ def run(memories: int, runs: int, *, progress: Progress) -> Hooked:
                         took[name].append(waited)
                 env.sleep(_SETTLES_S)
     bare, *events = (_median(several) for several in took.values())
-    return Hooked(memories, runs, bare, tuple(events))
+    return Hooked(memories, runs, bare, tuple(events), _bars(events))
 
 
 def render(found: Hooked) -> str:
     lines = [f"{found.memories:,} memories, {found.runs} runs; medians in ms", f"{'':34}{'CPU':>8}{'clock':>8}   says"]
-    return "\n".join([*lines, *map(_line, (found.bare, *found.events))])
+    bars = (f"{'pass' if one.passed else 'FAIL'}  {one.bar}: {one.value:.0f} ms (< {one.limit:.0f})" for one in found.bars)
+    return "\n".join([*lines, *map(_line, (found.bare, *found.events)), "", *bars])
+
+
+def _bars(events: Sequence[Waited]) -> tuple[Bar, ...]:
+    slowest = {"CPU": max(one.cpu_ms for one in events), "on the clock": max(one.clock_ms for one in events)}
+    return tuple(Bar(f"the slowest event, {name}", ms, _BAR_MS, ms < _BAR_MS) for name, ms in slowest.items())
 
 
 def _line(one: Waited) -> str:
