@@ -8,10 +8,10 @@ with engram.open("~/memory", agent="rex") as mem:
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from engram import aio as aio
     from engram.engine import Engram as Engram
     from engram.engine import open_engram as open
@@ -53,6 +53,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Names are looked up when first used: importing the package loads no database and no model."""
+    from importlib import import_module  # late: a hook asks for none of these, and it loads `warnings`
+
     if name == "aio":
         return import_module("engram.aio")
     if name not in _HOMES:

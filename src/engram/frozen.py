@@ -13,12 +13,12 @@ import sys
 from itertools import pairwise
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform, overload
 
 _SLOWLY = 3  # instances that are made without a compiled `__init__`
 _NOT_COPIED = frozenset({"__dict__", "__weakref__"})
 
-if TYPE_CHECKING:  # their checkers know these
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # checkers know these of the standard library
     from collections.abc import Callable, Mapping, Sequence
     from dataclasses import MISSING as MISSING
     from dataclasses import Field as Field
@@ -26,6 +26,9 @@ if TYPE_CHECKING:  # their checkers know these
     from dataclasses import fields as fields
     from dataclasses import is_dataclass as is_dataclass
     from dataclasses import replace as replace
+    from typing import Any, TypeVar, dataclass_transform, overload
+
+    T = TypeVar("T")
 else:
     MISSING = object()  # the default of a field that has none
 
@@ -65,32 +68,31 @@ else:
         return value.__class__(**changes)
 
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+
+    @overload
+    @dataclass_transform(frozen_default=True, field_specifiers=(field,))
+    def frozen(cls: type[T], /) -> type[T]: ...
+
+    @overload
+    def frozen(*, kw_only: bool = False, eq: bool = True) -> Callable[[type[T]], type[T]]: ...
 
 
-@overload
-def frozen(cls: type[T], /) -> type[T]: ...
-
-
-@overload
-def frozen(*, kw_only: bool = False, eq: bool = True) -> Callable[[type[T]], type[T]]: ...
-
-
-@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: type[Any] | None = None, /, *, kw_only: bool = False, eq: bool = True) -> Any:
     """Make a class whose instances are what their fields are, and never change."""
     return _made(cls, kw_only, eq, True) if cls is not None else lambda given: _made(given, kw_only, eq, True)
 
 
-@overload
-def mutable(cls: type[T], /) -> type[T]: ...
+if TYPE_CHECKING:
+
+    @overload
+    @dataclass_transform(field_specifiers=(field,))
+    def mutable(cls: type[T], /) -> type[T]: ...
+
+    @overload
+    def mutable(*, kw_only: bool = False, eq: bool = True) -> Callable[[type[T]], type[T]]: ...
 
 
-@overload
-def mutable(*, kw_only: bool = False, eq: bool = True) -> Callable[[type[T]], type[T]]: ...
-
-
-@dataclass_transform(field_specifiers=(field,))
 def mutable(cls: type[Any] | None = None, /, *, kw_only: bool = False, eq: bool = True) -> Any:
     """The same for what is filled in as it goes: its fields may change, and it is in no set."""
     return _made(cls, kw_only, eq, False) if cls is not None else lambda given: _made(given, kw_only, eq, False)

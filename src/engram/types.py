@@ -11,7 +11,6 @@ from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TypeVar, overload
 
 from engram.frozen import field, fields, frozen
 from engram.vitals import NEUTRAL as NEUTRAL
@@ -34,13 +33,16 @@ from engram.vitals import Trust as Trust
 from engram.vitals import Version as Version
 from engram.vitals import Warmth as Warmth
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar, overload
+
+    T = TypeVar("T")
+
 NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
 
 
-T = TypeVar("T")
-
-
-class _Many(Sequence[T]):
+class _Many(Sequence["T"]):
     """A value that behaves as the sequence of its members."""
 
     __slots__ = ()
@@ -52,11 +54,13 @@ class _Many(Sequence[T]):
     def __len__(self) -> int:
         return len(self._members)
 
-    @overload
-    def __getitem__(self, index: int) -> T: ...
+    if TYPE_CHECKING:
 
-    @overload
-    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
+        @overload
+        def __getitem__(self, index: int) -> T: ...
+
+        @overload
+        def __getitem__(self, index: slice) -> tuple[T, ...]: ...
 
     def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
         return self._members[index]

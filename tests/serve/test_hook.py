@@ -487,7 +487,7 @@ HEAVY = {
     "engram.guard.injection", "engram.guard.pii", "engram.index", "engram.kinds", "engram.serve.mcp",
     "engram.store.sqlite.care", "engram.store.sqlite.reading", "engram.store.sqlite.rotation",
     "engram.store.sqlite.shelving", "engram.text.facts", "engram.text.substance", "inspect", "logging", "numpy",
-    "onnxruntime", "platformdirs", "rich", "subprocess", "tempfile", "tomllib", "typer",
+    "onnxruntime", "platformdirs", "rich", "subprocess", "tempfile", "tomllib", "typer", "typing",
 }  # fmt: skip
 
 
@@ -507,7 +507,7 @@ def test_what_a_host_waits_for_loads_what_it_needs(made: Engram, name: str, more
     program += f"print(code, sorted({HEAVY!r} & set(sys.modules)), file=sys.stderr)"
     given = json.dumps({**event(""), "session_id": "s2", **more}).encode()
     done = subprocess.run([sys.executable, "-c", program], input=given, capture_output=True, timeout=60)
-    sealed = ["cryptography"] if name == "session-start" else []  # what was handed over is opened with it
+    sealed = ["cryptography", "typing"] if name == "session-start" else []  # what was handed over is opened with it
     assert done.stderr.decode().strip() == f"0 {sealed}"
     assert answer in done.stdout
 

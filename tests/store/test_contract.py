@@ -1,6 +1,6 @@
 """What every store must do, whichever database stands behind it. Another store joins by a line in FACTORIES.
 
-Everything goes through the verbs of `protocol.Store`, each with a reader.
+Everything goes through the verbs of `contract.Store`, each with a reader.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from store.vaults import OWNER, quick_folder, sqlite_store, state
 
 from engram.env import Env
 from engram.errors import AccessDenied, ContentTooLarge, DimensionMismatch, EngramError, InvalidContent, InvalidQuery, NotFound
-from engram.store.protocol import Filter, Store
+from engram.store.contract import Store
+from engram.store.protocol import Filter
 from engram.text.terms import terms
 from engram.types import Edge, Kind, Memory, Policy, Reader, Role, Scope, Source, Status
 

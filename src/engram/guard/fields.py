@@ -14,13 +14,15 @@ import base64
 import hashlib
 import hmac
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 from engram.errors import EncryptionFailed
 from engram.guard.keys import wipe
 from engram.guard.process import lock_buffer, unlock_buffer
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV
     from numpy.typing import NDArray
 

@@ -13,17 +13,19 @@ import functools
 import hmac
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
 
 from engram.errors import VaultLocked
 from engram.guard.keys import MasterKey
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from keyring.backend import KeyringBackend
 
-SERVICE = "engram"
-Answer = TypeVar("Answer")
+    Answer = TypeVar("Answer")
 
+SERVICE = "engram"
 _REAL = frozenset(
     {
         "keyring.backends.SecretService.Keyring",

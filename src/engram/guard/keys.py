@@ -17,13 +17,15 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NoReturn, Self, SupportsIndex
 
 from engram.errors import EncryptionFailed, MemoryPressure, VaultDamaged, VaultLocked
 from engram.frozen import frozen
 from engram.guard.process import lock_buffer, unlock_buffer
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import NoReturn, Self, SupportsIndex
+
     from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV
     from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
     from cryptography.hazmat.primitives.kdf.scrypt import Scrypt

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from typing import Any
 
 from engram.frozen import frozen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _FORMAT = 1
 

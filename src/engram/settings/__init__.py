@@ -17,7 +17,6 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from engram.errors import ConfigInvalid
 from engram.frozen import Field, fields, replace
@@ -25,6 +24,10 @@ from engram.log import Log
 from engram.settings.folders import own_folder
 from engram.settings.table import Settings as Settings
 from engram.settings.table import Value as Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 log = Log("engram.settings")
 

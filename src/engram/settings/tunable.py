@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from engram.frozen import field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 Value = bool | int | float | str
 

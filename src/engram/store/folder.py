@@ -14,12 +14,15 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
 
 from engram.errors import DiskFull, NotFound, VaultDamaged, VaultTooNew
 from engram.frozen import frozen, replace
 from engram.guard.unlock import KeyHeader, from_table, to_table
 from engram.log import Log
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO
 
 log = Log("engram.store")
 

@@ -15,10 +15,13 @@ import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
 
 from engram.serve.hook import hosts
 from engram.serve.hook.hosts import Event
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 _INPUT_BYTES = 16 << 20
 _NAMED = ("--vault", "--agent", "--project", "--squad", "--channel", "--user")  # as the command line has them before a command

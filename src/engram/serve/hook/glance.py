@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from engram import settings as settings_room
 from engram.capture import marks
@@ -30,6 +29,7 @@ from engram.text.fence import fence
 from engram.text.terms import terms
 from engram.types import SCOPE_DIMENSIONS, Memory, Policy, Reader, Scope, Source
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from engram.memory.handoff import Checkpoint
 

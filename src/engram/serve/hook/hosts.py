@@ -7,10 +7,13 @@ Both send one JSON object with `hook_event_name`, `session_id`, `transcript_path
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from engram.frozen import frozen
 from engram.text.courtesy import STOP_WORDS, is_courtesy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 CLAUDE, CODEX = "claude-code", "codex"
 EVENTS = {

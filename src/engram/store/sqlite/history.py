@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 import apsw
 
@@ -15,6 +14,10 @@ from engram.store.protocol import Filter
 from engram.store.sqlite import rows, sealed
 from engram.store.sqlite.scopes import predicate
 from engram.types import Memory, Status, TextHit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _WORDING = sealed.told("versions", "text", "v")
 

@@ -7,7 +7,6 @@ one commit. Each takes the visibility it must apply; none decides who is asking.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import apsw
 
@@ -22,6 +21,10 @@ from engram.store.sqlite.rows import micros
 from engram.store.sqlite.scopes import intern, predicate
 from engram.text.terms import identity_of, layout
 from engram.types import NEUTRAL, Counts, Memory, Status, StatusChange, Tier, Version
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _PUT = """
     INSERT INTO memories (id, scope, kind, category, source, status, pinned, version, importance, confidence,

@@ -9,7 +9,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
 
 import apsw
 
@@ -34,8 +33,13 @@ from engram.store.sqlite.tides import Opened, Tides
 from engram.store.sqlite.writer import Work, Writer
 from engram.types import AuditEntry, Reader, scope_values
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
 log = Log("engram.store")
-T = TypeVar("T")
 _FOR_NOBODY: ContextVar[bool] = ContextVar("engram-for-nobody", default=False)
 
 

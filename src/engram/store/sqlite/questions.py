@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -19,7 +18,10 @@ from engram.store.sqlite.scopes import intern, predicate
 from engram.text.terms import digest_of, terms
 from engram.types import Scope, Tier
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from engram.known import Gap
 
 _WAITING = 256  # questions noted between two batches

@@ -7,13 +7,16 @@ holds ids and numbers, no word of a memory; those of an older release may (`plai
 from __future__ import annotations
 
 import hmac
-from typing import Any
 
 import apsw
 
 from engram.errors import KeyReused
 from engram.frozen import frozen
 from engram.store.protocol import Told
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @frozen

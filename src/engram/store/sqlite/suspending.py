@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 import apsw
 
@@ -21,6 +20,10 @@ from engram.store.protocol import Once
 from engram.store.sqlite.path import Path
 from engram.store.sqlite.scopes import intern, predicate
 from engram.types import Reader, scope_values
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MIND, CHECKPOINT, HANDOFF = "mind", "checkpoint", "handoff"
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import apsw
 
@@ -28,6 +27,7 @@ from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.silence import Silence, hide_times
 from engram.store.sqlite.tides import DIGEST_KEYS, Opened
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from engram.store.sqlite.store import SqliteStore
 

@@ -12,7 +12,6 @@ import queue
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
 
 import apsw
 
@@ -24,22 +23,27 @@ from engram.log import Log
 from engram.settings import Settings
 from engram.store.sqlite.binding import explain
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol, TypeVar
+
+    T = TypeVar("T")
+
+    class Around(Protocol):
+        """What happens around the writer's transactions: before each commit, and after it."""
+
+        def opened(self, connection: apsw.Connection) -> None: ...
+
+        def before_commit(self, connection: apsw.Connection) -> None: ...
+
+        def after_commit(self, connection: apsw.Connection) -> None: ...
+
+        def closing(self, connection: apsw.Connection) -> None: ...
+
+
 log = Log("engram.store.writer")
 
-T = TypeVar("T")
-Work = Callable[[apsw.Connection], T]
-
-
-class Around(Protocol):
-    """What happens around the writer's transactions: before each commit, and after it."""
-
-    def opened(self, connection: apsw.Connection) -> None: ...
-
-    def before_commit(self, connection: apsw.Connection) -> None: ...
-
-    def after_commit(self, connection: apsw.Connection) -> None: ...
-
-    def closing(self, connection: apsw.Connection) -> None: ...
+Work = Callable[[apsw.Connection], "T"]
 
 
 @mutable
