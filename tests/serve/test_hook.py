@@ -379,6 +379,40 @@ def test_an_event_that_nobody_knows_is_no_veto(made: Engram) -> None:
     assert "there is no such event" in ran.err
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "--whatever hook user-prompt",
+        "--agnet rex hook stop",
+        "--vault hook user-prompt",
+        "--json=1 -x hook nope -h --no",
+        "hook user-prompt --whatever",
+        "hook user-prompt install",
+        "-- hook session-start --wat",
+    ],
+)
+def test_a_call_that_nobody_understands_is_no_veto_either(made: Engram, line: str) -> None:
+    keep("The API runs on Fly.io in Frankfurt")
+    asked = json.dumps(event("UserPromptSubmit", prompt="How do I deploy the API to Fly.io?")).encode()
+    ran = made(*line.split(), given=asked)
+    assert (ran.code, ran.out) == (0, "")
+    assert "--vault, --agent" in ran.err
+
+
+@pytest.mark.parametrize(
+    "line", ["--whatever remember hook", "--agent hook recall", "--whatever", "--whatever hook install", "hook"]
+)
+def test_what_is_no_event_is_still_a_bad_call(engram: Engram, line: str) -> None:
+    assert engram(*line.split()).code == 2
+
+
+@pytest.mark.parametrize("line", ["hook -h", "hook stop --help", "--help hook stop", "--version hook stop"])
+def test_help_is_still_help(engram: Engram, line: str) -> None:
+    ran = engram(*line.split())
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out
+
+
 def test_who_and_which_vault_are_said_before_the_command(made: Engram, tmp_path: Path) -> None:
     elsewhere = tmp_path / "else where"
     with open_engram(elsewhere, settings={"agent": "rex"}, session="another") as mem:

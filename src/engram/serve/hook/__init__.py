@@ -25,22 +25,33 @@ if TYPE_CHECKING:
 
 _INPUT_BYTES = 16 << 20
 _NAMED = ("--vault", "--agent", "--project", "--squad", "--channel", "--user")  # as the command line has them before a command
-_FLAGS = ("--json", "--quiet", "-q", "--debug")
+_FLAGS = ("--json", "--quiet", "-q", "--debug", "--")
+_HELP = ("-h", "--help")
+_ENDING = (*_HELP, "--version", "--show-completion", "--install-completion")  # whatever follows, these are done and nothing else
 _CAPTURES = ("pre-compact", "stop", "session-end")
 
 
 def meant(arguments: Sequence[str]) -> tuple[list[str], dict[str, str]] | None:
     """What stands after `hook`, and who and which vault was named before it, if this command line is an event; also one that
-    nobody knows: a host takes 2, which a bad call ends with, for a veto."""
-    rest, named = list(arguments), {}
+    nobody knows, or with options that nobody knows, which stand first then: a host takes 2, which a bad call ends with, for a
+    veto."""
+    named: dict[str, str] = {}
+    odd: list[str] = []
+    rest = list(arguments)
     while rest and rest[0].startswith("-"):
         name, equals, value = rest.pop(0).partition("=")
         if name in _NAMED and (equals or rest):
             named[name.removeprefix("--")] = value if equals else rest.pop(0)
-        elif name not in _FLAGS:
+        elif name in _ENDING:
             return None
-    is_event = rest[:1] == ["hook"] and len(rest) > 1 and not {"install", "-h", "--help"} & set(rest)
-    return (rest[1:], named) if is_event else None
+        elif name not in _FLAGS:
+            odd.append(name)
+    # An option that nobody knows may have a value, and one whose value came out empty has taken `hook` for it.
+    meant = rest[1:] if odd else ["hook", *rest] if "hook" in named.values() else []
+    if meant[:1] == ["hook"] and hosts.EVENTS.keys() & meant[1:2]:
+        odd, rest = odd or ["--"], meant
+    asks_help = rest[1:2] and (rest[1] in _HELP or (rest[1] in hosts.EVENTS and rest[2:] and rest[-1] in _HELP))
+    return None if rest[:1] != ["hook"] or rest[1:2] in ([], ["install"]) or asks_help else ([*odd, *rest[1:]], named)
 
 
 def run(arguments: Sequence[str], named: Mapping[str, str]) -> int:
@@ -95,7 +106,9 @@ def _asked(arguments: list[str]) -> tuple[str, str, bool]:
         elif word == "--wait":
             wait = True
         elif word.startswith("-") or named:
-            raise hosts.NoEvent("after an event there are --client and --wait; who and which vault is said before `hook`.")
+            raise hosts.NoEvent(
+                f"nothing was done: there are {', '.join(_NAMED)} before `hook`, --client and --wait after an event."
+            )
         else:
             named = word
     return named, client, wait
