@@ -102,14 +102,19 @@ def test_a_head_is_a_get_without_its_body(api: Api) -> None:
 def test_a_change_is_made_only_if_nobody_was_faster(api: Api) -> None:
     made = api.post("/v1/memories", {"text": "The API runs on Heroku"})
     place, old = made.headers["location"], made.headers["etag"]
-    for known in (old, f"W/{old}", f'"1", W/{old}', "*"):
+    for known in (old, f"W/{old}", f'"1", W/{old}', f'"of, another",{old}', "*"):
         assert api.get(place, if_none_match=known).status == 304
-    new = api("PATCH", place, {"text": "The API runs on Fly"}, if_match=old)
+        assert api("PATCH", place, {"text": "no"}, if_none_match=known).status == 412
+    assert [api.get(place, if_match=tag).status for tag in (old, "*", '"1"', f"W/{old}")] == [200, 200, 412, 412]
+    new = api("PATCH", place, {"text": "The API runs on Fly"}, if_match=f'"1", {old}')
     assert new.status == 200
     for late in (
         api("PATCH", place, {"text": "no"}, if_match=old),
         api("DELETE", place, if_match=old),
         api("DELETE", place, if_match="x"),
+        api("DELETE", place, if_match=f'{old}, "1"'),
+        api("DELETE", place, if_match=f"W/{new.headers['etag']}"),
+        api("DELETE", place, if_none_match="*"),
     ):
         assert (late.status, late.code) == (412, "E1009")
     assert api.get(place, if_none_match=old).json["text"] == "The API runs on Fly"
@@ -121,7 +126,8 @@ def test_a_change_is_made_only_if_nobody_was_faster(api: Api) -> None:
         unheeded = api(method, f"{place}/{where}", body, if_match=old)
         assert (unheeded.status, "If-Match" in unheeded.json["detail"]) == (400, True)
     assert api.get(place).headers["etag"] == new.headers["etag"]
-    assert api("PATCH", place, {"text": "The API runs on Fly now"}, if_none_match="*").status == 200
+    assert api("POST", "/v1/memories", {"text": "no"}, if_none_match="*").status == 400
+    assert api("PATCH", place, {"text": "The API runs on Fly now"}, if_match="*", if_none_match=old).status == 200
     assert api("DELETE", place, if_match=api.get(place).headers["etag"]).status == 200
 
 

@@ -21,13 +21,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from engram.aio import Threads
 from engram.engine import Engram
-from engram.env import from_micros, to_micros
 from engram.errors import Conflict, EngramError, InvalidQuery, SearchTimeout
 from engram.frozen import frozen
 from engram.guard.tokens import Granted
 from engram.log import Log
 from engram.serve import wire
-from engram.serve.http import events, problems
+from engram.serve.http import events, problems, tags
 from engram.serve.http.body import body_of
 from engram.serve.http.docs import page
 from engram.serve.http.document import LEAST_S, document
@@ -276,10 +275,15 @@ async def _call(route: Route, request: Request, served: Served) -> Call:
         query=query,
         body=body,
         key=_key(headers.get("idempotency-key")),
-        if_match=headers.get("if-match"),
-        if_none_match=headers.get("if-none-match"),
+        if_match=_lines(headers, "if-match"),
+        if_none_match=_lines(headers, "if-none-match"),
         timeout=_timeout(request.query_params.getlist("timeout"), settings.serve_timeout_s),
     )
+
+
+def _lines(headers: Headers, name: str) -> str | None:
+    """A list may stand in several lines."""
+    return ", ".join(headers.getlist(name)) or None
 
 
 def _answer(call: Call, served: Served) -> Response:
@@ -288,20 +292,43 @@ def _answer(call: Call, served: Served) -> Response:
     operation = call.route.operation
     mem, given = served.mem.as_reader(token.reader), arguments(call.route, call.path, call.query, _parsed(call.body))
     try:
-        if call.if_match not in (None, "*") and not operation.reads:
-            if not any(one.name == "unchanged_since" for one in operation.fields):
-                raise Refused(400, "this place does not heed `If-Match`, so nothing was done.", way_out="Leave it out.")
-            given["unchanged_since"] = _since(call.if_match or "")
+        if not operation.reads:
+            given |= _held(call, mem)
         value = rationing.answer(operation, mem, read(operation, given), timeout=call.timeout, key=call.key)
     except Conflict as problem:
-        return problems.response(problem, status=412 if call.if_match is not None else None)
+        return problems.response(problem, status=412 if call.if_match or call.if_none_match else None)
     return _response(call, value)
+
+
+def _held(call: Call, mem: Engram) -> dict[str, object]:
+    """What a change is held to by the tags of its request. Of several, the one that holds now, if one does: whether it still
+    does is for the change itself to say."""
+    wanted, unwanted = call.if_match, call.if_none_match
+    if unwanted is None and (wanted is None or tags.is_any(wanted)):
+        return {}
+    if not any(one.name == "unchanged_since" for one in call.route.operation.fields):
+        name = "If-Match" if unwanted is None else "If-None-Match"
+        raise Refused(400, f"this place does not heed `{name}`, so nothing was done.", way_out="Leave it out.")
+    found = mem.get(*call.path.values())
+    now = None if found is None else found.updated_at
+    if unwanted is not None and now is not None and tags.knows(unwanted, tags.tag_of(now)):
+        raise Conflict("this memory is as `If-None-Match` says.")
+    if wanted is None or tags.is_any(wanted):
+        return {}
+    moments = tags.moments(wanted)
+    if not moments:
+        raise Conflict("this `If-Match` is of no memory here.")
+    return {"unchanged_since": wire.moment(now if now in moments else moments[0])}
 
 
 def _response(call: Call, value: wire.Plain) -> Response:
     headers = _marks(call, value)
-    if "ETag" in headers and call.route.method == "GET" and _is_known(call.if_none_match, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
+    if "ETag" in headers and call.route.method == "GET":
+        tag, wanted = headers["ETag"], call.if_match
+        if wanted is not None and not tags.is_any(wanted) and tag not in map(tags.tag_of, tags.moments(wanted)):
+            return problems.response(Conflict("this memory was changed since it was read."), status=412)
+        if call.if_none_match is not None and tags.knows(call.if_none_match, tag):
+            return Response(status_code=304, headers=headers)
     body = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return Response(body, 201 if call.route.makes else 200, headers, media_type="application/json")
 
@@ -312,7 +339,7 @@ def _marks(call: Call, value: wire.Plain) -> dict[str, str]:
     if not isinstance(value, dict):
         return marks
     if call.route.operation.output is Memory:
-        marks["ETag"] = _etag(str(value["updated_at"]))
+        marks["ETag"] = tags.tag_of(datetime.fromisoformat(str(value["updated_at"])))
         if call.route.makes:
             marks["Location"] = f"/v1/memories/{value['id']}"
     if isinstance(cursor := value.get("cursor"), str) and call.route.method == "GET":
@@ -320,24 +347,6 @@ def _marks(call: Call, value: wire.Plain) -> dict[str, str]:
         place = call.route.path.format_map({name: quote(one, safe="") for name, one in call.path.items()})
         marks["Link"] = f'<{place}?{urlencode([*asked, ("cursor", cursor)])}>; rel="next"'
     return marks
-
-
-def _is_known(header: str | None, etag: str) -> bool:
-    """Does an `If-None-Match` name this one? Weakly, as reading compares."""
-    tags = {tag.strip().removeprefix("W/") for tag in (header or "").split(",")}
-    return "*" in tags or etag in tags
-
-
-def _etag(updated_at: str) -> str:
-    return f'"{to_micros(datetime.fromisoformat(updated_at))}"'
-
-
-def _since(header: str) -> str:
-    """The moment that an ETag of ours stands for; one that is not ours matches nothing."""
-    digits = header.strip().strip('"')
-    if not digits.isascii() or not digits.isdigit() or len(digits) > 17:
-        raise Conflict("this `If-Match` is of no memory here.")
-    return wire.moment(from_micros(int(digits)))
 
 
 def _parsed(body: bytes) -> object:

@@ -28,7 +28,7 @@ _KEY = {
 _IF_MATCH = {
     "name": "If-Match",
     "in": "header",
-    "description": "The `ETag` that it was read with: if it was changed since, nothing is done.",
+    "description": "The `ETag` that it was read with, or several: if it was changed since, nothing is done.",
     "schema": {"type": "string"},
 }
 _EVENTS = {
