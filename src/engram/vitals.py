@@ -141,10 +141,11 @@ class Event:
 
 @frozen
 class Events:
-    """What changed, oldest first, and the point after which to ask on."""
+    """What changed, oldest first, and the point after which to ask on. `missed`: some of it is not known any more."""
 
     events: tuple[Event, ...]
     upto: int
+    missed: bool = False
 
 
 @frozen

@@ -25,7 +25,7 @@ from engram.errors import ConfigInvalid, RateLimited
 from engram.serve.http import events
 from engram.serve.http.doors import Rates, doors
 from engram.serve.http.running import prepare
-from engram.types import Policy, Reader, Role, Scope
+from engram.types import Memory, Policy, Reader, Role, Scope
 
 OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
 CANARY = "xylophone"
@@ -33,7 +33,7 @@ CANARY = "xylophone"
 
 @pytest.fixture
 def mem(tmp_path: Path) -> Iterator[Engram]:
-    with engram.open(tmp_path / "vault", settings={"serve_events_s": 0.05}) as opened:
+    with engram.open(tmp_path / "vault", settings={"serve_events_s": 0.05, "change_log_rows": 1000}) as opened:
         yield opened.as_reader(OWNER)
 
 
@@ -581,11 +581,33 @@ def test_changes_are_told_as_they_happen_to_who_may_see_them(api: Api, mem: Engr
 def test_who_resumes_after_what_has_not_happened_is_told_what_does(api: Api) -> None:
     """A vault that was restored has smaller numbers than its listeners remember."""
     listener = Listener(api, **{"Last-Event-ID": "999999999"})
+    assert listener.next() == {"seq": 0, "what": "missed"}
     made = api.post("/v1/memories", {"text": "something"}).json
     told = listener.next()
     assert told is not None
     assert told["id"] == made["id"]
     listener.close()
+
+
+def test_who_was_away_for_longer_than_the_log_reaches_is_told_to_read_anew(api: Api, mem: Engram) -> None:
+    first = mem.remember("something to change")
+    there = mem.events().upto
+    assert not mem.events(after=there).missed
+    for _ in range(3):  # what a log of so many rows does not hold
+        mem._vault.store.add(mem.reader, [Memory(text=f"Desk {number} moved.") for number in range(500)])
+    mem.pin(first.id)
+    listener = Listener(Api(api.port, token(mem, role=Role.OWNER)), **{"Last-Event-ID": str(there)})
+    oldest = mem.events().upto - 999
+    assert listener.next() == {"seq": oldest - 1, "what": "missed"}
+    told = listener.next()
+    assert told is not None
+    assert told["seq"] == oldest
+    listener.close()
+    again = Listener(Api(api.port, token(mem, role=Role.OWNER)), **{"Last-Event-ID": str(oldest)})
+    told = again.next()
+    assert told is not None
+    assert told["what"] == "add"
+    again.close()
 
 
 def test_nobody_crowds_out_other_listeners(api: Api, mem: Engram, monkeypatch: pytest.MonkeyPatch) -> None:

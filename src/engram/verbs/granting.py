@@ -56,6 +56,9 @@ class Granting(View):
         return self._vault.store.holder(secret)
 
     def events(self, *, after: int | None = None, limit: int = 100) -> Events:
-        """What changed among what this reader may see, after a point (none: from now on): ids, never words."""
+        """What changed among what this reader may see, after a point (none: from now on): ids, never words.
+
+        If it says `missed`, the log does not reach back to that point: read anew what you hold.
+        """
         store = self._vault.store
         return Events((), store.latest_change(self._reader)) if after is None else store.events(self._reader, after, limit)

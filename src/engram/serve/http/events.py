@@ -11,7 +11,7 @@ from engram.aio import Threads
 from engram.engine import Engram
 from engram.errors import EngramError, RateLimited
 from engram.frozen import field, mutable
-from engram.types import Event
+from engram.types import Event, Events
 
 _BEAT_S = 15.0
 _HOLDS_S = 2.0  # how often a stream with nothing to tell asks whether its token still holds
@@ -84,6 +84,8 @@ async def stream(watch: Watch, mem: Engram, who: str, after: int | None, holds: 
         quiet = 0.0
         while not watch.ending:
             found = await watch.threads.run(lambda since=seen: mem.events(after=since, limit=_PAGE))  # type: ignore[misc]
+            if found.missed:
+                yield _missed(found)
             for event in found.events:
                 yield _told(event)
             seen = found.upto
@@ -96,6 +98,12 @@ async def stream(watch: Watch, mem: Engram, who: str, after: int | None, holds: 
                 return
     finally:
         watch.leave(who)
+
+
+def _missed(found: Events) -> str:
+    """Before what is still known. Its number is one that is known, so that it is said once."""
+    seq = found.events[0].seq - 1 if found.events else found.upto
+    return f"id: {seq}\nevent: missed\ndata: {json.dumps({'seq': seq, 'what': 'missed'})}\n\n"
 
 
 def _told(event: Event) -> str:

@@ -224,7 +224,8 @@ OPERATIONS = (
     ),
     Operation(
         name="events",
-        help="Tell which memories changed, by their ids, after a point that an earlier answer named (`upto`).",
+        help="Tell which memories changed, by their ids, after a point that an earlier answer named (`upto`); "
+        "`missed` says that the log does not reach back so far, so that what is held must be read anew.",
         input=Since,
         output=Events,
         run=events,

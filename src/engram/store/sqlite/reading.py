@@ -249,11 +249,15 @@ class Reading(Looking):
             return [Change(seq, key, what) for seq, key, what in found]
 
     def events(self, reader: Reader, after: int, limit: int) -> Events:
-        """What changed after a point among what this reader sees. An erasure is told to nobody: not even an id is left of it."""
+        """What changed after a point among what this reader sees. An erasure is told to nobody: not even an id is left of it.
+
+        Missed is what the log does not hold any more, or a vault that was restored never held.
+        """
         bounded(limit, self._live.now.change_log_rows, "the change log")
         visible, values = predicate(readable(reader), "m.scope")
         with self._read(reader, "events") as connection:
-            latest = int(connection.execute("SELECT coalesce(max(seq), 0) FROM changes").get)
+            ends = connection.execute("SELECT coalesce(min(seq), 0), coalesce(max(seq), 0) FROM changes").get
+            oldest, latest = int(ends[0]), int(ends[1])
             rows = connection.execute(
                 f"""
                 SELECT c.seq, m.id, c.what FROM changes AS c JOIN memories AS m ON m.key = c.memory
@@ -262,7 +266,7 @@ class Reading(Looking):
                 (min(after, latest), latest, *values, limit),
             )
             found = tuple(Event(seq, memory, what) for seq, memory, what in rows)
-        return Events(found, found[-1].seq if len(found) == limit else latest)
+        return Events(found, found[-1].seq if len(found) == limit else latest, not oldest <= after + 1 <= latest + 1)
 
     def audit(self, reader: Reader, *, limit: int) -> list[AuditEntry]:
         """Newest first: one's own entries, or the owner's view of all."""
