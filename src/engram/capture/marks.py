@@ -16,7 +16,6 @@ was stands in their place.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 
 from engram.frozen import frozen
 
@@ -54,6 +53,8 @@ class Cut:
 
     def original(self, start: int, end: int) -> tuple[tuple[int, int], ...]:
         """The places in the original of a place in what is left."""
+        from bisect import bisect_right  # late, as below: a hook asks for neither
+
         places = []
         first = bisect_right(self.origins, start, key=lambda part: part[0]) - 1
         for left, origin, length in self.origins[max(0, first) :]:
@@ -104,6 +105,8 @@ def sendable(text: str) -> str:
 
 def _with_secrets(text: str, removed: list[Removed]) -> list[Removed]:
     """With the secrets outside of what is removed anyway."""
+    from bisect import bisect_right
+
     from engram.guard import secrets  # here for start-up time: its patterns take as long as half of a hook's store
 
     found = []

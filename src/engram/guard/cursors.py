@@ -7,10 +7,8 @@ nothing, not even how many rows the vault has.
 
 from __future__ import annotations
 
-import base64
-import hashlib
-
 from engram.errors import InvalidQuery
+from engram.guard.digests import sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,13 +20,15 @@ _NONCE_BYTES = 12
 
 
 def sealed(place: int, about: bytes, key: bytearray) -> str:
+    import base64  # late, as all that seals: most pages are the only one
+
     body = _cipher(key).encrypt(_nonce(about), place.to_bytes(_PLACE_BYTES), _VERSION + about)
     return base64.urlsafe_b64encode(_VERSION + body).decode("ascii").rstrip("=")
 
 
 def opened(cursor: object, about: bytes, key: bytearray) -> int:
     """The place that it names. The error never quotes it: what was passed may be anything."""
-    from cryptography.exceptions import InvalidTag  # late: most pages are the only one
+    from cryptography.exceptions import InvalidTag
 
     try:
         raw = _bytes(cursor)
@@ -42,6 +42,8 @@ def opened(cursor: object, about: bytes, key: bytearray) -> int:
 
 
 def _bytes(cursor: object) -> bytes:
+    import base64
+
     if not isinstance(cursor, str) or not cursor.isascii() or len(cursor) > 64:
         raise ValueError
     raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
@@ -58,4 +60,4 @@ def _cipher(key: bytearray) -> AESGCMSIV:
 
 def _nonce(about: bytes) -> bytes:
     """Of what it belongs to: SIV shows at most that two cursors of one listing name one place."""
-    return hashlib.sha256(about).digest()[:_NONCE_BYTES]
+    return sha256(about)[:_NONCE_BYTES]

@@ -10,12 +10,10 @@ stay what they are; what is lost is one more rounding to bytes.
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
 from functools import cached_property
 
 from engram.errors import EncryptionFailed
+from engram.guard.digests import hmac_sha256, sha256
 from engram.guard.keys import wipe
 from engram.guard.process import lock_buffer, unlock_buffer
 
@@ -53,21 +51,25 @@ class FieldCipher:
         """Nothing is sealed as nothing."""
         if not text:
             return ""
-        return base64.b64encode(self._cipher.encrypt(_nonce(place), text.encode(), place.encode())).decode("ascii")
+        from binascii import b2a_base64  # late, as the cipher
+
+        return b2a_base64(self._cipher.encrypt(_nonce(place), text.encode(), place.encode()), newline=False).decode("ascii")
 
     def unseal(self, sealed: str, place: str) -> str:
         if not sealed:
             return ""
+        from binascii import a2b_base64
+
         from cryptography.exceptions import InvalidTag
 
         try:
-            return self._cipher.decrypt(_nonce(place), base64.b64decode(sealed, validate=True), place.encode()).decode()
+            return self._cipher.decrypt(_nonce(place), a2b_base64(sealed, strict_mode=True), place.encode()).decode()
         except (InvalidTag, ValueError):
             raise EncryptionFailed("a sealed field does not open: it is damaged, moved, or of another key.") from None
 
     def blind(self, digest: bytes) -> bytes:
         """A digest that only this key makes: against a plain one, a number of nine figures is guessed in a minute."""
-        return hmac.digest(self._key, b"engram/digest/" + digest, "sha256")[: len(digest)]
+        return hmac_sha256(self._key, b"engram/digest/" + digest)[: len(digest)]
 
     def wrap(self, other: FieldCipher) -> bytes:
         """The key of another cipher under this one: what a vault whose key was changed goes on with."""
@@ -120,11 +122,13 @@ class FieldCipher:
 
     def _matrix(self, dimensions: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """A secret order of the dimensions, and orthogonal blocks (QR of Gaussian numbers, by SHAKE-256 of the key)."""
+        from hashlib import shake_256
+
         import numpy as np  # as above
 
         if dimensions not in self._matrices:
-            seed = hmac.digest(self._key, f"engram/projection/{dimensions}".encode(), "sha256")
-            stream = hashlib.shake_256(seed).digest(8 * dimensions * (2 * min(_BLOCK, dimensions) + 1))
+            seed = hmac_sha256(self._key, f"engram/projection/{dimensions}".encode())
+            stream = shake_256(seed).digest(8 * dimensions * (2 * min(_BLOCK, dimensions) + 1))
             numbers = np.frombuffer(stream, "<u8")
             order = np.argsort(numbers[:dimensions], kind="stable")
             uniform = (numbers[dimensions:] >> np.uint64(11)).astype(np.float64) / (1 << 53)
@@ -140,4 +144,4 @@ class FieldCipher:
 
 
 def _nonce(place: str) -> bytes:
-    return hashlib.sha256(place.encode()).digest()[:_NONCE_BYTES]
+    return sha256(place.encode())[:_NONCE_BYTES]

@@ -10,7 +10,6 @@ It may not make keys, and no error of a keychain leaves this module with its own
 from __future__ import annotations
 
 import functools
-import hmac
 import sys
 from collections.abc import Callable
 
@@ -72,6 +71,8 @@ def read(vault_id: str, *, backend: KeyringBackend | None = None) -> MasterKey |
 
 def write(vault_id: str, master: MasterKey, *, backend: KeyringBackend | None = None) -> bool:
     """Store the key and read it back. False if it is not there afterwards, whatever the reason."""
+    import hmac  # late: whoever only reads needs none of it
+
     ring = _trusted(backend)
     if ring is None:
         return False

@@ -10,16 +10,13 @@ read as rarely as possible.
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
-import unicodedata
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
 from engram.errors import EncryptionFailed, MemoryPressure, VaultDamaged, VaultLocked
 from engram.frozen import frozen
+from engram.guard.digests import DIGEST_BYTES, hmac_sha256, sha256
 from engram.guard.process import lock_buffer, unlock_buffer
 
 TYPE_CHECKING = False
@@ -35,16 +32,13 @@ SALT_BYTES = 16
 _NONCE_BYTES = 12
 _TAG_BYTES = 16
 _FINGERPRINT_BYTES = 8
-_BLOCK_BYTES = 32
 
 # Crockford's base32 leaves out I, L, O and U. 32 bytes and a checksum of 3 fill 56 characters without padding.
 _RECOVERY_PREFIX = "engram1"
 _CHECKSUM_BYTES = 3
 _GROUP = 4
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_RFC4648 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-_TO_CROCKFORD = str.maketrans(_RFC4648, _CROCKFORD)
-_FROM_CROCKFORD = str.maketrans(_CROCKFORD, _RFC4648)
+_CHARACTERS = (KEY_BYTES + _CHECKSUM_BYTES) * 8 // 5
 _LOOKALIKES = str.maketrans("OIL", "011")
 
 # The header that names these is not authenticated before the key is known: whoever can write it could ask for a guess
@@ -99,7 +93,7 @@ class MasterKey:
         payload = bytearray(_recovery_payload(text))
         key, checksum = payload[:KEY_BYTES], payload[KEY_BYTES:]
         wipe(payload)
-        if not hmac.compare_digest(_checksum(key), checksum):
+        if _checksum(key) != checksum:  # who has the text has both: it does not matter how long this takes
             wipe(key)
             raise _bad_recovery_text("The recovery key has a mistake in it: its check characters do not fit.")
         return cls(key)
@@ -108,7 +102,8 @@ class MasterKey:
         """The key as a person can write it down: a prefix, then groups of four characters. As secret as the key."""
         key = self._alive()
         payload = key + _checksum(key)
-        body = base64.b32encode(payload).decode("ascii").translate(_TO_CROCKFORD)
+        number = int.from_bytes(payload)
+        body = "".join(_CROCKFORD[number >> 5 * place & 31] for place in reversed(range(_CHARACTERS)))
         wipe(payload)
         return "-".join([_RECOVERY_PREFIX, *(body[at : at + _GROUP] for at in range(0, len(body), _GROUP))])
 
@@ -155,33 +150,42 @@ class MasterKey:
 
 
 def hkdf(key: bytearray, info: bytes, length: int = KEY_BYTES, *, salt: bytes = b"") -> bytearray:
-    """HKDF-SHA256 (RFC 5869) of at most one block. Of the standard library: loading `cryptography` for it would take a hook as
-    long as opening the vault. What is between is immutable until it is collected, as a key given to SQLite is."""
-    if length > _BLOCK_BYTES:
-        raise ValueError(f"one block has {_BLOCK_BYTES} bytes, not {length}")
-    own = hmac.digest(salt or bytes(_BLOCK_BYTES), key, "sha256")
-    return bytearray(hmac.digest(own, info + b"\x01", "sha256")[:length])
+    """HKDF-SHA256 (RFC 5869) of at most one block. Without `cryptography`: loading that would take a hook as long as opening
+    the vault. What is between is immutable until it is collected, as a key given to SQLite is."""
+    if length > DIGEST_BYTES:
+        raise ValueError(f"one block has {DIGEST_BYTES} bytes, not {length}")
+    own = hmac_sha256(salt or bytes(DIGEST_BYTES), key)
+    return bytearray(hmac_sha256(own, info + b"\x01")[:length])
 
 
 def _checksum(key: bytearray) -> bytes:
-    digest = hashlib.sha256(_RECOVERY_PREFIX.encode("ascii"))
-    digest.update(key)
-    return digest.digest()[:_CHECKSUM_BYTES]
+    named = bytearray(_RECOVERY_PREFIX, "ascii") + key
+    try:
+        return sha256(named)[:_CHECKSUM_BYTES]
+    finally:
+        wipe(named)
 
 
 def _recovery_payload(text: str) -> bytes:
     """The bytes behind a typed recovery text, checksum still on."""
-    bare = "".join(c for c in text if not c.isspace() and unicodedata.category(c) not in ("Pd", "Cf"))
-    plain = bare.upper().translate(_LOOKALIKES)
+    if not text.isascii():
+        import unicodedata  # late: a hook reads the text from where it was written to
+
+        text = "".join(c for c in text if unicodedata.category(c) not in ("Pd", "Cf"))
+    plain = "".join(text.replace("-", "").split()).upper().translate(_LOOKALIKES)
     body = plain.removeprefix(_RECOVERY_PREFIX.upper())
     if body == plain:
         raise _bad_recovery_text(f"A recovery key begins with {_RECOVERY_PREFIX!r}; this text does not.")
     if not set(body) <= set(_CROCKFORD):
         raise _bad_recovery_text("The recovery key has a character in it that no recovery key has.")
-    length = (KEY_BYTES + _CHECKSUM_BYTES) * 8 // 5
-    if len(body) != length:
-        raise _bad_recovery_text(f"A recovery key has {length} characters after {_RECOVERY_PREFIX!r}; this one has {len(body)}.")
-    return base64.b32decode(body.translate(_FROM_CROCKFORD))
+    if len(body) != _CHARACTERS:
+        raise _bad_recovery_text(
+            f"A recovery key has {_CHARACTERS} characters after {_RECOVERY_PREFIX!r}; this one has {len(body)}."
+        )
+    number = 0
+    for letter in body:
+        number = number << 5 | _CROCKFORD.index(letter)
+    return number.to_bytes(KEY_BYTES + _CHECKSUM_BYTES)
 
 
 def _bad_recovery_text(what: str) -> VaultLocked:
@@ -318,6 +322,8 @@ def _passphrase_bytes(passphrase: str) -> bytes:
     """NFKC, so that two keyboards that compose é differently type the same passphrase; then UTF-8."""
     if not passphrase:
         raise VaultLocked("The passphrase is empty.", way_out="Give one of several words that nobody would guess.")
+    import unicodedata
+
     # surrogatepass: bytes in the environment that are not UTF-8 arrive as lone surrogates, and an error would quote them.
     return unicodedata.normalize("NFKC", passphrase).encode("utf-8", "surrogatepass")
 

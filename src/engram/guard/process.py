@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import mmap
 import sys
 import threading
 from collections import Counter
 
 if sys.platform != "win32":
     import resource
+
+    _PAGE = resource.getpagesize()
+else:
+    _PAGE = 4096  # of nothing: no page is locked there, or counted
 
 _PR_GET_DUMPABLE = 3
 _PR_SET_DUMPABLE = 4
@@ -65,7 +68,7 @@ def lock_buffer(buffer: bytearray) -> bool:
         locked: list[int] = []
         for page in pages:
             if not _holders[page]:
-                if libc.mlock(page, mmap.PAGESIZE) != 0:
+                if libc.mlock(page, _PAGE) != 0:
                     _release(libc, locked)
                     return False
                 locked.append(page)
@@ -90,7 +93,7 @@ def rss_bytes() -> int:
     """Resident memory of this process: now, on Linux; at its peak, elsewhere; 0 where nobody says."""
     try:
         with open("/proc/self/statm", "rb", buffering=0) as statm:
-            return int(statm.read(256).split()[1]) * mmap.PAGESIZE
+            return int(statm.read(256).split()[1]) * _PAGE
     except OSError:
         return _peak_rss_bytes()
 
@@ -126,9 +129,9 @@ def _libc() -> ctypes.CDLL | None:
 
 def _pages(buffer: bytearray) -> range:
     start = ctypes.addressof(ctypes.c_char.from_buffer(buffer))
-    return range(start - start % mmap.PAGESIZE, start + len(buffer), mmap.PAGESIZE)
+    return range(start - start % _PAGE, start + len(buffer), _PAGE)
 
 
 def _release(libc: ctypes.CDLL, pages: list[int]) -> None:
     for page in pages:
-        libc.munlock(page, mmap.PAGESIZE)
+        libc.munlock(page, _PAGE)

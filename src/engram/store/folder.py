@@ -7,7 +7,6 @@ key. File names say nothing about content or time.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import stat
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from engram.errors import DiskFull, NotFound, VaultDamaged, VaultTooNew
 from engram.frozen import frozen, replace
+from engram.guard.digests import sha256
 from engram.guard.unlock import KeyHeader, from_table, to_table
 from engram.log import Log
 
@@ -350,7 +350,7 @@ def _checksum(table: Mapping[str, object]) -> str:
         return lines
 
     rest = {name: value for name, value in table.items() if name != "check"}
-    return hashlib.sha256("\n".join(flat("", rest)).encode()).hexdigest()[:32]
+    return sha256("\n".join(flat("", rest)).encode()).hex()[:32]
 
 
 def _damaged(path: Path) -> VaultDamaged:

@@ -6,9 +6,7 @@ them are laid out as overlapping pairs of characters, in the text and in the que
 
 from __future__ import annotations
 
-import hashlib
 import re
-import unicodedata
 from functools import cache, lru_cache
 
 from engram.types import Memory, Proposition
@@ -66,6 +64,9 @@ def digest_of(text: str) -> bytes:
 
 
 def _digest(text: str) -> bytes:
+    import hashlib  # late, as below: a hook keeps nothing, and would load OpenSSL for it
+    import unicodedata
+
     plain = (text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold()
     if re.search(_SIGN, plain):  # seldom: most statements are words alone, which takes a third of the time
         apart = re.sub(_MINUS, "−", re.sub(_TELLING, r" \g<0> ", plain))
@@ -84,6 +85,8 @@ def identity_of(one: Memory | Proposition) -> bytes:
 
     "I went to the dentist yesterday" is another visit when it is said a week later; "I like tea" is not another liking.
     """
+    import hashlib
+
     said, day = digest_of(one.text), day_of(one)
     return hashlib.sha256(said + day.encode()).digest()[:16] if day else said
 
@@ -95,6 +98,8 @@ def day_of(one: Memory | Proposition) -> str:
 
 def _plain(text: str) -> str:
     """NFKC without combining marks, so that a word is one word for every tokenizer, however it was typed."""
+    import unicodedata  # late: most texts are ASCII
+
     apart = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text))
     kept = "".join(c for c in apart if c in _KEPT_MARKS or unicodedata.category(c) != "Mn")
     return unicodedata.normalize("NFC", kept)

@@ -6,7 +6,6 @@ not write. Nothing here holds words: subjects are ids, and what must be correlat
 
 from __future__ import annotations
 
-import hmac
 import re
 import threading
 from collections import deque
@@ -16,6 +15,7 @@ import apsw
 
 from engram.env import Env, from_micros, to_micros
 from engram.frozen import replace
+from engram.guard.digests import hmac_sha256
 from engram.types import AuditEntry, Reader, Scope, scope_values
 
 _AT_ONCE = 500
@@ -41,7 +41,7 @@ class Audit:
 
     def digest(self, words: str) -> str:
         """A keyed hash: equal words give equal digests in this vault, and nobody without the key can guess them."""
-        return hmac.digest(self._key, str(words).encode("utf-8", "surrogatepass"), "sha256").hex()[:16]
+        return hmac_sha256(self._key, str(words).encode("utf-8", "surrogatepass")).hex()[:16]
 
     def saw(self, entries: Iterable[AuditEntry]) -> None:
         """Put entries that are already durable into the ring."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -126,7 +124,9 @@ class Path:
         return self._keyed("\0".join((*who, key)))
 
     def _keyed(self, text: str) -> bytes:
-        return hmac.new(self._opened.token_key, b"receipt\0" + text.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
+        import hmac  # late: a hook makes nothing once, and what others ask for may be long
+
+        return hmac.digest(self._opened.token_key, b"receipt\0" + text.encode("utf-8", "surrogatepass"), "sha256")
 
     @contextmanager
     def _read(self, reader: Reader, operation: str) -> Iterator[apsw.Connection]:

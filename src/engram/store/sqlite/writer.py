@@ -8,8 +8,8 @@ two of its statements and undone; once it is part of a commit, its caller gets t
 
 from __future__ import annotations
 
-import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -107,7 +107,8 @@ class Writer:
         self._settings = settings
         self._env = env
         self._around = around
-        self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._queue: deque[_Job | None] = deque()  # `queue` would load a heap and a library of its own
+        self._queued = threading.Semaphore(0)
         self.limit = settings().queue_limit
         self._places = threading.Semaphore(self.limit)
         self._thread: threading.Thread | None = None
@@ -120,7 +121,7 @@ class Writer:
 
     @property
     def depth(self) -> int:
-        return self._queue.qsize()
+        return len(self._queue)
 
     @property
     def full(self) -> bool:
@@ -167,7 +168,7 @@ class Writer:
         with self._lock:  # nothing is queued after the None, because `_put` holds the lock too
             self._closed = True
             thread = self._thread
-            self._queue.put(None)
+            self._add(None)
         if thread is None:
             return
         thread.join(drain_s)
@@ -187,10 +188,14 @@ class Writer:
             with self._lock:
                 self._refuse_if_needed()
                 self._start()
-                self._queue.put(job)
+                self._add(job)
         except BaseException:
             self._places.release()
             raise
+
+    def _add(self, job: _Job | None) -> None:
+        self._queue.append(job)
+        self._queued.release()
 
     def _refuse_if_needed(self) -> None:
         if self._closed:
@@ -209,7 +214,8 @@ class Writer:
     def _live(self) -> None:
         connection: apsw.Connection | None = None
         while True:
-            batch, last = self._gather(self._queue.get())
+            self._queued.acquire()
+            batch, last = self._gather(self._queue.popleft())
             if batch:
                 connection = self._serve(connection, batch)
             batch.clear()  # what was written last is not held until something else is
@@ -235,10 +241,9 @@ class Writer:
                 batch.append(job)
             if len(batch) >= limit:
                 return batch, False
-            try:
-                job = self._queue.get_nowait()
-            except queue.Empty:
+            if not self._queued.acquire(blocking=False):
                 return batch, False
+            job = self._queue.popleft()
         return batch, True
 
     def _serve(self, connection: apsw.Connection | None, batch: list[_Job]) -> apsw.Connection | None:
