@@ -1,8 +1,8 @@
 """`@frozen` and `@mutable`: dataclasses with slots, made in a fraction of the time, and without `dataclasses`.
 
 The standard decorator writes and compiles six functions for every class (0.7 ms each), and it loads `inspect`, `ast` and
-`tokenize`: together half of all that a hook did before it could answer. Here nothing is compiled but `__init__`, and that once a
-few instances have been made the slow way, which of most classes they never are; the other methods are the same for all classes
+`tokenize`: together half of all that a hook did before it could answer. Here nothing is compiled but `__init__`, and that once
+some instances have been made the slow way, which of most classes they never are; the other methods are the same for all classes
 and see the fields through one getter. `fields`, `replace` and `field` here are those of the standard library, without its weight;
 its own know such a class as any other, because it becomes one for them when they first look; so does `inspect.signature`.
 """
@@ -10,12 +10,13 @@ its own know such a class as any other, because it becomes one for them when the
 from __future__ import annotations
 
 import sys
-from itertools import pairwise
+from itertools import repeat
 from operator import attrgetter
 from types import MappingProxyType
 
-_SLOWLY = 3  # instances that are made without a compiled `__init__`
+_SLOWLY = 50  # instances that are made without a compiled `__init__`, which takes as long as 30 to 150 of them
 _NOT_COPIED = frozenset({"__dict__", "__weakref__"})
+_CHANGING = frozenset({list, dict, set})
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # checkers know these of the standard library
@@ -31,19 +32,23 @@ if TYPE_CHECKING:  # checkers know these of the standard library
     T = TypeVar("T")
 else:
     MISSING = object()  # the default of a field that has none
+    _NOTHING = MappingProxyType({})
 
     class Field:
         """One field of a class: its name, type and what was said of it."""
 
         __slots__ = ("compare", "default", "default_factory", "init", "kw_only", "metadata", "name", "repr", "type")
 
-        def __init__(self, default, default_factory, init, repr, compare, kw_only, metadata):
+        def __init__(
+            self, default=MISSING, default_factory=MISSING, init=True, repr=True, compare=True, kw_only=None, metadata=None
+        ):
             self.default, self.default_factory, self.init = default, default_factory, init
-            self.repr, self.compare, self.kw_only, self.metadata = repr, compare, kw_only, metadata
+            self.repr, self.compare, self.kw_only = repr, compare, kw_only
+            self.metadata = MappingProxyType(metadata) if metadata else _NOTHING
 
     def field(*, default=MISSING, default_factory=MISSING, init=True, repr=True, compare=True, kw_only=None, metadata=None):
         """What is to be said of a field besides its type."""
-        return Field(default, default_factory, init, repr, compare, kw_only, MappingProxyType(metadata or {}))
+        return Field(default, default_factory, init, repr, compare, kw_only, metadata)
 
     def fields(one):
         """The fields of a class or of a value, in order; of one that the standard library made of ours, all of them."""
@@ -99,25 +104,25 @@ def mutable(cls: type[Any] | None = None, /, *, kw_only: bool = False, eq: bool 
 
 
 def _made(cls: type[Any], kw_only: bool, eq: bool, settled: bool) -> type[Any]:
-    """The class anew, with slots: they cannot be added to one that is there."""
-    inherited = {one.name: one for base in reversed(cls.__mro__[1:]) for one in base.__dict__.get("__own_fields__", ())}
+    """The class anew, with slots: they cannot be added to one that is there. Some 50 are made for every prompt of a host, so it
+    takes the shortest ways."""
+    known = {one.name: one for base in cls.__mro__[-2:0:-1] for one in base.__dict__.get("__own_fields__", ())}
+    inherited = set(known)
     own = _declared(cls, kw_only)
-    if hidden := (inherited.keys() & cls.__dict__.keys()) - {one.name for one in own}:
+    for one in own:
+        known[one.name] = one
+    body = {name: held for name, held in cls.__dict__.items() if name not in _NOT_COPIED}
+    if inherited and (hidden := inherited.intersection(body).difference([one.name for one in own])):
         raise TypeError(f"{cls.__qualname__} would hide a field: {', '.join(sorted(hidden))}")
-    known = {**inherited, **{one.name: one for one in own}}
-    every = tuple(known.values())
-    places = [one for one in every if one.init and not one.kw_only]
-    if any(_is_preset(one) and not _is_preset(after) for one, after in pairwise(places)):
-        raise TypeError(f"{cls.__qualname__} has a field without a default after one that has some")
-    body = {name: held for name, held in cls.__dict__.items() if name not in _NOT_COPIED and name not in known}
-    body["__slots__"] = tuple(one.name for one in own if one.name not in inherited)
+    for one in own:
+        body.pop(one.name, None)
+    body["__slots__"] = [one.name for one in own if one.name not in inherited]
     body["__qualname__"] = cls.__qualname__
-    body["__match_args__"] = tuple(one.name for one in places)
-    body["__own_fields__"] = every
-    body["__dataclass_fields__"], body["__dataclass_params__"] = _Known("fields"), _Known("params")
-    body["__signature__"] = _Signature()
-    shared = {**_SHARED, **(_SETTLED if settled else {}), **(_compared(every, settled) if eq else {})}
-    for name, method in shared.items():
+    body["__own_fields__"] = every = tuple(known.values())
+    body["__match_args__"] = _places(cls, every)
+    if eq:
+        body["__compared__"] = _values([one.name for one in every if one.compare])
+    for name, method in _METHODS[settled, eq].items():
         if body.get(name) is None:  # a class that says when it is equal has a `__hash__` that is None
             body[name] = method
     made: type[Any] = type(cls)(cls.__name__, cls.__bases__, body)  # type: ignore[misc]
@@ -127,18 +132,31 @@ def _made(cls: type[Any], kw_only: bool, eq: bool, settled: bool) -> type[Any]:
 
 
 def _declared(cls: type[Any], kw_only: bool) -> list[Field[Any]]:
-    said = {name: str(kind).partition("[")[0].rpartition(".")[2] for name, kind in cls.__annotations__.items()}
-    return [_one(cls, name, kind, kw_only) for name, kind in cls.__annotations__.items() if said[name] != "ClassVar"]
+    own = []
+    for name, kind in cls.__annotations__.items():
+        if "ClassVar" in str(kind) and str(kind).partition("[")[0].rpartition(".")[2] == "ClassVar":
+            continue
+        said: Any = cls.__dict__.get(name, MISSING)
+        one = said if said.__class__ is Field else Field(said)  # type: ignore[call-arg]  # ours has defaults
+        if one.default.__class__ in _CHANGING:
+            raise TypeError(f"{cls.__qualname__}.{name} would be one {type(one.default).__name__} for all: use default_factory")
+        one.name, one.type = name, kind
+        if one.kw_only is None:
+            one.kw_only = kw_only
+        own.append(one)
+    return own
 
 
-def _one(cls: type[Any], name: str, kind: Any, kw_only: bool) -> Field[Any]:
-    said: Any = cls.__dict__.get(name, MISSING)
-    one = said if isinstance(said, Field) else field(default=said)
-    if isinstance(one.default, list | dict | set):
-        raise TypeError(f"{cls.__qualname__}.{name} would be one {type(one.default).__name__} for all: use default_factory")
-    one.name, one.type = name, kind
-    one.kw_only = kw_only if one.kw_only is None else one.kw_only
-    return one
+def _places(cls: type[Any], every: Sequence[Field[Any]]) -> tuple[str, ...]:
+    """The fields that are given by their place."""
+    preset, places = False, []
+    for one in every:
+        if one.init and not one.kw_only:
+            if preset and not _is_preset(one):
+                raise TypeError(f"{cls.__qualname__} has a field without a default after one that has some")
+            preset = preset or _is_preset(one)
+            places.append(one.name)
+    return tuple(places)
 
 
 def _is_preset(one: Field[Any]) -> bool:
@@ -149,63 +167,69 @@ def _is_preset(one: Field[Any]) -> bool:
 
 
 def _first(made: type[Any], every: Sequence[Field[Any]]) -> Callable[..., None]:
-    """An `__init__` that takes its arguments apart itself, a few times; and wherever they do not fit, for whoever is compiled
+    """An `__init__` that takes its arguments apart itself, for a while; and wherever they do not fit, for whoever is compiled
     says best why."""
     left = _SLOWLY
+    fitting: Callable[..., dict[str, Any] | None] | None = None
 
     def first(self: object, /, *given: Any, **named: Any) -> None:
-        nonlocal left
+        nonlocal left, fitting
         left -= 1
-        values = _fitting(every, given, named) if left >= 0 else None
+        fitting = fitting or _fitting(made.__match_args__, every)
+        values = fitting(given, named) if left >= 0 else None
         if values is None:
             made.__init__ = _init(made, every)  # two threads at once write the same
             made.__init__(self, *given, **named)
             return
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        any(map(object.__setattr__, repeat(self), values, values.values()))  # they answer None: half the time of a loop
         if hasattr(made, "__post_init__"):
             self.__post_init__()  # type: ignore[attr-defined]
 
     return first
 
 
-def _fitting(every: Sequence[Field[Any]], given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Each field's value; None if these are not the arguments of this class."""
-    values: dict[str, Any] = {}
-    at = used = 0
-    for one in every:
-        if not one.init:
-            if not _is_preset(one):
-                continue
-        elif not one.kw_only and at < len(given):
-            values[one.name], at = given[at], at + 1
-            continue
-        elif one.name in named:
-            values[one.name], used = named[one.name], used + 1
-            continue
-        elif not _is_preset(one):
-            return None
-        values[one.name] = one.default if one.default_factory is MISSING else one.default_factory()
-    return values if at == len(given) and used == len(named) else None
+def _fitting(places: Sequence[str], every: Sequence[Field[Any]]) -> Callable[..., dict[str, Any] | None]:
+    """What tells each field's value from the arguments; None if these are not the arguments of this class."""
+    taken = {one.name for one in every if one.init}
+    preset = {one.name: one.default for one in every if one.default is not MISSING}
+    fresh = {one.name: one.default_factory for one in every if one.default_factory is not MISSING}
+    needed = len(taken.union(preset, fresh))
+
+    def fitting(given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any] | None:
+        values = {**preset, **named}
+        if given:
+            placed = dict(zip(places, given, strict=False))
+            if len(placed) < len(given) or not named.keys().isdisjoint(placed):
+                return None
+            values.update(placed)
+        for name, factory in fresh.items():
+            if name not in values:
+                values[name] = factory()
+        return values if len(values) == needed and named.keys() <= taken else None
+
+    return fitting
 
 
 def _init(made: type[Any], every: Sequence[Field[Any]]) -> Callable[..., None]:
     """Sets each field through its slot, for the instance itself may let nobody. Names in it are those of its module."""
     known: dict[str, Any] = {"__missing": MISSING}
     places, named, lines = ["self"], ["*"], ["pass"]
+    preset: dict[str, Any] = {}
     for number, one in enumerate(every):
-        name, preset, given = one.name, "", one.name
+        name, given = one.name, one.name
         known[f"__set{number}"] = getattr(made, name).__set__
         if one.default_factory is not MISSING:
-            known[f"__new{number}"], preset = one.default_factory, "=__missing"
+            known[f"__new{number}"], preset[name] = one.default_factory, MISSING
             given = f"__new{number}() if {name} is __missing else {name}" if one.init else f"__new{number}()"
         elif one.default is not MISSING:
-            known[f"__default{number}"], preset = one.default, f"=__default{number}"
-            given = name if one.init else f"__default{number}"
+            preset[name] = one.default
+            if not one.init:
+                given = f"__default{number}"
+                known[given] = one.default
         elif not one.init:
             continue
         if one.init:
-            (named if one.kw_only else places).append(name + preset)
+            (named if one.kw_only else places).append(name)
         lines.append(f"__set{number}(self, {given})")
     if hasattr(made, "__post_init__"):
         lines.append("self.__post_init__()")
@@ -214,25 +238,24 @@ def _init(made: type[Any], every: Sequence[Field[Any]]) -> Callable[..., None]:
     found: dict[str, Any] = {}
     place = sys.modules.get(made.__module__)
     exec(source, {} if place is None else vars(place), found)  # noqa: S102  made of names of fields alone
-    init: Callable[..., None] = found["_maker"](**known)
+    init: Any = found["_maker"](**known)
     init.__qualname__ = f"{made.__qualname__}.__init__"
     init.__annotations__ = {**{one.name: one.type for one in every if one.init}, "return": None}
-    return init
+    # Not as expressions of the source: they took a third of the time it takes to compile.
+    init.__defaults__ = tuple(preset[name] for name in places if name in preset)
+    init.__kwdefaults__ = {name: preset[name] for name in named if name in preset}
+    return init  # type: ignore[no-any-return]
 
 
 # ── what all of them do alike ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _compared(every: Sequence[Field[Any]], settled: bool) -> dict[str, Callable[..., Any] | None]:
-    values = _values([one.name for one in every if one.compare])
+def _equal(self: Any, other: Any) -> bool:
+    return self.__compared__(self) == self.__compared__(other) if other.__class__ is self.__class__ else NotImplemented
 
-    def equal(self: object, other: object) -> bool:
-        return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
 
-    def hashed(self: object) -> int:
-        return hash(values(self))
-
-    return {"__eq__": equal, "__hash__": hashed if settled else None}
+def _hashed(self: Any) -> int:
+    return hash(self.__compared__(self))
 
 
 def _values(names: Sequence[str]) -> Callable[[Any], Any]:
@@ -240,9 +263,9 @@ def _values(names: Sequence[str]) -> Callable[[Any], Any]:
     if len(names) > 1:
         return attrgetter(*names)
     if not names:
-        return lambda _: ()
+        return staticmethod(lambda _: ())
     only = attrgetter(names[0])
-    return lambda one: (only(one),)
+    return staticmethod(lambda one: (only(one),))
 
 
 def _told(self: Any) -> str:
@@ -263,15 +286,6 @@ def _state(self: Any) -> list[Any]:
 def _restore(self: Any, state: list[Any]) -> None:
     for one, held in zip(fields(self), state, strict=True):
         object.__setattr__(self, one.name, held)
-
-
-_SHARED: dict[str, Callable[..., Any]] = {"__repr__": _told, "__replace__": replace}
-_SETTLED: dict[str, Callable[..., Any]] = {
-    "__setattr__": _refuse,
-    "__delattr__": _refuse,
-    "__getstate__": _state,
-    "__setstate__": _restore,
-}
 
 
 class _Known:
@@ -313,3 +327,24 @@ class _Signature:
             made.__init__ = _init(made, fields(made))
         told = inspect.signature(made.__init__)
         return told.replace(parameters=list(told.parameters.values())[1:])
+
+
+_ALL: dict[str, Any] = {
+    "__repr__": _told,
+    "__replace__": replace,
+    "__dataclass_fields__": _Known("fields"),
+    "__dataclass_params__": _Known("params"),
+    "__signature__": _Signature(),
+}
+_SETTLED: dict[str, Any] = {
+    "__setattr__": _refuse,
+    "__delattr__": _refuse,
+    "__getstate__": _state,
+    "__setstate__": _restore,
+}
+_METHODS = {
+    (True, True): {**_ALL, **_SETTLED, "__eq__": _equal, "__hash__": _hashed},
+    (True, False): {**_ALL, **_SETTLED},
+    (False, True): {**_ALL, "__eq__": _equal, "__hash__": None},
+    (False, False): _ALL,
+}
