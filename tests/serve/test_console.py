@@ -121,7 +121,7 @@ def test_an_interrupt_calls_off_what_is_under_way_before_it_unwinds() -> None:
 
 COMMANDS = """
     init remember recall observe import model ingest explain context feedback versions words edges get
-    working attend clear-working checkpoint resume check backups
+    working attend clear-working checkpoint resume check backups traverse events promote
     list show update forget restore pin relate status doctor backup restore-backup key audit config bench demo
 """
 
@@ -153,6 +153,7 @@ def test_every_command_explains_itself(engram: Engram, command: str) -> None:
     helped = engram(*command.split(), "--help")
     assert helped.code == 0
     assert f"Usage: engram {command}".strip() in helped.out
+    assert not re.search(r"<\w|list\[", helped.out), "types as Python names them"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ import io
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -76,6 +77,15 @@ app.add_typer(bench.app, name="bench", rich_help_panel="This program")
 app.command("demo", rich_help_panel="This program")(bench.demo)
 
 _IDENTITY = "Identity"
+_TYPES = {
+    "str": "TEXT",
+    "int": "INTEGER",
+    "float": "NUMBER",
+    "Path": "PATH",
+    "path": "PATH",
+    "file": "FILE",
+    "directory": "FOLDER",
+}
 
 
 def _version(wanted: bool) -> None:
@@ -113,14 +123,23 @@ def root(
 
 def _told_plainly(command: Any) -> Any:
     """A command, or a group of them (the class that both have is typer's own), with help that reads well: typer says
-    of a flag that it takes a <bool>, while it takes nothing, and breaks lines where a docstring does."""
+    of a flag that it takes a <bool>, while it takes nothing, names types as Python does, and breaks lines where a docstring
+    does."""
     for option in (*command.params, command.get_help_option(typer.Context(command, help_option_names=_HELP))):
         if isinstance(option, typer.core.TyperOption) and option.is_flag:
             option.metavar = ""
+        option.display_type = partial(_type_of, option.display_type)
     command.help = "\n\n".join(" ".join(part.split()) for part in (command.help or "").split("\n\n"))
     for part in getattr(command, "commands", {}).values():
         _told_plainly(part)
     return command
+
+
+def _type_of(named: Callable[[typer.Context], str], ctx: typer.Context) -> str:
+    """`TEXT …` for `<list[str]>`."""
+    one = named(ctx).strip("<>").removesuffix(" range")
+    each = one.removeprefix("list[").removesuffix("]")
+    return _TYPES.get(each, each) + (" …" if each != one else "")
 
 
 _COMMAND = _told_plainly(get_command(app))

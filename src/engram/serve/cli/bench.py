@@ -19,10 +19,10 @@ app = typer.Typer(help="Measure speed, as ratios to a baseline in the same run, 
 _FILE: dict[str, Any] = {"exists": True, "dir_okay": False, "show_default": False}
 Sizes = Annotated[str, typer.Option(help="Vault sizes to measure at, in memories.")]
 Stores = Annotated[int | None, typer.Option(min=1, show_default=False, help="Only the first so many of each file.")]
-Talks = Annotated[list[Path], typer.Argument(metavar="FILE…", help="Conversations, a store a line (.gz too).", **_FILE)]
+Talks = Annotated[list[Path], typer.Argument(metavar="FILE", help="Conversations, a store a line (.gz too).", **_FILE)]
 Shifts = Annotated[Path, typer.Argument(metavar="FILE", help="Conversations, one a line (.gz too).", **_FILE)]
-Times = Annotated[list[Path], typer.Argument(metavar="FILE…", help="Time expressions, one a line (.gz too).", **_FILE)]
-Texts = Annotated[list[Path], typer.Argument(metavar="FILE…", help="Texts with `spans` or `attack` (.gz too).", **_FILE)]
+Times = Annotated[list[Path], typer.Argument(metavar="FILE", help="Time expressions, one a line (.gz too).", **_FILE)]
+Texts = Annotated[list[Path], typer.Argument(metavar="FILE", help="Texts with `spans` or `attack` (.gz too).", **_FILE)]
 
 _SIZES = "0,10000,100000"
 _SPEED_SIZES = "1000,10000,100000"

@@ -40,7 +40,7 @@ def _file(text: str) -> Path:
 
 Files = Annotated[
     list[Path],
-    typer.Argument(metavar="FILE…", parser=_file, show_default=False, help="Files, folders of notes, or zips."),
+    typer.Argument(metavar="FILE", parser=_file, show_default=False, help="Files, folders of notes, or zips."),
 ]
 _COUNTS = ("turns", "kept", "merged", "dropped", "known")
 

@@ -160,7 +160,7 @@ def _of_field(one: Field) -> inspect.Parameter:
             hint: Any = list[str]
         else:
             hint = list[str] if many else kind
-            told["metavar"] = "ID…" if many else "ID" if one.name == "id" else one.name.upper()
+            told["metavar"] = "ID" if one.name in ("id", "ids") else one.name.upper()
         return _parameter(
             one.name, Annotated[hint if one.required else hint | None, typer.Argument(**told | {"show_default": False})], default
         )
