@@ -239,6 +239,27 @@ def test_half_a_character_does_not_fail_a_call(mem: Engram, version: str) -> Non
     assert kept["result"]["structuredContent"]["text"] == "half ? of it"
 
 
+def test_what_is_not_one_message_is_refused_by_name_and_not_quoted(mem: Engram) -> None:
+    secret = mem.grant("rex", scope=Scope(agent="rex"), role=Role.AGENT).secret
+    batch = [calling("memory_search", {"query": "platypus"}), {"jsonrpc": "2.0", "method": "notifications/initialized"}]
+    no_message = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": "platypus"}
+    with serving(mem) as address:
+        for version in ("2025-03-26", "2025-06-18", "2026-07-28"):
+            for said, code, named, why in (
+                (batch, -32600, None, "batches"),
+                ([], -32600, None, "batches"),
+                (no_message, -32600, 7, "Invalid"),
+                ("platypus", -32600, None, "Invalid"),
+            ):
+                answer = post(address, said, authorization=f"Bearer {secret}", **{"mcp-protocol-version": version})
+                told = answer.json()
+                assert (answer.status_code, told["error"]["code"], told["id"]) == (400, code, named)
+                assert why in told["error"]["message"]
+                assert "platypus" not in answer.text
+        odd = httpx2.post(address, content=b'{"platypus', headers={"Authorization": f"Bearer {secret}"})
+        assert (odd.status_code, odd.json()["error"]["code"], "platypus" in odd.text) == (400, -32700, False)
+
+
 def test_a_page_that_is_listed_may_call_from_a_browser(mem: Engram) -> None:
     mem.settings.set(serve_origins="https://notes.example")
     asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization, mcp-method"}

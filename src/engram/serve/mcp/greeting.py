@@ -32,6 +32,7 @@ _MODERN = "2026-07-28"
 _META = "io.modelcontextprotocol/"
 _WATCH_S = 1.0
 _NO_JSON, _NO_MESSAGE = -32700, -32600  # JSON-RPC's words for them
+_INVALID = _NO_MESSAGE, "Invalid Request"
 
 _started: Wire | None = None
 
@@ -107,7 +108,7 @@ class Wire:
 
     def refuse(self, line: str) -> None:
         """Answer what looks like a message and cannot be read as one."""
-        self._write(_refusal(json.loads(line).get("id"), _NO_MESSAGE, "Invalid Request"))
+        self._write(_refusal(json.loads(line).get("id"), *_INVALID))
 
     def send(self, text: str) -> None:
         """One message, whole. What the SDK says to a handshake that was answered here is dropped."""
@@ -185,7 +186,19 @@ def messages(line: str) -> Iterator[tuple[str, dict[str, Any] | None]]:
         if _is_message(one):
             yield line if one is found else json.dumps(one), one
         else:
-            yield _refusal(one.get("id") if isinstance(one, dict) else None, _NO_MESSAGE, "Invalid Request"), None
+            yield _refusal(one.get("id") if isinstance(one, dict) else None, *_INVALID), None
+
+
+def refused(body: str) -> str | None:
+    """The answer to a request that is not one message; None if it is one. A batch is none here: the one revision that has them
+    was followed by no client that sends them, and the SDK would quote what it cannot read."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return _refusal(None, _NO_JSON, "Parse error")
+    if isinstance(found, list):
+        return _refusal(None, _NO_MESSAGE, "Invalid Request: batches are not taken over HTTP. Send each message alone.")
+    return None if _is_message(found) else _refusal(found.get("id") if isinstance(found, dict) else None, *_INVALID)
 
 
 def mended(text: str) -> str:

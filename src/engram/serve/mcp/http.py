@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.routing import Route
 
 from engram.errors import EngramError
@@ -31,7 +32,7 @@ from engram.serve.http.body import body_of
 from engram.serve.http.doors import Doors, Entry, Rates, doors
 from engram.serve.http.listening import address_of, granted
 from engram.serve.http.server import Server
-from engram.serve.mcp.greeting import mended
+from engram.serve.mcp.greeting import mended, refused
 from engram.serve.mcp.profiles import tools_of
 from engram.serve.mcp.server import build
 from engram.types import Reader
@@ -118,8 +119,11 @@ class Answering:
         except EngramError as error:
             await problems.response(error)(scope, receive, send)
             return
-        with suppress(ValueError, RecursionError):  # what is no JSON is the SDK's to refuse
-            body = mended(body.decode()).encode()
+        text = body.decode(errors="replace")
+        if (refusal := refused(text)) is not None:
+            await Response(refusal, 400, media_type="application/json")(scope, receive, send)
+            return
+        body = mended(text).encode()
         streams = _STREAM in Headers(scope=scope).get("accept", "").lower() and wants_telling(body, self._tells)
         manager = self._stream if streams else self._document
         await _while_there(manager.handle_request, body, scope, receive, send)
