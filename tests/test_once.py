@@ -15,7 +15,7 @@ from serve.test_operations import arguments_of
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import Conflict, InvalidContent, KeyReused, NotFound
-from engram.memory.layers import layer_of
+from engram.memory.layers import LAYER, Layer, layer_of
 from engram.serve.operations import OPERATIONS, read
 from engram.types import Kind, Policy, Reader, Report, Role, Scope, Status, Turn
 
@@ -247,3 +247,20 @@ def state(mem: Engram) -> dict[str, int]:
         return {name: int(connection.execute(f'SELECT count(*) FROM "{name}"').get) for name in kept}
 
     return store_of(mem)._writer.run(counted, "a test")
+
+
+def test_two_who_raise_a_memory_at_once_raise_it_twice(mem: Engram) -> None:
+    low = [mem.remember(f"Desk {number} moved", attributes={LAYER: Layer.WORKING}).id for number in range(10)]
+
+    def raised() -> None:
+        for one in low:
+            at_once.wait()
+            mem.promote(one)
+
+    at_once = threading.Barrier(2)
+    threads = [threading.Thread(target=raised) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert {layer_of(mem.get(one)) for one in low} == {Layer.SEMANTIC}

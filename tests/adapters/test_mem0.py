@@ -447,3 +447,21 @@ def test_one_that_is_closed_opens_nothing(tmp_path: Path, env: Env) -> None:
 def test_every_verb_of_the_one_is_one_of_the_other() -> None:
     for name in ("add", "search", "get", "get_all", "update", "delete", "delete_all", "history", "reset"):
         assert inspect.signature(getattr(AsyncMemory, name)) == inspect.signature(getattr(Memory, name))
+
+
+def test_two_who_add_to_the_metadata_at_once_both_have_theirs(tmp_path: Path) -> None:
+    with Memory(path=tmp_path / "vault", key=KEY, settings={"model": "none"}) as shared:
+        ids = [shared.add(f"Desk {number} moved", user_id="ana", infer=False)["results"][0]["id"] for number in range(10)]
+
+        def told(name: str) -> None:
+            for one in ids:
+                at_once.wait()
+                shared.update(one, metadata={name: "yes"})
+
+        at_once = threading.Barrier(3)
+        threads = [threading.Thread(target=told, args=(name,)) for name in ("a", "b", "c")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert all(shared.get(one)["metadata"].keys() >= {"a", "b", "c"} for one in ids)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from types import TracebackType
@@ -27,9 +27,10 @@ from engram.adapters.mem0_shapes import EXPIRES, IDS, Item
 from engram.aio import Threads, Verb, apart
 from engram.engine import Engram
 from engram.env import Env
-from engram.errors import NotFound, StorageError
+from engram.errors import Conflict, NotFound, StorageError
 from engram.store.protocol import Filter
 from engram.types import Kind, Outcome, Policy, Reader, Recall, Role, Scope, Status, Turn
+from engram.types import Memory as Kept
 
 log = logging.getLogger("engram")
 
@@ -108,7 +109,7 @@ class Memory:
         elif infer:
             kept = [one for one in map(here.get, here.observe(*turns).ids) if one is not None]
             if attributes:
-                kept = [here.update(one.id, attributes={**one.attributes, **attributes}) for one in kept]
+                kept = [_changed(here, one, attributes) for one in kept]
         else:
             return self._shaped([_verbatim(here, turn, attributes) for turn in turns], _NO_NEW_RELATIONS)
         return self._shaped([{"id": one.id, "memory": one.text, "event": "ADD"} for one in kept], _NO_NEW_RELATIONS)
@@ -125,14 +126,13 @@ class Memory:
         words = data if text is None else text
         if words is None and metadata is None and expiration_date is _UNSET:
             raise ValueError("At least one of text, metadata, or expiration_date must be provided.")
+        named = shapes.attributes_of(metadata)
+        day = "" if expiration_date is _UNSET or expiration_date is None else _day(expiration_date)
+        dropped = () if expiration_date is _UNSET else (EXPIRES,)
         old = self._mem.get(memory_id)
         if old is None or not self._own(old.scope) or old.status is not Status.ACTIVE:
             raise ValueError(f"Memory with id {memory_id} not found")
-        attributes = {**old.attributes, **shapes.attributes_of(metadata)}
-        if expiration_date is not _UNSET:
-            attributes.pop(EXPIRES, None)
-            attributes |= {} if expiration_date is None else {EXPIRES: _day(expiration_date)}
-        self._mem.update(memory_id, text=words, attributes=attributes if attributes != dict(old.attributes) else None)
+        _changed(self._mem, old, {**named, **({EXPIRES: day} if day else {})}, dropped, words)
         return {"message": "Memory updated successfully!"}
 
     def delete(self, memory_id: str) -> Item:
@@ -339,6 +339,19 @@ class AsyncMemory:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await apart(self.close)  # it waits for what was begun, and the loop may have other things to do
+
+
+def _changed(mem: Engram, old: Kept, named: Mapping[str, str], dropped: Sequence[str] = (), text: str | None = None) -> Kept:
+    """A memory with these attributes besides those that it has. Whoever was faster keeps theirs: it is read anew."""
+    found: Kept | None = old
+    while found is not None:
+        attributes = {name: value for name, value in found.attributes.items() if name not in dropped} | dict(named)
+        changed = attributes if attributes != dict(found.attributes) else None
+        try:
+            return mem.update(found.id, text=text, attributes=changed, unchanged_since=found.updated_at)
+        except Conflict:
+            found = mem.get(old.id)
+    raise NotFound("this memory was erased meanwhile.")
 
 
 def _verbatim(here: Engram, turn: Turn, attributes: Mapping[str, str]) -> Item:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from engram.store.protocol import Filter
@@ -21,15 +21,16 @@ from engram.types import (
     Version,
 )
 
+Changes = Mapping[str, object] | Callable[[Memory], Mapping[str, object]]
+"""New values by their names, or what makes them of the memory as it is when they are written."""
+
 
 class Store(Protocol):
     """Where memories are kept. A verb that writes returns once the write is durable."""
 
     def add(self, reader: Reader, drafts: Sequence[Memory], *, timeout: float | None = None) -> list[Memory]: ...
 
-    def update(
-        self, reader: Reader, memory_id: str, changes: Mapping[str, object], *, timeout: float | None = None
-    ) -> Memory: ...
+    def update(self, reader: Reader, memory_id: str, changes: Changes, *, timeout: float | None = None) -> Memory: ...
 
     def set_status(
         self, reader: Reader, memory_id: str, status: Status, reason: str, *, timeout: float | None = None

@@ -8,7 +8,7 @@ from datetime import datetime
 from engram.capture.parts import in_parts
 from engram.capture.reporting import from_words, to_words
 from engram.deadline import overtime
-from engram.errors import InvalidContent, InvalidQuery, NotFound
+from engram.errors import InvalidContent, InvalidQuery
 from engram.frozen import replace
 from engram.log import Log
 from engram.memory.layers import LAYER, Layer, above, below, layer_of
@@ -171,17 +171,17 @@ class Keeping(View):
         )
 
     def _moved(self, memory_id: str, step: Callable[[Layer], Layer | None], once: Once | None) -> Memory:
-        found = self._vault.store.get(self._reader, [memory_id])
-        if not found:
-            raise NotFound("there is no memory of that id that this reader may see.")
-        layer = layer_of(found[0])
-        there = step(layer)
-        if there is None:
-            raise InvalidQuery(
-                f"a memory of the layer {layer.value!r} does not move that way.", way_out="`engram standing ID` shows its layer."
-            )
-        changes = {"attributes": {**found[0].attributes, LAYER: there.value}}
-        return self._vault.store.update(self._reader, memory_id, changes, once=once)
+        def moved(memory: Memory) -> dict[str, object]:
+            layer = layer_of(memory)
+            there = step(layer)
+            if there is None:
+                raise InvalidQuery(
+                    f"a memory of the layer {layer.value!r} does not move that way.",
+                    way_out="`engram standing ID` shows its layer.",
+                )
+            return {"attributes": {**memory.attributes, LAYER: there.value}}
+
+        return self._vault.store.update(self._reader, memory_id, moved, once=once)
 
     def forget(
         self,

@@ -20,6 +20,7 @@ from engram.store.admission import (
     check_vectors,
     dated,
 )
+from engram.store.contract import Changes
 from engram.store.protocol import HeardBefore, Once
 from engram.store.sqlite import (
     audit,
@@ -207,7 +208,7 @@ class Writing(Understanding):
         self,
         reader: Reader,
         memory_id: str,
-        changes: Mapping[str, object],
+        changes: Changes,
         *,
         since: datetime | None = None,
         timeout: float | None = None,
@@ -215,14 +216,12 @@ class Writing(Understanding):
     ) -> Memory:
         """Change a memory; an earlier wording stays as a version. `since`: its `updated_at`, if it must still be that."""
         with self._watched(reader, "update", memory_id):
-            wrong = sorted(set(changes) & _FIXED | (set(changes) - {one.name for one in fields(Memory)}))
-            if wrong:
-                raise InvalidQuery(f"a memory's {wrong[0]!r} cannot be changed by an update.")
 
             def work(connection: apsw.Connection) -> Memory:
                 old = _unchanged(memories.one(connection, writable(reader), memory_id), since)
-                version = old.version + ("text" in changes and changes["text"] != old.text)
-                new = replace(old, **changes, version=version, updated_at=self._env.now())  # type: ignore[arg-type]
+                wanted = _changeable(changes(old) if callable(changes) else changes)
+                version = old.version + ("text" in wanted and wanted["text"] != old.text)
+                new = replace(old, **wanted, version=version, updated_at=self._env.now())  # type: ignore[arg-type]
                 check_memory(new, self._live.now)
                 new = dated(new)
                 memories.rewrite(connection, old, new)
@@ -386,6 +385,13 @@ class Writing(Understanding):
         with self._watched(reader, "clear_space"):
             require_owner(reader, "making vectors anew")
             return self._write(reader, "clear_space", lambda connection: embeddings.clear_space(connection, space))
+
+
+def _changeable(changes: Mapping[str, object]) -> Mapping[str, object]:
+    wrong = sorted(set(changes) & _FIXED | (set(changes) - {one.name for one in fields(Memory)}))
+    if wrong:
+        raise InvalidQuery(f"a memory's {wrong[0]!r} cannot be changed by an update.")
+    return changes
 
 
 def _unchanged(memory: Memory, since: datetime | None) -> Memory:
