@@ -8,6 +8,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -440,6 +441,44 @@ def test_a_budget_holds_for_every_process_of_a_vault(server: Server, clock: Hand
             report = mem.observe(user=WEIGHTY)
     assert len(server.embedded) == 2
     assert any("2 calls" in note for note in report.notes)
+
+
+def test_however_many_ask_at_once_a_budget_holds(clock: HandClock, tmp_path: Path) -> None:
+    """Each of two that share a vault asks from four threads."""
+    spent: list[int] = []
+
+    def say(prompt: str) -> str:
+        spent.append(owner.language().tokens_hour)
+        return "yes"
+
+    def ask(mem: Engram) -> None:
+        at_once.wait()
+        for _ in range(3):
+            with suppress(GeneratorUnavailable):
+                mem._vault.llm.text(ASK)
+
+    allowed = {"llm_calls_day": 5, "llm_output_tokens": 1000}
+    with open_with(tmp_path / "v", clock, say, **allowed) as one, open_with(tmp_path / "v", clock, say, **allowed) as other:
+        owner, at_once = one, threading.Barrier(8)
+        threads = [threading.Thread(target=ask, args=(mem,)) for mem in (one, other) * 4]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert len(spent) == 5
+        assert min(spent) >= 1000, "what an answer may cost is set aside"
+        assert one.language().tokens_hour < 1000, "and given back"
+        clock.advance(3600)
+        assert one.language().tokens_hour == 0
+
+
+def test_what_an_answer_may_cost_is_given_back_where_there_is_none(model: Model, server: Server) -> None:
+    server.reply = lambda asked: said(500, {})
+    asked = model(llm_tokens_hour=5000)
+    for _ in range(2):
+        with suppress(GenerationFailed, GeneratorUnavailable):
+            asked.text(ASK)
+    assert asked.budget.spent()[1] < 1000
 
 
 def test_nothing_goes_anywhere_unless_a_model_is_named(server: Server, clock: HandClock, tmp_path: Path) -> None:

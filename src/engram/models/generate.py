@@ -127,11 +127,14 @@ class LanguageModel:
 
     def _written(self, request: Request) -> Written:
         self.writer.ready()
-        reserved = request.cost
-        self.budget.reserve(reserved)
-        written = self.writer.write(request)
-        with overtime():  # it was spent, whoever waits for it
-            self.budget.settle(reserved, written.tokens or reserved + _tokens(written.text))
+        used = request.cost
+        reserved = self.budget.reserve(used)
+        try:
+            written = self.writer.write(request)
+            used = written.tokens or used + _tokens(written.text)
+        finally:
+            with overtime():  # it was spent, whoever waits for it
+                self.budget.settle(reserved, used)
         if written.declined:
             raise GenerationFailed(f"{self.writer.name} declined to answer.")
         return written

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import apsw
 
 from engram.env import to_micros
+from engram.models.budget import Check
 from engram.store.sqlite.path import Path
 from engram.types import Reader
 
@@ -18,8 +20,11 @@ _KEPT = timedelta(days=2)
 class Spending(Path):
     """Mixed into the store."""
 
-    def spend(self, reader: Reader, at: datetime, calls: int, tokens: int) -> None:
+    def spend(self, reader: Reader, at: datetime, calls: int, tokens: int, check: Check) -> None:
+        """Write it down, unless the check of what was spent raises: between the two nobody else writes."""
+
         def work(connection: apsw.Connection) -> None:
+            check(partial(_spent, connection))
             connection.execute("DELETE FROM spendings WHERE minute < ?", (to_micros(at - _KEPT) // _MINUTE,))
             connection.execute(
                 """
@@ -35,8 +40,11 @@ class Spending(Path):
     def spent(self, reader: Reader, since: datetime) -> tuple[int, int]:
         """Calls and tokens since that minute."""
         with self._read(reader, "spend") as connection:
-            found: list[Any] = connection.execute(
-                "SELECT coalesce(sum(calls), 0), coalesce(sum(tokens), 0) FROM spendings WHERE minute > ?",
-                (to_micros(since) // _MINUTE,),
-            ).fetchall()
-        return int(found[0][0]), int(found[0][1])
+            return _spent(connection, since)
+
+
+def _spent(connection: apsw.Connection, since: datetime) -> tuple[int, int]:
+    found: list[Any] = connection.execute(
+        "SELECT coalesce(sum(calls), 0), coalesce(sum(tokens), 0) FROM spendings WHERE minute > ?", (to_micros(since) // _MINUTE,)
+    ).fetchall()
+    return int(found[0][0]), int(found[0][1])
