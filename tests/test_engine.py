@@ -22,7 +22,8 @@ from engram.engine import Engram, open_engram
 from engram.errors import AccessDenied, ConfigInvalid, ContentTooLarge, EngramError, InvalidQuery, NotFound, VaultLocked
 from engram.store.protocol import Filter
 from engram.store.sqlite.schema import VERSION
-from engram.types import Health, Kind, Policy, Reader, Role, Scope, Source, Status
+from engram.types import Kind, Policy, Reader, Role, Scope, Source, Status
+from engram.vitals import Health
 
 KEY = bytes(range(32))
 OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)

@@ -18,13 +18,12 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_VALUES = (
-    "Edge", "Hit", "Kind", "Memory", "Mode", "Outcome", "Policy", "Reader", "Recall", "Report", "Role", "Scope", "Source",
-    "Status", "Turn",
-)  # fmt: skip
+_VALUES = ("Edge", "Kind", "Memory", "Policy", "Reader", "Role", "Scope", "Source", "Status", "Turn")
+_ANSWERS = ("Hit", "Mode", "Outcome", "Recall", "Report")
 _HOMES = {"Engram": ("engram.engine", "Engram"), "open": ("engram.engine", "open_engram")}
 _HOMES |= {"Filter": ("engram.store.protocol", "Filter"), "Extracted": ("engram.models.extract", "Extracted")}
-_HOMES |= {name: ("engram.types", name) for name in _VALUES} | {"EngramError": ("engram.errors", "EngramError")}
+_HOMES |= {name: ("engram.types", name) for name in _VALUES} | {name: ("engram.answers", name) for name in _ANSWERS}
+_HOMES |= {"EngramError": ("engram.errors", "EngramError")}
 
 __all__ = [
     "Edge",

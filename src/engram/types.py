@@ -6,32 +6,13 @@ Frozen, standard library only, no I/O, no rows, no wire form. A change makes a n
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
 from types import MappingProxyType
 
 from engram.frozen import field, fields, frozen
-from engram.vitals import NEUTRAL as NEUTRAL
-from engram.vitals import Affect as Affect
-from engram.vitals import Backup as Backup
-from engram.vitals import Change as Change
-from engram.vitals import Counts as Counts
-from engram.vitals import Encoder as Encoder
-from engram.vitals import Event as Event
-from engram.vitals import Events as Events
-from engram.vitals import Fact as Fact
-from engram.vitals import Finding as Finding
-from engram.vitals import Health as Health
-from engram.vitals import Language as Language
-from engram.vitals import Latency as Latency
-from engram.vitals import Severity as Severity
-from engram.vitals import Signal as Signal
-from engram.vitals import Space as Space
-from engram.vitals import Trust as Trust
-from engram.vitals import Version as Version
-from engram.vitals import Warmth as Warmth
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +23,7 @@ if TYPE_CHECKING:
 NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
 
 
-class _Many(Sequence["T"]):
+class Many(Sequence["T"]):
     """A value that behaves as the sequence of its members."""
 
     __slots__ = ()
@@ -155,6 +136,24 @@ class Source(StrEnum):
     INFERRED = "inferred"
 
 
+@frozen
+class Affect:
+    """What a memory feels like: valence (bad to good) and dominance (at its mercy to in control) -1 … 1; arousal and surprise
+    0 … 1."""
+
+    valence: float = 0.0
+    arousal: float = 0.0
+    dominance: float = 0.0
+    surprise: float = 0.0
+
+    @property
+    def sentiment(self) -> str:
+        return "positive" if self.valence >= 0.2 else "negative" if self.valence <= -0.2 else "neutral"
+
+
+NEUTRAL = Affect()
+
+
 @frozen(kw_only=True)
 class Memory:
     """One thing kept. `id` is for people and links, `key` for indexes and edges; the store gives both."""
@@ -219,6 +218,17 @@ class Waiting:
     turn: Turn
 
 
+@frozen
+class Fact:
+    """What is said of somebody or something. `single`: it has one such at a time; `holds` is false for what is so no more."""
+
+    subject: str
+    predicate: str
+    object: str
+    single: bool = True
+    holds: bool = True
+
+
 @frozen(kw_only=True)
 class Draft:
     """A memory on its way into the store: the turns of its batch it came from, and its vector if there is one."""
@@ -245,26 +255,6 @@ class Proposition:
     valid_from: datetime | None = None  # since when it goes on, if the words say so
 
 
-class Fate(StrEnum):
-    """What became of a piece of what was said."""
-
-    KEPT = "kept"
-    MERGED = "merged"
-    DROPPED = "dropped"
-
-
-@frozen
-class Verdict:
-    """Why a piece of a turn was kept, merged or dropped. Holds no words: the piece is a place in a turn."""
-
-    fate: Fate
-    reason: str
-    turn: int
-    start: int
-    end: int
-    memory: str = ""
-
-
 @frozen
 class Edge:
     """A typed, weighted, dated link from one memory to another, by their ids."""
@@ -287,170 +277,12 @@ class TextHit:
 
 
 @frozen
-class Why:
-    """Why a hit is here: what each arm said, and what was decided after. As text it reads as a sentence."""
+class Version:
+    """An earlier wording of a memory."""
 
-    signals: tuple[Signal, ...]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def found(self) -> tuple[Signal, ...]:
-        """The arms that had a part in it."""
-        return tuple(one for one in self.signals if one.rank and one.share >= 0.005)
-
-    def __str__(self) -> str:
-        return "; ".join([*(f"{s.arm} #{s.rank} ({s.score:.2f}, {s.share:.0%})" for s in self.found), *self.notes])
-
-
-@frozen
-class Hit:
-    """A memory that answers, and the reasons it is here. `score` is how near it is, times the answer's support."""
-
-    memory: Memory
-    score: float
-    trust: Trust
-    why: Why
-
-
-class Outcome(StrEnum):
-    """What an answer means. An empty one is never ambiguous."""
-
-    ANSWERED = "answered"
-    NOTHING_KNOWN = "nothing_known"
-    BELOW_THRESHOLD = "below_threshold"
-    DEGRADED = "degraded"
-
-
-class Mode(StrEnum):
-    """Which sorts of memories a recall is for (D): what is so; that and how to act; everything, stories included."""
-
-    FACTS_ONLY = "facts_only"
-    FACTS_PLUS_RULES = "facts_plus_rules"
-    FULL_CONTEXT = "full_context"
-
-
-@frozen(kw_only=True)
-class Quality:
-    """Figures of one recall: how it was made, what it cost, how good it is.
-
-    support: how well the first hit stands for an answer, 0 … 1: near, and about whom the question names;
-    covered: the chance that the hits have to do with the question, times how far they are about whom it names;
-    relevancy: mean cosine of question and hits (of the scores' shares of the best one, where there are no vectors);
-    ndcg: of the order returned, graded by trust; tokens: of all hits, None if some of them were never counted.
-    """
-
-    strategy: str
-    weights: Mapping[str, float]
-    support: float | None
-    rerank: str
-    candidates: int
-    returned: int
-    relevancy: float
-    ndcg: float
-    tokens: int | None
-    milliseconds: Mapping[str, float]
-    covered: float = 0.0
-
-
-class Stage(StrEnum):
-    """Where on its way into an answer a memory is, or was dropped."""
-
-    GATE = "gate"  # nothing was looked up
-    FILTER = "filter"  # not what was asked for: its status, kind, category, time, attributes
-    SEARCH = "search"  # no arm brought it among its candidates
-    DUPLICATE = "duplicate"  # something that says the same stands in its place
-    SUPPRESSED = "suppressed"  # a reader said that it did not help with such a question
-    SUPERSEDED = "superseded"  # what took its place stands in the answer
-    FLAGGED = "flagged"  # it reads as an attack on the model
-    THRESHOLD = "threshold"  # too far from the question, or from the best hit
-    LIMIT = "limit"  # further down than hits were asked for
-    BUDGET = "budget"  # no tokens left for it
-    ANSWER = "answer"  # it is a hit
-
-
-@frozen
-class LeftOut:
-    """A candidate that is not among the hits: where it was dropped, and by how much (`score` against `needed`)."""
-
-    id: str
-    stage: Stage
-    reason: str
-    score: float
-    needed: float | None = None
-
-
-@frozen(kw_only=True)
-class Explanation:
-    """Why one memory is in the answer to a question, or why not. As text it reads as a sentence."""
-
-    id: str
-    stage: Stage
-    reason: str
-    rank: int = 0
-    score: float | None = None
-    needed: float | None = None
-    why: Why | None = None
-
-    @property
-    def recalled(self) -> bool:
-        return self.stage is Stage.ANSWER
-
-    def __str__(self) -> str:
-        told = "" if self.why is None else str(self.why)
-        found = f"; {'found by ' if self.why and self.why.found else ''}{told}" if told else ""
-        by = f" (its score is {self.score:.2f}" if self.score is not None else ""
-        by += f", {self.needed:.2f} would be enough)" if by and self.needed is not None else ")" if by else ""
-        return f"{self.reason}{by}{found}."
-
-
-@frozen
-class Recall(_Many[Hit]):
-    """All hits, best first; what was held back; how far the engine was degraded. Behaves as a sequence of hits.
-
-    `left_out` says of every candidate that is no hit why it is none, if the recall was asked to explain itself.
-    """
-
-    hits: tuple[Hit, ...]
-    outcome: Outcome
-    quality: Quality
-    hidden: int = 0
-    notes: tuple[str, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
-
-    @property
-    def _members(self) -> tuple[Hit, ...]:
-        return self.hits
-
-
-@frozen
-class Evidence:
-    """One question, why it was asked, what is known to it (the best first), words nothing was found for, and its parts.
-
-    An outcome of None: it was not asked, because the calls were used up.
-    """
-
-    question: str
-    why: str
-    outcome: Outcome | None
-    hits: tuple[Hit, ...] = ()
-    missing: tuple[str, ...] = ()
-    parts: tuple[Evidence, ...] = ()
-
-    def walk(self) -> Iterator[Evidence]:
-        yield self
-        for part in self.parts:
-            yield from part.walk()
-
-
-@frozen
-class Reasoned:
-    """The tree of evidence, questions in it that nothing is known to, and what it took."""
-
-    evidence: Evidence
-    gaps: tuple[str, ...]
-    calls: int
-    depth: int
-    notes: tuple[str, ...] = ()
+    number: int
+    text: str
+    replaced_at: datetime
 
 
 @frozen
@@ -475,7 +307,7 @@ class AuditEntry:
 
 
 @frozen
-class Page(_Many[Memory]):
+class Page(Many[Memory]):
     """Some memories in order, and the cursor that fetches those after them (None at the end)."""
 
     memories: tuple[Memory, ...]
@@ -486,12 +318,10 @@ class Page(_Many[Memory]):
         return self.memories
 
 
-@frozen(kw_only=True)
-class Report:
-    """What an operation changed, with ids and counts by place."""
+@frozen
+class Space:
+    """A vector space: its name, the fingerprint of the model whose vectors it holds, and their length."""
 
-    operation: str
-    ids: tuple[str, ...] = ()
-    counts: Mapping[str, int] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    verdicts: tuple[Verdict, ...] = ()
+    name: str
+    model: str
+    dimensions: int

@@ -1,5 +1,5 @@
-"""How a vault is: counts, latencies, its encoder, its index, its health, its changes, its vector spaces. Values of `types`, told
-apart for their number."""
+"""How a vault is: counts, latencies, its encoder, its index, its health, its changes. Told apart from what is kept (`types.py`),
+which a hook has to load."""
 
 from __future__ import annotations
 
@@ -149,77 +149,9 @@ class Events:
 
 
 @frozen
-class Space:
-    """A vector space: its name, the fingerprint of the model whose vectors it holds, and their length."""
-
-    name: str
-    model: str
-    dimensions: int
-
-
-@frozen
-class Version:
-    """An earlier wording of a memory."""
-
-    number: int
-    text: str
-    replaced_at: datetime
-
-
-@frozen
 class Change:
     """One entry of the change log that indexes and other processes follow."""
 
     seq: int
     key: int
     what: str
-
-
-@frozen
-class Fact:
-    """What is said of somebody or something. `single`: it has one such at a time; `holds` is false for what is so no more."""
-
-    subject: str
-    predicate: str
-    object: str
-    single: bool = True
-    holds: bool = True
-
-
-@frozen
-class Affect:
-    """What a memory feels like: valence (bad to good) and dominance (at its mercy to in control) -1 … 1; arousal and surprise
-    0 … 1."""
-
-    valence: float = 0.0
-    arousal: float = 0.0
-    dominance: float = 0.0
-    surprise: float = 0.0
-
-    @property
-    def sentiment(self) -> str:
-        return "positive" if self.valence >= 0.2 else "negative" if self.valence <= -0.2 else "neutral"
-
-
-NEUTRAL = Affect()
-
-
-@frozen
-class Trust:
-    """How far to rely on a hit, each 0 … 1. Relevance is about the question, the rest about the memory (§7)."""
-
-    relevance: float
-    accuracy: float
-    freshness: float
-    utility: float
-    composite: float
-
-
-@frozen
-class Signal:
-    """What one arm said of a hit: its rank there (1 is best; 0 if the arm did not find it), its score, its share."""
-
-    arm: str
-    rank: int
-    score: float
-    share: float

@@ -13,6 +13,7 @@ from contextvars import copy_context
 from datetime import datetime
 from typing import Any
 
+from engram.answers import Report
 from engram.capture import admit as admitting
 from engram.capture import marks
 from engram.capture.backfill import SPACE, encoded, fill, passage, space_of
@@ -38,7 +39,7 @@ from engram.store.protocol import HeardBefore, Once
 from engram.text import tokens
 from engram.text.facts import Fact
 from engram.text.when import began
-from engram.types import Draft, Memory, Policy, Reader, Report, Tier, Turn
+from engram.types import Draft, Memory, Policy, Reader, Tier, Turn
 
 Progress = Callable[[int], None]
 _CORRECTED = 0.9

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from engram.answers import Recall
 from engram.frozen import frozen, replace
 from engram.memory.momentum import Vector, likeness
 from engram.settings import Settings
-from engram.types import Reader, Recall
+from engram.types import Reader
 
 
 @frozen(kw_only=True)

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from engram.answers import Explanation, Hit, Outcome, Quality, Recall, Stage
 from engram.deadline import in_time, result_of
 from engram.env import Env
 from engram.errors import EmbeddingError, StorageError
@@ -43,7 +44,7 @@ from engram.store.protocol import Heard, Question
 from engram.store.sqlite.store import SqliteStore
 from engram.text.terms import identity_of, terms
 from engram.text.tokens import count
-from engram.types import Explanation, Hit, Memory, Outcome, Quality, Reader, Recall, Stage
+from engram.types import Memory, Reader
 
 __all__ = ["SPACE", "Asked", "Searcher"]
 

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Literal
 
 from engram.errors import EngramError
 from engram.serve import wire
-from engram.types import Language, Scope
+from engram.types import Scope
+from engram.vitals import Language
 
 if TYPE_CHECKING:
     from rich.console import Console

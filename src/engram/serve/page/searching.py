@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from engram.answers import Explanation, Mode, Recall
 from engram.errors import NotFound
 from engram.serve.page.asking import Asking, Shown
-from engram.types import Explanation, Kind, Mode, Recall
+from engram.types import Kind
 
 _LEFT_OUT = 12
 FILTERS = ("kind", "category", "since", "until", "mode")

@@ -20,11 +20,13 @@ from engram.store.sqlite import rows, sealed
 from engram.store.sqlite.rows import micros
 from engram.store.sqlite.scopes import intern, predicate
 from engram.text.terms import identity_of, layout
-from engram.types import NEUTRAL, Counts, Memory, Status, StatusChange, Tier, Version
+from engram.types import NEUTRAL, Memory, Status, StatusChange, Tier, Version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from engram.vitals import Counts
 
 _PUT = """
     INSERT INTO memories (id, scope, kind, category, source, status, pinned, version, importance, confidence,
@@ -341,6 +343,8 @@ def status_history(connection: apsw.Connection, seen: Visibility, memory_id: str
 
 
 def counts(connection: apsw.Connection, seen: Visibility) -> Counts:
+    from engram.vitals import Counts  # late: a hook counts nothing
+
     visible, values = predicate(seen, "m.scope")
     by_kind: dict[str, int] = {}
     by_status: dict[str, int] = {}

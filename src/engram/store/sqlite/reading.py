@@ -19,11 +19,7 @@ from engram.store.sqlite.looking import Looking
 from engram.store.sqlite.scopes import predicate
 from engram.types import (
     AuditEntry,
-    Change,
-    Counts,
     Edge,
-    Event,
-    Events,
     Memory,
     Policy,
     Reader,
@@ -37,6 +33,7 @@ from engram.types import (
     Version,
     Waiting,
 )
+from engram.vitals import Change, Counts, Event, Events
 
 
 class Reading(Looking):
