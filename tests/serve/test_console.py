@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -185,6 +187,41 @@ def test_commands_are_completed() -> None:
     assert "list" not in found
     assert completed("engram", "mcp", "install", "--client", "c") == {"claude-code", "claude-desktop", "cursor", "codex"}
     assert completed("engram", "config", "get", "page_l") == {"page_limit"}
+
+
+SHELLS = {
+    "bash": """eval "$(engram --show-completion)"
+        complete() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _engram_completion engram; printf "%s\\n" "${COMPREPLY[@]}"; }""",
+    "zsh": """compdef() { }; eval "$(engram --show-completion)"
+        _arguments() { eval "offered=( ${1[7,-3]} )"; print -rl -- "${offered[@]%%:*}" }
+        complete() { words=("$@"); CURRENT=$#words; _engram_completion }""",
+    "fish": """engram --show-completion | source
+        function shown; complete -C "$argv"; end""",
+}
+"""What a shell reads once, and a function that says what it would offer. zsh's own `_arguments` is for an open line only."""
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_shell_completes_words_and_nothing_else(shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"there is no {shell} here")
+    program = tmp_path / "engram"
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m engram.serve.cli "$@"\n')
+    program.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("COLUMNS", "40")
+    ask = "shown" if shell == "fish" else "complete"
+    script = f"{SHELLS[shell]}\n{ask} engram re\necho\n{ask} engram mcp install --client c"
+    done = subprocess.run([shell, "-c", script], capture_output=True, text=True, timeout=60)
+    commands, clients = (sorted(line.partition("\t")[0] for line in part.splitlines()) for part in done.stdout.split("\n\n"))
+    assert commands == ["reason", "recall", "record", "relate", "remember", "restore", "restore-backup", "resume"]
+    assert clients == ["claude-code", "claude-desktop", "codex", "cursor"]
+
+
+def test_every_line_of_a_completion_is_a_word() -> None:
+    asked = {"_ENGRAM_COMPLETE": "complete_fish", "_TYPER_COMPLETE_FISH_ACTION": "get-args", "_TYPER_COMPLETE_ARGS": "engram "}
+    done = in_process_of_its_own(environment={**asked, "COLUMNS": "40"})
+    assert all(re.fullmatch(r"[a-z-]+\t.+", line) for line in done.out.splitlines())
 
 
 def test_help_and_completion_load_no_engine() -> None:

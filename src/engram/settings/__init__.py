@@ -192,6 +192,11 @@ def passphrase() -> str | None:
     return os.environ.get("ENGRAM_PASSPHRASE")
 
 
+def completing() -> bool:
+    """Does a shell ask how a command line goes on?"""
+    return "_ENGRAM_COMPLETE" in os.environ
+
+
 def secret(name: str) -> str:
     """What an environment variable that a setting names holds, if it can be sent as a key; empty if not."""
     value = os.environ.get(name, "").strip() if name else ""

@@ -43,6 +43,7 @@ from engram.serve.cli import (
     working,
 )
 from engram.serve.cli.caller import BadCall, Caller, of
+from engram.settings import completing
 from engram.types import SCOPE_DIMENSIONS
 
 _HELP = ["-h", "--help"]
@@ -77,6 +78,7 @@ app.add_typer(bench.app, name="bench", rich_help_panel="This program")
 app.command("demo", rich_help_panel="This program")(bench.demo)
 
 _IDENTITY = "Identity"
+_ENDLESS = 10_000  # columns: a shell takes each line for a word that could stand here, the second of a help text too
 _TYPES = {
     "str": "TEXT",
     "int": "INTEGER",
@@ -129,7 +131,8 @@ def _told_plainly(command: Any) -> Any:
         if isinstance(option, typer.core.TyperOption) and option.is_flag:
             option.metavar = ""
         option.display_type = partial(_type_of, option.display_type)
-    command.help = "\n\n".join(" ".join(part.split()) for part in (command.help or "").split("\n\n"))
+    parts = [" ".join(part.split()) for part in (command.help or "").split("\n\n")]
+    command.help, command.short_help = "\n\n".join(parts), command.short_help or parts[0]
     for part in getattr(command, "commands", {}).values():
         _told_plainly(part)
     return command
@@ -149,6 +152,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command; every error ends here as a line and an exit code."""
     caller = Caller()
     _prepare_output()
+    if completing():
+        from typer import rich_utils  # late: no other command needs it
+
+        rich_utils.MAX_WIDTH = _ENDLESS
     given = sys.argv[1:] if arguments is None else arguments
     with _warnings_told(caller):
         try:
