@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import pickle
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -117,3 +119,12 @@ def test_an_error_crosses_a_process_whole() -> None:
 def test_one_except_catches_everything_engram_raises() -> None:
     with pytest.raises(EngramError):
         raise errors.ConfigInvalid("No such setting.")
+
+
+def test_who_asks_is_called_by_one_word() -> None:
+    """An identity, as on the command line; a `Reader` is what programs call it."""
+    sources = Path(errors.__file__).parent.rglob("*.py")
+    raised = (node for path in sources for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Raise))
+    told = [node.value for one in raised for node in ast.walk(one) if isinstance(node, ast.Constant)]
+    assert not [words for words in told if isinstance(words, str) and re.search(r"\b(this|a|another) reader\b", words)]
+    assert [words for words in told if isinstance(words, str) and "this identity" in words]

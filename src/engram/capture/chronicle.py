@@ -140,7 +140,7 @@ class Chronicle:
     def episode(self, reader: Reader, episode_id: str) -> Episode:
         found = self._store.episodes(reader, ids=[episode_id])
         if not found:
-            raise NotFound("there is no episode of that id that this reader may see.", way_out="See `engram episodes`.")
+            raise NotFound("there is no episode of that id that this identity may see.", way_out="See `engram episodes`.")
         return found[0]
 
     def _beside(self, reader: Reader, episode: Episode) -> list[Episode]:

@@ -283,7 +283,7 @@ class Observer:
         check_memory(Memory(text=text), self._live.now)
         found = self._store.get(reader, [memory_id])
         if not found:
-            raise NotFound("there is no memory of that id that this reader may see.")
+            raise NotFound("there is no memory of that id that this identity may see.")
         old = found[0]
         new = Memory(
             text=self.worth_keeping(text),

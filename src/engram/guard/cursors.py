@@ -35,7 +35,7 @@ def opened(cursor: object, about: bytes, key: bytearray) -> int:
         place = _cipher(key).decrypt(_nonce(about), raw[len(_VERSION) :], _VERSION + about)
     except (InvalidTag, ValueError):
         raise InvalidQuery(
-            "this cursor is not of this listing: it was changed, or made for other filters, another reader or another vault.",
+            "this cursor is not of this listing: it was changed, or made for other filters, another identity or another vault.",
             way_out="Begin again without a cursor, and give the same filters for every page.",
         ) from None
     return int.from_bytes(place)

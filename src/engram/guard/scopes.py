@@ -78,13 +78,13 @@ def writable(reader: Reader) -> Visibility:
 def require_writable(reader: Reader, scope: Scope) -> None:
     if not writable(reader).admits(scope):
         why = "it may only read" if not reader.writes else "that scope is not its own"
-        raise AccessDenied(f"this reader ({reader.role.value}) may not write there: {why}.")
+        raise AccessDenied(f"this identity ({reader.role.value}) may not write there: {why}.")
 
 
 def require_writer(reader: Reader) -> None:
     """For verbs that write something that has no scope of its own."""
     if not writable(reader).boxes:
-        raise AccessDenied(f"this reader ({reader.role.value}) may only read.")
+        raise AccessDenied(f"this identity ({reader.role.value}) may only read.")
 
 
 def require_owner(reader: Reader, what: str) -> None:
@@ -102,4 +102,4 @@ def _with(box: Box, **dimensions: Admitted) -> Box:
 
 def _require(value: str, policy: Policy, dimension: str) -> None:
     if not value:
-        raise AccessDenied(f"the policy {policy.value!r} needs a reader that names its {dimension}.")
+        raise AccessDenied(f"the policy {policy.value!r} needs an identity that names its {dimension}.")

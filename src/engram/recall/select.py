@@ -120,7 +120,7 @@ def choose(
             picks.append(Pick(at, memory, float(fused.scores[at]), Stage.FLAGGED, _FLAGGED))
             continue
         if key in suppressed:
-            reason = f"a reader said that it did not help with such a question; left out until {suppressed[key]:%Y-%m-%d}"
+            reason = f"somebody said that it did not help with such a question; left out until {suppressed[key]:%Y-%m-%d}"
             picks.append(Pick(at, memory, float(fused.scores[at]), Stage.SUPPRESSED, reason))
             continue
         score = float(found[at])

@@ -74,7 +74,7 @@ class Asking(View):
         """Why this memory is, or is not, in the answer to this question: the stage that dropped it, and by how much."""
         found = self._vault.store.get(self._reader, [memory_id])
         if not found:
-            raise NotFound("there is no memory of that id that this reader may see.")
+            raise NotFound("there is no memory of that id that this identity may see.")
         asked = self._asked(query, limit, budget, now, as_of, mode, filters)
         return self._vault.searcher.explain(self._reader, asked, found[0])
 

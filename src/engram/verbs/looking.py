@@ -25,7 +25,7 @@ class Looking(View):
     """Mixed into `Engram`."""
 
     def get(self, memory_id: str) -> Memory | None:
-        """The memory, or None if there is none of that id that this reader may see."""
+        """The memory, or None if there is none of that id that this identity may see."""
         found = self._vault.store.get(self._reader, [memory_id])
         return found[0] if found else None
 
@@ -76,7 +76,7 @@ class Looking(View):
         store, env, settings = self._vault.store, self._vault.env, self._vault.live.now
         require_positive("depth", depth)
         if not store.get(self._reader, [memory_id]):
-            raise NotFound("there is no memory of that id that this reader may see.")
+            raise NotFound("there is no memory of that id that this identity may see.")
         passed: dict[Edge, None] = {}
 
         def edges_of(ids: Sequence[str]) -> Sequence[Edge]:
@@ -99,7 +99,7 @@ class Looking(View):
         """Where a memory stands now: layer, lifecycle, verification, how long it is kept, how warm it is and how far faded."""
         found = self._vault.store.get(self._reader, [memory_id])
         if not found:
-            raise NotFound("there is no memory of that id that this reader may see.")
+            raise NotFound("there is no memory of that id that this identity may see.")
         return standing(found[0], self._vault.env.now(), self._vault.live.now)
 
     def boxes(self, *, trace: int | None = None, limit: int = 50) -> Sequence[Box]:

@@ -234,7 +234,7 @@ class Recounting(Asking):
     def _skill(self, skill_id: str) -> Skill:
         found = self._vault.store.skills(self._reader, ids=[skill_id])
         if not found:
-            raise NotFound("there is no skill of that id that this reader may see.", way_out="See `engram skills`.")
+            raise NotFound("there is no skill of that id that this identity may see.", way_out="See `engram skills`.")
         return found[0]
 
     def warnings(self, about: str | None = None, *, limit: int = 10) -> Sequence[Memory]:

@@ -237,7 +237,7 @@ Run = Callable[["Engram", Mapping[str, Any]], Said]
 def _tool(name: str, description: str, takes: Schema, gives: Schema, run: Run, effect: Effect = Effect.READ) -> Tool:
     def checked(mem: Engram, given: Mapping[str, Any]) -> Said:
         if effect is not Effect.READ and not mem.reader.writes:
-            raise AccessDenied(f"`{name}` writes, and this reader ({mem.reader.role.value}) may only read.")
+            raise AccessDenied(f"`{name}` writes, and this identity ({mem.reader.role.value}) may only read.")
         _require(takes, given, name)
         return run(mem, given)
 

@@ -111,7 +111,7 @@ OPERATIONS = (
     ),
     Operation(
         name="status",
-        help="Show the figures of the vault, as far as the reader sees it.",
+        help="Show the figures of the vault, as far as this identity sees it.",
         input=Nothing,
         output=Condition,
         run=status,

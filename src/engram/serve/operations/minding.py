@@ -109,7 +109,7 @@ def gaps(mem: Engram, given: Gaps) -> OpenQuestions:
 OPERATIONS = (
     Operation(
         name="working",
-        help="Show what is in mind where the reader stands, the liveliest first.",
+        help="Show what is in mind where this identity stands, the liveliest first.",
         input=Working,
         output=Exported,
         run=working,
@@ -141,7 +141,7 @@ OPERATIONS = (
     ),
     Operation(
         name="resume",
-        help="Tell what was being done where the reader stands, what was decided and what is left open.",
+        help="Tell what was being done where this identity stands, what was decided and what is left open.",
         input=Nothing,
         output=Resumed,
         run=resume,

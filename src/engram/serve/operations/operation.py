@@ -90,7 +90,7 @@ class Operation:
         if not self.allows(reader.role):
             raise AccessDenied(f"`{self.name}` is for the role {self.role.value!r} and above, not for {reader.role.value!r}.")
         if not self.reads and not reader.writes:
-            raise AccessDenied(f"`{self.name}` writes, and this reader ({reader.role.value}) may only read.")
+            raise AccessDenied(f"`{self.name}` writes, and this identity ({reader.role.value}) may only read.")
         if timeout is not None and not timeout > 0:
             raise InvalidQuery("`timeout` is a number of seconds above 0.")
         if idempotency_key is not None and not self.reads:

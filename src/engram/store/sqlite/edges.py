@@ -36,7 +36,7 @@ def put(connection: apsw.Connection, owned: Visibility, edges: Sequence[Edge], n
     wanted = list(dict.fromkeys(end for edge in edges for end in (edge.source, edge.target)))
     keys = {memory.id: memory.key for memory in memories.by_ids(connection, owned, wanted)}
     if len(keys) < len(wanted):
-        raise NotFound(f"{len(wanted) - len(keys)} of the memories to be linked cannot be used by this reader.")
+        raise NotFound(f"{len(wanted) - len(keys)} of the memories to be linked cannot be used by this identity.")
     for told in edges:
         source, target = keys[told.source], keys[told.target]
         known = _one(connection, source, target, told)

@@ -266,7 +266,7 @@ def one(connection: apsw.Connection, seen: Visibility, memory_id: str) -> Memory
     """The memory of this id, or NotFound: whether it exists for others is not told."""
     found = by_ids(connection, seen, (memory_id,))
     if not found:
-        raise NotFound("there is no memory of that id that this reader may use.")
+        raise NotFound("there is no memory of that id that this identity may use.")
     return found[0]
 
 
