@@ -32,23 +32,23 @@ if TYPE_CHECKING:  # checkers know these of the standard library
     T = TypeVar("T")
 else:
     MISSING = object()  # the default of a field that has none
-    _NOTHING = MappingProxyType({})
 
     class Field:
         """One field of a class: its name, type and what was said of it."""
 
-        __slots__ = ("compare", "default", "default_factory", "init", "kw_only", "metadata", "name", "repr", "type")
-
-        def __init__(
-            self, default=MISSING, default_factory=MISSING, init=True, repr=True, compare=True, kw_only=None, metadata=None
-        ):
-            self.default, self.default_factory, self.init = default, default_factory, init
-            self.repr, self.compare, self.kw_only = repr, compare, kw_only
-            self.metadata = MappingProxyType(metadata) if metadata else _NOTHING
+        default = default_factory = MISSING
+        init = repr = compare = True
+        kw_only = None
+        metadata = MappingProxyType({})
 
     def field(*, default=MISSING, default_factory=MISSING, init=True, repr=True, compare=True, kw_only=None, metadata=None):
         """What is to be said of a field besides its type."""
-        return Field(default, default_factory, init, repr, compare, kw_only, metadata)
+        one = Field()
+        one.default, one.default_factory, one.init = default, default_factory, init
+        one.repr, one.compare, one.kw_only = repr, compare, kw_only
+        if metadata:
+            one.metadata = MappingProxyType(metadata)
+        return one
 
     def fields(one):
         """The fields of a class or of a value, in order; of one that the standard library made of ours, all of them."""
@@ -116,7 +116,7 @@ def _made(cls: type[Any], kw_only: bool, eq: bool, settled: bool) -> type[Any]:
         raise TypeError(f"{cls.__qualname__} would hide a field: {', '.join(sorted(hidden))}")
     for one in own:
         body.pop(one.name, None)
-    body["__slots__"] = [one.name for one in own if one.name not in inherited]
+    body["__slots__"] = tuple([one.name for one in own if one.name not in inherited])
     body["__qualname__"] = cls.__qualname__
     body["__own_fields__"] = every = tuple(known.values())
     body["__match_args__"] = _places(cls, every)
@@ -132,12 +132,14 @@ def _made(cls: type[Any], kw_only: bool, eq: bool, settled: bool) -> type[Any]:
 
 
 def _declared(cls: type[Any], kw_only: bool) -> list[Field[Any]]:
-    own = []
+    own, said = [], vars(cls)
     for name, kind in cls.__annotations__.items():
         if "ClassVar" in str(kind) and str(kind).partition("[")[0].rpartition(".")[2] == "ClassVar":
             continue
-        said: Any = cls.__dict__.get(name, MISSING)
-        one = said if said.__class__ is Field else Field(said)  # type: ignore[call-arg]  # ours has defaults
+        one: Any = said.get(name, MISSING)
+        if one.__class__ is not Field:
+            one, default = Field(), one  # type: ignore[call-arg]  # ours needs none
+            one.default = default
         if one.default.__class__ in _CHANGING:
             raise TypeError(f"{cls.__qualname__}.{name} would be one {type(one.default).__name__} for all: use default_factory")
         one.name, one.type = name, kind

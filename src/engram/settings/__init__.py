@@ -100,8 +100,8 @@ def unknown(name: str) -> str:
     return f"there is no setting {name!r}" + (f"; did you mean {close[0]!r}?" if close else "")
 
 
-def merge(base: Settings, changes: Mapping[str, object], *, origin: str) -> tuple[Settings, list[str]]:
-    """`base` with `changes` over it, and the warnings that came up."""
+def usable(changes: Mapping[str, object], *, origin: str) -> tuple[dict[str, Value], list[str]]:
+    """What `changes` come to as their settings hold them, and the warnings that came up."""
     good: dict[str, Value] = {}
     warnings: list[str] = []
     for name, value in changes.items():
@@ -111,7 +111,7 @@ def merge(base: Settings, changes: Mapping[str, object], *, origin: str) -> tupl
         good[name], warning = coerce(name, value)
         if warning:
             warnings.append(f"{origin}: {warning}")
-    return replace(base, **good) if good else base, warnings  # type: ignore[arg-type]
+    return good, warnings
 
 
 def consistent(settings: Settings) -> tuple[Settings, list[str]]:
@@ -230,7 +230,7 @@ def _parsed(text: str) -> dict[str, object]:
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
     named = {name.removeprefix("ENGRAM_").lower(): name for name in environ if name.startswith("ENGRAM_") and name.isupper()}
-    return {name: environ[named[name]] for name in TABLE if name in named}
+    return {name: environ[said] for name, said in named.items() if name in TABLE}
 
 
 class LiveSettings:
@@ -306,15 +306,16 @@ class LiveSettings:
         except _Unreadable as error:
             # A running process must not fall back to the default identity or limits because an editor is half done.
             warnings.append(f"{self._path}: not read ({error}); it changes nothing until it is mended")
-        settings = _DEFAULTS
+        values: dict[str, Any] = {}
         for origin, changes in (
             (str(self._path), self._from_file),
             ("environment", _from_environment(os.environ)),
             ("argument", self._arguments),
         ):
-            settings, more = merge(settings, changes, origin=origin)
+            good, more = usable(changes, origin=origin)
+            values |= good
             warnings += more
-        settings, more = consistent(settings)
+        settings, more = consistent(Settings(**values))
         warnings += more
         for warning in warnings:
             if warning not in self.warnings:

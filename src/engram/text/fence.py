@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import re
 
-_TAG = re.compile(r"[^\w.-]+")
-
 
 def fence(text: str, vault_tag: str = "") -> str:
     """`text` between the two lines. Marks inside it are made harmless, so that it cannot end its own fence."""
-    tag = _TAG.sub("", vault_tag)[:32]
+    tag = re.sub(r"[^\w.-]+", "", vault_tag)[:32] if vault_tag else ""
     return f"⟦engram:recalled{' ' + tag if tag else ''}⟧\n{harmless(text)}\n⟦/engram:recalled⟧"
 
 

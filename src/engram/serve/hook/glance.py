@@ -46,7 +46,7 @@ _BEST = 30
 _FADE_DAYS = 14.0
 _TELLING = frozenset({"decision", "commitment", "preference", "principle", "correction"})
 _BRIEF = {"read_patience_s": 0.5, "write_patience_s": 0.5, "drain_s": 0.5, "wal_pages": 16}  # its log takes a few lines of audit
-_NAME = re.compile(r"(?<=[^.!?\s])\s+([A-Z][\w-]{2,})|([\w-]*\d[\w-]*)")
+_NAME = r"(?<=[^.!?\s])\s+([A-Z][\w-]{2,})|([\w-]*\d[\w-]*)"  # compiled where something was found
 
 
 def glance(event: Event, vault: str | None, identity: Mapping[str, str], say: Callable[[str], None]) -> None:
@@ -96,7 +96,9 @@ def bearing_on(store: Glimpse, reader: Reader, event: Event, settings: Settings,
     weights = {term: 1 / (1 + math.log2(1 + counts[term])) for term in known}
     hits = store.search_text(reader, known, limit=_CANDIDATES)
     found = [one for one in store.fetch(reader, [hit.key for hit in hits]) if _is_fit(one, event)]
-    names = {(first or second).lower() for first, second in _NAME.findall(prompt)}
+    if not found:
+        return ""
+    names = {(first or second).lower() for first, second in re.findall(_NAME, prompt)}
     scored = [(score, one) for one in found if (score := _bearing(one.text, weights, names)) >= _SHARE * sum(weights.values())]
     floor = _NEAR * max((score for score, _ in scored), default=0.0)
     ranked = sorted((pair for pair in scored if pair[0] >= floor), key=lambda pair: (-pair[0], -pair[1].importance))
