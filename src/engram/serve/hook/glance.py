@@ -123,7 +123,7 @@ def _stem(term: str) -> str:
 def morning(store: Glimpse, reader: Reader, event: Event, settings: Settings, now: datetime) -> str:
     """What was handed over here, and what matters most of what was kept lately."""
     handed = list(_handed(store, reader, settings))
-    kept = [one for one in store.page(reader, limit=_RECENT) if _is_fit(one, event)]
+    kept = [one for one in store.page(reader, limit=_RECENT, onward=False) if _is_fit(one, event)]
     best = sorted(kept, key=lambda one: -_weight(one, now))
     room = settings.hook_tokens
     first = _within(handed, room)

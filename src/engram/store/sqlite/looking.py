@@ -27,8 +27,12 @@ class Looking(Path):
         self._note(reader, "fetch", count=len(found))
         return found
 
-    def page(self, reader: Reader, *, limit: int, cursor: str | None = None, where: Filter = Filter()) -> Page:
-        """Newest first. A page goes on below the key of the last row: what comes or goes meanwhile moves nothing else."""
+    def page(
+        self, reader: Reader, *, limit: int, cursor: str | None = None, where: Filter = Filter(), onward: bool = True
+    ) -> Page:
+        """Newest first. A page goes on below the key of the last row: what comes or goes meanwhile moves nothing else.
+
+        Not `onward`, it has no cursor: sealing one loads `cryptography`, 22 million instructions of which a hook has no use."""
         bounded(limit, self._live.now.page_limit, "a page")
         check_filter(where.kinds, where.statuses, where.since, where.until)
         about, secret = _listing("list", reader, where), self._opened.cursor_key
@@ -36,7 +40,7 @@ class Looking(Path):
         with self._read(reader, "list") as connection:
             found = memories.page(connection, readable(reader), where, before=before, limit=limit + 1)
         self._note(reader, "list", count=min(len(found), limit))
-        more = len(found) > limit
+        more = onward and len(found) > limit
         return Page(tuple(found[:limit]), cursors.sealed(found[limit - 1].key, about, secret) if more else None)
 
     def search_text(self, reader: Reader, terms: Sequence[str], *, limit: int, where: Filter = Filter()) -> list[TextHit]:
