@@ -14,8 +14,10 @@ from recall.minds import OWNER, open_mind
 
 import engram
 from engram.engine import Engram
+from engram.memory.handoff import to_checkpoint
 from engram.store.protocol import Filter
 from engram.store.sqlite import sealed
+from engram.store.sqlite.suspending import HANDOFF
 from engram.types import Edge, Memory, Status, Tier, Turn
 
 CARD = "4111 1111 1111 1111"
@@ -50,7 +52,7 @@ PLAIN = {
     "tokens": {"id", "name", "digest", "policy", "role"},
     "undoing": {"place", "part", "was", "now"},  # figures, and kinds of links as `edges` has them
     "turns": {"session", "speaker", "text", "ref", "tier"},  # by the tier in the row
-    "working_snapshots": {"name", "session", "body"},  # sealed whatever is in mind
+    "working_snapshots": {"name", "session", "body"},  # a mind is sealed; a checkpoint by its words and what they came from
 }
 """Columns of text or bytes that `sealed.BESIDE` does not name, and why a memory's words are not in them in the clear. A new one
 belongs here or there, and into `everything` below."""
@@ -166,17 +168,42 @@ def test_what_is_marked_by_hand_takes_all_with_it(mem: Engram) -> None:
     mem.feedback(told.id, False, query="who is the partner?")
     derived = mem.remember(f"Bought through {WORD} in spring")
     mem.relate(derived.id, told.id, "derived_from")
-    assert {"turns.text", "contents.around", "lexicon", "entities.name"} <= seen(mem, WORD)
+    mem.working.checkpoint(f"Ask about {WORD}")
+    assert {"turns.text", "contents.around", "lexicon", "entities.name", "working_snapshots.body"} <= seen(mem, WORD)
     vectors = _vectors(mem)
     mem.update(told.id, tier="confidential")
     assert not seen(mem, WORD)
     assert _vectors(mem).isdisjoint(vectors)
     assert mem.get(derived.id).tier is Tier.CONFIDENTIAL  # type: ignore[union-attr]
     assert [turn.text for turn in mem.words(told.id)] == [f"Our partner in the merger is {WORD.title()} Freight."]
+    assert mem.resume().goal == f"Ask about {WORD}"
     mem._vault.fill_boxes()
     mem.update(told.id, text=f"Our partner in the merger was {WORD.title()} Freight.")
     assert mem.get(told.id).tier is Tier.CONFIDENTIAL, "its words did not make it so"  # type: ignore[union-attr]
     assert not seen(mem, WORD)
+
+
+def test_what_is_handed_over_is_kept_as_closely_as_what_it_was_taken_from(mem: Engram) -> None:
+    mem.observe(Turn("The harbour pilot sails at noon.", session="s", ref="r1"), Turn("Fine.", session="s"))
+    plain, close = mem.remember("The piano is black"), mem.remember("The organ is blue", tier="sensitive")
+    body = "working_snapshots.body"
+
+    def clear_of(*sources: str, goal: str = f"Find {WORD}") -> bool:
+        assert mem.working.hand_over(goal, sources=sources)
+        kept = mem._vault.store.put_away_last(mem.reader, HANDOFF)
+        assert kept is not None
+        assert to_checkpoint(kept[1], kept[0]).goal == goal  # type: ignore[union-attr]
+        return body in seen(mem, WORD)
+
+    assert clear_of()
+    assert clear_of("r1", plain.id, "nobody's")
+    assert not clear_of("r1", plain.id, close.id)
+    assert not clear_of(goal=f"Find {WORD}:\n{CARD}")
+    assert clear_of("r1", goal=f"Find ’{WORD}’")
+    [heard] = [one for one in mem.list() if "noon" in one.text]
+    mem.update(heard.id, tier="confidential")
+    assert body not in seen(mem, WORD), "what it has of it may be the words that were raised"
+    assert not clear_of("r1"), "the turn was raised with the memory"
 
 
 def _vectors(mem: Engram) -> set[bytes]:

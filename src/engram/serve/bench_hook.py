@@ -102,7 +102,8 @@ def _line(one: Waited) -> str:
 
 def _fill(path: Path, settings: Mapping[str, object], memories: int, env: Env, progress: Progress) -> None:
     with Engram.open(path, settings={**settings, "model": "none"}, env=env) as mem:
-        mem.working.hand_over("Move the harbour timetable to the new server", decided=["The ferry comes first"])
+        goal, decided = "Move the harbour timetable to the new server", ["The ferry comes first"]
+        mem.working.hand_over(goal, decided=decided, sources=())
     live = LiveSettings({**settings, "backup_hours": 0.0}, monotonic=env.monotonic)
     store, _ = open_vault(path, live, env, Credentials())
     try:

@@ -8,13 +8,14 @@ from datetime import datetime
 from typing import Concatenate, ParamSpec, TypeVar
 
 from engram.capture import marks
-from engram.capture.screen import is_sound, judged, screened
+from engram.capture.screen import is_sound, judged, screened, tier_of
 from engram.env import from_micros, to_micros
 from engram.errors import EngramError, InjectionBlocked, InvalidContent, InvalidQuery, StorageError
 from engram.frozen import replace
 from engram.guard.edition import VERSION
 from engram.guard.injection import Verdict
 from engram.guard.scopes import require_writable
+from engram.guard.tiers import closer
 from engram.log import Log
 from engram.memory import handoff, momentum, working
 from engram.memory import mind as rules
@@ -28,7 +29,7 @@ from engram.store.admission import check_turn, check_words
 from engram.store.once import made_once
 from engram.store.protocol import Once
 from engram.store.sqlite.suspending import CHECKPOINT, HANDOFF
-from engram.types import Memory, Reader, Turn
+from engram.types import Memory, Reader, Tier, Turn
 
 log = Log("engram")
 
@@ -265,15 +266,22 @@ class Working:
         )
 
     def _note(self, made: Checkpoint, once: Once | None) -> Checkpoint:
-        self._desks.store.put_away(self._reader, CHECKPOINT, self._packed(made), self._desks.session, once=once)
+        body, tier = self._packed(made), self._tier(made)
+        self._desks.store.put_away(self._reader, CHECKPOINT, body, self._desks.session, tier=tier, once=once)
         if made.goal:
             self._bring(made.goal, SlotSource.GOAL, 1.0)
         self.suspend()
         return made
 
-    def hand_over(self, goal: str, *, decided: Sequence[str] = (), open: Sequence[str] = ()) -> bool:
+    def hand_over(
+        self, goal: str, *, decided: Sequence[str] = (), open: Sequence[str] = (), sources: Sequence[str] | None = None
+    ) -> bool:
         """A checkpoint that a program took from what was said; it stands beside one that somebody wrote. It may copy memories, so
-        it goes when anything is erased: False if something was, since this process looked."""
+        it goes when anything is erased: False if something was, since this process looked.
+
+        sources: ids of the memories and refs of the turns that it was taken from; it is kept as closely as they are. Where they
+        are not named, it is always sealed.
+        """
         require_writable(self._reader, self._reader.scope)
         _check_lists(decided, open)
         cleaned = [[self._clean(text) for text in texts] for texts in ((goal,), decided, open)]
@@ -281,12 +289,25 @@ class Working:
             tuple(text for text in texts if judged(text, self._settings).verdict is Verdict.CLEAN) for texts in cleaned
         ]  # by a program, so what is plainly an attack is left out too, and refused to nobody
         made = Checkpoint(goal="".join(said[0]), decided=said[1], open=said[2], at=self._now)
-        body, since = self._packed(made), self._desk.since
-        return self._desks.store.put_away(self._reader, HANDOFF, body, self._desks.session, since=since) is not None
+        tier = Tier.CONFIDENTIAL if sources is None else self._tier(made)
+        kept = self._desks.store.put_away(
+            self._reader,
+            HANDOFF,
+            self._packed(made),
+            self._desks.session,
+            tier=tier,
+            sources=sources or (),
+            since=self._desk.since,
+        )
+        return kept is not None
 
     def _packed(self, made: Checkpoint) -> bytes:
         """With word of the rules that all of it was just judged by, so that who reads it next need not load them."""
         return handoff.of_checkpoint(made, VERSION if self._settings.guard_injection else 0)
+
+    def _tier(self, made: Checkpoint) -> Tier:
+        """How closely its words ask to be kept."""
+        return closer(*(tier_of(text, self._settings) for text in (made.goal, *made.decided, *made.open)))
 
     def resume(self) -> Resumed:
         """What was being done here, by this process or another before it."""

@@ -158,14 +158,15 @@ def test_what_is_no_memory_is_kept_by_no_face(mem: Engram) -> None:
 
 
 def test_what_is_in_mind_is_ciphertext_inside_the_database(mem: Engram, path: Path) -> None:
-    """§10.19: mind, checkpoint and handoff, for whoever has the database's key and not the fields'."""
+    """§10.19: for whoever has the database's key and not the fields'; so is a checkpoint that asks for it, and a handoff of who
+    knows what."""
     mem.working.attend("the zqharbourmaster waits")
-    mem.working.checkpoint("ask the zqharbourmaster")
+    mem.working.checkpoint("card of the zqharbourmaster:\n4111 1111 1111 1111")
     mem.working.hand_over("what did the zqharbourmaster say?")
     with inside(path) as connection:
         assert connection.execute("SELECT count(*) FROM working_snapshots").get == 3
     assert b"zqharbourmaster" not in image(path)
-    assert mem.resume().goal == "ask the zqharbourmaster"
+    assert mem.resume().goal == "card of the zqharbourmaster:\n4111 1111 1111 1111"
 
 
 def test_no_answer_has_a_place_for_a_vector(mem: Engram) -> None:

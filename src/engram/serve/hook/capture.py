@@ -19,7 +19,7 @@ from engram.serve.hook.transcripts import turns
 from engram.settings import LiveSettings
 from engram.store.folder import VaultFolder
 from engram.text.person import is_assistant
-from engram.types import Turn
+from engram.types import Memory, Turn
 
 _GOAL = 400  # characters
 _MOST = 5  # decisions, and commitments, that are handed over
@@ -45,8 +45,17 @@ def capture(event: Event, vault: str | None, identity: Mapping[str, str]) -> Rep
 def _hand_over(mem: Engram, said: list[Turn], session: str) -> None:
     """What was asked last, and what was decided and promised on the way. Cut to length without what is private or secret: of
     half a key nobody can tell that it was one."""
-    own_words = (marks.cut(turn.text, catch_secrets=True).text for turn in reversed(said) if not is_assistant(turn.speaker))
-    asked = next((text for text in own_words if asks_something(text)), "")
-    own = [one for one in mem.list(limit=200) if one.session == session and not is_assistant(one.speaker)]
-    decided, open_ = ([one.text for one in own if one.category == sort][:_MOST] for sort in ("decision", "commitment"))
-    mem.working.hand_over(asked[:_GOAL], decided=decided, open=open_)
+    own_words = ((marks.cut(turn.text, catch_secrets=True).text, turn.ref) for turn in reversed(said) if _is_own(turn))
+    asked, ref = next(((text, ref) for text, ref in own_words if asks_something(text)), ("", None))
+    own = [one for one in mem.list(limit=200) if one.session == session and _is_own(one)]
+    decided, open_ = ([one for one in own if one.category == sort][:_MOST] for sort in ("decision", "commitment"))
+    mem.working.hand_over(
+        asked[:_GOAL],
+        decided=[one.text for one in decided],
+        open=[one.text for one in open_],
+        sources=[*([ref] if ref else []), *(one.id for one in (*decided, *open_))],
+    )
+
+
+def _is_own(said: Turn | Memory) -> bool:
+    return not is_assistant(said.speaker)

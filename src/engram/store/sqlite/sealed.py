@@ -22,6 +22,10 @@ import apsw
 from engram.guard.fields import FieldCipher
 from engram.types import Memory, Tier
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 FIELD_KEY = "field_key"
 """Where a vault whose key was changed keeps the key of its fields, wrapped under that of the new master key."""
 
@@ -126,6 +130,21 @@ def retier(connection: apsw.Connection, memory: int, old: str, new: str, tables:
             for column in columns
         )
         connection.execute(f"UPDATE {table} AS t SET {changes} WHERE t.memory = ?1", (memory, old, new))
+    if new not in (old, Tier.CLEARTEXT):
+        seal_put_away(connection)
+
+
+PUT_AWAY = "CAST('sealed:' || seal('confidential', ?3, ?1, 'mind/' || ?2) AS BLOB)"
+"""What was put away, sealed: of scope, name, and the body's bytes as Latin-1."""
+
+
+def seal_put_away(connection: apsw.Connection) -> None:
+    """Words are kept more closely from now on, and what anybody put away in the clear may hold them: all of it is sealed."""
+    clear = "SELECT scope, name, body FROM working_snapshots WHERE substr(body, 1, 7) <> CAST('sealed:' AS BLOB)"
+    found: list[Any] = connection.execute(clear).fetchall()
+    for scope, name, body in found:
+        values = (scope, name, body.decode("latin-1"))
+        connection.execute(f"UPDATE working_snapshots SET body = {PUT_AWAY} WHERE scope = ?1 AND name = ?2", values)
 
 
 def _place(table: str, column: str, row: Iterable[str]) -> str:

@@ -89,6 +89,7 @@ def raise_tier(connection: apsw.Connection, turn: int, tier: Tier) -> None:
     if connection.changes():
         beside = [_neighbour(connection, turn, way) for way in ("<", ">")]
         reframe(connection, [turn, *(key for key in beside if key is not None)])
+        sealed.seal_put_away(connection)
 
 
 def reframe(connection: apsw.Connection, turns: Sequence[int]) -> None:
@@ -215,7 +216,7 @@ def known_refs(connection: apsw.Connection, seen: Visibility, refs: Sequence[str
     known: set[str] = set()
     for start in range(0, len(refs), 500):
         some = refs[start : start + 500]
-        sql = f"SELECT ref FROM turns WHERE ref IN ({', '.join('?' * len(some))}) AND {visible}"
+        sql = f"SELECT ref FROM turns WHERE ref <> '' AND ref IN ({', '.join('?' * len(some))}) AND {visible}"
         known.update(str(row[0]) for row in connection.execute(sql, (*some, *values)))
     return known
 
