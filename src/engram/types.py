@@ -6,13 +6,21 @@ Frozen, standard library only, no I/O, no rows, no wire form. A change makes a n
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from operator import attrgetter
 from types import MappingProxyType
 
-from engram.frozen import field, fields, frozen
+from engram.frozen import field, frozen
+from engram.who import SCOPE_DIMENSIONS as SCOPE_DIMENSIONS
+from engram.who import AuditEntry as AuditEntry
+from engram.who import Policy as Policy
+from engram.who import Reader as Reader
+from engram.who import Role as Role
+from engram.who import Scope as Scope
+from engram.who import Source as Source
+from engram.who import Tier as Tier
+from engram.who import scope_values as scope_values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,67 +55,6 @@ class Many(Sequence["T"]):
         return self._members[index]
 
 
-@frozen
-class Scope:
-    """The places a memory belongs to, or a reader stands in. Empty means: this dimension is not named.
-
-    Project ⊃ squad ⊃ agent ⊃ channel + user; the empty scope is global.
-    """
-
-    project: str = ""
-    squad: str = ""
-    agent: str = ""
-    channel: str = ""
-    user: str = ""
-
-
-SCOPE_DIMENSIONS: tuple[str, ...] = tuple(f.name for f in fields(Scope))
-scope_values: Callable[[Scope], tuple[str, ...]] = attrgetter(*SCOPE_DIMENSIONS)
-"""A scope's values in the order of `SCOPE_DIMENSIONS`: 0.2 µs, where `astuple`, which copies deeply, takes 6.5."""
-
-
-class Policy(StrEnum):
-    """How much of what it may see a reader asks for."""
-
-    OWN = "own"  # written from exactly where the reader stands
-    AGENT = "agent"  # naming the reader's agent
-    AGENT_GLOBAL = "agent+global"  # everything whose every named scope the reader is in
-    PROJECT = "project"  # that, and all squads and agents of the reader's project; for orchestrators
-    ALL = "all"  # everything; for the owner at the console
-
-
-class Role(StrEnum):
-    """What a reader is, as established at the door."""
-
-    GUEST = "guest"  # from the network: reads only
-    AGENT = "agent"
-    ORCHESTRATOR = "orchestrator"
-    OWNER = "owner"
-
-
-@frozen
-class Reader:
-    """Who asks. Made where identity is established (open, token), never from an argument of an operation."""
-
-    scope: Scope = Scope()
-    policy: Policy = Policy.AGENT_GLOBAL
-    role: Role = Role.AGENT
-    may_write: bool | None = None
-
-    @property
-    def writes(self) -> bool:
-        """As granted; where nothing was said, all but guests may."""
-        return self.role is not Role.GUEST if self.may_write is None else self.may_write
-
-
-class Tier(StrEnum):
-    """How closely the words of a memory are kept; the later, the closer."""
-
-    CLEARTEXT = "cleartext"
-    SENSITIVE = "sensitive"
-    CONFIDENTIAL = "confidential"
-
-
 class Kind(StrEnum):
     PROPOSITION = "proposition"
     EPISODE = "episode"
@@ -124,16 +71,6 @@ class Status(StrEnum):
     MERGED = "merged"
     SUPERSEDED = "superseded"
     ARCHIVED = "archived"
-
-
-class Source(StrEnum):
-    """Whose word it is."""
-
-    USER = "user"
-    ASSISTANT = "assistant"
-    TOOL = "tool"
-    IMPORT = "import"
-    INFERRED = "inferred"
 
 
 @frozen
@@ -291,19 +228,6 @@ class StatusChange:
     new: Status
     reason: str
     at: datetime
-
-
-@frozen
-class AuditEntry:
-    """Who did what, when, to which id. `digest` is a keyed hash for correlation; there is no content in it."""
-
-    at: datetime
-    operation: str
-    subject: str
-    scope: Scope
-    count: int
-    digest: str
-    ok: bool
 
 
 @frozen
