@@ -112,7 +112,7 @@ class Observer:
         waiting: tuple[Batch, Future[tuple[str, ...]]] | None = None
         with ThreadPoolExecutor(1, "engram-ingest") as beside:
             try:
-                for some in _batches(turns, self._live.now.ingest_batch):
+                for some in _batches(turns, self._live.now.ingest_batch, self._live.now.ingest_characters):
                     batch = self._new_of(reader, some, session, previous, waiting[0].refs if waiting else frozenset())
                     batch.heard.imported = imported
                     coming = batch, beside.submit(copy_context().run, give_vectors, self._tools, batch.heard.candidates)
@@ -400,12 +400,15 @@ def _cut_short(error: EngramError, sum_: Sum) -> EngramError:
     return type(error)(f"time ran out after {done} of these turns were stored.", way_out=way_out)
 
 
-def _batches(turns: Iterator[Turn], size: int) -> Iterator[list[Turn]]:
+def _batches(turns: Iterator[Turn], size: int, characters: int) -> Iterator[list[Turn]]:
     batch: list[Turn] = []
+    length = 0
     for turn in turns:
         batch.append(turn)
-        if len(batch) >= size:
+        said: object = getattr(turn, "text", None)
+        length += len(said) if isinstance(said, str) else 0  # what is none is refused by name
+        if len(batch) >= size or length >= characters:
             yield batch
-            batch = []
+            batch, length = [], 0
     if batch:
         yield batch

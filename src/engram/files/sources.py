@@ -184,7 +184,8 @@ def _markdown(path: Path, settings: Settings, refused: Refused) -> Iterator[Foun
         except OSError as error:
             refused(str(note), 0, error.strerror or "cannot be read")
         else:
-            yield from (said for said in turns.spoken(turn) if said.text.strip())
+            said = (part for one in turns.spoken(turn) for part in turns.in_pieces(one, settings.turn_bytes))
+            yield from (part for part in said if part.text.strip())
 
 
 def _notes(folder: Path) -> Iterator[Path]:

@@ -46,9 +46,10 @@ def read_turns(path: Path, settings: Settings, refused: Refused) -> Iterator[Tur
 
 
 def read_document(path: Path, settings: Settings, refused: Refused) -> Iterator[Turn]:
-    """A text file as one turn, or as those of its speakers if it is a conversation; what is too long for one turn as several.
+    """A text file as its pieces, or as the turns of its speakers if it is a conversation, the long ones in pieces too.
 
-    The `ref` is made of its name and content, so that reading it again adds nothing.
+    So a book is taken in, and its progress told, as it is read; and a line in it that reads as an attack costs no more than its
+    piece. The `ref` is made of its name and content, so that reading it again adds nothing.
     """
     with opened(path) as file:
         content = file.read(settings.import_bytes + 1)
@@ -58,7 +59,7 @@ def read_document(path: Path, settings: Settings, refused: Refused) -> Iterator[
     name = path.name.encode(errors="replace").decode()
     try:
         whole = Turn(decoded(content), session=name, ref=f"{name}#{hashlib.sha256(content).hexdigest()[:16]}")
-        found = [part for turn in spoken(whole) for part in _in_bounds(turn, settings.turn_bytes)]
+        found = [part for turn in spoken(whole) for part in in_pieces(turn, settings.turn_bytes)]
         for turn in found:
             check(turn, settings)
     except UnicodeDecodeError as error:
@@ -69,10 +70,12 @@ def read_document(path: Path, settings: Settings, refused: Refused) -> Iterator[
         yield from (turn for turn in found if turn.text.strip())
 
 
-def _in_bounds(turn: Turn, most: int) -> list[Turn]:
-    if len(turn.text.encode(errors="replace")) <= most:
+def in_pieces(turn: Turn, most: int) -> list[Turn]:
+    """A long turn as several."""
+    found = list(pieces(turn.text, most))
+    if len(found) == 1:
         return [turn]
-    return [replace(turn, text=piece, ref=f"{turn.ref}/{number}") for number, piece in enumerate(pieces(turn.text, most))]
+    return [replace(turn, text=piece, ref=f"{turn.ref}/{number}") for number, piece in enumerate(found)]
 
 
 def decoded(content: bytes) -> str:

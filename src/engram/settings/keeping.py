@@ -141,6 +141,14 @@ class Keeping:
         0.5, "The most that what comes from a file is believed, until someone says it again.", low=0.0, high=1.0, ref="C13"
     )
     ingest_batch: int = tunable(32, "Turns that are taken in together.", unit="turns", low=1, high=10000, ref="C14")
+    ingest_characters: int = tunable(
+        16384,
+        "The same by their length: of a book so much is made durable, and told of, every few seconds.",
+        unit="characters",
+        low=1,
+        high=100000000,
+        ref="C14",
+    )
     duplicate_cosine: float = tunable(
         0.93, "Likeness of two statements' vectors from which they may say the same.", low=0.5, high=1.0, ref="C4"
     )

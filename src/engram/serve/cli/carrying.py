@@ -88,7 +88,7 @@ def import_(
                 seen.number += more
                 tell(f"{seen.number:,} pieces, {name}", None)
 
-            count(0)
+            tell(f"reading {path.name}", None)
             found = vault.import_(
                 path, form=form, passphrase=_opens(path, form), trusted=trusted, dry_run=dry_run, progress=count
             )
