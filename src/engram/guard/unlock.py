@@ -31,9 +31,9 @@ log = Log("engram.guard")
 Ask = Callable[[], str | None]
 
 SOURCES = ("keychain", "file", "passphrase", "given")
-_VAULT_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,63}")  # it becomes a file name
-_FINGERPRINT = re.compile(r"[0-9a-f]{16}")
-_HEX = re.compile(r"(?:[0-9a-f]{2})+")
+_VAULT_ID = r"[0-9A-Za-z][0-9A-Za-z._-]{0,63}"  # it becomes a file name. These are compiled if a header has such a value
+_FINGERPRINT = r"[0-9a-f]{16}"
+_HEX = r"(?:[0-9a-f]{2})+"
 _KDF_PREFIX = "kdf_"
 _ARGON2_LANES = 4  # RFC 9106, section 4
 _KEY_FILE_LIMIT = 4096
@@ -93,7 +93,7 @@ def to_table(header: KeyHeader) -> dict[str, str | int]:
 
 def from_table(table: Mapping[str, object]) -> KeyHeader:
     """The header from `vault.toml`, which anybody may have written: what is not sound is VaultDamaged."""
-    source = _text(table, "key_source", re.compile("|".join(SOURCES)))
+    source = _text(table, "key_source", "|".join(SOURCES))
     wrapped = bytes.fromhex(_text(table, "wrapped_key", _HEX)) if "wrapped_key" in table else None
     header = KeyHeader(
         vault_id=_text(table, "vault_id", _VAULT_ID),
@@ -113,12 +113,12 @@ def _kdf_from(table: Mapping[str, object]) -> Kdf:
     whole = {name: value for name, value in numbers.items() if isinstance(value, int)}
     if whole.keys() != numbers.keys():
         raise VaultDamaged("The vault header has a KDF parameter that is no whole number.")
-    return Kdf(_text(table, "kdf", re.compile(r"\w+")), bytes.fromhex(_text(table, "kdf_salt", _HEX)), whole)
+    return Kdf(_text(table, "kdf", r"\w+"), bytes.fromhex(_text(table, "kdf_salt", _HEX)), whole)
 
 
-def _text(table: Mapping[str, object], name: str, shape: re.Pattern[str]) -> str:
+def _text(table: Mapping[str, object], name: str, shape: str) -> str:
     value = table.get(name)
-    if not isinstance(value, str) or not shape.fullmatch(value):
+    if not isinstance(value, str) or not re.fullmatch(shape, value):
         raise VaultDamaged(f"The vault header has no sound {name}.")
     return value
 
@@ -137,7 +137,7 @@ def create(
 
     A key passed in is kept by whoever passed it. `overwrite` lets a key file that is in the way be replaced.
     """
-    if not _VAULT_ID.fullmatch(vault_id):
+    if not re.fullmatch(_VAULT_ID, vault_id):
         raise ValueError("a vault id is made of letters, digits, dots, dashes and underscores")
     with contextlib.ExitStack() as on_failure:
         master = key or _already_there(settings) or MasterKey.generate(env.random)

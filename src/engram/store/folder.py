@@ -31,10 +31,8 @@ _NEUTRAL_NS = 86_400 * 10**9
 """The one date that vault files show: a day after the epoch, which no tool takes for "unknown"."""
 
 _HEADER_COPIES = "Run `engram doctor --repair`, which takes the newest sound copy from backups/."
-_HEX = re.compile(r"(?:[0-9a-f]{2})+")
 _SECTION = re.compile(r"\[([a-z_]+)\]")
 _ENTRY = re.compile(r'([a-z0-9_]+) = (?:(0|[1-9][0-9]{0,17})|"([^"\\\x00-\x1f\x7f]*)")')
-_REMARK = re.compile(r"# [^\x00-\x1f\x7f]*")
 _MARKERS = {".gitignore": "*\n", ".nomedia": "", ".noindex": ""}
 _OURS = {"backups", "index", "notes", *_MARKERS}
 
@@ -171,7 +169,7 @@ def read_header(path: Path) -> Header:
     if not isinstance(following, dict):
         return made
     handover = following.get("handover")
-    if not isinstance(handover, str) or not _HEX.fullmatch(handover):
+    if not isinstance(handover, str) or not re.fullmatch(r"(?:[0-9a-f]{2})+", handover):
         raise _damaged(path)
     return replace(made, next=from_table(following), handover=bytes.fromhex(handover))
 
@@ -185,7 +183,7 @@ def _table(text: str) -> dict[str, object]:
             table[section[1]] = place = {}
         elif (entry := _ENTRY.fullmatch(line)) and entry[1] not in place:
             place[entry[1]] = int(entry[2]) if entry[2] else entry[3]
-        elif line and not _REMARK.fullmatch(line):
+        elif line and not (line.startswith("# ") and line.isprintable()):
             break
     else:
         return table

@@ -19,7 +19,7 @@ from engram.guard.digests import hmac_sha256
 from engram.types import AuditEntry, Reader, Scope, scope_values
 
 _AT_ONCE = 500
-_ULID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
+_ULID = r"[0-9A-HJKMNP-TV-Z]{26}"
 
 
 class Audit:
@@ -37,7 +37,7 @@ class Audit:
 
     def _named(self, subject: str) -> str:
         """An id of our own making as it is; whatever else a caller passes as an id may be words, and is hashed."""
-        return subject if not subject or _ULID.fullmatch(str(subject)) else f"#{self.digest(subject)}"
+        return subject if not subject or re.fullmatch(_ULID, str(subject)) else f"#{self.digest(subject)}"
 
     def digest(self, words: str) -> str:
         """A keyed hash: equal words give equal digests in this vault, and nobody without the key can guess them."""
