@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from recall.minds import OWNER, open_mind, store_of
 
 from engram.engine import Engram
 from engram.errors import EngramError, NotFound
+from engram.guard.scopes import readable
+from engram.store.sqlite import turns
 from engram.types import Reader, Scope, Turn
 
 
@@ -122,6 +125,12 @@ def test_known_refs_and_last_turn_stay_in_scope(mem: Engram) -> None:
     mem.observe(Turn("I bought a boat.", session="s", ref="r1"))
     assert store.known_refs(zoe, ["r1"]) == set()
     assert store.known_refs(mem.reader, ["r1", "r2"] * 600) == {"r1"}
+    with store._readers.use("test") as connection:
+        asked: list[tuple[str, Any]] = []
+        connection.exec_trace = lambda _, sql, values: asked.append((sql, values)) is None
+        turns.known_refs(connection, readable(mem.reader), ["r1"])
+        connection.exec_trace = None
+        assert "turns_by_ref" in str(connection.execute(f"EXPLAIN QUERY PLAN {asked[0][0]}", asked[0][1]).fetchall())
     assert store.last_turn(zoe, "s") is None
     last = store.last_turn(mem.reader, "s")
     assert last is not None
