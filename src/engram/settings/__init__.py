@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 log = Log("engram.settings")
 
 TABLE: Mapping[str, Field[Any]] = {f.name: f for f in fields(Settings)}
-_DEFAULTS = Settings()
 
 
 IDENTITY = ("agent", "project", "squad", "channel", "user", "policy")
@@ -42,7 +41,7 @@ IDENTITY = ("agent", "project", "squad", "channel", "user", "policy")
 def coerce(name: str, value: object) -> tuple[Value, str]:
     """The value as its setting holds it, and a warning if it had to be bent ('' if not)."""
     spec = TABLE[name]
-    default: Value = getattr(_DEFAULTS, name)
+    default = _default(name)
     low, high, choices = spec.metadata["low"], spec.metadata["high"], spec.metadata["choices"]
     parsed = _parse(value, default)
     if parsed is None or (choices and parsed not in choices):
@@ -57,13 +56,18 @@ def coerce(name: str, value: object) -> tuple[Value, str]:
 
 def nonsense(name: str, value: object) -> str:
     """What is wrong with a value that its setting can have no use of; '' if it can, if only bent into its range."""
-    choices, parsed = TABLE[name].metadata["choices"], _parse(value, getattr(_DEFAULTS, name))
+    choices, parsed = TABLE[name].metadata["choices"], _parse(value, _default(name))
     return f"{_must_be(name)}." if parsed is None or (choices and parsed not in choices) else ""
+
+
+def _default(name: str) -> Value:
+    default: Any = TABLE[name].default  # every setting has one
+    return default  # type: ignore[no-any-return]
 
 
 def _must_be(name: str) -> str:
     choices = TABLE[name].metadata["choices"]
-    return f"{name} must be {'one of ' + ', '.join(choices) if choices else _WANTED[type(getattr(_DEFAULTS, name))]}"
+    return f"{name} must be {'one of ' + ', '.join(choices) if choices else _WANTED[type(_default(name))]}"
 
 
 _WANTED = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
