@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from engram.errors import AccessDenied
 from engram.frozen import frozen
-from engram.types import SCOPE_DIMENSIONS, Policy, Reader, Role, Scope, scope_values
+from engram.who import SCOPE_DIMENSIONS, Policy, Reader, Role, Scope, scope_values
 
 Admitted = tuple[str, ...] | None
 """Values admitted in one dimension; None admits any."""

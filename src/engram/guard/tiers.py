@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.types import Tier
+from engram.who import Tier
 
 _RANK = {tier: rank for rank, tier in enumerate(Tier)}
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-from engram.types import Memory, Proposition
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from engram.types import Memory, Proposition
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer

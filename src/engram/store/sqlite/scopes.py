@@ -11,7 +11,7 @@ from functools import lru_cache
 import apsw
 
 from engram.guard.scopes import Visibility
-from engram.types import SCOPE_DIMENSIONS, Scope, scope_values
+from engram.who import SCOPE_DIMENSIONS, Scope, scope_values
 
 Sql = tuple[str, tuple[str, ...]]
 

@@ -20,11 +20,13 @@ from types import MappingProxyType
 import apsw
 
 from engram.guard.fields import FieldCipher
-from engram.types import Memory, Tier
+from engram.who import Tier
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from engram.types import Memory
 
 FIELD_KEY = "field_key"
 """Where a vault whose key was changed keeps the key of its fields, wrapped under that of the new master key."""
