@@ -23,7 +23,7 @@ from engram.engine import Engram
 from engram.env import Env
 from engram.errors import EngramError
 from engram.settings import LiveSettings
-from engram.store.sqlite import schema
+from engram.store.sqlite import migrations, schema
 from engram.store.sqlite.maintenance import rotate_key
 from engram.store.sqlite.vault import Credentials, alone
 from engram.types import Memory, Scope, Source, Status, Turn
@@ -189,14 +189,14 @@ def die_in_snapshot(path: str, step: int = 0) -> None:
     say(steps=counted())
 
 
-def second_migration(seconds: float = 0.0) -> tuple[tuple[str, schema.Migration], ...]:
+def second_migration(seconds: float = 0.0) -> tuple[tuple[str, migrations.Migration], ...]:
     def add_table(connection: apsw.Connection) -> None:
         connection.execute("CREATE TABLE second (key INTEGER PRIMARY KEY, word TEXT NOT NULL) STRICT")
         time.sleep(seconds)
         connection.execute("INSERT INTO second (word) SELECT text FROM contents")
         connection.execute("ALTER TABLE edges ADD COLUMN note TEXT")
 
-    return (*schema.MIGRATIONS, ("a second step", add_table))
+    return (*migrations.MIGRATIONS, ("a second step", add_table))
 
 
 def die_in_migration(path: str, step: int = 0) -> None:

@@ -12,13 +12,13 @@ from store.vaults import connect, database_key, sqlite_store
 
 from engram.errors import MigrationFailed, VaultTooNew
 from engram.store.folder import VaultFolder
+from engram.store.sqlite import migrations, schema
 from engram.store.sqlite import open as opening
-from engram.store.sqlite import schema
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 
 
-def says(*statements: str) -> schema.Migration:
+def says(*statements: str) -> migrations.Migration:
     def step(connection: apsw.Connection) -> None:
         for statement in statements:
             connection.execute(statement)
@@ -63,7 +63,7 @@ def mistaken(connection: apsw.Connection) -> None:
 
 @pytest.mark.parametrize("failing", [broken, mistaken])
 @pytest.mark.parametrize("before", [(), (ONE,), (ONE, TWO)])
-def test_a_step_that_fails_undoes_all_steps(tmp_path: Path, failing: schema.Migration, before: tuple[object, ...]) -> None:
+def test_a_step_that_fails_undoes_all_steps(tmp_path: Path, failing: migrations.Migration, before: tuple[object, ...]) -> None:
     connection = database(tmp_path)
     schema.migrate(connection, NOW, before)  # type: ignore[arg-type]
     was = tables(connection), schema.version_of(connection)
@@ -141,7 +141,7 @@ def test_of_two_who_race_one_migrates_and_the_other_finds_it_done(tmp_path: Path
 def test_a_new_vault_is_at_the_newest_version_with_every_table_strict(folder: VaultFolder) -> None:
     sqlite_store(folder.path).close()
     connection = connect(folder.database)
-    assert schema.version_of(connection) == schema.VERSION == len(schema.MIGRATIONS)
+    assert schema.version_of(connection) == schema.VERSION == len(migrations.MIGRATIONS)
     lax = connection.execute(
         "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND NOT strict"
     ).fetchall()

@@ -23,7 +23,6 @@ from engram.frozen import field, mutable, replace
 from engram.guard.keys import MasterKey
 from engram.guard.scopes import readable
 from engram.settings import LiveSettings, Settings
-from engram.store.protocol import Filter
 from engram.store.sqlite import audit, memories, schema, words
 from engram.store.sqlite import open as opening
 from engram.store.sqlite.store import SqliteStore
@@ -190,7 +189,8 @@ class Direct:
         return memories.by_ids(self.connection, self._seen, (memory_id,))
 
     def search(self, terms: Sequence[str]) -> Sequence[TextHit]:
-        return words.search_text(self.connection, self._seen, Filter(), terms, _FOUND, 0.0)
+        hits = words.search_text(self.connection, self._seen, words.ACTIVE, terms, _FOUND, 0.0)
+        return [TextHit(key, score) for key, score in hits]
 
     def settle(self) -> None:
         """Do, or wait for, what was put off until after the answer."""

@@ -16,7 +16,7 @@ from engram.recall.plan import Asked
 from engram.recall.search import Searcher, is_flagged
 from engram.session.desks import Desks
 from engram.session.working import Working
-from engram.store.sqlite.suspending import MIND
+from engram.store.sqlite.minds import MIND
 from engram.types import Policy, Reader
 
 _LATEST = 50  # memories among which news is looked for

@@ -19,8 +19,8 @@ from engram.memory.working import Evicted, Limits, SlotSource, Strategy
 from engram.models.embed import Embedder
 from engram.settings import LiveSettings, Settings
 from engram.store.protocol import Once
+from engram.store.sqlite.minds import MIND
 from engram.store.sqlite.store import SqliteStore
-from engram.store.sqlite.suspending import MIND
 from engram.types import Policy, Reader, Role, Scope, Turn
 
 log = Log("engram")

@@ -28,7 +28,7 @@ from engram.settings import Settings
 from engram.store.admission import check_turn, check_words
 from engram.store.once import made_once
 from engram.store.protocol import Once
-from engram.store.sqlite.suspending import CHECKPOINT, HANDOFF
+from engram.store.sqlite.minds import CHECKPOINT, HANDOFF
 from engram.types import Memory, Reader, Tier, Turn
 
 log = Log("engram")

@@ -8,7 +8,6 @@ key. File names say nothing about content or time.
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,7 +16,7 @@ from pathlib import Path
 from engram.errors import DiskFull, NotFound, VaultDamaged, VaultTooNew
 from engram.frozen import frozen, replace
 from engram.guard.digests import sha256
-from engram.guard.unlock import KeyHeader, from_table, to_table
+from engram.guard.unlock import KeyHeader, from_table, is_hex, to_table
 from engram.log import Log
 
 TYPE_CHECKING = False
@@ -31,8 +30,7 @@ _NEUTRAL_NS = 86_400 * 10**9
 """The one date that vault files show: a day after the epoch, which no tool takes for "unknown"."""
 
 _HEADER_COPIES = "Run `engram doctor --repair`, which takes the newest sound copy from backups/."
-_SECTION = re.compile(r"\[([a-z_]+)\]")
-_ENTRY = re.compile(r'([a-z0-9_]+) = (?:(0|[1-9][0-9]{0,17})|"([^"\\\x00-\x1f\x7f]*)")')
+_DIGITS = 19  # of a number that TOML may not take
 _MARKERS = {".gitignore": "*\n", ".nomedia": "", ".noindex": ""}
 _OURS = {"backups", "index", "notes", *_MARKERS}
 
@@ -78,6 +76,11 @@ class VaultFolder:
     @property
     def wal(self) -> Path:
         return self.path / "vault.db-wal"
+
+    @property
+    def has_log(self) -> bool:
+        """Is there more than the name of a log? Somebody has the vault open, or had it when they were cut short."""
+        return self.wal.exists() and self.wal.stat().st_size > 0
 
     @property
     def lock(self) -> Path:
@@ -169,7 +172,7 @@ def read_header(path: Path) -> Header:
     if not isinstance(following, dict):
         return made
     handover = following.get("handover")
-    if not isinstance(handover, str) or not re.fullmatch(r"(?:[0-9a-f]{2})+", handover):
+    if not isinstance(handover, str) or not is_hex(handover):
         raise _damaged(path)
     return replace(made, next=from_table(following), handover=bytes.fromhex(handover))
 
@@ -179,10 +182,12 @@ def _table(text: str) -> dict[str, object]:
     table: dict[str, object] = {}
     place = table
     for line in text.split("\n"):
-        if (section := _SECTION.fullmatch(line)) and section[1] not in table:
-            table[section[1]] = place = {}
-        elif (entry := _ENTRY.fullmatch(line)) and entry[1] not in place:
-            place[entry[1]] = int(entry[2]) if entry[2] else entry[3]
+        name, equals, told = line.partition(" = ")
+        section = line[1:-1]
+        if _is_plain(section) and line == f"[{section}]" and section not in table:
+            table[section] = place = {}
+        elif equals and _is_plain(name) and name not in place and (value := _value(told)) is not None:
+            place[name] = value
         elif line and not (line.startswith("# ") and line.isprintable()):
             break
     else:
@@ -190,6 +195,19 @@ def _table(text: str) -> dict[str, object]:
     import tomllib
 
     return tomllib.loads(text)
+
+
+def _is_plain(name: str) -> bool:
+    return name.isascii() and name.isidentifier() and name.islower()
+
+
+def _value(told: str) -> int | str | None:
+    """A number or a text that stands for itself; None for whatever else TOML may say. Without patterns, which would have to be
+    compiled first."""
+    if told.isascii() and told.isdecimal() and len(told) < _DIGITS and (told == "0" or told[0] != "0"):
+        return int(told)
+    text = told[1:-1]
+    return text if told == f'"{text}"' and text.isprintable() and not ('"' in text or "\\" in text) else None
 
 
 def _read_quietly(path: Path) -> bytes:

@@ -18,9 +18,9 @@ from engram.guard.scopes import readable, require_owner
 from engram.kinds import Box, Seal
 from engram.store.admission import bounded
 from engram.store.sqlite import memories, sealed
+from engram.store.sqlite.minds import erased_since
 from engram.store.sqlite.path import Path
 from engram.store.sqlite.scopes import predicate
-from engram.store.sqlite.suspending import erased_since
 from engram.types import Memory, Reader, Scope
 
 Topics = dict[int, tuple[int, tuple[str, ...]]]

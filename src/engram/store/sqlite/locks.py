@@ -10,7 +10,6 @@ from pathlib import Path
 
 import apsw
 
-from engram.deadline import patience
 from engram.env import Env
 from engram.errors import DiskFull, VaultBusy
 from engram.store.folder import touch_private
@@ -56,16 +55,8 @@ class VaultLock:
             self._connection = None
 
     def _hold(self, begin: str, patience_s: float, why_not: str) -> None:
-        self.release()
-        try:
-            touch_private(self._path)
-        except OSError as error:
-            raise DiskFull(f"the vault's lock {self._path} cannot be made ({error.strerror}).") from error
-        try:
-            connection = apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)
-        except apsw.Error as error:
-            raise explain(error, "taking the vault's lock") from error
-        deadline = self._env.monotonic() + patience(patience_s)
+        connection = self._let_go() or self._connected()
+        begun = self._env.monotonic()
         while True:
             try:
                 connection.execute(begin)
@@ -74,7 +65,9 @@ class VaultLock:
             except apsw.BusyError:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-                if self._env.monotonic() >= deadline:
+                from engram.deadline import patience  # late: who need not wait does without
+
+                if self._env.monotonic() - begun >= patience(patience_s):
                     connection.close()
                     raise VaultBusy(f"{why_not}.") from None
                 self._env.sleep(0.02)
@@ -82,3 +75,20 @@ class VaultLock:
                 connection.close()
                 raise explain(error, "taking the vault's lock") from error
         self._connection = connection
+
+    def _let_go(self) -> apsw.Connection | None:
+        """The connection that held it, for the next way of holding it."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.execute("ROLLBACK")
+        return connection
+
+    def _connected(self) -> apsw.Connection:
+        try:
+            touch_private(self._path)
+        except OSError as error:
+            raise DiskFull(f"the vault's lock {self._path} cannot be made ({error.strerror}).") from error
+        try:
+            return apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)
+        except apsw.Error as error:
+            raise explain(error, "taking the vault's lock") from error

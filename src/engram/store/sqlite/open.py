@@ -150,6 +150,10 @@ def refuse_changes(connection: apsw.Connection) -> None:
     connection.execute("PRAGMA query_only = ON")
 
 
+def allow_changes(connection: apsw.Connection) -> None:
+    connection.execute("PRAGMA query_only = OFF")
+
+
 def overwrite_what_is_deleted(connection: apsw.Connection) -> None:
     """Deleted content is zeroed in its page, so that a key found later does not bring it back."""
     connection.execute("PRAGMA secure_delete = ON").fetchall()
@@ -193,3 +197,8 @@ def refuse_plaintext(path: Path) -> None:
 def leave_the_log_alone(connection: apsw.Connection) -> None:
     """Closing this connection folds nothing in: a vault that is refused stays byte for byte as it was."""
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+
+
+def fold_the_log_in(connection: apsw.Connection) -> None:
+    """The opposite, for one that was let in: the last connection out folds the log in and removes it."""
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)

@@ -12,7 +12,6 @@ import apsw
 
 from engram.env import Env, to_micros
 from engram.errors import Conflict, DiskFull, EngramError, StorageError
-from engram.guard.keys import wipe
 from engram.log import Log
 from engram.settings import LiveSettings
 from engram.store.meter import Meter
@@ -27,7 +26,8 @@ from engram.store.sqlite.questions import Questions
 from engram.store.sqlite.questions import write as write_questions
 from engram.store.sqlite.readers import Readers
 from engram.store.sqlite.silence import hide_times
-from engram.store.sqlite.tides import Opened, Tides
+from engram.store.sqlite.tides import Tides
+from engram.store.sqlite.vault import Opened
 from engram.store.sqlite.writer import Work, Writer
 from engram.types import AuditEntry, Reader, scope_values
 
@@ -65,7 +65,7 @@ class Path:
         self._questions = Questions()
         self._tides = Tides(opened, live, env)
         self._writer = Writer(self._connect_to_write, lambda: live.now, env, self._tides)
-        self._readers = Readers(self._connect_to_read, lambda: live.now)
+        self._readers = Readers(self._connect_to_read, lambda: live.now, opened.looked)
 
     def _write(
         self,
@@ -232,11 +232,7 @@ class Path:
         self._opened.lock.release()
         if self._live.now.neutral_times and not self._opened.read_only:
             hide_times(self._opened.folder)
-        self._opened.key.wipe()
-        wipe(self._opened.audit_key)
-        wipe(self._opened.snapshot_key)
-        wipe(self._opened.token_key)
-        wipe(self._opened.cursor_key)
+        self._opened.wipe()
 
     def _writes(self) -> str:
         if self._writer.damage is not None:

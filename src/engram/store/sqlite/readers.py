@@ -27,15 +27,18 @@ def stop_in_time(connection: apsw.Connection) -> None:
 
 
 class Readers:
-    def __init__(self, connect: Callable[[], apsw.Connection], settings: Callable[[], Settings]) -> None:
+    def __init__(
+        self, connect: Callable[[], apsw.Connection], settings: Callable[[], Settings], first: apsw.Connection | None = None
+    ) -> None:
+        """first: a connection that is open already."""
         self._connect = connect
         self._settings = settings
-        self._idle: list[apsw.Connection] = []
+        self._idle: list[apsw.Connection] = [] if first is None else [first]
         self._outdated: set[apsw.Connection] = set()
         self._limit = settings().reader_limit
         self._places = threading.BoundedSemaphore(self._limit)
         self._lock = threading.Lock()
-        self._all: set[apsw.Connection] = set()
+        self._all: set[apsw.Connection] = set(self._idle)
         self._closed = False
 
     @property

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
+from engram.env import to_micros
 from engram.frozen import replace
+from engram.guard import cursors
 from engram.guard.scopes import readable, require_owner
-from engram.store.admission import (
-    bounded,
-    check_terms,
-)
+from engram.store.admission import bounded, check_filter, check_terms
 from engram.store.protocol import Filter, Heard, Once
 from engram.store.sqlite import edges as links
-from engram.store.sqlite import embeddings, history, memories, receipts, turns
+from engram.store.sqlite import embeddings, history, memories, receipts, rows, turns, words
 from engram.store.sqlite.audit import read as read_audit
-from engram.store.sqlite.looking import Looking
+from engram.store.sqlite.path import Path
 from engram.store.sqlite.scopes import predicate
 from engram.types import (
     AuditEntry,
     Edge,
     Memory,
+    Page,
     Policy,
     Reader,
     Role,
@@ -32,12 +33,53 @@ from engram.types import (
     Turn,
     Version,
     Waiting,
+    scope_values,
 )
 from engram.vitals import Change, Counts, Event, Events
 
 
-class Reading(Looking):
+class Reading(Path):
     """Mixed into the store."""
+
+    def fetch(self, reader: Reader, keys: Sequence[int], *, as_of: datetime | None = None) -> list[Memory]:
+        """The visible ones among `keys`, in that order; with `as_of` as they stood at that moment."""
+        with self._read(reader, "fetch") as connection:
+            found = memories.by_keys(connection, readable(reader), keys)
+            if as_of is not None:
+                found = history.as_then(connection, found, as_of)
+        self._note(reader, "fetch", count=len(found))
+        return found
+
+    def page(self, reader: Reader, *, limit: int, cursor: str | None = None, where: Filter = Filter()) -> Page:
+        """Newest first. A page goes on below the key of the last row: what comes or goes meanwhile moves nothing else."""
+        bounded(limit, self._live.now.page_limit, "a page")
+        check_filter(where.kinds, where.statuses, where.since, where.until)
+        about, secret = _listing("list", reader, where), self._opened.cursor_key
+        before = None if cursor is None else cursors.opened(cursor, about, secret)
+        with self._read(reader, "list") as connection:
+            found = memories.page(connection, readable(reader), where, before=before, limit=limit + 1)
+        self._note(reader, "list", count=min(len(found), limit))
+        more = len(found) > limit
+        return Page(tuple(found[:limit]), cursors.sealed(found[limit - 1].key, about, secret) if more else None)
+
+    def search_text(self, reader: Reader, terms: Sequence[str], *, limit: int, where: Filter = Filter()) -> list[TextHit]:
+        """Memories that hold any of the terms, best first."""
+        check_terms(terms)
+        if not terms:
+            return []
+        bounded(limit, self._live.now.page_limit, "a search")
+        with self._read(reader, "search") as connection:
+            condition, narrow, around = rows.conditions(where), rows.narrow(where), self._live.now.around_weight
+            hits = words.search_text(connection, readable(reader), condition, terms, limit, around, narrow=narrow)
+            found = [TextHit(key, score) for key, score in hits]
+        self._note(reader, "search", count=len(found), digest=self._audit.digest(" ".join(terms)))
+        return found
+
+    def frequencies(self, reader: Reader, terms: Sequence[str], *, most: int) -> list[int]:
+        """In how many memories of the whole vault each term stands: what tells a rare word from a common one."""
+        check_terms(terms)
+        with self._read(reader, "frequencies") as connection:
+            return [words.frequency(connection, term, most) for term in terms]
 
     def get(self, reader: Reader, ids: Sequence[str]) -> list[Memory]:
         """The visible ones among `ids`, in that order."""
@@ -274,3 +316,12 @@ class Reading(Looking):
 
 
 _WORDING_TERMS = 32  # of a question that are looked for in earlier wordings: each is a scan of them
+
+
+def _listing(operation: str, reader: Reader, where: Filter) -> bytes:
+    """What a cursor belongs to: the same words for the same listing, however its filter was written."""
+    who = (*scope_values(reader.scope), reader.policy.value, reader.role.value)
+    lists = [sorted(map(str, names)) for names in (where.kinds, where.categories, where.without, where.statuses)]
+    times = [moment and to_micros(moment) for moment in (where.since, where.until, where.as_of)]
+    rest = sorted((where.attributes or {}).items()), scope_values(where.scope), where.fresh
+    return repr((operation, who, lists, times, rest)).encode("utf-8", "surrogatepass")

@@ -38,7 +38,7 @@ from engram.store.sqlite import care, sealed
 from engram.store.sqlite import open as opening
 from engram.store.sqlite.binding import explain
 from engram.store.sqlite.locks import VaultLock
-from engram.store.sqlite.tides import DIGEST_KEYS
+from engram.store.sqlite.vault import DIGEST_KEYS
 
 log = Log("engram.store.rotation")
 

@@ -12,12 +12,16 @@ import apsw
 from engram.env import to_micros
 from engram.errors import EngramError, MigrationFailed, VaultTooNew
 from engram.store.sqlite.binding import explain
-from engram.store.sqlite.migrations import MIGRATIONS, Migration
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from engram.store.sqlite.migrations import Migration
 
 _PATIENCE_MS = 600_000
 """How long a process waits for another one's migration: as long as a large vault may take."""
 
-VERSION = len(MIGRATIONS)
+VERSION = 5
+"""As many as there are migrations; they are loaded where there is something to migrate."""
 
 
 def version_of(connection: apsw.Connection) -> int:
@@ -32,8 +36,11 @@ def require_known(version: int, newest: int = VERSION) -> None:
         raise VaultTooNew(f"this vault has schema version {version}; this release reads versions up to {newest}.")
 
 
-def migrate(connection: apsw.Connection, now: datetime, migrations: tuple[tuple[str, Migration], ...] = MIGRATIONS) -> int:
-    """Bring the database up to date; returns how many steps it took. Fails as a whole or not at all."""
+def migrate(connection: apsw.Connection, now: datetime, steps: tuple[tuple[str, Migration], ...] | None = None) -> int:
+    """Bring the database up to date, by these steps or all of ours; returns how many it took. Fails as a whole or not at all."""
+    from engram.store.sqlite.migrations import MIGRATIONS
+
+    steps = MIGRATIONS if steps is None else steps
     try:
         connection.set_busy_timeout(_PATIENCE_MS)
         connection.execute("BEGIN EXCLUSIVE")
@@ -43,8 +50,8 @@ def migrate(connection: apsw.Connection, now: datetime, migrations: tuple[tuple[
             " (version INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL, what TEXT NOT NULL) STRICT"
         )
         start = version_of(connection)
-        require_known(start, len(migrations))
-        for number, (what, step) in enumerate(migrations[start:], start + 1):
+        require_known(start, len(steps))
+        for number, (what, step) in enumerate(steps[start:], start + 1):
             step(connection)
             connection.execute("INSERT INTO schema_version VALUES (?, ?, ?)", (number, to_micros(now), what))
         connection.execute("COMMIT")
@@ -61,7 +68,7 @@ def migrate(connection: apsw.Connection, now: datetime, migrations: tuple[tuple[
     except BaseException:
         _undo(connection)
         raise
-    return len(migrations) - start
+    return len(steps) - start
 
 
 def _undo(connection: apsw.Connection) -> None:

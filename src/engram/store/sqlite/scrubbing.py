@@ -9,7 +9,7 @@ import apsw
 
 from engram.log import Log
 from engram.store.folder import clear_snapshots
-from engram.store.sqlite import proving, receipts, shelving, suspending
+from engram.store.sqlite import minds, proving, receipts, shelving
 from engram.store.sqlite.path import Path
 from engram.store.sqlite.proving import Sought
 from engram.types import Reader, Role
@@ -44,7 +44,7 @@ class Scrubbing(Path):
             before, held = proving.tally(connection), proving.Held()
             remove(connection, held)
             wanted = proving.sought(connection, held)
-            suspending.forget_minds(connection, reader, wanted.words)
+            minds.forget_minds(connection, reader, wanted.words)
             shelving.forget_numbers(connection)
             receipts.forget_old(connection)
             counts = proving.gone(before, proving.tally(connection))

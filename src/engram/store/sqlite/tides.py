@@ -5,53 +5,18 @@ from __future__ import annotations
 import apsw
 
 from engram.env import Env
-from engram.frozen import field, mutable
-from engram.guard.keys import KEY_BYTES, wipe
 from engram.log import Log
 from engram.settings import LiveSettings
-from engram.store.folder import VaultFolder
-from engram.store.sqlite import open as opening
 from engram.store.sqlite.binding import explain
-from engram.store.sqlite.locks import VaultLock, take_turn
+from engram.store.sqlite.locks import take_turn
 from engram.store.sqlite.silence import Silence, fold_in_if_free, hide_times
+from engram.store.sqlite.vault import Opened
 
 log = Log("engram.store.tides")
 
 
-DIGEST_KEYS = "digest_keys"
-"""Where `meta` has the keys of digests that a vault brought along when its own key was changed."""
-
 _PAGES_LEFT = "the pages could not be rewritten, so traces may be left in them (encrypted): erase again once there is room."
 _LOG_STILL_READ = "a reader was still using the log, so it keeps the erased pages (encrypted) until that reader is done."
-
-
-@mutable
-class Opened:
-    """What opening the vault established: handed to the store once, closed by it."""
-
-    folder: VaultFolder
-    key: opening.DatabaseKey
-    audit_key: bytearray = field(repr=False)
-    lock: VaultLock = field(repr=False)
-    snapshot_key: bytearray = field(repr=False, default_factory=bytearray)
-    token_key: bytearray = field(repr=False, default_factory=bytearray)
-    cursor_key: bytearray = field(repr=False, default_factory=bytearray)
-    crashed_before: bool = False
-    read_only: bool = False
-    unchecked: bool = False
-    warnings: list[str] = field(default_factory=list)
-
-    def keep_digests(self, stored: object) -> None:
-        """Go on with the keys of digests that a vault brought along when its own key was changed."""
-        if isinstance(stored, bytes):
-            wipe(self.audit_key)
-            wipe(self.token_key)
-            self.audit_key, self.token_key = bytearray(stored[:KEY_BYTES]), bytearray(stored[KEY_BYTES:])
-
-    @property
-    def immutable(self) -> bool:
-        """Nothing can be written and there is no log: the file is all there is."""
-        return self.read_only and not (self.folder.wal.exists() and self.folder.wal.stat().st_size)
 
 
 class Tides:

@@ -1,7 +1,7 @@
-"""Opening a vault: folder, key, lock, crash, format, check; and making one where there is none.
+"""Opening a vault: folder, key, lock, crash, format, check.
 
-The order is that of §33.1. Every step either succeeds or leaves the vault as it was: a wrong key is an error and never
-a new vault, and a database gets its name only once its header is on disk.
+The order is that of §33.1. Every step either succeeds or leaves the vault as it was: a wrong key is an error and never a new
+vault.
 """
 
 from __future__ import annotations
@@ -13,19 +13,18 @@ from pathlib import Path
 import apsw
 
 from engram.env import Env
-from engram.errors import DiskFull, EngramError, StorageError, VaultBusy, VaultDamaged
-from engram.frozen import frozen
-from engram.guard.keys import MasterKey, Purpose
-from engram.guard.unlock import Created, create, unlock
+from engram.errors import DiskFull, StorageError, VaultDamaged
+from engram.frozen import field, frozen, mutable
+from engram.guard.keys import KEY_BYTES, MasterKey, Purpose, wipe
+from engram.guard.unlock import unlock
 from engram.log import Log
 from engram.settings import LiveSettings
-from engram.store.folder import Header, VaultFolder, discard, name_newborn, read_header, sweep_snapshots, write_header
+from engram.store.folder import Header, VaultFolder, name_newborn, read_header, sweep_snapshots
 from engram.store.sqlite import open as opening
 from engram.store.sqlite import schema
 from engram.store.sqlite.binding import explain
 from engram.store.sqlite.locks import VaultLock
-from engram.store.sqlite.silence import Silence, hide_times
-from engram.store.sqlite.tides import DIGEST_KEYS, Opened
+from engram.store.sqlite.silence import hide_times
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +33,9 @@ if TYPE_CHECKING:
 log = Log("engram.store.vault")
 
 Ask = Callable[[], str | None]
+
+DIGEST_KEYS = "digest_keys"
+"""Where `meta` has the keys of digests that a vault brought along when its own key was changed."""
 
 
 @frozen
@@ -47,6 +49,42 @@ class Credentials:
         return None if self.key is None else self.key()
 
 
+@mutable
+class Opened:
+    """What opening the vault established: handed to the store once, closed by it. `looked`: the connection that it was judged
+    by, to be read by further."""
+
+    folder: VaultFolder
+    key: opening.DatabaseKey
+    audit_key: bytearray = field(repr=False)
+    lock: VaultLock = field(repr=False)
+    snapshot_key: bytearray = field(repr=False, default_factory=bytearray)
+    token_key: bytearray = field(repr=False, default_factory=bytearray)
+    cursor_key: bytearray = field(repr=False, default_factory=bytearray)
+    crashed_before: bool = False
+    read_only: bool = False
+    unchecked: bool = False
+    looked: apsw.Connection | None = field(repr=False, default=None)
+    warnings: list[str] = field(default_factory=list)
+
+    def keep_digests(self, stored: object) -> None:
+        """Go on with the keys of digests that a vault brought along when its own key was changed."""
+        if isinstance(stored, bytes):
+            wipe(self.audit_key)
+            wipe(self.token_key)
+            self.audit_key, self.token_key = bytearray(stored[:KEY_BYTES]), bytearray(stored[KEY_BYTES:])
+
+    @property
+    def immutable(self) -> bool:
+        """Nothing can be written and there is no log: the file is all there is."""
+        return self.read_only and not self.folder.has_log
+
+    def wipe(self) -> None:
+        self.key.wipe()
+        for key in (self.audit_key, self.snapshot_key, self.token_key, self.cursor_key):
+            wipe(key)
+
+
 def open_vault(path: Path, live: LiveSettings, env: Env, credentials: Credentials) -> tuple[SqliteStore, str]:
     """The store of the vault at `path`, made if missing; and, if it was made, the sentence about its key."""
     from engram.store.sqlite.store import SqliteStore  # all verbs: `glimpse` has fewer, and no time for the others
@@ -55,10 +93,14 @@ def open_vault(path: Path, live: LiveSettings, env: Env, credentials: Credential
     return SqliteStore(opened, live, env), notice
 
 
-def enter(path: Path, live: LiveSettings, env: Env, credentials: Credentials, *, check: bool = True) -> tuple[Opened, str]:
-    """The same before any verb of it. Without the check of the whole file, a page is still verified whenever it is read."""
+def enter(path: Path, live: LiveSettings, env: Env, credentials: Credentials, *, brief: bool = False) -> tuple[Opened, str]:
+    """The same before any verb of it.
+
+    `brief`: for a moment, which has no time to check the whole file (a page is still verified whenever it is read), nor to clean
+    up after a crash that left no log.
+    """
     folder = VaultFolder(path)
-    notice, fresh = ("", None) if folder.exists() else _make(folder, live, env, credentials)
+    notice, fresh = ("", None) if folder.exists() else _made(folder, live, env, credentials)
     header = read_header(folder.header)
     with fresh or unlocked(folder, header, live, env, credentials) as master:
         key = opening.key_for(master, header.cipher)
@@ -70,7 +112,7 @@ def enter(path: Path, live: LiveSettings, env: Env, credentials: Credentials, *,
     try:
         try:
             if not opened.read_only:
-                _take_part(opened, live)
+                _take_part(opened, live, in_order=brief and folder.database.exists() and not folder.has_log)
             _require_database(folder)
             _bring_up_to_date(opened, live, env)
         except DiskFull:
@@ -80,13 +122,21 @@ def enter(path: Path, live: LiveSettings, env: Env, credentials: Credentials, *,
             _bring_up_to_date(opened, live, env)
         if opened.read_only:
             opened.warnings.append("the vault's folder cannot be written; it is open for reading only")
-        if check:
+        if not brief:
             _check_first(opened, live)
     except BaseException:
+        if opened.looked is not None:
+            opened.looked.close()
         opened.lock.release()
-        key.wipe()
+        opened.wipe()
         raise
     return opened, notice
+
+
+def _made(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials) -> tuple[str, MasterKey | None]:
+    from engram.store.sqlite import making  # opening a vault that is there does without
+
+    return making.make(folder, live, env, credentials)
 
 
 def unlocked(folder: VaultFolder, header: Header, live: LiveSettings, env: Env, credentials: Credentials) -> MasterKey:
@@ -119,69 +169,14 @@ def alone(
             hide_times(folder)
 
 
-def _make(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials) -> tuple[str, MasterKey | None]:
-    """A new vault, and its key in hand. Processes that race here take turns, and the later ones find it made."""
-    is_new = not folder.path.exists()
-    folder.make()
-    lock = VaultLock(folder.lock, env)
-    deadline = env.monotonic() + live.now.write_patience_s
-    while not lock.try_alone():
-        if folder.header.exists():
-            return "", None  # whoever was faster has it open already, so it will not be free for long
-        if env.monotonic() >= deadline:
-            raise VaultBusy("another process has been making this vault for too long.")
-        env.sleep(0.02)
-    try:
-        if folder.header.exists():
-            return "", None
-        created = _keyed(folder, live, env, credentials, is_new)
-        folder.mark()
-        _make_database(folder.newborn, opening.key_for(created.master, live.now.cipher), live, env)
-        write_header(folder.header, Header(live.now.cipher, created.header))
-        name_newborn(folder)
-        return created.notice, created.master
-    except apsw.Error as error:
-        raise explain(error, "making the vault") from error
-    except OSError as error:
-        raise DiskFull(f"the vault at {folder.path} cannot be made ({error.strerror}).") from error
-    finally:
-        lock.release()
-
-
-def _keyed(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials, is_new: bool) -> Created:
-    """A key for a new vault. Where none can be kept there is no vault, and no folder that looks like one."""
-    try:
-        return create(env.random(16).hex(), live.now, env, vault=folder.path, key=credentials.master(), ask=credentials.ask)
-    except EngramError:
-        if is_new:
-            folder.unmake()
-        raise
-
-
-def _make_database(path: Path, key: opening.DatabaseKey, live: LiveSettings, env: Env) -> None:
-    from engram.store.sqlite import renewing  # opening a vault that is there does without
-
-    discard(path)
-    connection = opening.writing(path, key, synchronous="full", cache_kib=live.now.page_cache_kib)
-    try:
-        schema.migrate(connection, env.now())
-        with connection:
-            renewing.is_new(connection)
-            Silence(lambda: live.now, env).grow(connection, at_least=live.now.wal_pages)
-        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    finally:
-        connection.close()
-        key.wipe()
-    opening.refuse_plaintext(path)
-
-
-def _take_part(opened: Opened, live: LiveSettings) -> None:
-    """Join those who have the vault open. Whoever comes to an empty house and finds a log knows of a crash."""
+def _take_part(opened: Opened, live: LiveSettings, *, in_order: bool) -> None:
+    """Join those who have the vault open. Whoever comes to an empty house and finds a log knows of a crash; where there is none,
+    who comes for a moment need not ask whether the house is empty."""
     folder, lock = opened.folder, opened.lock
-    if lock.try_alone():
+    if not in_order and lock.try_alone():
         name_newborn(folder)
         sweep_snapshots(folder)
-        opened.crashed_before = folder.wal.exists() and folder.wal.stat().st_size > 0
+        opened.crashed_before = folder.has_log
     lock.share(live.now.write_patience_s)
     if opened.crashed_before:
         log.warning("the vault was not closed in order last time; everything acknowledged is kept")
@@ -198,37 +193,49 @@ def _require_database(folder: VaultFolder) -> None:
         raise VaultDamaged(f"{folder.database} is missing.", way_out="Run `engram restore-backup`.")
 
 
-def _look(opened: Opened) -> apsw.Connection:
+def look(opened: Opened, live: LiveSettings) -> apsw.Connection:
     """A connection to judge the vault by; with a log left by a crash, one that leaves it for whoever is let in."""
     return opening.reading(
-        opened.folder.database, opened.key, cache_kib=1024, immutable=opened.immutable, keep_log=opened.crashed_before
+        opened.folder.database,
+        opened.key,
+        cache_kib=live.now.page_cache_kib,
+        immutable=opened.immutable,
+        keep_log=opened.crashed_before,
     )
 
 
 def _bring_up_to_date(opened: Opened, live: LiveSettings, env: Env) -> None:
     try:
-        connection = _look(opened)
+        connection = look(opened, live)
         try:
             version = schema.version_of(connection)
             schema.require_known(version)
             if not version:  # a database gets its name only once its tables are in it
                 raise VaultDamaged(f"{opened.folder.database} is empty.", way_out="Run `engram restore-backup`.")
             opened.keep_digests(connection.execute("SELECT value FROM meta WHERE name = ?", (DIGEST_KEYS,)).get)
-            if version == schema.VERSION or opened.read_only:
-                return
-            from engram.store.sqlite import care  # seldom
+            if version < schema.VERSION and not opened.read_only:
+                from engram.store.sqlite import care  # seldom
 
-            if version:
                 care.back_up(opened.folder, connection, opened.key, live.now, env)
-        finally:
+                connection.close()
+                _migrate(opened, live, env)
+                connection = look(opened, live)
+            if opened.crashed_before:
+                opening.fold_the_log_in(connection)
+        except BaseException:
             connection.close()
-        writer = opening.writing(opened.folder.database, opened.key, synchronous="full", cache_kib=live.now.page_cache_kib)
-        try:
-            schema.migrate(writer, env.now())
-        finally:
-            writer.close()
+            raise
+        opened.looked = connection
     except apsw.Error as error:
         raise explain(error, "opening the vault") from error
+
+
+def _migrate(opened: Opened, live: LiveSettings, env: Env) -> None:
+    writer = opening.writing(opened.folder.database, opened.key, synchronous="full", cache_kib=live.now.page_cache_kib)
+    try:
+        schema.migrate(writer, env.now())
+    finally:
+        writer.close()
 
 
 def _check_first(opened: Opened, live: LiveSettings) -> None:
@@ -239,11 +246,9 @@ def _check_first(opened: Opened, live: LiveSettings) -> None:
     from engram.store.sqlite import care  # late: who comes for a moment does without
 
     try:
-        connection = _look(opened)
-        try:
-            problems = care.check(connection)
-        finally:
-            connection.close()
+        connection = opened.looked or look(opened, live)
+        problems = care.check(connection)
+        connection.release_memory()  # all pages were read, few will be asked for again
     except apsw.Error as error:
         raise explain(error, "checking the vault") from error
     if problems:

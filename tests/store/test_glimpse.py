@@ -1,0 +1,145 @@
+"""The vault as a hook has it: it sees what its reader may see, notes what it read, and leaves nothing else behind."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from store.vaults import CREDENTIALS, KEY, OWNER, connect
+
+from engram.env import Env
+from engram.errors import VaultBusy
+from engram.settings import LiveSettings
+from engram.store.folder import VaultFolder
+from engram.store.sqlite.glimpse import Glimpse, glimpse
+from engram.store.sqlite.minds import HANDOFF
+from engram.store.sqlite.store import SqliteStore
+from engram.types import Memory, Reader, Scope, Status
+
+REX, ADA = Reader(Scope(agent="rex")), Reader(Scope(agent="ada"))
+NEUTRAL = 86_400 * 10**9
+OpenStore = Callable[..., SqliteStore]
+
+
+@contextmanager
+def glimpsed(path: Path, **settings: object) -> Iterator[Glimpse]:
+    env = Env()
+    store = glimpse(path, LiveSettings(settings, monotonic=env.monotonic), env, CREDENTIALS)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@pytest.fixture
+def kept(open_store: OpenStore) -> None:
+    store = open_store()
+    store.add(REX, [Memory(text="the ferry to Bergen leaves at nine", scope=REX.scope, session="s1", pinned=True)])
+    gone = store.add(REX, [Memory(text="the ferry to Oslo was given up", scope=REX.scope)])
+    store.set_status(REX, gone[0].id, Status.ARCHIVED, "")
+    store.add(ADA, [Memory(text="the ferry that ada knows", scope=ADA.scope)])
+    store.put_away(REX, HANDOFF, b"{}", "s1")
+    store.close()
+
+
+@pytest.mark.usefixtures("kept")
+def test_it_shows_what_is_active_and_its_readers_to_see(folder: VaultFolder) -> None:
+    with glimpsed(folder.path) as store:
+        assert store.frequencies(REX, ["ferry", "heron"], most=2) == [2, 0]
+        found = store.search(REX, ["ferry", "bergen"], limit=9)
+        assert [(one.text, one.session, one.pinned) for one in found] == [("the ferry to Bergen leaves at nine", "s1", True)]
+        assert store.newest(REX, limit=9) == found
+        assert [one.text for one in store.newest(ADA, limit=9)] == ["the ferry that ada knows"]
+        assert [one.text for one in store.newest(OWNER, limit=1)] == ["the ferry that ada knows"]
+        assert store.search(ADA, ["bergen"], limit=9) == []
+        found_here, found_there = store.put_away_last(REX, HANDOFF), store.put_away_last(ADA, HANDOFF)
+    assert found_here is not None
+    assert (found_here[1], found_there) == (b"{}", None)
+
+
+@pytest.mark.usefixtures("kept")
+def test_each_read_is_in_the_audit_trail_and_the_vault_is_left_as_it_was(folder: VaultFolder, open_store: OpenStore) -> None:
+    size = folder.database.stat().st_size
+    with glimpsed(folder.path) as store:
+        store.search(REX, ["ferry"], limit=9)
+        store.newest(ADA, limit=9)
+        store.put_away_last(REX, HANDOFF)
+    assert not folder.wal.exists()
+    assert folder.database.stat().st_size == size
+    times = {path.name: path.stat().st_mtime_ns for path in (folder.database, folder.lock, folder.path)}
+    assert set(times.values()) == {NEUTRAL}
+    store = open_store()
+    assert not store.health(OWNER).crashed_before
+    told = [(entry.operation, entry.scope, entry.count, bool(entry.digest)) for entry in store.audit(OWNER, limit=3)]
+    assert told == [("resume", REX.scope, 1, False), ("list", ADA.scope, 1, False), ("search", REX.scope, 1, True)]
+
+
+@pytest.mark.usefixtures("kept")
+def test_beside_a_store_that_is_open_it_leaves_the_log_as_long_as_it_was(folder: VaultFolder, open_store: OpenStore) -> None:
+    store = open_store()
+    store.add(REX, [Memory(text="said meanwhile", scope=REX.scope)])
+    length = folder.wal.stat().st_size
+    for _ in range(3):
+        with glimpsed(folder.path) as brief:
+            assert brief.newest(REX, limit=1)[0].text == "said meanwhile"
+    assert folder.wal.stat().st_size == length
+    assert [entry.operation for entry in store.audit(REX, limit=4)] == ["list", "list", "list", "add"]
+
+
+@pytest.mark.usefixtures("kept")
+def test_while_another_writes_it_answers_and_says_that_it_noted_nothing(folder: VaultFolder) -> None:
+    env, other = Env(), connect(folder.database)
+    store = glimpse(folder.path, LiveSettings({"write_patience_s": 0.1}, monotonic=env.monotonic), env, CREDENTIALS)
+    other.execute("BEGIN IMMEDIATE")
+    assert store.newest(REX, limit=9)
+    with pytest.raises(VaultBusy):
+        store.close()
+    other.close()
+    with glimpsed(folder.path) as store:
+        assert store.newest(REX, limit=9)
+
+
+DYING = """
+import os, sys
+from pathlib import Path
+from engram.env import Env
+from engram.guard.keys import MasterKey
+from engram.settings import LiveSettings
+from engram.store.sqlite.glimpse import glimpse
+from engram.store.sqlite.vault import Credentials
+from engram.types import Reader, Scope
+def dice(number):
+    if number == 8:  # the free room is drawn when the lines are in the transaction and the log has its length
+        os._exit(9)
+    return os.urandom(number)
+env = Env(random=dice)
+key = Credentials(lambda: MasterKey(bytearray.fromhex(sys.argv[2])))
+store = glimpse(Path(sys.argv[1]), LiveSettings({}, monotonic=env.monotonic), env, key)
+print(len(store.newest(Reader(Scope(agent="rex")), limit=9)), flush=True)
+store.close()
+"""
+
+
+@pytest.mark.usefixtures("kept")
+def test_one_that_is_killed_while_it_writes_takes_nothing_along(folder: VaultFolder, open_store: OpenStore) -> None:
+    done = subprocess.run([sys.executable, "-c", DYING, str(folder.path), KEY.hex()], capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout.strip()) == (9, b"1"), done.stderr
+    assert folder.wal.stat().st_size == 16 * 4096
+    assert len(set(folder.wal.read_bytes())) == 256, "what fills the log is chance"
+    store = open_store()
+    assert store.health(OWNER).crashed_before
+    assert store.counts(OWNER).memories == 3
+    assert "list" not in {entry.operation for entry in store.audit(OWNER, limit=99)}
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_crash_that_it_comes_upon_is_told(folder: VaultFolder, caplog: pytest.LogCaptureFixture) -> None:
+    subprocess.run([sys.executable, "-c", DYING, str(folder.path), KEY.hex()], capture_output=True, timeout=60)
+    with glimpsed(folder.path) as store:
+        assert len(store.newest(REX, limit=9)) == 1
+    assert "not closed in order" in caplog.text
+    assert not folder.wal.exists()
