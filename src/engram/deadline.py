@@ -15,15 +15,14 @@ import contextvars
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TYPE_CHECKING, TypeVar
 
 from engram.errors import InvalidQuery, SearchTimeout, WriteFailed
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from concurrent.futures import Future
-    from typing import TypeVar
 
-    T = TypeVar("T")
+T = TypeVar("T")
 
 SLICE_S = 0.05
 """How long a wait goes on before it looks again whether it was called off, or a clock was turned."""

@@ -6,19 +6,21 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 from store.vaults import CREDENTIALS, KEY, OWNER, connect
 
 from engram.env import Env
-from engram.errors import VaultBusy
+from engram.errors import AccessDenied, VaultBusy
+from engram.frozen import replace
 from engram.settings import LiveSettings
 from engram.store.folder import VaultFolder
 from engram.store.sqlite.glimpse import Glimpse, glimpse
 from engram.store.sqlite.minds import HANDOFF
 from engram.store.sqlite.store import SqliteStore
-from engram.types import Memory, Reader, Scope, Status
+from engram.types import Memory, Policy, Reader, Scope, Status
 
 REX, ADA = Reader(Scope(agent="rex")), Reader(Scope(agent="ada"))
 NEUTRAL = 86_400 * 10**9
@@ -76,6 +78,16 @@ def test_each_read_is_in_the_audit_trail_and_the_vault_is_left_as_it_was(folder:
     assert not store.health(OWNER).crashed_before
     told = [(entry.operation, entry.scope, entry.count, bool(entry.digest)) for entry in store.audit(OWNER, limit=3)]
     assert told == [("resume", REX.scope, 1, False), ("list", ADA.scope, 1, False), ("search", REX.scope, 1, True)]
+
+
+@pytest.mark.usefixtures("kept")
+def test_who_may_not_see_so_much_is_refused_and_that_is_noted(folder: VaultFolder, open_store: OpenStore) -> None:
+    with glimpsed(folder.path) as store:
+        for ask in (partial(store.search, terms=["ferry"]), store.newest):
+            with pytest.raises(AccessDenied):
+                ask(replace(REX, policy=Policy.ALL), limit=9)
+    told = [(entry.operation, entry.ok) for entry in open_store().audit(OWNER, limit=2)]
+    assert told == [("list", False), ("search", False)]
 
 
 @pytest.mark.usefixtures("kept")

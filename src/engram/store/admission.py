@@ -10,16 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 from engram.env import from_micros, to_micros
 from engram.errors import ContentTooLarge, DimensionMismatch, InjectionBlocked, InvalidContent, InvalidQuery
 from engram.frozen import replace
 from engram.types import SCOPE_DIMENSIONS, Edge, Kind, Memory, Scope, Source, Status, Tier, Turn, scope_values
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from engram.kinds import Happening, Participant
     from engram.settings import Settings
 

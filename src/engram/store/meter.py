@@ -7,9 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from engram.vitals import Latency
+from engram.vitals import Latency
 
 
 class Meter:
@@ -29,8 +27,6 @@ class Meter:
             self._seen.setdefault(operation, deque(maxlen=self._window)).append(spent)
 
     def latencies(self) -> Mapping[str, Latency]:
-        from engram.vitals import Latency  # late: a hook tells nobody
-
         with self._lock:
             seen = {operation: sorted(times) for operation, times in self._seen.items()}
         return {

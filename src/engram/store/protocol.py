@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from typing import Any
 
 from engram.frozen import frozen, mutable
 from engram.types import Kind, Scope, Space, Status
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _ANYWHERE = Scope()
 

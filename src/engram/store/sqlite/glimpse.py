@@ -14,7 +14,7 @@ from pathlib import Path
 import apsw
 
 from engram.env import Env, from_micros
-from engram.errors import DiskFull
+from engram.errors import DiskFull, EngramError
 from engram.frozen import frozen
 from engram.guard.scopes import readable
 from engram.settings import LiveSettings
@@ -61,11 +61,12 @@ class Seen:
 
 
 class Glimpse:
-    """Made for a moment."""
+    """Made for a moment: all that is asked of it sees the same state of the vault."""
 
     def __init__(self, opened: Opened, live: LiveSettings, env: Env) -> None:
         self._opened = opened
         self._connection = opened.looked or look(opened, live)
+        self._connection.execute("BEGIN")
         self._live = live
         self._env = env
         self._audit = audit.Audit(env, opened.audit_key, live.now.audit_ring)
@@ -77,20 +78,19 @@ class Glimpse:
 
     def search(self, reader: Reader, terms: Sequence[str], *, limit: int) -> list[Seen]:
         """Active memories that hold any of the terms, best first."""
-        visibility = readable(reader)
         with self._read(reader, "search") as connection:
-            hits = words.search_text(connection, visibility, words.ACTIVE, terms, limit, self._live.now.around_weight)
-            visible, values = predicate(visibility, "m.scope", "s")
+            hits = words.search_text(connection, readable(reader), words.ACTIVE, terms, limit, self._live.now.around_weight)
+            visible, values = predicate(readable(reader), "m.scope", "s")
+            wanted = ", ".join("?" * len(hits))
             keys = [key for key, _ in hits]
-            wanted = ", ".join("?" * len(keys))
             found = _seen(connection, f"{_SELECT} WHERE m.key IN ({wanted}) AND {visible}", (*keys, *values))
         self._note(reader, "search", count=len(found), digest=self._audit.digest(" ".join(terms)))
         return sorted(found, key=lambda one: keys.index(one.key))
 
     def newest(self, reader: Reader, *, limit: int) -> list[Seen]:
-        visible, values = predicate(readable(reader), "m.scope", "s")
         active, more = words.ACTIVE
         with self._read(reader, "list") as connection:
+            visible, values = predicate(readable(reader), "m.scope", "s")
             found = _seen(connection, f"{_SELECT} WHERE {visible}{active} ORDER BY m.key DESC LIMIT ?", (*values, *more, limit))
         self._note(reader, "list", count=len(found))
         return found
@@ -101,13 +101,14 @@ class Glimpse:
 
         with self._read(reader, "resume") as connection:
             found = minds.last(connection, reader.scope, name)
-        self._note(reader, "resume", count=found is not None)
+        self._note(reader, "resume", count=int(found is not None))
         return found
 
     def close(self) -> None:
         """Write what was read into the audit trail, and leave the vault as it was."""
         try:
             entries = self._audit.take_waiting()
+            self._connection.execute("ROLLBACK")
             if entries and not self._opened.read_only:
                 self._write(entries)
         except apsw.Error as error:
@@ -123,8 +124,12 @@ class Glimpse:
 
     @contextmanager
     def _read(self, reader: Reader, operation: str) -> Iterator[apsw.Connection]:
+        """A refusal or failure leaves a line too."""
         try:
             yield self._connection
+        except EngramError:
+            self._note(reader, operation, ok=False)
+            raise
         except apsw.Error as error:
             self._note(reader, operation, ok=False)
             raise explain(error, operation) from error

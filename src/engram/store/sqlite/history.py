@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 import apsw
 
@@ -14,10 +15,6 @@ from engram.store.protocol import Filter
 from engram.store.sqlite import rows, sealed
 from engram.store.sqlite.scopes import predicate
 from engram.types import Memory, Status, TextHit
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _WORDING = sealed.told("versions", "text", "v")
 

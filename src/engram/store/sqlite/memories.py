@@ -7,6 +7,7 @@ one commit. Each takes the visibility it must apply; none decides who is asking.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import apsw
 
@@ -21,12 +22,7 @@ from engram.store.sqlite.rows import micros
 from engram.store.sqlite.scopes import intern, predicate
 from engram.text.terms import identity_of, layout
 from engram.types import NEUTRAL, Memory, Status, StatusChange, Tier, Version
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from engram.vitals import Counts
+from engram.vitals import Counts
 
 _PUT = """
     INSERT INTO memories (id, scope, kind, category, source, status, pinned, version, importance, confidence,
@@ -343,8 +339,6 @@ def status_history(connection: apsw.Connection, seen: Visibility, memory_id: str
 
 
 def counts(connection: apsw.Connection, seen: Visibility) -> Counts:
-    from engram.vitals import Counts  # late: a hook counts nothing
-
     visible, values = predicate(seen, "m.scope")
     by_kind: dict[str, int] = {}
     by_status: dict[str, int] = {}

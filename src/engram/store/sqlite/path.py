@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hmac
 import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
 import apsw
 
@@ -31,13 +33,8 @@ from engram.store.sqlite.vault import Opened
 from engram.store.sqlite.writer import Work, Writer
 from engram.types import AuditEntry, Reader, scope_values
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypeVar
-
-    T = TypeVar("T")
-
 log = Log("engram.store")
+T = TypeVar("T")
 _FOR_NOBODY: ContextVar[bool] = ContextVar("engram-for-nobody", default=False)
 
 
@@ -124,8 +121,6 @@ class Path:
         return self._keyed("\0".join((*who, key)))
 
     def _keyed(self, text: str) -> bytes:
-        import hmac  # late: a hook makes nothing once, and what others ask for may be long
-
         return hmac.digest(self._opened.token_key, b"receipt\0" + text.encode("utf-8", "surrogatepass"), "sha256")
 
     @contextmanager

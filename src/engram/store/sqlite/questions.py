@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import apsw
 
 from engram.env import from_micros
 from engram.frozen import mutable
 from engram.guard.scopes import Visibility
+from engram.known import Gap
 from engram.store.sqlite.scopes import intern, predicate
 from engram.text.terms import digest_of, terms
 from engram.types import Scope, Tier
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from engram.known import Gap
 
 _WAITING = 256  # questions noted between two batches
 _TELLING = 4  # letters of a word that tells something
@@ -123,8 +119,6 @@ def _place(digest: str) -> str:
 
 def read(connection: apsw.Connection, seen: Visibility, *, limit: int, asked_after: int, offered_before: int | None) -> list[Gap]:
     """The most asked first, then the latest. `offered_before`: only what was not offered since."""
-    from engram.known import Gap  # late: a hook only writes, and would wait for all that can be known
-
     visible, values = predicate(seen, "q.scope")
     sql = f"""
         SELECT unshut(q.text, {_place("q.digest")}), q.times, q.asked_at, q.offered_at,

@@ -6,15 +6,14 @@ holds ids and numbers, no word of a memory; those of an older release may (`plai
 
 from __future__ import annotations
 
+import hmac
+from typing import Any
+
 import apsw
 
 from engram.errors import KeyReused
 from engram.frozen import frozen
 from engram.store.protocol import Told
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 @frozen
@@ -29,8 +28,6 @@ class Request:
 
 def told(connection: apsw.Connection, request: Request) -> str | None:
     """What was answered to this very request; None if it is new."""
-    import hmac  # late: a hook makes nothing once
-
     sql = "SELECT request, body FROM receipts WHERE name = ? AND at >= ?"
     found: list[Any] = connection.execute(sql, (request.name, request.since)).fetchall()
     if not found:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Any
 
 import apsw
 
@@ -13,10 +14,6 @@ from engram.env import from_micros, to_micros
 from engram.store.protocol import Filter
 from engram.store.sqlite import sealed
 from engram.types import NEUTRAL, NO_ATTRIBUTES, SCOPE_DIMENSIONS, Affect, Kind, Memory, Scope, Source, Status, Tier, scope_values
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 Value = None | int | float | str | bytes
 

@@ -8,10 +8,11 @@ two of its statements and undone; once it is part of a commit, its caller gets t
 
 from __future__ import annotations
 
+import queue
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any, Protocol, TypeVar
 
 import apsw
 
@@ -23,27 +24,22 @@ from engram.log import Log
 from engram.settings import Settings
 from engram.store.sqlite.binding import explain
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Protocol, TypeVar
-
-    T = TypeVar("T")
-
-    class Around(Protocol):
-        """What happens around the writer's transactions: before each commit, and after it."""
-
-        def opened(self, connection: apsw.Connection) -> None: ...
-
-        def before_commit(self, connection: apsw.Connection) -> None: ...
-
-        def after_commit(self, connection: apsw.Connection) -> None: ...
-
-        def closing(self, connection: apsw.Connection) -> None: ...
-
-
 log = Log("engram.store.writer")
 
-Work = Callable[[apsw.Connection], "T"]
+T = TypeVar("T")
+Work = Callable[[apsw.Connection], T]
+
+
+class Around(Protocol):
+    """What happens around the writer's transactions: before each commit, and after it."""
+
+    def opened(self, connection: apsw.Connection) -> None: ...
+
+    def before_commit(self, connection: apsw.Connection) -> None: ...
+
+    def after_commit(self, connection: apsw.Connection) -> None: ...
+
+    def closing(self, connection: apsw.Connection) -> None: ...
 
 
 @mutable
@@ -107,8 +103,7 @@ class Writer:
         self._settings = settings
         self._env = env
         self._around = around
-        self._queue: deque[_Job | None] = deque()  # `queue` would load a heap and a library of its own
-        self._queued = threading.Semaphore(0)
+        self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self.limit = settings().queue_limit
         self._places = threading.Semaphore(self.limit)
         self._thread: threading.Thread | None = None
@@ -121,7 +116,7 @@ class Writer:
 
     @property
     def depth(self) -> int:
-        return len(self._queue)
+        return self._queue.qsize()
 
     @property
     def full(self) -> bool:
@@ -168,7 +163,7 @@ class Writer:
         with self._lock:  # nothing is queued after the None, because `_put` holds the lock too
             self._closed = True
             thread = self._thread
-            self._add(None)
+            self._queue.put(None)
         if thread is None:
             return
         thread.join(drain_s)
@@ -188,14 +183,10 @@ class Writer:
             with self._lock:
                 self._refuse_if_needed()
                 self._start()
-                self._add(job)
+                self._queue.put(job)
         except BaseException:
             self._places.release()
             raise
-
-    def _add(self, job: _Job | None) -> None:
-        self._queue.append(job)
-        self._queued.release()
 
     def _refuse_if_needed(self) -> None:
         if self._closed:
@@ -214,8 +205,7 @@ class Writer:
     def _live(self) -> None:
         connection: apsw.Connection | None = None
         while True:
-            self._queued.acquire()
-            batch, last = self._gather(self._queue.popleft())
+            batch, last = self._gather(self._queue.get())
             if batch:
                 connection = self._serve(connection, batch)
             batch.clear()  # what was written last is not held until something else is
@@ -241,9 +231,10 @@ class Writer:
                 batch.append(job)
             if len(batch) >= limit:
                 return batch, False
-            if not self._queued.acquire(blocking=False):
+            try:
+                job = self._queue.get_nowait()
+            except queue.Empty:
                 return batch, False
-            job = self._queue.popleft()
         return batch, True
 
     def _serve(self, connection: apsw.Connection | None, batch: list[_Job]) -> apsw.Connection | None:
