@@ -143,7 +143,7 @@ def test_sigterm_at_any_line_of_a_call_does_not_hang(children: Nursery, path: Pa
     said = child.rest(timeout=15)
     total = next(line["steps"] for line in said if "steps" in line)
     wrong = []
-    for step in range(total // 3, total * 49 // 50, max(total // 3 // 14, 1)):  # a wait that is over at once takes fewer lines
+    for step in range(total // 3, total * 9 // 10, max(total // 3 // 14, 1)):  # a wait that is over at once takes fewer lines
         child = children.start("terminate_at_step", path=str(path), step=step)
         try:
             acked = acknowledged(child.rest(timeout=5))
