@@ -17,7 +17,7 @@ from engram.engine import Engram
 from engram.memory.handoff import to_checkpoint
 from engram.store.protocol import Filter
 from engram.store.sqlite import sealed
-from engram.store.sqlite.suspending import HANDOFF
+from engram.store.sqlite.minds import HANDOFF
 from engram.types import Edge, Memory, Status, Tier, Turn
 
 CARD = "4111 1111 1111 1111"
