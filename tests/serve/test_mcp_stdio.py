@@ -136,6 +136,18 @@ def test_handshake_and_tools_are_told_before_anything_heavy_is_loaded() -> None:
     assert ran.stderr.strip() == b"[]"
 
 
+def test_beside_the_older_sdk_nothing_is_promised_and_the_way_leads_out(tmp_path: Path) -> None:
+    """What is there is found by its name alone: a package that needs the older one puts it in the place of the newer."""
+    (tmp_path / "mcp").mkdir()
+    for name in ("__init__.py", "types.py"):
+        (tmp_path / "mcp" / name).touch()
+    where = os.pathsep.join((str(tmp_path), *sys.path))
+    ran = in_process_of_its_own("mcp", given=INITIALIZE, environment={"PYTHONPATH": where, "ENGRAM_HOME": str(tmp_path / "v")})
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith("E5003")
+    assert "an environment for Engram alone" in ran.err
+
+
 @pytest.mark.parametrize(
     "first", [b'{"jsonrpc":"2.0","id":1,"method":"initialize"}\n', b'\n{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n']
 )

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=False, invoke_without_command=True)
 
-_GET_SDK = 'Run `pip install "engram-local[mcp]"`.'
 Profile = Annotated[str, typer.Option(metavar="|".join(PROFILES), autocompletion=one_of(PROFILES), help="Which tools it offers.")]
 
 
@@ -54,8 +53,8 @@ def _require_profile(profile: str) -> None:
 
 
 def _require_sdk() -> None:
-    if not greeting.installed():
-        raise ConfigInvalid("the MCP server needs the MCP SDK 2.", way_out=_GET_SDK)
+    if way := greeting.way_to_sdk():
+        raise ConfigInvalid("the MCP server needs the MCP SDK 2.", way_out=way)
 
 
 def _serve_stdio(asked: Caller, profile: str) -> None:
@@ -111,8 +110,8 @@ def install(
     edit = clients.uninstalled(host, here) if uninstall else clients.installed(host, here, wanted)
     done = f"{host.title} {'no longer starts' if uninstall else 'will start'} Engram ({edit.path}). {host.after}"
     written = settle(asked, edit, nothing=f"{'does not have' if uninstall else 'already has'} it", done=done, yes=yes)
-    if written and not uninstall and not greeting.installed():
-        asked.remark(f"warning: it cannot start yet. {_GET_SDK}")
+    if written and not uninstall and (way := greeting.way_to_sdk()):
+        asked.remark(f"warning: it cannot start yet. {way}")
 
 
 def _environment(asked: Caller) -> dict[str, str]:
