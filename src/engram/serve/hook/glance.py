@@ -25,7 +25,7 @@ from engram.store.sqlite.glimpse import Glimpse, Seen, glimpse
 from engram.text.courtesy import STOP_WORDS, is_courtesy
 from engram.text.fence import fence
 from engram.text.terms import terms
-from engram.types import SCOPE_DIMENSIONS, Policy, Reader, Scope, Source
+from engram.who import SCOPE_DIMENSIONS, Policy, Reader, Scope, Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

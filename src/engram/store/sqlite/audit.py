@@ -16,7 +16,7 @@ import apsw
 from engram.env import Env, from_micros, to_micros
 from engram.frozen import replace
 from engram.guard.digests import hmac_sha256
-from engram.types import AuditEntry, Reader, Scope, scope_values
+from engram.who import AuditEntry, Reader, Scope, scope_values
 
 _AT_ONCE = 500
 _ULID = r"[0-9A-HJKMNP-TV-Z]{26}"

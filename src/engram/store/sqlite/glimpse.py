@@ -25,7 +25,7 @@ from engram.store.sqlite.locks import take_turn
 from engram.store.sqlite.scopes import predicate
 from engram.store.sqlite.silence import Silence, hide_reading
 from engram.store.sqlite.vault import Credentials, Opened, enter, look
-from engram.types import AuditEntry, Reader
+from engram.who import AuditEntry, Reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

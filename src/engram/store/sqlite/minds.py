@@ -18,7 +18,7 @@ import apsw
 from engram.env import from_micros
 from engram.guard.scopes import writable
 from engram.store.sqlite.scopes import predicate
-from engram.types import Reader, Scope, scope_values
+from engram.who import Reader, Scope, scope_values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
