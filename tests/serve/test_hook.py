@@ -541,10 +541,11 @@ HEAVY = {
     "_hashlib", "ast", "base64", "bisect", "concurrent.futures", "configparser", "contextvars", "cryptography",
     "dataclasses", "difflib", "engram.answers", "engram.capture", "engram.deadline", "engram.engine",
     "engram.guard.injection", "engram.guard.pii", "engram.index", "engram.kinds", "engram.serve.mcp",
-    "engram.store.sqlite.care", "engram.store.sqlite.migrations", "engram.store.sqlite.path",
-    "engram.store.sqlite.rotation", "engram.store.sqlite.shelving", "engram.store.sqlite.writer", "engram.text.facts",
-    "engram.text.substance", "engram.types", "engram.vitals", "inspect", "logging", "mmap", "numpy", "onnxruntime",
-    "platformdirs", "queue", "rich", "subprocess", "tempfile", "threading", "tomllib", "typer", "typing", "unicodedata",
+    "engram.store.protocol", "engram.store.sqlite.care", "engram.store.sqlite.migrations", "engram.store.sqlite.path",
+    "engram.store.sqlite.reading", "engram.store.sqlite.rotation", "engram.store.sqlite.shelving",
+    "engram.store.sqlite.writer", "engram.text.facts", "engram.text.substance", "engram.types", "engram.vitals",
+    "inspect", "logging", "mmap", "numpy", "onnxruntime", "platformdirs", "queue", "rich", "subprocess", "tempfile",
+    "threading", "tomllib", "typer", "typing", "unicodedata",
 }  # fmt: skip
 
 
