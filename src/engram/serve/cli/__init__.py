@@ -7,19 +7,17 @@ reach a terminal only through `show`, which takes their control characters away.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
-
-from engram.serve import hook
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        if (event := hook.meant(given)) is not None:
-            # An agent waits for it: without the time that all other commands take to load.
-            return hook.run(*event) if arguments is not None else hook.run_and_leave(*event)
+        if "hook" in given and (code := _hooked(given, alone=arguments is None)) is not None:
+            return code
         if given[:1] == ["mcp"]:
             from engram.serve.mcp import greeting, start
 
@@ -32,6 +30,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not interrupted(error):
             raise
         return 130
+
+
+def _hooked(given: Sequence[str], *, alone: bool) -> int | None:
+    """An event, which an agent waits for: without the time that all other commands take to load; None if it is none."""
+    if alone:
+        gc.disable()  # before anything is loaded that is no garbage
+    from engram.serve import hook
+
+    if (event := hook.meant(given)) is not None:
+        return hook.run_and_leave(*event) if alone else hook.run(*event)
+    if alone:
+        gc.enable()
+    return None
 
 
 def interrupted(error: BaseException | None) -> bool:

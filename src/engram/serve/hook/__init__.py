@@ -69,9 +69,9 @@ def run(arguments: Sequence[str], named: Mapping[str, str]) -> int:
 
 def run_and_leave(arguments: Sequence[str], named: Mapping[str, str]) -> NoReturn:
     """The same as a program of its own, which ends once all is said and closed: collecting garbage and taking the interpreter
-    apart would take a fifth of the time."""
-    if "--wait" not in arguments:
-        gc.disable()
+    apart would take a fifth of the time. No garbage is collected when it is called; what takes in a conversation makes some."""
+    if "--wait" in arguments:
+        gc.enable()
     code = run(arguments, named)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or none at all
