@@ -8,6 +8,7 @@ import inspect
 import pickle
 import sys
 import typing
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import FrozenInstanceError, asdict, dataclass
 from typing import Any, get_type_hints
@@ -242,6 +243,12 @@ def test_what_it_does_not_know_is_refused() -> None:
         @frozen
         class _Shared:
             names: list[str] = []  # noqa: RUF012
+
+    with pytest.raises(TypeError, match="one Counter for all"):
+
+        @frozen
+        class _Counted:
+            names: Mapping[str, int] = Counter()
 
     with pytest.raises(TypeError, match="would hide a field: name"):
 

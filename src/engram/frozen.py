@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 _SLOWLY = 50  # instances that are made without a compiled `__init__`, which takes as long as 30 to 150 of them
 _NOT_COPIED = frozenset({"__dict__", "__weakref__"})
-_CHANGING = frozenset({list, dict, set})
+_CHANGING = (list, dict, set)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # checkers know these of the standard library
@@ -140,7 +140,7 @@ def _declared(cls: type[Any], kw_only: bool) -> list[Field[Any]]:
         if one.__class__ is not Field:
             one, default = Field(), one  # type: ignore[call-arg]  # ours needs none
             one.default = default
-        if one.default.__class__ in _CHANGING:
+        if isinstance(one.default, _CHANGING):
             raise TypeError(f"{cls.__qualname__}.{name} would be one {type(one.default).__name__} for all: use default_factory")
         one.name, one.type = name, kind
         if one.kw_only is None:
