@@ -93,8 +93,6 @@ def bearing_on(store: Glimpse, reader: Reader, event: Event, settings: Settings,
         return ""
     weights = {term: 1 / (1 + math.log2(1 + counts[term])) for term in known}
     found = [one for one in store.search(reader, known, limit=_CANDIDATES) if _is_fit(one, event)]
-    if not found:
-        return ""
     names = _names(prompt, known)
     scored = [(score, one) for one in found if (score := _bearing(one.text, weights, names)) >= _SHARE * sum(weights.values())]
     floor = _NEAR * max((score for score, _ in scored), default=0.0)
