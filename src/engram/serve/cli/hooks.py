@@ -46,7 +46,9 @@ def install(
     done = f"{'Taken out of' if uninstall else 'Put into'} {path}."
     written = settle(asked, edit, nothing=nothing, done=done, yes=yes, dry_run=dry_run)
     if written and client == "codex" and not uninstall:
-        asked.remark("Codex asks once whether these hooks are trusted.")
+        asked.remark(
+            "Codex asks once whether these hooks are trusted; if it does not, put `hooks = true` under [features] in config.toml."
+        )
 
 
 def _program(asked: caller.Caller) -> str:
