@@ -394,6 +394,15 @@ def test_whatever_stands_on_standard_input(made: Engram, given: bytes, name: str
     assert (ran.code, ran.out) == (0, "")
 
 
+def test_a_host_may_leave_it_to_its_json_which_event_it_is(made: Engram) -> None:
+    keep("The API runs on Fly.io in Frankfurt")
+    asked = json.dumps(event("UserPromptSubmit", prompt="How do I deploy the API to Fly.io?")).encode()
+    assert "Frankfurt" in told(made("hook", given=asked))
+    nothing = made("hook")
+    assert (nothing.code, nothing.out) == (0, "")
+    assert "there is no such event" in nothing.err
+
+
 def test_an_event_that_nobody_knows_is_no_veto(made: Engram) -> None:
     ran = call("before-lunch", {})
     assert (ran.code, ran.out) == (0, "")
@@ -409,6 +418,7 @@ def test_an_event_that_nobody_knows_is_no_veto(made: Engram) -> None:
         "--json=1 -x hook nope -h --no",
         "hook user-prompt --whatever",
         "hook user-prompt install",
+        "hook stop --whatever -h",
         "-- hook session-start --wat",
     ],
 )
@@ -420,9 +430,7 @@ def test_a_call_that_nobody_understands_is_no_veto_either(made: Engram, line: st
     assert "--vault, --agent" in ran.err
 
 
-@pytest.mark.parametrize(
-    "line", ["--whatever remember hook", "--agent hook recall", "--whatever", "--whatever hook install", "hook"]
-)
+@pytest.mark.parametrize("line", ["--whatever remember hook", "--agent hook recall", "--whatever", "--whatever hook install"])
 def test_what_is_no_event_is_still_a_bad_call(engram: Engram, line: str) -> None:
     assert engram(*line.split()).code == 2
 

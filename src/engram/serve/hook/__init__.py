@@ -34,7 +34,7 @@ _CAPTURES = ("pre-compact", "stop", "session-end")
 def meant(arguments: Sequence[str]) -> tuple[list[str], dict[str, str]] | None:
     """What stands after `hook`, and who and which vault was named before it, if this command line is an event; also one that
     nobody knows, or with options that nobody knows, which stand first then: a host takes 2, which a bad call ends with, for a
-    veto."""
+    veto. Without one, the host's JSON says which it is."""
     named: dict[str, str] = {}
     odd: list[str] = []
     rest = list(arguments)
@@ -50,8 +50,9 @@ def meant(arguments: Sequence[str]) -> tuple[list[str], dict[str, str]] | None:
     meant = rest[1:] if odd else ["hook", *rest] if "hook" in named.values() else []
     if meant[:1] == ["hook"] and hosts.EVENTS.keys() & meant[1:2]:
         odd, rest = odd or ["--"], meant
-    asks_help = rest[1:2] and (rest[1] in _HELP or (rest[1] in hosts.EVENTS and rest[2:] and rest[-1] in _HELP))
-    return None if rest[:1] != ["hook"] or rest[1:2] in ([], ["install"]) or asks_help else ([*odd, *rest[1:]], named)
+    is_event = rest[:1] == ["hook"] and rest[1:2] != ["install"] and (len(rest) > 1 or not os.isatty(0))  # else a person asks
+    asks_help = rest[-1:] and rest[-1] in _HELP and (len(rest) < 3 or (len(rest) == 3 and rest[1] in hosts.EVENTS))
+    return ([*odd, *rest[1:]], named) if is_event and not asks_help else None
 
 
 def run(arguments: Sequence[str], named: Mapping[str, str]) -> int:
