@@ -80,6 +80,11 @@ def test_a_bad_call_is_two_and_says_so(engram: Engram, vault: Path, arguments: s
     assert not vault.exists()
 
 
+def test_what_is_wrong_with_a_call_stands_in_one_line_of_our_words(engram: Engram) -> None:
+    assert "Choose from: user, agent, channel, squad, project\n" in engram("purge").err
+    assert engram("recall", "x", "--kind", "nope").err.startswith("Invalid value for '--kind': 'nope' is not one of")
+
+
 def test_no_name_at_all_is_not_this_folder(engram: Engram, vault: Path) -> None:
     """To the system it is: `engram import "$UNSET"` would take in whatever lies around."""
     bad = engram("import", "")

@@ -229,7 +229,10 @@ class Carrying(View):
 def _passphrase(given: str | None) -> str:
     """One that an archive may be under: whoever has the file can try as many as he likes."""
     if not given:
-        raise InvalidQuery("an archive needs a passphrase.", way_out="Give one of several words that nobody would guess.")
+        raise InvalidQuery(
+            "an archive needs a passphrase.",
+            way_out="Give one of several words that nobody would guess; a command takes it from standard input.",
+        )
     if len(given) < _LEAST_PASSPHRASE:
         raise InvalidQuery(
             f"a passphrase of fewer than {_LEAST_PASSPHRASE} characters is guessed in no time.",

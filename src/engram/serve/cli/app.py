@@ -10,6 +10,7 @@ import contextlib
 import io
 import logging
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -213,10 +214,11 @@ def _unexpected(defect: Exception) -> EngramError:
 
 
 def _bad_call(problem: typer.TyperException, *, as_json: bool) -> None:
+    told = re.sub(r"\s*[\n\t]\s*", " ", problem.format_message().replace(": Value error, ", ": "))  # typer's, and pydantic's
     if as_json:
-        show.error(InvalidQuery(problem.format_message(), way_out=_usage(problem).strip()), as_json=True)
+        show.error(InvalidQuery(told, way_out=_usage(problem).strip()), as_json=True)
     else:
-        show.remark(problem.format_message() + _usage(problem))
+        show.remark(told + _usage(problem))
 
 
 def _require_text(arguments: Sequence[str]) -> None:

@@ -229,7 +229,7 @@ class Dreaming(Revising):
                 sql = "SELECT key, walker, ending, began_at, holder FROM passes WHERE id = ?"
                 found: list[Any] = connection.execute(sql, (pass_id,)).fetchall() if memories.is_text(pass_id) else []
                 if not found or (reader.policy is not Policy.ALL and found[0][1] != walker):
-                    raise NotFound("there is no pass of that id that this identity may undo.", way_out="`dreams` shows them.")
+                    raise NotFound("there is no pass of that id that this identity may undo.", way_out="See `engram dreams`.")
                 number, _, ending, began, holder = found[0]
                 if ending == Ending.UNDONE:
                     raise Conflict("this pass is undone already.", way_out="Nothing more needs to be done.")
