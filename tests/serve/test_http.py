@@ -211,9 +211,11 @@ def test_a_token_reads_only_unless_more_was_granted(api: Api, mem: Engram) -> No
         ("POST", "/v1/observe", {"text": "I live in Rome."}),
         ("PUT", "/v1/checkpoint", {"goal": "no"}),
     ):
-        assert reader(method, path, body).code == "E4001"
+        refused = reader(method, path, body)
+        assert (refused.code, "--write" in refused.json["way_out"]) == ("E4001", True)
     assert api.get(kept).json["text"] == "kept"
-    assert api("POST", "/v1/backups").status == 403
+    owners = api("POST", "/v1/backups")
+    assert (owners.status, "--role owner" in owners.json["way_out"]) == (403, True)
 
 
 def test_the_mark_of_an_attack_and_a_tier_are_taken_back_by_the_owner_alone(api: Api, mem: Engram) -> None:

@@ -128,6 +128,7 @@ def test_who_comes_from_the_network_reads_only_unless_granted_more(mem: Engram) 
     assert "Lisbon" in found.content[0].text
     assert refused.is_error
     assert refused.content[0].text.startswith("E4001")
+    assert "token create NAME --write" in refused.content[0].text
 
 
 def test_no_token_a_revoked_one_a_strange_name_and_a_strange_page_are_turned_away(mem: Engram) -> None:

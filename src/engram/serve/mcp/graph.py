@@ -11,10 +11,11 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from engram.errors import AccessDenied, InvalidContent, InvalidQuery, NotFound
+from engram.errors import InvalidContent, InvalidQuery, NotFound
 from engram.frozen import field, mutable, replace
 from engram.serve.mcp.tools import DATA, Said, Tool
 from engram.serve.operations import Effect, rationing
+from engram.serve.operations.operation import require_writes
 from engram.serve.operations.schema import Schema
 from engram.text.fence import fence
 from engram.types import Memory
@@ -236,8 +237,8 @@ Run = Callable[["Engram", Mapping[str, Any]], Said]
 
 def _tool(name: str, description: str, takes: Schema, gives: Schema, run: Run, effect: Effect = Effect.READ) -> Tool:
     def checked(mem: Engram, given: Mapping[str, Any]) -> Said:
-        if effect is not Effect.READ and not mem.reader.writes:
-            raise AccessDenied(f"`{name}` writes, and this identity ({mem.reader.role.value}) may only read.")
+        if effect is not Effect.READ:
+            require_writes(mem.reader, name)
         _require(takes, given, name)
         return run(mem, given)
 

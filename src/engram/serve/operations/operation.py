@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 from engram.errors import AccessDenied, InvalidQuery
 from engram.frozen import MISSING, fields, frozen
 from engram.serve import wire
-from engram.types import Role
+from engram.types import Reader, Role
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -88,9 +88,12 @@ class Operation:
         """The value it answers with. Here, and nowhere else, who may not is refused, and a deadline and a key are set."""
         reader = mem.reader
         if not self.allows(reader.role):
-            raise AccessDenied(f"`{self.name}` is for the role {self.role.value!r} and above, not for {reader.role.value!r}.")
-        if not self.reads and not reader.writes:
-            raise AccessDenied(f"`{self.name}` writes, and this identity ({reader.role.value}) may only read.")
+            raise AccessDenied(
+                f"`{self.name}` is for the role {self.role.value!r} and above, not for {reader.role.value!r}.",
+                way_out=f"Ask with a token of that role: `engram token create NAME --role {self.role.value}`.",
+            )
+        if not self.reads:
+            require_writes(reader, self.name)
         if timeout is not None and not timeout > 0:
             raise InvalidQuery("`timeout` is a number of seconds above 0.")
         if idempotency_key is not None and not self.reads:
@@ -104,6 +107,15 @@ class Operation:
         key: the caller's own name for this very request; a write that is asked for again under it is not done again.
         """
         return wire.plain(self.call(mem, given, timeout=timeout, idempotency_key=key))
+
+
+def require_writes(reader: Reader, name: str) -> None:
+    """Refuse whoever only reads; on a face that is a token which was made so."""
+    if not reader.writes:
+        raise AccessDenied(
+            f"`{name}` writes, and this identity ({reader.role.value}) may only read.",
+            way_out="Ask with a token that may write: `engram token create NAME --write`.",
+        )
 
 
 @cache
