@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import os
@@ -12,18 +13,19 @@ import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from hand_clock import HandClock
 
 import engram
+from engram import answers, kept, types, vitals, who
 from engram.engine import Engram, open_engram
 from engram.errors import AccessDenied, ConfigInvalid, ContentTooLarge, EngramError, InvalidQuery, NotFound, VaultLocked
 from engram.store.protocol import Filter
 from engram.store.sqlite.schema import VERSION
-from engram.types import Kind, Policy, Reader, Role, Scope, Source, Status
-from engram.vitals import Health
+from engram.types import Health, Kind, Policy, Reader, Role, Scope, Source, Status
 
 KEY = bytes(range(32))
 OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
@@ -522,9 +524,25 @@ def test_each_public_name_is_there(name: str) -> None:
     assert name in dir(engram)
 
 
+def test_checkers_know_the_public_names_and_no_others() -> None:
+    block = next(one for one in ast.parse(inspect.getsource(engram)).body if isinstance(one, ast.If))
+    told = {name.asname or name.name: one.module for one in block.body if isinstance(one, ast.ImportFrom) for name in one.names}
+    assert sorted(told) == engram.__all__
+    for name, module in told.items():
+        if name not in ("aio", "open"):
+            assert getattr(engram, name) is getattr(import_module(module or ""), name)
+
+
+def test_every_value_that_flows_comes_from_types() -> None:
+    for module in (answers, kept, vitals, who):
+        for name, held in vars(module).items():
+            if isinstance(held, type) and held.__module__ == module.__name__:
+                assert getattr(types, name) is held
+
+
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no_such"):
-        _ = engram.no_such
+        _ = engram.no_such  # type: ignore[attr-defined]
     assert engram.__version__
 
 

@@ -12,13 +12,12 @@ from hand_clock import HandClock
 from recall.minds import KEY, store_of, words_apart
 from serve.test_operations import arguments_of
 
-from engram.answers import Report
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import Conflict, InvalidContent, KeyReused, NotFound
 from engram.memory.layers import LAYER, Layer, layer_of
 from engram.serve.operations import OPERATIONS, read
-from engram.types import Kind, Policy, Reader, Role, Scope, Status, Turn
+from engram.types import Kind, Policy, Reader, Report, Role, Scope, Status, Turn
 
 ME = Reader(Scope(agent="rex"), Policy.AGENT_GLOBAL, Role.OWNER)
 CAT = "I adopted a grey cat named Miso in Oslo."

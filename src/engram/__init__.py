@@ -10,20 +10,31 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from engram import aio as aio
-    from engram.engine import Engram as Engram
+    from engram import aio
+    from engram.engine import Engram
     from engram.engine import open_engram as open
+    from engram.errors import EngramError
+    from engram.models.extract import Extracted
+    from engram.store.protocol import Filter
+    from engram.types import (
+        Edge,
+        Hit,
+        Kind,
+        Memory,
+        Mode,
+        Outcome,
+        Policy,
+        Reader,
+        Recall,
+        Report,
+        Role,
+        Scope,
+        Source,
+        Status,
+        Turn,
+    )
 
 __version__ = "0.1.0"
-
-_VALUES = ("Edge", "Kind", "Memory", "Policy", "Reader", "Role", "Scope", "Source", "Status", "Turn")
-_ANSWERS = ("Hit", "Mode", "Outcome", "Recall", "Report")
-_HOMES = {"Engram": ("engram.engine", "Engram"), "open": ("engram.engine", "open_engram")}
-_HOMES |= {"Filter": ("engram.store.protocol", "Filter"), "Extracted": ("engram.models.extract", "Extracted")}
-_HOMES |= {name: ("engram.types", name) for name in _VALUES} | {name: ("engram.answers", name) for name in _ANSWERS}
-_HOMES |= {"EngramError": ("engram.errors", "EngramError")}
 
 __all__ = [
     "Edge",
@@ -49,17 +60,25 @@ __all__ = [
     "open",
 ]
 
+_HOMES = {
+    "Engram": "engine",
+    "open": "engine",
+    "EngramError": "errors",
+    "Extracted": "models.extract",
+    "Filter": "store.protocol",
+}
 
-def __getattr__(name: str) -> Any:
-    """Names are looked up when first used: importing the package loads no database and no model."""
-    from importlib import import_module  # late: a hook asks for none of these, and it loads `warnings`
+if not TYPE_CHECKING:  # with it, checkers would take any name for one of ours
 
-    if name == "aio":
-        return import_module("engram.aio")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'engram' has no attribute {name!r}")
-    module, attribute = _HOMES[name]
-    return getattr(import_module(module), attribute)
+    def __getattr__(name):
+        """Names are looked up when first used: importing the package loads no database and no model."""
+        from importlib import import_module  # late: a hook asks for none of these, and it loads `warnings`
+
+        if name not in __all__:
+            raise AttributeError(f"module 'engram' has no attribute {name!r}")
+        if name == "aio":
+            return import_module("engram.aio")
+        return getattr(import_module(f"engram.{_HOMES.get(name, 'types')}"), "open_engram" if name == "open" else name)
 
 
 def __dir__() -> list[str]:

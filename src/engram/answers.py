@@ -1,5 +1,4 @@
-"""What verbs answer with: hits and their reasons, what was left out and why, evidence, reports. Told apart from what is kept
-(`types.py`), which a hook has to load."""
+"""What verbs answer with: hits and their reasons, what was left out and why, evidence, reports."""
 
 from __future__ import annotations
 
@@ -7,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 from engram.frozen import field, frozen
-from engram.types import Many, Memory
+from engram.kept import Many, Memory
 
 
 @frozen

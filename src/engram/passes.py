@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 
-from engram.answers import Report
 from engram.frozen import field, frozen
-from engram.types import Edge, Fact, Memory
+from engram.types import Edge, Fact, Memory, Report
 
 
 @frozen

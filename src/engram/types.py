@@ -1,17 +1,58 @@
-"""What flows: the values that every room hands to the next.
+"""What flows: the values that every room hands to the next, and the one place to import them from.
 
-Frozen, standard library only, no I/O, no rows, no wire form. A change makes a new value (`frozen.replace`).
+Frozen, standard library only, no I/O, no rows, no wire form. A change makes a new value (`frozen.replace`). They are told in
+`who.py` (who asks, and whose word it is), `kept.py` (a memory and what it comes from), `answers.py` (what verbs answer with) and
+`vitals.py` (how a vault is); what only one kind of memory has is in `kinds.py`.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from datetime import datetime
-from enum import StrEnum
-from types import MappingProxyType
-
-from engram.frozen import field, frozen
+from engram.answers import Evidence as Evidence
+from engram.answers import Explanation as Explanation
+from engram.answers import Fate as Fate
+from engram.answers import Hit as Hit
+from engram.answers import LeftOut as LeftOut
+from engram.answers import Mode as Mode
+from engram.answers import Outcome as Outcome
+from engram.answers import Quality as Quality
+from engram.answers import Reasoned as Reasoned
+from engram.answers import Recall as Recall
+from engram.answers import Report as Report
+from engram.answers import Signal as Signal
+from engram.answers import Stage as Stage
+from engram.answers import Trust as Trust
+from engram.answers import Verdict as Verdict
+from engram.answers import Why as Why
+from engram.kept import NEUTRAL as NEUTRAL
+from engram.kept import NO_ATTRIBUTES as NO_ATTRIBUTES
+from engram.kept import Affect as Affect
+from engram.kept import Draft as Draft
+from engram.kept import Edge as Edge
+from engram.kept import Fact as Fact
+from engram.kept import Kind as Kind
+from engram.kept import Many as Many
+from engram.kept import Memory as Memory
+from engram.kept import Page as Page
+from engram.kept import Proposition as Proposition
+from engram.kept import Space as Space
+from engram.kept import Status as Status
+from engram.kept import StatusChange as StatusChange
+from engram.kept import TextHit as TextHit
+from engram.kept import Turn as Turn
+from engram.kept import Version as Version
+from engram.kept import Waiting as Waiting
+from engram.vitals import Backup as Backup
+from engram.vitals import Change as Change
+from engram.vitals import Counts as Counts
+from engram.vitals import Encoder as Encoder
+from engram.vitals import Event as Event
+from engram.vitals import Events as Events
+from engram.vitals import Finding as Finding
+from engram.vitals import Health as Health
+from engram.vitals import Language as Language
+from engram.vitals import Latency as Latency
+from engram.vitals import Severity as Severity
+from engram.vitals import Warmth as Warmth
 from engram.who import SCOPE_DIMENSIONS as SCOPE_DIMENSIONS
 from engram.who import AuditEntry as AuditEntry
 from engram.who import Policy as Policy
@@ -21,231 +62,3 @@ from engram.who import Scope as Scope
 from engram.who import Source as Source
 from engram.who import Tier as Tier
 from engram.who import scope_values as scope_values
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypeVar, overload
-
-    T = TypeVar("T")
-
-NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
-
-
-class Many(Sequence["T"]):
-    """A value that behaves as the sequence of its members."""
-
-    __slots__ = ()
-
-    @property
-    @abstractmethod
-    def _members(self) -> tuple[T, ...]: ...
-
-    def __len__(self) -> int:
-        return len(self._members)
-
-    if TYPE_CHECKING:
-
-        @overload
-        def __getitem__(self, index: int) -> T: ...
-
-        @overload
-        def __getitem__(self, index: slice) -> tuple[T, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
-        return self._members[index]
-
-
-class Kind(StrEnum):
-    PROPOSITION = "proposition"
-    EPISODE = "episode"
-    FACT = "fact"
-    SKILL = "skill"
-
-
-class Status(StrEnum):
-    """Where a memory stands in storage. Only `active` is recalled unless asked otherwise."""
-
-    ACTIVE = "active"
-    CHALLENGED = "challenged"
-    INVALIDATED = "invalidated"
-    MERGED = "merged"
-    SUPERSEDED = "superseded"
-    ARCHIVED = "archived"
-
-
-@frozen
-class Affect:
-    """What a memory feels like: valence (bad to good) and dominance (at its mercy to in control) -1 … 1; arousal and surprise
-    0 … 1."""
-
-    valence: float = 0.0
-    arousal: float = 0.0
-    dominance: float = 0.0
-    surprise: float = 0.0
-
-    @property
-    def sentiment(self) -> str:
-        return "positive" if self.valence >= 0.2 else "negative" if self.valence <= -0.2 else "neutral"
-
-
-NEUTRAL = Affect()
-
-
-@frozen(kw_only=True)
-class Memory:
-    """One thing kept. `id` is for people and links, `key` for indexes and edges; the store gives both."""
-
-    text: str
-    id: str = ""
-    key: int = 0
-    kind: Kind = Kind.PROPOSITION
-    category: str = "fact"
-    summary: str = ""
-    key_fact: str = ""
-    tag: str = ""
-    scope: Scope = Scope()
-    source: Source = Source.USER
-    happened_at: datetime | None = None
-    happened_until: datetime | None = None
-    valid_from: datetime | None = None
-    valid_until: datetime | None = None
-    learned_at: datetime | None = None
-    updated_at: datetime | None = None
-    importance: float = 0.5
-    confidence: float = 0.5
-    strength: float = 1.0
-    accesses: int = 0
-    accessed_at: datetime | None = None
-    status: Status = Status.ACTIVE
-    pinned: bool = False
-    version: int = 1
-    session: str = ""
-    speaker: str = ""
-    surprise: float = 0.0
-    affect: Affect = NEUTRAL
-    corroborations: int = 0
-    helpful: int = 0
-    unhelpful: int = 0
-    tokens: tuple[int, int, int, int] = (0, 0, 0, 0)  # of text, summary, key fact and tag; 0 if not counted
-    tier: Tier = Tier.CLEARTEXT
-    flagged: bool = False  # reads as an attack on the model: kept, and left out of every answer
-    screened: int = 0  # by which rules that was decided; 0 if by none
-    refs: tuple[str, ...] = ()
-    attributes: Mapping[str, str] = field(default_factory=lambda: NO_ATTRIBUTES)
-
-
-@frozen
-class Turn:
-    """One thing said, as it was said. `ref` is the caller's own name for it."""
-
-    text: str
-    speaker: str = "user"
-    at: datetime | None = None
-    session: str | None = None
-    ref: str | None = None
-    tier: Tier = Tier.CLEARTEXT  # how closely its words are kept; capture says
-
-
-@frozen
-class Waiting:
-    """A turn that a model has not read yet, by its key, and since when it waits."""
-
-    key: int
-    since: datetime
-    turn: Turn
-
-
-@frozen
-class Fact:
-    """What is said of somebody or something. `single`: it has one such at a time; `holds` is false for what is so no more."""
-
-    subject: str
-    predicate: str
-    object: str
-    single: bool = True
-    holds: bool = True
-
-
-@frozen(kw_only=True)
-class Draft:
-    """A memory on its way into the store: the turns of its batch it came from, and its vector if there is one."""
-
-    memory: Memory
-    turns: tuple[int, ...] = ()
-    vector: bytes | None = None
-    facts: tuple[Fact, ...] | None = None  # what it says, where that is known without reading it
-
-
-@frozen(kw_only=True)
-class Proposition:
-    """One statement taken from a turn: `text` stands by itself, `said` is the words as they were."""
-
-    text: str
-    said: str
-    speaker: str
-    category: str
-    confidence: float
-    importance: float = 0.5
-    kind: Kind = Kind.PROPOSITION
-    happened_at: datetime | None = None
-    happened_until: datetime | None = None
-    valid_from: datetime | None = None  # since when it goes on, if the words say so
-
-
-@frozen
-class Edge:
-    """A typed, weighted, dated link from one memory to another, by their ids."""
-
-    source: str
-    target: str
-    kind: str
-    weight: float = 1.0
-    confidence: float = 1.0
-    created_at: datetime | None = None
-    reinforced_at: datetime | None = None  # when it was last seen again
-
-
-@frozen
-class TextHit:
-    """What the text index says of one memory: higher is better."""
-
-    key: int
-    score: float
-
-
-@frozen
-class Version:
-    """An earlier wording of a memory."""
-
-    number: int
-    text: str
-    replaced_at: datetime
-
-
-@frozen
-class StatusChange:
-    old: Status
-    new: Status
-    reason: str
-    at: datetime
-
-
-@frozen
-class Page(Many[Memory]):
-    """Some memories in order, and the cursor that fetches those after them (None at the end)."""
-
-    memories: tuple[Memory, ...]
-    cursor: str | None
-
-    @property
-    def _members(self) -> tuple[Memory, ...]:
-        return self.memories
-
-
-@frozen
-class Space:
-    """A vector space: its name, the fingerprint of the model whose vectors it holds, and their length."""
-
-    name: str
-    model: str
-    dimensions: int

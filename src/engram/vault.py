@@ -52,8 +52,7 @@ from engram.session.working import put_all_away
 from engram.settings import LiveSettings
 from engram.store.sqlite.caring import pressure_at
 from engram.store.sqlite.vault import Ask, Credentials, open_vault
-from engram.types import Policy, Reader, Role, Turn
-from engram.vitals import Encoder, Health, Language
+from engram.types import Encoder, Health, Language, Policy, Reader, Role, Turn
 
 log = Log("engram")
 

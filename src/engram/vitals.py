@@ -1,5 +1,4 @@
-"""How a vault is: counts, latencies, its encoder, its index, its health, its changes. Told apart from what is kept (`types.py`),
-which a hook has to load."""
+"""How a vault is: counts, latencies, its encoder, its index, its health, its changes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Who: the places of a memory or a reader, who asks, whose word it is, how closely words are kept, and who did what.
 
-Values of `types.py`, which has them too; told apart because a hook needs no others.
+Of what flows (`types.py`) a hook needs these and no others, so what it loads imports them from here.
 """
 
 from __future__ import annotations

@@ -12,12 +12,11 @@ from hand_clock import HandClock
 from recall.minds import KEY, open_mind, store_of, texts, words_apart
 
 import engram
-from engram.answers import Fate
 from engram.capture.corrected import says_again
 from engram.engine import Engram
 from engram.errors import AccessDenied, EngramError, InvalidContent, InvalidQuery, NotFound
 from engram.settings import Settings
-from engram.types import Draft, Edge, Kind, Memory, Reader, Role, Scope, Source, Status, Turn
+from engram.types import Draft, Edge, Fate, Kind, Memory, Reader, Role, Scope, Source, Status, Turn
 
 OLD, NEW = "My sister lives in Porto", "My sister lives in Lisbon"
 ASKED = "Where does my sister live?"

@@ -14,13 +14,12 @@ from hand_clock import HandClock
 from recall.minds import KEY, settle, store_of, texts, words_apart
 
 import engram
-from engram.answers import Fate
 from engram.capture.distil import believed
 from engram.engine import Engram
 from engram.models.extract import Extracted, Extractor
 from engram.models.fakes import sentence_extractor
 from engram.settings import Settings
-from engram.types import Fact, Status, Turn
+from engram.types import Fact, Fate, Status, Turn
 
 PLAIN = ["The ferry to Moss runs hourly.", "The office has blue doors.", "The printer stands by the window."]
 WEIGHTY = "I have decided to move to Bergen in May."

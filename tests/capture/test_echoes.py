@@ -9,10 +9,9 @@ import pytest
 from capture.test_observe import covered
 from recall.minds import open_mind
 
-from engram.answers import Fate
 from engram.engine import Engram
 from engram.text.fence import fence
-from engram.types import Memory, Turn
+from engram.types import Fate, Memory, Turn
 
 FACT = "I adopted a grey cat named Miso in Oslo."
 

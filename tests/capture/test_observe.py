@@ -11,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from recall.minds import OWNER, at, last_change, open_mind, texts, words_apart
 
-from engram.answers import Fate, Report
 from engram.engine import Engram
 from engram.errors import AccessDenied, ContentTooLarge, EngramError, InjectionBlocked, InvalidContent
 from engram.models.embed import CallableEmbedder, Vectors
 from engram.text.fence import fence
 from engram.text.tokens import count
-from engram.types import Kind, Reader, Role, Scope, Source, Turn
+from engram.types import Fate, Kind, Reader, Report, Role, Scope, Source, Turn
 
 CAT = "I adopted a grey cat named Miso in Oslo."
 

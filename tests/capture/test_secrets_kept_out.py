@@ -14,12 +14,11 @@ from dream.vaults import rows
 from recall.minds import last_change, open_mind
 from serve.test_operations import arguments_of
 
-from engram.answers import Fate
 from engram.engine import Engram
 from engram.errors import EngramError, InvalidContent
 from engram.serve.operations import OPERATIONS, read
 from engram.serve.operations.operation import Field
-from engram.types import Role, Turn
+from engram.types import Fate, Role, Turn
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vX7zB9dF1hJ3kL5"
 HELD = "aB3dE5gH7j"

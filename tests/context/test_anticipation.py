@@ -10,11 +10,10 @@ import pytest
 from hand_clock import HandClock
 from recall.minds import KEY, settle, texts, words_apart
 
-from engram.answers import Recall
 from engram.engine import Engram
 from engram.env import Env
 from engram.models.embed import CallableEmbedder
-from engram.types import Policy, Reader, Role, Scope
+from engram.types import Policy, Reader, Recall, Role, Scope
 
 MODEL = "gpt-4"
 REX = Reader(Scope(agent="rex"))

@@ -11,14 +11,13 @@ import pytest
 from hand_clock import HandClock
 from recall.minds import FACTS, KEY, settle, words_apart
 
-from engram.answers import Outcome
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import InvalidQuery
 from engram.memory.gaps import question_in
 from engram.store.protocol import Filter
 from engram.text.tokens import count
-from engram.types import Reader, Role, Scope, Turn
+from engram.types import Outcome, Reader, Role, Scope, Turn
 
 MODEL = "gpt-4"
 REX = Reader(Scope(agent="rex"))

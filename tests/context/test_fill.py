@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.answers import Hit, Outcome, Quality, Recall, Trust, Why
 from engram.capture.tiers import tiers
 from engram.context.budget import HISTORY, MORNING, PROFILES, RECALLED, UNKNOWN, WORKING
 from engram.context.packing import Tier
 from engram.context.window import ContextWindow, build
 from engram.text import tokens
-from engram.types import Memory, Turn
+from engram.types import Hit, Memory, Outcome, Quality, Recall, Trust, Turn, Why
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 NOTHING = {"candidates": 0, "returned": 0, "relevancy": 0.0, "ndcg": 0.0, "tokens": None}

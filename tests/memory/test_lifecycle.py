@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from memory.stories import open_story
 
-from engram.answers import Mode
 from engram.errors import InvalidQuery
 from engram.memory.layers import Layer, Sort, above, below, demotion, included, layer_of, promotion, sort_of
 from engram.memory.lifecycle import Keeping, Lifecycle, Verification, expired, standing
@@ -22,7 +21,7 @@ from engram.memory.strength import base_level, half_life, importance, retention,
 from engram.recall.plan import narrowed
 from engram.settings import Settings
 from engram.store.protocol import Filter
-from engram.types import Affect, Kind, Memory, Source, Status
+from engram.types import Affect, Kind, Memory, Mode, Source, Status
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SETTINGS = Settings()

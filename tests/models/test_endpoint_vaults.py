@@ -13,10 +13,9 @@ from hand_clock import HandClock
 from models.servers import Server, probed_too, said, serving
 from recall.minds import FACTS, KEY, MODELS, NO_MODEL, settle, texts
 
-from engram.answers import Outcome
 from engram.engine import Engram
 from engram.env import Env
-from engram.types import Policy, Reader, Role, Scope
+from engram.types import Outcome, Policy, Reader, Role, Scope
 
 API_KEY = "sk-kwyjibo-0815"
 ME = Reader(Scope(agent="rex"), Policy.AGENT_GLOBAL, Role.OWNER)

@@ -6,10 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engram.answers import Evidence, Outcome
 from engram.engine import Engram
 from engram.recall.evidence import border, by_name, conjuncts, names
-from engram.types import Reader, Scope
+from engram.types import Evidence, Outcome, Reader, Scope
 
 
 def said(evidence: Evidence) -> set[str]:

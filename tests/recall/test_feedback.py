@@ -11,12 +11,11 @@ from hand_clock import HandClock
 from recall.minds import FACTS, KEY, OWNER, open_mind, store_of, texts, words_apart
 
 import engram
-from engram.answers import Outcome, Stage
 from engram.engine import Engram
 from engram.errors import EngramError, InvalidQuery
 from engram.models.embed import OnnxEmbedder
 from engram.recall.suppress import telling
-from engram.types import Reader, Role, Scope
+from engram.types import Outcome, Reader, Role, Scope, Stage
 
 ASKED = "Where does the API run?"
 LIKE = "Where does the API run today?"

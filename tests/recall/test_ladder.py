@@ -10,9 +10,9 @@ import pytest
 from recall.minds import FACTS, KEY, open_mind, texts, words_apart
 
 import engram
-from engram.answers import Outcome
 from engram.engine import Engram
 from engram.models.fakes import hashing_embedder
+from engram.types import Outcome
 
 CARE = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
 

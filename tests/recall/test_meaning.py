@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from recall.minds import FACTS, open_mind, settle, texts
 
-from engram.answers import Outcome
 from engram.models.embed import OnnxEmbedder
-from engram.types import Reader, Scope, Turn
+from engram.types import Outcome, Reader, Scope, Turn
 
 MORE = (
     "My flat has two bedrooms and a balcony", "The dentist moved my appointment to Tuesday", "I sold the old Volvo last summer",

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from recall.minds import FACTS, OWNER, open_mind, store_of, texts
 
-from engram.answers import Explanation, Mode, Outcome, Quality, Signal, Stage, Why
 from engram.engine import Engram
 from engram.errors import EmbeddingFailed, InvalidQuery, NotFound
 from engram.recall.select import CONTRADICTS, DERIVED, SUPERSEDES
 from engram.recall.tuning import Tuning, shifted
 from engram.store.protocol import Filter
-from engram.types import Kind, Reader, Role, Scope, Turn
+from engram.types import Explanation, Kind, Mode, Outcome, Quality, Reader, Role, Scope, Signal, Stage, Turn, Why
 
 ASKED = "Where does Carla live?"
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from recall.minds import FACTS, OWNER, last_change, open_mind, settle, store_of, texts
 
-from engram.answers import Outcome
 from engram.engine import Engram
 from engram.errors import EngramError, InvalidQuery
 from engram.models.embed import CallableEmbedder
@@ -17,7 +16,7 @@ from engram.models.fakes import hashing_embedder
 from engram.recall.explain import why
 from engram.recall.fusion import Fused
 from engram.store.protocol import Filter
-from engram.types import Kind, Reader, Scope, Status, Turn
+from engram.types import Kind, Outcome, Reader, Scope, Status, Turn
 
 # ── outcomes ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 

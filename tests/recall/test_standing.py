@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 from recall.minds import texts
 
-from engram.answers import Stage
 from engram.engine import Engram
 from engram.recall.fusion import ArmResult, calibrated
 from engram.recall.standing import AFFECT, LIFECYCLE, alike, standing_of, weighed
 from engram.settings import Settings
 from engram.store.protocol import Filter
-from engram.types import Affect, Memory, Status
+from engram.types import Affect, Memory, Stage, Status
 
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
 PLAIN = Memory(text="It stands.", key=1, learned_at=NOW, confidence=0.8)

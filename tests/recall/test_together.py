@@ -15,10 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from recall.minds import OWNER, open_mind, texts
 
-from engram.answers import Fate, Outcome
 from engram.engine import Engram
 from engram.errors import EngramError
-from engram.types import Reader, Scope, Turn
+from engram.types import Fate, Outcome, Reader, Scope, Turn
 
 OLD = Path(__file__).parent.parent / "promises" / "vaults" / "format-1"
 NAMES = ["zebra", "yacht", "violin", "umbrella", "tractor", "saxophone"]

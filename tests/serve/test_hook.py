@@ -547,11 +547,11 @@ def test_a_module_in_the_folder_of_an_agent_is_not_run(made: Engram, tmp_path: P
 
 HEAVY = {
     "_hashlib", "ast", "base64", "bisect", "concurrent.futures", "configparser", "contextvars", "cryptography",
-    "dataclasses", "difflib", "engram.answers", "engram.capture", "engram.deadline", "engram.engine",
-    "engram.guard.injection", "engram.guard.pii", "engram.index", "engram.kinds", "engram.serve.mcp",
+    "dataclasses", "difflib", "engram.capture", "engram.deadline", "engram.engine",
+    "engram.guard.injection", "engram.guard.pii", "engram.index", "engram.kept", "engram.serve.mcp",
     "engram.store.protocol", "engram.store.sqlite.care", "engram.store.sqlite.migrations", "engram.store.sqlite.path",
     "engram.store.sqlite.reading", "engram.store.sqlite.rotation", "engram.store.sqlite.shelving",
-    "engram.store.sqlite.writer", "engram.text.facts", "engram.text.substance", "engram.types", "engram.vitals",
+    "engram.store.sqlite.writer", "engram.text.facts", "engram.text.substance", "engram.types",
     "inspect", "logging", "mmap", "numpy", "onnxruntime", "platformdirs", "queue", "rich", "subprocess", "tempfile",
     "threading", "tomllib", "typer", "typing", "unicodedata",
 }  # fmt: skip

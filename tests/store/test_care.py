@@ -17,8 +17,7 @@ from engram.store.folder import VaultFolder
 from engram.store.sqlite import care, schema
 from engram.store.sqlite.store import SqliteStore
 from engram.store.sqlite.vault import alone
-from engram.types import Memory, Reader, Scope
-from engram.vitals import Backup
+from engram.types import Backup, Memory, Reader, Scope
 
 ME = Reader(Scope(agent="rex"))
 DAY = 86_400.0

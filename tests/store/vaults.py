@@ -17,8 +17,7 @@ from engram.store.contract import Store
 from engram.store.sqlite import open as opening
 from engram.store.sqlite.store import SqliteStore
 from engram.store.sqlite.vault import Credentials, open_vault
-from engram.types import Policy, Reader, Role
-from engram.vitals import Counts
+from engram.types import Counts, Policy, Reader, Role
 
 KEY = bytes(range(32))
 CREDENTIALS = Credentials(lambda: MasterKey(bytearray(KEY)))

@@ -25,12 +25,11 @@ from engram.adapters import mem0_shapes as shapes
 from engram.adapters.mem0_config import place, plain, section, settings_of
 from engram.adapters.mem0_shapes import EXPIRES, IDS, Item
 from engram.aio import Threads, Verb, apart
-from engram.answers import Outcome, Recall
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import Conflict, NotFound, StorageError
 from engram.store.protocol import Filter
-from engram.types import Kind, Policy, Reader, Role, Scope, Status, Turn
+from engram.types import Kind, Outcome, Policy, Reader, Recall, Role, Scope, Status, Turn
 from engram.types import Memory as Kept
 
 log = logging.getLogger("engram")

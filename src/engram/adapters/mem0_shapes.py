@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from engram.answers import Hit
 from engram.text.person import is_assistant
-from engram.types import Memory, Scope, Status, StatusChange, Turn, Version
+from engram.types import Hit, Memory, Scope, Status, StatusChange, Turn, Version
 
 Item = dict[str, Any]
 IDS = ("user_id", "agent_id", "run_id")

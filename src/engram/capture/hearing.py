@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping, Sequence
 
-from engram.answers import Fate, Verdict
 from engram.capture import categories, filler, marks, screen, signals
 from engram.capture.propositions import Statement, propositions
 from engram.capture.sift import Candidate
@@ -12,7 +11,7 @@ from engram.frozen import mutable, replace
 from engram.guard import injection, secrets
 from engram.settings import Settings
 from engram.text.terms import digest_of, terms
-from engram.types import Proposition, Turn
+from engram.types import Fate, Proposition, Turn, Verdict
 
 Previous = MutableMapping[str, Turn | None]
 """The last turn of each session."""

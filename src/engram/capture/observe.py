@@ -13,7 +13,6 @@ from contextvars import copy_context
 from datetime import datetime
 from typing import Any
 
-from engram.answers import Report
 from engram.capture import admit as admitting
 from engram.capture import marks
 from engram.capture.backfill import SPACE, encoded, fill, passage, space_of
@@ -39,7 +38,7 @@ from engram.store.protocol import HeardBefore, Once
 from engram.text import tokens
 from engram.text.facts import Fact
 from engram.text.when import began
-from engram.types import Draft, Memory, Policy, Reader, Tier, Turn
+from engram.types import Draft, Memory, Policy, Reader, Report, Tier, Turn
 
 Progress = Callable[[int], None]
 _CORRECTED = 0.9

@@ -12,14 +12,13 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from engram.answers import Fate, Verdict
 from engram.capture import categories, chunks, filler, marks, phrases
 from engram.frozen import frozen, mutable
 from engram.text import sentences, when
 from engram.text.person import is_assistant, named, third_person
 from engram.text.verbs import is_past
 from engram.text.wordlist import word_set
-from engram.types import Kind, Proposition, Turn
+from engram.types import Fate, Kind, Proposition, Turn, Verdict
 
 Span = tuple[int, int]
 

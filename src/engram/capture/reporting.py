@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Sequence
 
-from engram.answers import Fate, Report, Verdict
 from engram.capture.hearing import Heard
 from engram.capture.sift import Candidate, Sifted
 from engram.frozen import field, frozen, mutable, replace
 from engram.text.terms import digest_of
-from engram.types import Draft, Memory, Status
+from engram.types import Draft, Fate, Memory, Report, Status, Verdict
 
 
 @frozen

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from engram.answers import Recall
 from engram.frozen import frozen, replace
 from engram.memory.momentum import Vector, likeness
 from engram.settings import Settings
-from engram.types import Reader
+from engram.types import Reader, Recall
 
 
 @frozen(kw_only=True)

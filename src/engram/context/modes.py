@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engram.answers import Outcome
 from engram.context.budget import RECALLED, Profile
 from engram.frozen import frozen, replace
+from engram.types import Outcome
 
 
 @frozen(kw_only=True)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 
-from engram.answers import Hit, Recall
 from engram.context.budget import ASIDES, HISTORY, MORNING, RECALLED, UNKNOWN, WORKING, Profile, flow_on, grants
 from engram.context.days import TOKENS, dated, day, heading, when
 from engram.context.history import VERBATIM, Said, compress
@@ -21,7 +20,7 @@ from engram.context.posing import TITLES, quoted
 from engram.frozen import frozen, replace
 from engram.text.fence import fence, harmless
 from engram.text.person import is_assistant
-from engram.types import Memory, Turn
+from engram.types import Hit, Memory, Recall, Turn
 
 Count = Callable[[str], int]
 Measure = Callable[[str], float]

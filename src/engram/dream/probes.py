@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from engram.answers import Recall
 from engram.dream.job import Desk
 from engram.frozen import frozen
 from engram.memory.lifecycle import Lifecycle, lifecycle
 from engram.memory.shortening import telling
 from engram.recall.plan import Asked
-from engram.types import Memory, Reader, Source, Tier
+from engram.types import Memory, Reader, Recall, Source, Tier
 
 _FIRST = 5
 _WORDS = 8

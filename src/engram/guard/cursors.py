@@ -7,10 +7,11 @@ nothing, not even how many rows the vault has.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from engram.errors import InvalidQuery
 from engram.guard.digests import sha256
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV
 

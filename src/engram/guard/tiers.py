@@ -1,8 +1,8 @@
-"""Tiers beside each other. Apart from what finds them in words (`pii`), whose patterns take longer to make than a hook has."""
+"""Tiers beside each other. Apart from what finds them in words (`pii`), whose patterns take long to make."""
 
 from __future__ import annotations
 
-from engram.who import Tier
+from engram.types import Tier
 
 _RANK = {tier: rank for rank, tier in enumerate(Tier)}
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from engram.answers import Mode
 from engram.frozen import replace
 from engram.kinds import EPISODE, WARNING
-from engram.types import Kind, Memory
+from engram.types import Kind, Memory, Mode
 
 LAYER = "layer"
 """The attribute by which somebody puts a memory into a layer; without it, rules do."""

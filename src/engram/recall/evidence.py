@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from itertools import dropwhile
 
-from engram.answers import Evidence, Hit, Reasoned, Recall
 from engram.frozen import field, mutable, replace
 from engram.index.lexical import STOP_WORDS
 from engram.text.terms import terms
 from engram.text.when import resolve
 from engram.text.wordlist import word_set
-from engram.types import Memory
+from engram.types import Evidence, Hit, Memory, Reasoned, Recall
 
 Look = Callable[[str, datetime | None, datetime | None], Recall]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from engram.answers import Explanation, LeftOut, Signal, Stage, Why
 from engram.env import to_micros
 from engram.recall.activation import Way
 from engram.recall.fusion import ArmResult, Fused
@@ -14,7 +13,7 @@ from engram.recall.standing import AFFECT, LIFECYCLE
 from engram.recall.weights import ASSISTANT, SESSION
 from engram.store.protocol import Filter
 from engram.text.terms import terms
-from engram.types import Memory
+from engram.types import Explanation, LeftOut, Memory, Signal, Stage, Why
 
 _NO_WAYS: Mapping[int, str] = {}
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from engram.answers import Mode
 from engram.errors import InvalidQuery
 from engram.frozen import frozen, replace
 from engram.index.lexical import asks_nothing as asks_nothing
@@ -18,7 +17,7 @@ from engram.recall.intent import Intent, Sought, sought
 from engram.settings import Settings
 from engram.store.admission import check_filter
 from engram.store.protocol import Filter
-from engram.types import Kind
+from engram.types import Kind, Mode
 
 QUERY_CHARACTERS = 16_384
 _PLAIN = Sought()

@@ -15,7 +15,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from engram.answers import Explanation, Hit, Outcome, Quality, Recall, Stage
 from engram.deadline import in_time, result_of
 from engram.env import Env
 from engram.errors import EmbeddingError, StorageError
@@ -44,7 +43,7 @@ from engram.store.protocol import Heard, Question
 from engram.store.sqlite.store import SqliteStore
 from engram.text.terms import identity_of, terms
 from engram.text.tokens import count
-from engram.types import Memory, Reader
+from engram.types import Explanation, Hit, Memory, Outcome, Quality, Reader, Recall, Stage
 
 __all__ = ["SPACE", "Asked", "Searcher"]
 

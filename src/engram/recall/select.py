@@ -10,14 +10,13 @@ from datetime import datetime
 
 import numpy as np
 
-from engram.answers import Hit, Stage
 from engram.frozen import field, frozen, mutable
 from engram.recall.fusion import Fused, Scores
 from engram.recall.plan import Asked, Plan
 from engram.recall.weights import ADDED
 from engram.settings import Settings
 from engram.text.tokens import count
-from engram.types import Kind, Memory
+from engram.types import Hit, Kind, Memory, Stage
 
 SUPERSEDES, DERIVED, CONTRADICTS = "supersedes", "derived_from", "contradicts"
 Links = Sequence[tuple[int, int, str]]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from datetime import datetime
 
-from engram.answers import Trust
-from engram.types import Memory, Status
+from engram.types import Memory, Status, Trust
 
 _HALF_LIFE_DAYS = 30.0
 _SHARES = (0.35, 0.25, 0.20, 0.20)

@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 
-from engram.answers import Quality, Signal
+from engram.types import Quality, Signal
 
 _WINDOW, _FEW = 50, 10
 _POOR = 0.3

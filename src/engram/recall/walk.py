@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
-from engram.answers import Stage
 from engram.frozen import field, frozen, mutable
 from engram.models.embed import Vectors
 from engram.recall.arms import WORDS
@@ -14,7 +13,7 @@ from engram.recall.fusion import ArmResult, Fused
 from engram.recall.plan import Asked, Plan
 from engram.recall.select import Links, Pick
 from engram.recall.weights import ASSISTANT
-from engram.types import Memory
+from engram.types import Memory, Stage
 
 
 @mutable

@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, islice
 from pathlib import Path
 
-from engram.answers import Recall
 from engram.context.budget import PROFILES
 from engram.context.packing import Tier
 from engram.context.window import ContextWindow, build
@@ -28,6 +27,7 @@ from engram.models.embed import Embedder
 from engram.serve.bench_recall import OURS, PATIENCE_S, Progress, Question, Results, Store, percentiles, read_stores, share
 from engram.serve.warm import warm
 from engram.text.tokens import count
+from engram.types import Recall
 
 _BUDGETS = (500, 1000, 2000, 4000)
 _HITS = 400

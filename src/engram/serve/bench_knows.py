@@ -13,7 +13,6 @@ from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
-from engram.answers import Outcome
 from engram.engine import Engram
 from engram.env import Env
 from engram.frozen import frozen
@@ -23,6 +22,7 @@ from engram.serve.bench_recall import OURS, PATIENCE_S, Progress, Question, Resu
 from engram.serve.warm import warm
 from engram.text.courtesy import STOP_WORDS
 from engram.text.terms import terms
+from engram.types import Outcome
 
 _FIRST = 10
 _STRANGE = 50

@@ -20,7 +20,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from engram.answers import Hit, Recall
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import InvalidContent
@@ -30,7 +29,7 @@ from engram.models.embed import Embedder
 from engram.serve.warm import warm
 from engram.settings import LiveSettings, Settings
 from engram.text.tokens import count
-from engram.types import Turn
+from engram.types import Hit, Recall, Turn
 
 Progress = Callable[[str, float | None], None]
 Results = dict[str, Any]

@@ -28,7 +28,6 @@ from typing import Any
 
 import numpy as np
 
-from engram.answers import Outcome
 from engram.capture.backfill import SPACE, passage
 from engram.engine import Engram
 from engram.env import Env
@@ -44,7 +43,7 @@ from engram.serve.warm import index_of, settle, warm
 from engram.settings import LiveSettings, Settings
 from engram.store.sqlite.vault import open_vault
 from engram.text.terms import terms
-from engram.types import Memory, Policy, Reader, Role, Turn
+from engram.types import Memory, Outcome, Policy, Reader, Role, Turn
 from engram.vault import credentials_from
 
 Progress = Callable[[str, float | None], None]

@@ -15,14 +15,13 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from engram.answers import Fate
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import VaultLocked
 from engram.serve.mcp import greeting
 from engram.serve.warm import warm
 from engram.settings import TABLE, Settings, model_folder
-from engram.types import Memory, Policy, Reader, Role, Scope, Turn
+from engram.types import Fate, Memory, Policy, Reader, Role, Scope, Turn
 
 Say = Callable[[str], None]
 

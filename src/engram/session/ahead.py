@@ -11,7 +11,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime
 from functools import partial
 
-from engram.answers import Recall
 from engram.context.anticipation import Expected, State, meant, ready, served
 from engram.env import Env
 from engram.errors import EngramError
@@ -23,7 +22,7 @@ from engram.recall.search import NOTHING_ASKED, Searcher
 from engram.session.desks import Desks
 from engram.session.working import Working
 from engram.settings import LiveSettings
-from engram.types import Reader
+from engram.types import Reader, Recall
 
 log = Log("engram")
 

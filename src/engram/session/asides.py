@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from engram.answers import Outcome, Recall
 from engram.capture import marks
 from engram.context.budget import MORNING, UNKNOWN
 from engram.context.modes import Injection, reflection
@@ -17,7 +16,7 @@ from engram.recall.search import Searcher, is_flagged
 from engram.session.desks import Desks
 from engram.session.working import Working
 from engram.store.sqlite.minds import MIND
-from engram.types import Policy, Reader
+from engram.types import Outcome, Policy, Reader, Recall
 
 _LATEST = 50  # memories among which news is looked for
 _TRIES = 3  # questions that are looked at to find one that has no answer yet

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from engram.answers import Report
 from engram.store.protocol import Filter
-from engram.types import AuditEntry, Edge, Memory, Page, Reader, Status, StatusChange, TextHit, Version
-from engram.vitals import Change, Counts
+from engram.types import AuditEntry, Change, Counts, Edge, Memory, Page, Reader, Report, Status, StatusChange, TextHit, Version
 
 Changes = Mapping[str, object] | Callable[[Memory], Mapping[str, object]]
 """New values by their names, or what makes them of the memory as it is when they are written."""

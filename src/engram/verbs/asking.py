@@ -8,7 +8,6 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TypeVar
 
-from engram.answers import Explanation, Mode, Reasoned, Recall
 from engram.context.history import orders_and_talk, turns_of
 from engram.context.plan import planned
 from engram.context.window import ContextWindow, build
@@ -26,9 +25,8 @@ from engram.session.asides import asides, shown, wonder
 from engram.session.working import Working
 from engram.store.protocol import Filter, Once
 from engram.text.messages import OpenAI
-from engram.types import Memory, Role, Status, Turn, scope_values
+from engram.types import Explanation, Memory, Mode, Reasoned, Recall, Role, Status, Turn, Warmth, scope_values
 from engram.verbs.view import View
-from engram.vitals import Warmth
 
 T = TypeVar("T")
 

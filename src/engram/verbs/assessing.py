@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import overload
 
-from engram.answers import Hit
 from engram.errors import InvalidQuery
 from engram.known import Figures, Gap, Knowledge, KnowledgeMap
 from engram.memory.gaps import question_in
@@ -16,6 +15,7 @@ from engram.recall.search import Asked, sound
 from engram.recall.select import near
 from engram.recall.trust import accuracy, surety
 from engram.store.sqlite.surveying import Subject, Tally, moment
+from engram.types import Hit
 from engram.verbs.asking import Asking
 from engram.verbs.minding import Minding
 from engram.verbs.view import require_positive

@@ -7,7 +7,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from engram.answers import Report
 from engram.capture.admit import Arrival
 from engram.capture.hearing import hear
 from engram.capture.reporting import from_words, to_words
@@ -19,7 +18,7 @@ from engram.files.export import write as write_plain
 from engram.files.sources import Imported
 from engram.frozen import replace
 from engram.store.protocol import Once
-from engram.types import Edge, Memory, Role, Status, Turn
+from engram.types import Edge, Memory, Report, Role, Status, Turn
 from engram.verbs.view import View
 
 _PAGE = 200

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from engram.guard.tokens import Granted, Token, new_secret
-from engram.types import Policy, Role, Scope
+from engram.types import Events, Policy, Role, Scope
 from engram.verbs.view import View
-from engram.vitals import Events
 
 
 class Granting(View):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from engram.answers import Report
 from engram.capture.parts import in_parts
 from engram.capture.reporting import from_words, to_words
 from engram.deadline import overtime
@@ -14,7 +13,7 @@ from engram.frozen import replace
 from engram.log import Log
 from engram.memory.layers import LAYER, Layer, above, below, layer_of
 from engram.store.protocol import Once
-from engram.types import Edge, Kind, Memory, Scope, Source, Status, Tier, Turn
+from engram.types import Edge, Kind, Memory, Report, Scope, Source, Status, Tier, Turn
 from engram.verbs.view import View
 
 log = Log("engram")

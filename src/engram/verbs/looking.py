@@ -14,9 +14,23 @@ from engram.memory.inference import Relation, inferred
 from engram.memory.lifecycle import Standing, standing
 from engram.recall.search import sound
 from engram.store.protocol import Filter
-from engram.types import AuditEntry, Edge, Kind, Memory, Page, Status, StatusChange, Turn, Version
+from engram.types import (
+    AuditEntry,
+    Backup,
+    Edge,
+    Encoder,
+    Finding,
+    Health,
+    Kind,
+    Language,
+    Memory,
+    Page,
+    Status,
+    StatusChange,
+    Turn,
+    Version,
+)
 from engram.verbs.view import View, require_positive
-from engram.vitals import Backup, Encoder, Finding, Health, Language
 
 _REACHED = 1000  # memories that one walk over links tells of
 

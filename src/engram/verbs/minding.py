@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engram.answers import Outcome
 from engram.frozen import replace
 from engram.known import Gap
 from engram.memory.gaps import question_in
@@ -13,7 +12,7 @@ from engram.memory.morning import Morning
 from engram.recall.plan import Asked
 from engram.session.asides import morning_of
 from engram.session.working import Working
-from engram.types import Reader
+from engram.types import Outcome, Reader
 from engram.verbs.view import View
 
 

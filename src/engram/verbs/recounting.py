@@ -8,7 +8,6 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
-from engram.answers import Hit
 from engram.deadline import overtime
 from engram.env import from_micros, to_micros
 from engram.errors import EngramError, InvalidQuery, NotFound
@@ -22,7 +21,7 @@ from engram.memory.warnings import warns
 from engram.recall.search import sound
 from engram.store.protocol import Filter, Once
 from engram.store.sqlite.recounting import CAUSED_BY, FOLLOWS
-from engram.types import Kind, Memory
+from engram.types import Hit, Kind, Memory
 from engram.verbs.asking import Asking
 from engram.verbs.view import require_positive
 

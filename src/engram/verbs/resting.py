@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
-from engram.answers import Report
 from engram.capture.backfill import fill
 from engram.capture.reporting import from_words, to_words
 from engram.dream.jobs import CONSOLIDATE, DREAM, jobs_of, named
 from engram.dream.runner import Progress, run, trial
 from engram.passes import Ending, Pass, Rested
 from engram.store.protocol import Once
+from engram.types import Report
 from engram.verbs.view import View
 
 Tell = Callable[[Progress], None]

@@ -11,12 +11,11 @@ from datetime import datetime
 from types import TracebackType
 from typing import Self
 
-from engram.answers import Report
 from engram.context.budget import PROFILES
 from engram.context.window import ContextWindow
 from engram.deadline import overtime
 from engram.errors import EngramError, InvalidQuery
-from engram.types import Turn
+from engram.types import Report, Turn
 from engram.verbs.asking import Asking
 from engram.verbs.keeping import Keeping
 from engram.verbs.minding import Minding

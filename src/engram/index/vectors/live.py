@@ -37,8 +37,7 @@ from engram.log import Log
 from engram.models.embed import Vectors
 from engram.settings import LiveSettings
 from engram.store.protocol import Filter
-from engram.types import Reader
-from engram.vitals import Warmth
+from engram.types import Reader, Warmth
 
 log = Log("engram.index")
 

@@ -18,8 +18,7 @@ from engram.serve.operations.caring import Backups, Checked, Purge
 from engram.store.folder import Header, VaultFolder, hide, read_header
 from engram.store.sqlite import maintenance
 from engram.store.sqlite.decoy import leave
-from engram.types import AuditEntry, Role
-from engram.vitals import Backup, Encoder, Finding, Health, Severity
+from engram.types import AuditEntry, Backup, Encoder, Finding, Health, Role, Severity
 
 _PANEL = "Vault"
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: ""}

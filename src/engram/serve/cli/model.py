@@ -19,7 +19,7 @@ from engram.serve.cli.caller import Caller, Json
 from engram.serve.cli.interrupts import called_off_by_interrupt
 from engram.serve.cli.progress import progress
 from engram.text import tokens
-from engram.vitals import Language
+from engram.types import Language
 
 if TYPE_CHECKING:
     from engram.models.remote import RemoteEmbedder

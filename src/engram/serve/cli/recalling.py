@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engram.answers import Evidence, Hit, LeftOut, Outcome, Reasoned, Recall, Report, Verdict
 from engram.serve.cli import show
 from engram.serve.cli.commands import Done, Face
 from engram.serve.operations.keeping import Observe
+from engram.types import Evidence, Hit, LeftOut, Outcome, Reasoned, Recall, Report, Verdict
 
 _LEFT_OUT = 10
 _MEANING = {

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from engram.errors import EngramError
 from engram.serve import wire
-from engram.types import Scope
-from engram.vitals import Language
+from engram.types import Language, Scope
 
 if TYPE_CHECKING:
     from rich.console import Console

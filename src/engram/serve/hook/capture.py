@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from engram import settings as settings_room
-from engram.answers import Report
 from engram.capture import marks
 from engram.engine import Engram
 from engram.env import Env
@@ -19,7 +18,7 @@ from engram.serve.hook.transcripts import turns
 from engram.settings import LiveSettings
 from engram.store.folder import VaultFolder
 from engram.text.person import is_assistant
-from engram.types import Memory, Turn
+from engram.types import Memory, Report, Turn
 
 _GOAL = 400  # characters
 _MOST = 5  # decisions, and commitments, that are handed over

@@ -11,7 +11,7 @@ from engram.aio import Threads
 from engram.engine import Engram
 from engram.errors import EngramError, RateLimited
 from engram.frozen import field, mutable
-from engram.vitals import Event, Events
+from engram.types import Event, Events
 
 _BEAT_S = 15.0
 _HOLDS_S = 2.0  # how often a stream with nothing to tell asks whether its token still holds

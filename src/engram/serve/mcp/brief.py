@@ -11,7 +11,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from engram.answers import Evidence, Hit, Outcome, Reasoned, Recall, Report, Trust
 from engram.context.window import ContextWindow
 from engram.frozen import MISSING, fields, is_dataclass
 from engram.serve import wire
@@ -22,7 +21,7 @@ from engram.serve.operations.knowing import Assessed
 from engram.serve.operations.looking import Whole
 from engram.serve.operations.schema import Schema, output_schema
 from engram.text.fence import fence
-from engram.types import Memory, Page
+from engram.types import Evidence, Hit, Memory, Outcome, Page, Reasoned, Recall, Report, Trust
 
 _SHOWN: Mapping[type, tuple[str, ...]] = {
     Memory: (

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from engram.answers import Evidence, Reasoned
 from engram.frozen import replace
 from engram.serve.mcp.brief import line
 from engram.serve.operations import OPERATIONS, rationing, read
 from engram.text.tokens import count
-from engram.types import Page
+from engram.types import Evidence, Page, Reasoned
 
 if TYPE_CHECKING:
     from engram.engine import Engram

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
-from engram.answers import Explanation, Mode, Reasoned, Recall
 from engram.context.window import ContextWindow
 from engram.frozen import field, frozen
 from engram.serve.operations.arguments import Budget
 from engram.serve.operations.operation import Arg, Operation
 from engram.store.protocol import Filter
-from engram.types import Kind, Status, Turn
+from engram.types import Explanation, Kind, Mode, Reasoned, Recall, Status, Turn
 
 if TYPE_CHECKING:
     from engram.engine import Engram

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from engram.answers import Report
 from engram.frozen import fields, frozen
 from engram.passes import Pass
 from engram.serve.operations.minding import Nothing
 from engram.serve.operations.operation import Arg, Effect, Operation
-from engram.types import AuditEntry, Role
-from engram.vitals import Backup, Encoder, Finding, Health, Language, Severity
+from engram.types import AuditEntry, Backup, Encoder, Finding, Health, Language, Report, Role, Severity
 
 if TYPE_CHECKING:
     from engram.engine import Engram

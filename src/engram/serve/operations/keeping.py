@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
-from engram.answers import Report
 from engram.errors import InvalidQuery
 from engram.frozen import field, frozen
 from engram.guard.scopes import require_owner
@@ -14,7 +13,7 @@ from engram.guard.tiers import closer
 from engram.serve.operations.arguments import Id, Ids, Turns, Unchanged
 from engram.serve.operations.operation import Arg, Effect, Operation
 from engram.serve.operations.telling import teller
-from engram.types import Kind, Memory, Role, Source, Tier, Turn
+from engram.types import Kind, Memory, Report, Role, Source, Tier, Turn
 
 if TYPE_CHECKING:
     from engram.engine import Engram

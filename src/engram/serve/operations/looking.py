@@ -13,8 +13,7 @@ from engram.memory.lifecycle import Standing
 from engram.serve.operations.arguments import AnyStatus, Id, Ids
 from engram.serve.operations.operation import Arg, Operation
 from engram.text.metadata import Metadata, metadata
-from engram.types import Edge, Kind, Memory, Page, Status, StatusChange, Turn, Version
-from engram.vitals import Events
+from engram.types import Edge, Events, Kind, Memory, Page, Status, StatusChange, Turn, Version
 
 if TYPE_CHECKING:
     from engram.engine import Engram

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
-from engram.answers import Report
 from engram.frozen import frozen
 from engram.passes import Pass, Rested
 from engram.serve.operations.operation import Arg, Effect, Operation
 from engram.serve.operations.telling import teller
-from engram.types import Role
+from engram.types import Report, Role
 
 if TYPE_CHECKING:
     from engram.dream.runner import Progress

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engram.answers import Explanation, Mode, Recall
 from engram.errors import NotFound
 from engram.serve.page.asking import Asking, Shown
-from engram.types import Kind
+from engram.types import Explanation, Kind, Mode, Recall
 
 _LEFT_OUT = 12
 FILTERS = ("kind", "category", "since", "until", "mode")

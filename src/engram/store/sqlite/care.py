@@ -33,7 +33,7 @@ from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.open import DatabaseKey, reading, writing
 from engram.store.sqlite.readers import stop_in_time
 from engram.store.sqlite.silence import Silence
-from engram.vitals import Backup
+from engram.types import Backup
 
 
 def check(connection: apsw.Connection, *, limit: int = 20) -> list[str]:

@@ -19,8 +19,7 @@ from engram.store.protocol import Once
 from engram.store.sqlite import care, embeddings, examining, memories, schema
 from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.path import Path
-from engram.types import Reader
-from engram.vitals import Backup, Finding, Health
+from engram.types import Backup, Finding, Health, Reader
 
 log = Log("engram.store")
 

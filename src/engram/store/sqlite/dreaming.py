@@ -16,7 +16,6 @@ from typing import Any
 
 import apsw
 
-from engram.answers import Report
 from engram.env import from_micros, to_micros
 from engram.errors import Conflict, NotFound
 from engram.guard.scopes import readable, require_writer, writable
@@ -27,7 +26,7 @@ from engram.store.sqlite import claims, memories, revising, undoing
 from engram.store.sqlite.revising import Revising
 from engram.store.sqlite.scopes import predicate
 from engram.store.sqlite.scrubbing import NothingDone
-from engram.types import Memory, Policy, Reader, scope_values
+from engram.types import Memory, Policy, Reader, Report, scope_values
 
 Touched = tuple[list[Memory], Cursor, bool, int, int]
 

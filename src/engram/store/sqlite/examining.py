@@ -17,7 +17,7 @@ from engram.store.sqlite import care, memories, schema
 from engram.store.sqlite import open as opening
 from engram.store.sqlite.binding import explain
 from engram.store.sqlite.readers import stop_in_time
-from engram.vitals import Finding, Severity
+from engram.types import Finding, Severity
 
 _LOW_ROOM = 64 * 2**20
 """Free space under which the next backup or log may not fit."""

@@ -23,7 +23,7 @@ from engram.store.sqlite import open as opening
 from engram.store.sqlite.binding import explain
 from engram.store.sqlite.silence import hide_times
 from engram.store.sqlite.vault import Credentials, alone, unlocked
-from engram.vitals import Backup, Finding, Severity
+from engram.types import Backup, Finding, Severity
 
 _NO_VAULT = "Run `engram init` to make one, or name another with --vault."
 

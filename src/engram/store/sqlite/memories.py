@@ -21,8 +21,7 @@ from engram.store.sqlite import rows, sealed
 from engram.store.sqlite.rows import micros
 from engram.store.sqlite.scopes import intern, predicate
 from engram.text.terms import identity_of, layout
-from engram.types import NEUTRAL, Memory, Status, StatusChange, Tier, Version
-from engram.vitals import Counts
+from engram.types import NEUTRAL, Counts, Memory, Status, StatusChange, Tier, Version
 
 _PUT = """
     INSERT INTO memories (id, scope, kind, category, source, status, pinned, version, importance, confidence,

@@ -11,13 +11,12 @@ from collections.abc import Sequence
 
 import apsw
 
-from engram.answers import Report
 from engram.errors import InvalidQuery
 from engram.guard.scopes import Visibility, require_owner, writable
 from engram.store.protocol import Once
 from engram.store.sqlite import audit, episodes, memories, proving
 from engram.store.sqlite.scrubbing import NothingDone, Scrubbing
-from engram.types import SCOPE_DIMENSIONS, Reader
+from engram.types import SCOPE_DIMENSIONS, Reader, Report
 
 _NOBODY = "purged:"
 _AT_ONCE = 500

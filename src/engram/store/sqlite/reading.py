@@ -19,7 +19,11 @@ from engram.store.sqlite.path import Path
 from engram.store.sqlite.scopes import predicate
 from engram.types import (
     AuditEntry,
+    Change,
+    Counts,
     Edge,
+    Event,
+    Events,
     Memory,
     Page,
     Policy,
@@ -35,7 +39,6 @@ from engram.types import (
     Waiting,
     scope_values,
 )
-from engram.vitals import Change, Counts, Event, Events
 
 
 class Reading(Path):

@@ -7,7 +7,6 @@ from datetime import datetime
 
 import apsw
 
-from engram.answers import Report
 from engram.env import to_micros
 from engram.errors import Conflict, InvalidQuery
 from engram.frozen import fields, replace
@@ -39,7 +38,7 @@ from engram.store.sqlite.scrubbing import NothingDone
 from engram.store.sqlite.understanding import Understanding
 from engram.text.facts import Fact
 from engram.text.terms import identity_of
-from engram.types import AuditEntry, Draft, Edge, Memory, Policy, Reader, Scope, Space, Status, Turn
+from engram.types import AuditEntry, Draft, Edge, Memory, Policy, Reader, Report, Scope, Space, Status, Turn
 
 _FIXED = {"id", "key", "scope", "version", "learned_at", "updated_at", "status"}
 """What `update` may not touch: identity and place never change, the rest has verbs of its own."""
