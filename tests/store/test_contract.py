@@ -23,8 +23,7 @@ from store.vaults import OWNER, quick_folder, sqlite_store, state
 
 from engram.env import Env
 from engram.errors import AccessDenied, ContentTooLarge, DimensionMismatch, EngramError, InvalidContent, InvalidQuery, NotFound
-from engram.store.contract import Store
-from engram.store.protocol import Filter
+from engram.store.protocol import Filter, Store
 from engram.text.terms import terms
 from engram.types import Edge, Kind, Memory, Policy, Reader, Role, Scope, Source, Status
 

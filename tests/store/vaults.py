@@ -13,7 +13,7 @@ import apsw
 from engram.env import Env
 from engram.guard.keys import MasterKey
 from engram.settings import LiveSettings
-from engram.store.contract import Store
+from engram.store.protocol import Store
 from engram.store.sqlite import open as opening
 from engram.store.sqlite.store import SqliteStore
 from engram.store.sqlite.vault import Credentials, open_vault

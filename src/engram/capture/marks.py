@@ -16,26 +16,22 @@ was stands in their place.
 from __future__ import annotations
 
 import re
-from functools import cache
+from bisect import bisect_right
 
 from engram.frozen import frozen
 
 PRIVATE = "private"
 RECALLED = "recalled"
 
-
-@cache
-def _mark() -> re.Pattern[str]:
-    """Every repetition is bounded, and what is put in place of a removed part ("…", a line end) can stand in no mark: what is
-    left after one pass holds no mark. Compiled late: most texts hold none, and it takes 3 % of what a prompt waits for."""
-    return re.compile(
-        r"(?P<recall_open>(?:^[ \t>|*]{0,64})?⟦[ \t]{0,8}engram[ \t]{0,8}:[ \t]{0,8}recalled"
-        r"(?:[ \t]{1,8}[\w.-]{0,64})?[ \t]{0,8}⟧)"
-        r"|(?P<recall_close>(?:^[ \t>|*]{0,64})?⟦[ \t]{0,8}/[ \t]{0,8}engram[ \t]{0,8}:[ \t]{0,8}recalled[ \t]{0,8}⟧)"
-        r"|(?P<private_open><[ \t]{0,8}private[ \t]{0,8}>)"
-        r"|(?P<private_close><[ \t]{0,8}/[ \t]{0,8}private[ \t]{0,8}>)",
-        re.IGNORECASE | re.MULTILINE,
-    )
+# Every repetition is bounded, and what is put in place of a removed part ("…", a line end) can stand in no mark: what is
+# left after one pass holds no mark.
+_MARK = re.compile(
+    r"(?P<recall_open>(?:^[ \t>|*]{0,64})?⟦[ \t]{0,8}engram[ \t]{0,8}:[ \t]{0,8}recalled(?:[ \t]{1,8}[\w.-]{0,64})?[ \t]{0,8}⟧)"
+    r"|(?P<recall_close>(?:^[ \t>|*]{0,64})?⟦[ \t]{0,8}/[ \t]{0,8}engram[ \t]{0,8}:[ \t]{0,8}recalled[ \t]{0,8}⟧)"
+    r"|(?P<private_open><[ \t]{0,8}private[ \t]{0,8}>)"
+    r"|(?P<private_close><[ \t]{0,8}/[ \t]{0,8}private[ \t]{0,8}>)",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 @frozen
@@ -58,8 +54,6 @@ class Cut:
 
     def original(self, start: int, end: int) -> tuple[tuple[int, int], ...]:
         """The places in the original of a place in what is left."""
-        from bisect import bisect_right  # late, as below: a hook asks for neither
-
         places = []
         first = bisect_right(self.origins, start, key=lambda part: part[0]) - 1
         for left, origin, length in self.origins[max(0, first) :]:
@@ -110,8 +104,6 @@ def sendable(text: str) -> str:
 
 def _with_secrets(text: str, removed: list[Removed]) -> list[Removed]:
     """With the secrets outside of what is removed anyway."""
-    from bisect import bisect_right
-
     from engram.guard import secrets  # here for start-up time: its patterns take as long as half of a hook's store
 
     found = []
@@ -128,7 +120,7 @@ def _marked(text: str) -> list[Removed]:
     """One pass: the outermost marked places. A closing mark without an opening one is itself taken out."""
     removed: list[Removed] = []
     reason, depth, start = "", 0, 0
-    for match in _mark().finditer(text) if "⟦" in text or "<" in text else ():
+    for match in _MARK.finditer(text) if "⟦" in text or "<" in text else ():
         kind = match.lastgroup or ""
         what = RECALLED if kind.startswith("recall") else PRIVATE
         opens = kind.endswith("open")

@@ -7,6 +7,7 @@ nothing, not even how many rows the vault has.
 
 from __future__ import annotations
 
+import base64
 from typing import TYPE_CHECKING
 
 from engram.errors import InvalidQuery
@@ -21,15 +22,13 @@ _NONCE_BYTES = 12
 
 
 def sealed(place: int, about: bytes, key: bytearray) -> str:
-    import base64  # late, as all that seals: most pages are the only one
-
     body = _cipher(key).encrypt(_nonce(about), place.to_bytes(_PLACE_BYTES), _VERSION + about)
     return base64.urlsafe_b64encode(_VERSION + body).decode("ascii").rstrip("=")
 
 
 def opened(cursor: object, about: bytes, key: bytearray) -> int:
     """The place that it names. The error never quotes it: what was passed may be anything."""
-    from cryptography.exceptions import InvalidTag
+    from cryptography.exceptions import InvalidTag  # late: most pages are the only one
 
     try:
         raw = _bytes(cursor)
@@ -43,8 +42,6 @@ def opened(cursor: object, about: bytes, key: bytearray) -> int:
 
 
 def _bytes(cursor: object) -> bytes:
-    import base64
-
     if not isinstance(cursor, str) or not cursor.isascii() or len(cursor) > 64:
         raise ValueError
     raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))

@@ -1,13 +1,32 @@
-"""What goes to a store's verbs and comes back, besides what flows (`types.py`). The verbs themselves: `contract.py`."""
+"""The verbs that every store has, and what goes to them and comes back besides what flows (`types.py`).
+
+`sqlite/` is the default; another database stands behind the same protocol.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from engram.frozen import frozen, mutable
-from engram.types import Kind, Scope, Space, Status
+from engram.types import (
+    AuditEntry,
+    Change,
+    Counts,
+    Edge,
+    Kind,
+    Memory,
+    Page,
+    Reader,
+    Report,
+    Scope,
+    Space,
+    Status,
+    StatusChange,
+    TextHit,
+    Version,
+)
 
 _ANYWHERE = Scope()
 
@@ -101,3 +120,62 @@ class HeardBefore(Exception):
     def __init__(self, refs: set[str]) -> None:
         super().__init__(f"{len(refs)} refs are known")
         self.refs = refs
+
+
+Changes = Mapping[str, object] | Callable[[Memory], Mapping[str, object]]
+"""New values by their names, or what makes them of the memory as it is when they are written."""
+
+
+class Store(Protocol):
+    """Where memories are kept. A verb that writes returns once the write is durable."""
+
+    def add(self, reader: Reader, drafts: Sequence[Memory], *, timeout: float | None = None) -> list[Memory]: ...
+
+    def update(self, reader: Reader, memory_id: str, changes: Changes, *, timeout: float | None = None) -> Memory: ...
+
+    def set_status(
+        self, reader: Reader, memory_id: str, status: Status, reason: str, *, timeout: float | None = None
+    ) -> Memory: ...
+
+    def set_statuses(
+        self, reader: Reader, ids: Sequence[str], status: Status, reason: str, *, timeout: float | None = None
+    ) -> list[Memory]: ...
+
+    def erase(self, reader: Reader, ids: Sequence[str], *, timeout: float | None = None) -> Report: ...
+
+    def relate(self, reader: Reader, edges: Sequence[Edge], *, timeout: float | None = None) -> int: ...
+
+    def put_vectors(
+        self,
+        reader: Reader,
+        space: str,
+        vectors: Mapping[int, bytes],
+        *,
+        model: str,
+        dimensions: int,
+        said: Mapping[int, str] | None = None,
+    ) -> int: ...
+
+    def get(self, reader: Reader, ids: Sequence[str]) -> list[Memory]: ...
+
+    def fetch(self, reader: Reader, keys: Sequence[int]) -> list[Memory]: ...
+
+    def page(self, reader: Reader, *, limit: int, cursor: str | None = None, where: Filter = Filter()) -> Page: ...
+
+    def search_text(self, reader: Reader, terms: Sequence[str], *, limit: int, where: Filter = Filter()) -> list[TextHit]: ...
+
+    def vectors(self, reader: Reader, space: str, *, where: Filter = Filter()) -> Iterator[tuple[int, bytes]]: ...
+
+    def edges(self, reader: Reader, ids: Sequence[str]) -> list[Edge]: ...
+
+    def versions(self, reader: Reader, memory_id: str) -> list[Version]: ...
+
+    def status_history(self, reader: Reader, memory_id: str) -> list[StatusChange]: ...
+
+    def counts(self, reader: Reader) -> Counts: ...
+
+    def changes(self, reader: Reader, *, after: int, limit: int) -> list[Change]: ...
+
+    def audit(self, reader: Reader, *, limit: int) -> list[AuditEntry]: ...
+
+    def close(self) -> None: ...

@@ -13,7 +13,7 @@ from engram.errors import InvalidQuery, NotFound
 from engram.guard.scopes import Visibility
 from engram.links import ACYCLIC, DERIVED, seen_again
 from engram.settings import Settings
-from engram.store.sqlite import memories
+from engram.store.sqlite import inheriting, memories
 from engram.store.sqlite.rows import micros
 from engram.store.sqlite.scopes import predicate
 from engram.types import Edge
@@ -63,8 +63,6 @@ def put(connection: apsw.Connection, owned: Visibility, edges: Sequence[Edge], n
         )
     for key in keys.values():
         memories.log_change(connection, key, "relate")
-    from engram.store.sqlite import inheriting  # with what reads facts out of words, which takes longer to load than all here
-
     inheriting.inherit(connection, [(keys[told.source], keys[told.target]) for told in edges if told.kind in DERIVED])
     return len(edges)
 

@@ -20,8 +20,7 @@ from engram.store.admission import (
     check_vectors,
     dated,
 )
-from engram.store.contract import Changes
-from engram.store.protocol import HeardBefore, Once
+from engram.store.protocol import Changes, HeardBefore, Once
 from engram.store.sqlite import (
     audit,
     claims,
