@@ -8,13 +8,30 @@ from pathlib import Path
 
 import pytest
 from promises.vaults import make
-from promises.vaults_at_hand import ANY_STATUS, KEY, OWNER, SPACE, everything, files, halves, inside, open_vault, store_of, word
+from promises.vaults_at_hand import (
+    ANY_STATUS,
+    KEY,
+    OWNER,
+    SPACE,
+    credentials,
+    dated,
+    everything,
+    files,
+    halves,
+    inside,
+    open_vault,
+    store_of,
+    word,
+)
 
 from engram.capture.rescreen import rescreen
+from engram.env import Env
 from engram.errors import VaultTooNew
 from engram.guard.keys import MasterKey, Purpose
+from engram.settings import LiveSettings
 from engram.store.folder import FORMAT, Header, read_header, write_header
 from engram.store.sqlite import schema
+from engram.store.sqlite.glimpse import glimpse
 from engram.text.terms import terms
 from engram.types import Edge, Reader, Scope, Status, Tier
 
@@ -124,6 +141,18 @@ def test_a_vault_of_the_first_format_is_whole_and_can_be_written(old: Path) -> N
     with open_vault(old) as mem:
         assert mem.get(kept.id) == kept
     assert {what: count for what, count in halves(old).items() if what != "rows without an audit entry"} == {}
+
+
+def test_a_hook_brings_an_old_vault_up_to_date_and_leaves_no_date_behind(old: Path) -> None:
+    """V6, S15: it is the first that comes after an upgrade, as a rule."""
+    env = Env()
+    store = glimpse(old, LiveSettings({}, monotonic=env.monotonic), env, credentials())
+    seen = [one.text for one in store.newest(OWNER, limit=99)]
+    store.close()
+    assert dated(old) == []
+    assert len(list((old / "backups").glob("*.db"))) == 1
+    with open_vault(old) as mem:
+        assert [one.text for one in store_of(mem).page(OWNER, limit=99)] == seen != []
 
 
 def test_a_newer_schema_is_refused_by_its_number_and_left_alone(path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 import pytest
 from promises.children import Nursery
-from promises.vaults_at_hand import OWNER, everything, word
+from promises.vaults_at_hand import OWNER, dated, everything, word
 
 from engram.engine import Engram
 from engram.env import Env
@@ -55,6 +55,7 @@ def test_everything_is_there_under_another_key(path: Path, settings: Settings) -
     with opened(path, settings) as mem:
         held = everything(mem)
     notice = rotate(path, settings)
+    assert dated(path) == []
     after = read_header(path / "vault.toml").key
     assert str(key_file) in notice
     assert after.fingerprint != before.fingerprint

@@ -193,6 +193,9 @@ def test_a_project_of_its_own_if_that_is_wanted(made: Engram, tmp_path: Path, mo
     assert kept() == []
     assert "red" in told(here(made, "session-start", {**given, "session_id": "s2", "cwd": str(repository)}))
     assert told(here(made, "session-start", {**given, "session_id": "s2", "cwd": str(tmp_path)})) == ""
+    half = {**given, "cwd": str(tmp_path / "\ud800")}  # a name that is no text, as a host may pass it on
+    here(made, "stop", half, "--wait")
+    assert "red" in told(here(made, "session-start", {**half, "session_id": "s2"}))
 
 
 # ── what was said ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -18,7 +18,7 @@ from engram import settings as settings_room
 from engram.env import Env
 from engram.guard.edition import VERSION
 from engram.guard.process import harden
-from engram.serve.hook.hosts import Event
+from engram.serve.hook.hosts import Event, whole
 from engram.settings import LiveSettings, Settings
 from engram.store.folder import VaultFolder
 from engram.store.sqlite.glimpse import Glimpse, Seen, glimpse
@@ -76,7 +76,7 @@ def scoped(settings: Settings, event: Event) -> dict[str, str]:
         return {}
     here = Path(event.folder)
     root = next((one for one in (here, *here.parents) if (one / ".git").exists()), here)
-    return {"project": root.name} if root.name else {}
+    return {"project": whole(root.name)} if root.name else {}
 
 
 # ── with a prompt ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -38,13 +38,12 @@ from engram.store.sqlite import care, sealed
 from engram.store.sqlite import open as opening
 from engram.store.sqlite.binding import explain
 from engram.store.sqlite.locks import VaultLock
+from engram.store.sqlite.silence import hide_times
 from engram.store.sqlite.vault import DIGEST_KEYS
 
 log = Log("engram.store.rotation")
 
 Told = Callable[[str], None]
-"""Where a vault whose key was changed keeps the keys of its digests (audit, then tokens): what was digested under them, a
-question that was judged or a caller's token, must be known again."""
 
 
 def rotate(
@@ -81,6 +80,8 @@ def rotate(
                 return finish(folder, both, old, made, live, env, tell)
     finally:
         lock.release()
+        if live.now.neutral_times:
+            hide_times(folder)
 
 
 def finished(folder: VaultFolder, live: LiveSettings, env: Env, key: MasterKey | None, ask: Ask | None) -> MasterKey:
@@ -104,6 +105,8 @@ def finished(folder: VaultFolder, live: LiveSettings, env: Env, key: MasterKey |
         return new
     finally:
         lock.release()
+        if live.now.neutral_times:
+            hide_times(folder)
 
 
 @contextmanager

@@ -35,7 +35,8 @@ log = Log("engram.store.vault")
 Ask = Callable[[], str | None]
 
 DIGEST_KEYS = "digest_keys"
-"""Where `meta` has the keys of digests that a vault brought along when its own key was changed."""
+"""Where `meta` has the keys of digests (audit, then tokens) that a vault brought along when its own key was changed: what was
+digested under them, a question that was judged or a caller's token, must be known again."""
 
 
 @frozen
@@ -177,6 +178,8 @@ def _take_part(opened: Opened, live: LiveSettings, *, in_order: bool) -> None:
         name_newborn(folder)
         sweep_snapshots(folder)
         opened.crashed_before = folder.has_log
+        if live.now.neutral_times:
+            hide_times(folder)  # of all that whoever was cut short had touched: a hook hides no more than it reads
     lock.share(live.now.write_patience_s)
     if opened.crashed_before:
         log.warning("the vault was not closed in order last time; everything acknowledged is kept")
@@ -219,6 +222,8 @@ def _bring_up_to_date(opened: Opened, live: LiveSettings, env: Env) -> None:
                 care.back_up(opened.folder, connection, opened.key, live.now, env)
                 connection.close()
                 _migrate(opened, live, env)
+                if live.now.neutral_times:
+                    hide_times(opened.folder)  # as above
                 connection = look(opened, live)
             if opened.crashed_before:
                 opening.fold_the_log_in(connection)
