@@ -11,10 +11,14 @@ import typing
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import FrozenInstanceError, asdict, dataclass
+from functools import partial
+from itertools import combinations
 from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engram import frozen as ours
 from engram.frozen import field, fields, frozen, mutable, replace
@@ -185,7 +189,7 @@ def test_its_signature_is_known_before_there_is_a_value() -> None:
         def __init__(self, fish: int) -> None:
             super().__init__("", {"fish": str(fish)})
 
-    assert list(inspect.signature(Lake).parameters) == ["name", "notes"]
+    assert str(inspect.signature(Lake)) == "(name: 'str', notes: 'Mapping[str, str]' = <factory>) -> None"
     assert list(inspect.signature(Pond).parameters) == ["fish"]
     assert list(inspect.signature(Pond(3)).parameters) == ["depth"]
     inspect.signature(Place)
@@ -244,11 +248,12 @@ def test_what_it_does_not_know_is_refused() -> None:
         class _Shared:
             names: list[str] = []  # noqa: RUF012
 
-    with pytest.raises(TypeError, match="one Counter for all"):
+    for changing in (Counter[str](), bytearray(), Tour("Athens")):
+        with pytest.raises(TypeError, match=f"one {type(changing).__name__} for all"):
 
-        @frozen
-        class _Counted:
-            names: Mapping[str, int] = Counter()
+            @frozen
+            class _Counted:
+                held: Any = changing
 
     with pytest.raises(TypeError, match="would hide a field: name"):
 
@@ -314,3 +319,76 @@ def test_arguments_are_taken_alike_before_and_after_the_first_few() -> None:
     assert "multiple values for argument 'left'" in called(1, left=1)
     assert "takes from 2 to 3 positional arguments but 4 were given" in called(1, 2, 3)
     assert "unexpected keyword argument 'top'" in called(1, top=2)
+
+
+# ── whatever the class ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+YES_OR_NO, NUMBER = st.booleans(), st.integers(0, 2)
+PRESET = st.sampled_from([{}, {"default": 7}, {"default_factory": list}])
+FIELD = st.builds(
+    lambda preset, init, kw_only, **more: {
+        **preset,
+        **kw_only,
+        **more,
+        "init": init or not preset,
+    },  # unset, each Python compares it its way
+    PRESET,
+    YES_OR_NO,
+    st.sampled_from([{}, {"kw_only": True}, {"kw_only": False}]),
+    repr=YES_OR_NO,
+    compare=YES_OR_NO,
+)
+CLASS = st.tuples(st.dictionaries(st.sampled_from("abcd"), FIELD, max_size=4), YES_OR_NO, YES_OR_NO)
+CALL = st.tuples(st.lists(NUMBER, max_size=4), st.dictionaries(st.sampled_from("abcdz"), NUMBER, max_size=4))
+Drawn = tuple[dict[str, dict[str, Any]], bool, bool]
+
+
+def line_of(shapes: list[Drawn], library: Any, decorate: Any) -> Any:
+    """The last of some classes, each derived from the one before."""
+    made: type[Any] = object
+    for said, kw_only, eq in shapes:
+        body: dict[str, Any] = {name: library.field(**one) for name, one in said.items()}
+        body |= {"__annotations__": dict.fromkeys(said, "int"), "__qualname__": "Made"}
+        made = decorate(kw_only=kw_only, eq=eq)(type("Made", (made,), body))
+    return made
+
+
+def answer(call: Any, *given: Any, **named: Any) -> Any:
+    try:
+        return call(*given, **named)
+    except (TypeError, AttributeError) as problem:
+        return str(problem)
+
+
+@given(st.lists(CLASS, min_size=1, max_size=3), st.booleans(), st.lists(CALL, min_size=1, max_size=4))
+def test_it_does_what_the_standard_library_does(shapes: list[Drawn], settled: bool, calls: list[Any]) -> None:
+    standard = partial(dataclass, frozen=settled, slots=True)
+    try:
+        theirs = line_of(shapes, dataclasses, standard)
+    except TypeError:
+        with pytest.raises(TypeError, match="without a default"):
+            line_of(shapes, ours, frozen if settled else mutable)
+        return
+    mine = line_of(shapes, ours, frozen if settled else mutable)
+    values = []
+    for placed, named in calls:
+        one, other = answer(mine, *placed, **named), answer(theirs, *placed, **named)
+        assert isinstance(one, str) == isinstance(other, str)
+        if isinstance(one, str):
+            assert one == other
+            continue
+        values.append((one, other))
+        assert answer(repr, one) == answer(repr, other)
+        for field_ in dataclasses.fields(theirs):
+            assert answer(getattr, one, field_.name) == answer(getattr, other, field_.name)
+        if shapes[-1][2] and settled:
+            assert answer(hash, one) == answer(hash, other)
+    for one, other in combinations(values, 2):
+        assert answer(one[0].__eq__, other[0]) == answer(one[1].__eq__, other[1])
+    described = ("name", "type", "init", "repr", "compare", "kw_only")
+    for library in (dataclasses, ours):
+        assert [[getattr(one, name) for name in described] for one in library.fields(mine)] == [
+            [getattr(one, name) for name in described] for one in dataclasses.fields(theirs)
+        ]
+    assert mine.__match_args__ == theirs.__match_args__
+    assert str(inspect.signature(mine)) == str(inspect.signature(theirs))

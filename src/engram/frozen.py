@@ -16,7 +16,6 @@ from types import MappingProxyType
 
 _SLOWLY = 50  # instances that are made without a compiled `__init__`, which takes as long as 30 to 150 of them
 _NOT_COPIED = frozenset({"__dict__", "__weakref__"})
-_CHANGING = (list, dict, set)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # checkers know these of the standard library
@@ -31,7 +30,12 @@ if TYPE_CHECKING:  # checkers know these of the standard library
 
     T = TypeVar("T")
 else:
-    MISSING = object()  # the default of a field that has none
+
+    class _Missing:
+        def __repr__(self):
+            return "<factory>"  # where it is seen, in a signature, it stands for one
+
+    MISSING = _Missing()  # the default of a field that has none
 
     class Field:
         """One field of a class: its name, type and what was said of it."""
@@ -140,7 +144,7 @@ def _declared(cls: type[Any], kw_only: bool) -> list[Field[Any]]:
         if one.__class__ is not Field:
             one, default = Field(), one  # type: ignore[call-arg]  # ours needs none
             one.default = default
-        if isinstance(one.default, _CHANGING):
+        if one.default.__class__.__hash__ is None:  # so it can change
             raise TypeError(f"{cls.__qualname__}.{name} would be one {type(one.default).__name__} for all: use default_factory")
         one.name, one.type = name, kind
         if one.kw_only is None:
