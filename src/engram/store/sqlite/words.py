@@ -9,7 +9,7 @@ import apsw
 from engram.guard.scopes import Visibility
 from engram.store.sqlite.scopes import predicate
 
-Hit = tuple[int, float]
+Found = tuple[int, float]
 """A memory's key, and how well it matches."""
 
 Condition = tuple[str, Sequence[int | float | str | bytes | None]]
@@ -27,7 +27,7 @@ def search_text(
     around: float,
     *,
     narrow: bool = False,
-) -> list[Hit]:
+) -> list[Found]:
     """Best first by BM25 over any of the terms. Each term is quoted, so no operator of the match language gets in.
 
     narrow: few memories pass the filter.
@@ -48,7 +48,7 @@ def search_text(
 
 def _ranked_then_filtered(
     connection: apsw.Connection, seen: Visibility, where: Condition, match: str, limit: int, first: int, around: float
-) -> list[Hit]:
+) -> list[Found]:
     """What passes among the `first` best: right if it fills `limit`, or if there are no more matches."""
     visible, values = predicate(seen, "m.scope")
     extra, more = where
@@ -66,7 +66,7 @@ def _ranked_then_filtered(
 
 def _filtered_then_ranked(
     connection: apsw.Connection, seen: Visibility, where: Condition, match: str, limit: int, around: float
-) -> list[Hit]:
+) -> list[Found]:
     visible, values = predicate(seen, "m.scope")
     extra, more = where
     sql = f"""
