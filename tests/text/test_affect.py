@@ -16,7 +16,7 @@ from engram.errors import InvalidContent
 from engram.memory.lifecycle import expired
 from engram.memory.strength import retention
 from engram.settings import Settings
-from engram.text.affect import affect, congruence
+from engram.text.affect import affect
 from engram.types import NEUTRAL, Affect, Memory, Tier
 
 FURIOUS = "I am absolutely furious, the migration broke the shop again!!"
@@ -111,11 +111,6 @@ def test_how_it_came_about_counts_too() -> None:
     assert affect(PLAIN, outcome=0.6).valence > 0.2 > -0.2 > affect(PLAIN, outcome=-0.6).valence
     for how in ({"outcome": -0.6}, {"correction": True}, {"novelty": 1.0}):
         assert affect(PLAIN, **how).arousal > 0.1  # type: ignore[arg-type]
-
-
-def test_a_like_mood_brings_it_nearer_and_nothing_takes_it_further() -> None:
-    good, bad = affect("I am delighted, it is wonderful!"), affect("I am furious, it is awful!")
-    assert 1.0 == congruence(good, bad) == congruence(good, NEUTRAL) < congruence(bad, bad) <= 1.15
 
 
 @given(st.text(max_size=400), st.floats(-1, 1), st.booleans(), st.floats(0, 1))

@@ -64,11 +64,6 @@ def affect(text: str, *, outcome: float = 0.0, correction: bool = False, novelty
     return NEUTRAL if made == NEUTRAL else made
 
 
-def congruence(one: Affect, other: Affect) -> float:
-    """What a like mood adds to how near something is (§37): 1 to 1.15, the more the two are good, or bad, together."""
-    return 1.0 + 0.15 * max(one.valence * other.valence, 0.0)
-
-
 def _emphasis(said: str, felt: Sequence[Affect]) -> Iterator[float]:
     """How loudly it is said. An acronym is no shout: capitals count beside a feeling, or where there are several."""
     yield min(0.12 * sum(len(run.rstrip("?")) for run in _LOUD.findall(said)), 0.35)
