@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 from promises.children import Child, Nursery
 from promises.programs import eat_room
-from promises.vaults_at_hand import OWNER, halves, is_root, open_vault, store_of, word
+from promises.vaults_at_hand import OWNER, credentials, dated, halves, is_root, open_vault, store_of, word
 
+from engram.env import Env
 from engram.serve.cli import main
+from engram.settings import LiveSettings
+from engram.store.sqlite.glimpse import glimpse
 
 
 def mount(where: Path, *options: str) -> None:
@@ -77,6 +80,26 @@ def test_a_full_disk_gives_e1003_reads_go_on_and_room_ends_it(children: Nursery,
     assert child.line() == {"closed": True}
     assert child.wait() == 0
     assert_all_there(path, refused["acked"])
+
+
+def test_a_hook_answers_on_a_full_disk_and_leaves_no_date(small_disk: Path) -> None:
+    """V15, S15: what it reads is noted nowhere then, and the start of a log that it leaves behind tells no time."""
+    path, filler, env = small_disk / "vault", small_disk / "filler", Env()
+    live = LiveSettings({}, monotonic=env.monotonic)
+    with open_vault(path) as mem:
+        mem.remember("The harbour is closed on Sundays")
+    eat_room(str(filler))
+    for _ in range(2):
+        store = glimpse(path, live, env, credentials())
+        assert len(store.search(OWNER, ["harbour"], limit=9)) == 1
+        store.close()
+        assert dated(path) == []
+    filler.unlink()
+    store = glimpse(path, live, env, credentials())
+    assert len(store.newest(OWNER, limit=9)) == 1
+    store.close()
+    with open_vault(path) as mem:
+        assert [entry.operation for entry in mem.audit(limit=2)] == ["list", "add"]
 
 
 def test_a_vault_on_a_full_disk_opens_for_reading(children: Nursery, small_disk: Path) -> None:

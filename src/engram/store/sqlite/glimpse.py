@@ -118,7 +118,7 @@ class Glimpse:
         finally:
             self._connection.close(True)
             self._opened.lock.release()
-            if self._live.now.neutral_times and not self._opened.read_only:
+            if self._live.now.neutral_times:  # read-only too: on a full disk reading leaves a log, and its date
                 hide_reading(self._opened.folder)
             self._opened.wipe()
 

@@ -225,7 +225,7 @@ class Path:
         self._readers.close(self._live.now.drain_s)
         self._writer.close(self._live.now.drain_s)
         self._opened.lock.release()
-        if self._live.now.neutral_times and not self._opened.read_only:
+        if self._live.now.neutral_times:  # read-only too: on a full disk reading leaves a log, and its date
             hide_times(self._opened.folder)
         self._opened.wipe()
 
