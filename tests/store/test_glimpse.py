@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from engram.store.folder import VaultFolder
 from engram.store.sqlite.glimpse import Glimpse, glimpse
 from engram.store.sqlite.minds import HANDOFF
 from engram.store.sqlite.store import SqliteStore
-from engram.types import Memory, Policy, Reader, Scope, Status
+from engram.types import Memory, Policy, Reader, Role, Scope, Status, Tier
 
 REX, ADA = Reader(Scope(agent="rex")), Reader(Scope(agent="ada"))
 NEUTRAL = 86_400 * 10**9
@@ -62,6 +63,49 @@ def test_it_shows_what_is_active_and_its_readers_to_see(folder: VaultFolder) -> 
         found_here, found_there = store.put_away_last(REX, HANDOFF), store.put_away_last(ADA, HANDOFF)
     assert found_here is not None
     assert (found_here[1], found_there) == (b"{}", None)
+
+
+def test_it_shows_every_reader_what_the_whole_store_shows(folder: VaultFolder, open_store: OpenStore) -> None:
+    dice = random.Random(5)
+    words = ("ferry", "bergen", "oslo", "heron", "tea", "42")
+
+    def scope() -> Scope:
+        return Scope(*(dice.choice(("", "a", "b")) for _ in range(5)))
+
+    def answer(ask: Callable[[], object]) -> object:
+        try:
+            return ask()
+        except AccessDenied:
+            return "refused"
+
+    store = open_store()
+    drafts = [
+        Memory(text=" ".join(dice.sample(words, 3)), scope=scope(), tier=dice.choice(list(Tier)), flagged=dice.random() < 0.2)
+        for _ in range(150)
+    ]
+    for one in dice.sample(store.add(OWNER, drafts), 50):
+        store.set_status(OWNER, one.id, dice.choice(list(Status)), "")
+    readers = [Reader(scope(), dice.choice(list(Policy)), dice.choice(list(Role))) for _ in range(60)]
+    for one in readers:
+        with suppress(AccessDenied):
+            store.put_away(one, HANDOFF, repr(one).encode(), "s1", tier=dice.choice(list(Tier)))
+    asked = [dice.sample(words, 2) for _ in readers]
+
+    def whole(reader: Reader, terms: list[str]) -> list[object]:
+        hits = answer(lambda: [one.key for one in store.search_text(reader, terms, limit=40)])
+        listed = answer(lambda: [(one.key, one.text, one.flagged) for one in store.page(reader, limit=200)])
+        return [hits, listed, store.put_away_last(reader, HANDOFF)]
+
+    known = [whole(reader, terms) for reader, terms in zip(readers, asked, strict=True)]
+    store.close()
+    with glimpsed(folder.path) as brief:
+        for reader, terms, expected in zip(readers, asked, known, strict=True):
+            hits = answer(partial(lambda who, what: [one.key for one in brief.search(who, what, limit=40)], reader, terms))
+            newest = answer(
+                partial(lambda who: [(one.key, one.text, one.flagged) for one in brief.newest(who, limit=200)], reader)
+            )
+            assert [hits, newest, brief.put_away_last(reader, HANDOFF)] == expected
+    assert ["refused" in row for row in known].count(True) not in (0, len(known))
 
 
 @pytest.mark.usefixtures("kept")
