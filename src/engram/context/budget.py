@@ -23,11 +23,10 @@ class Claim:
 
 @frozen
 class Profile:
-    """How a sort of run divides its window: the shares of its sections and what is kept for the answer."""
+    """How a sort of run divides its window among its sections, and whether what is said in it is kept."""
 
     name: str
     claims: tuple[Claim, ...]
-    recall_share: float = 0.0
     captures: bool = True
 
 
