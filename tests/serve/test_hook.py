@@ -255,6 +255,33 @@ def test_what_was_asked_last_and_decided_is_handed_over(made: Engram, tmp_path: 
     assert "Asked last" not in told(here(made, "session-start", {**event("SessionStart"), "session_id": "s1"}))
 
 
+@pytest.mark.parametrize("how", ["forget", "update", "flag"])
+def test_what_was_handed_over_goes_with_a_memory_that_it_repeats(made: Engram, tmp_path: Path, how: str) -> None:
+    decided = 'We decided to keep "bees" in the garden.'
+    path = of_claude(tmp_path / "t.jsonl", said("user", decided, 1), said("user", "Where do we put the hives?", 2))
+    start = {**event("SessionStart"), "session_id": "s2"}
+    here(made, "stop", event("Stop", transcript_path=str(path)), "--wait")
+    with open_engram() as mem:
+        one = next(one for one in mem.list() if "bees" in one.text)
+        mem.forget(mem.remember("Nobody was told of this").id)
+    assert "Decided: " in told(here(made, "session-start", start))
+    with open_engram() as mem:
+        if how == "forget":
+            mem.forget(one.id)
+        else:
+            mem.update(one.id, **({"flagged": True} if how == "flag" else {"text": "We decided to keep goats."}))
+    assert "bees" not in told(here(made, "session-start", start))
+
+
+def test_what_was_handed_over_goes_when_something_else_is_true_now(made: Engram) -> None:
+    with open_engram() as mem:
+        mem.remember("The API runs on Heroku")
+        mem.working.hand_over("Move the API", decided=["The API runs on Heroku"], sources=[])
+        mem.remember("The API runs on Fly.io now")
+    text = told(here(made, "session-start", {**event("SessionStart"), "session_id": "s2"}))
+    assert ("Heroku" in text, "Fly.io" in text) == (False, True)
+
+
 def test_a_session_that_goes_on_under_another_id_is_not_heard_again(made: Engram, tmp_path: Path) -> None:
     rows = [said("user", f"Rocket {n} is painted red.", n, uuid=str(uuid4())) for n in (1, 2, 3)]
     for session, so_far in (("s1", rows[:2]), ("s2", rows)):

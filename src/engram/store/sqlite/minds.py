@@ -2,7 +2,8 @@
 
 Only who stands in exactly that scope reads it, whatever their policy: it is a train of thought, not knowledge. What was in mind
 (`MIND`) and what a program handed over (`HANDOFF`) may be copied from any memory, so they go for every scope when anything is
-erased; a checkpoint is its author's own text, and goes if it has a word that is said nowhere else any more.
+erased; a checkpoint is its author's own text, and goes if it has a word that is said nowhere else any more. What was handed over
+also goes if it repeats a memory that is set aside or changed: it would stand in the next session's prompt.
 
 A mind is always sealed (§10.19). The others are kept as closely as their words ask for and what they were copied from is, at once
 and later on: one that opens without `cryptography` spares the start of a session a sixth of its time.
@@ -62,3 +63,15 @@ def forget_minds(connection: apsw.Connection, reader: Reader, words: Sequence[st
         told = _bytes(body).decode("utf-8", "replace").lower()  # type: ignore[arg-type]
         if any(word.lower() in told for word in words):
             connection.execute("DELETE FROM working_snapshots WHERE scope = ? AND name = ?", (scope, name))
+
+
+def forget_handed(connection: apsw.Connection, aside: Sequence[str]) -> None:
+    """Part of setting memories of these words aside, of saying them in other words, or of marking them as an attack."""
+    import json  # as they stand in what was handed over
+
+    said = [json.dumps(text, ensure_ascii=False) for text in aside]
+    sql = f"SELECT w.scope, {_BODY} FROM working_snapshots AS w WHERE w.name = ?"
+    for scope, body in connection.execute(sql, (HANDOFF,)).fetchall():
+        told = _bytes(body).decode("utf-8", "replace")  # type: ignore[arg-type]
+        if any(text in told for text in said):
+            connection.execute("DELETE FROM working_snapshots WHERE scope = ? AND name = ?", (scope, HANDOFF))

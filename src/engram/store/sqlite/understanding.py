@@ -13,7 +13,7 @@ from engram.beliefs import transferred
 from engram.errors import Conflict
 from engram.frozen import replace
 from engram.guard.scopes import readable, writable
-from engram.store.sqlite import claims, inheriting, memories, naming, turns
+from engram.store.sqlite import claims, inheriting, memories, minds, naming, turns
 from engram.store.sqlite import edges as links
 from engram.store.sqlite.scopes import intern
 from engram.store.sqlite.scrubbing import Scrubbing
@@ -78,7 +78,8 @@ class Understanding(Scrubbing):
         for one in outcomes:
             links.put(connection, writable(reader), [Edge(memory.id, one.older, one.link)], now, self._live.now)
             if one.link == claims.SUPERSEDES:
-                self._move(connection, reader, one.older, Status.SUPERSEDED, "a newer statement says otherwise", now)
+                old = self._move(connection, reader, one.older, Status.SUPERSEDED, "a newer statement says otherwise", now)
+                minds.forget_handed(connection, [old.text])
             elif one.link == claims.OUTDATES:  # it stands without the fact; what follows from the rest is found again at rest
                 self._unfound(connection, memories.one(connection, writable(reader), one.older).key, now)
         sure = transferred(memory.confidence, [one.confidence for one in outcomes if one.link != claims.CONTRADICTS])

@@ -28,6 +28,7 @@ from engram.store.sqlite import (
     episodes,
     feedback,
     memories,
+    minds,
     proving,
     questions,
     turns,
@@ -216,6 +217,8 @@ class Writing(Understanding):
                     claims.forget(connection, new.key)
                 if new.tier is not old.tier:
                     self._retiered(connection, new)
+                if new.text != old.text or new.flagged > old.flagged:
+                    minds.forget_handed(connection, [old.text])
                 if new.text != old.text:
                     new = self._understand(connection, reader, [new], self._env.now())[0]
                     self._unfound(connection, new.key, self._env.now())
@@ -254,7 +257,10 @@ class Writing(Understanding):
             def work(connection: apsw.Connection) -> list[Memory]:
                 for one in dict.fromkeys(ids):
                     _unchanged(memories.one(connection, writable(reader), one), since)
-                return [self._move(connection, reader, one, status, reason, now) for one in dict.fromkeys(ids)]
+                moved = [self._move(connection, reader, one, status, reason, now) for one in dict.fromkeys(ids)]
+                if status != Status.ACTIVE:
+                    minds.forget_handed(connection, [memory.text for memory in moved])
+                return moved
 
             entries = [self._audit.entry(reader, f"status:{status}", subject=memory_id, count=1) for memory_id in ids]
             return self._write(reader, "status", work, entries=entries, timeout=timeout, once=once)
