@@ -32,27 +32,44 @@ _CAPTURES = ("pre-compact", "stop", "session-end")
 
 
 def meant(arguments: Sequence[str]) -> tuple[list[str], dict[str, str]] | None:
-    """What stands after `hook`, and who and which vault was named before it, if this command line is an event; also one that
-    nobody knows, or with options that nobody knows, which stand first then: a host takes 2, which a bad call ends with, for a
-    veto. Without one, the host's JSON says which it is."""
+    """What stands after `hook`, and who and which vault was named before it, if this command line is an event. A call that nobody
+    understands is one too, and begins with an option that is none: a host takes 2, which bad calls end with, for a veto."""
+    named, is_odd, rest = _before(arguments)
+    match rest:
+        case ["hook", *after]:
+            pass
+        case [_, "hook", event, *_] if is_odd and event in hosts.EVENTS:  # the option that nobody knows has a value
+            after = rest[2:]
+        case [event, *_] if "hook" in named.values() and event in hosts.EVENTS:  # taken for a value that came out empty
+            is_odd, after = True, rest
+        case _:
+            return None
+    if _is_for_a_person(after):
+        return None
+    return (["--", *after] if is_odd else after), named
+
+
+def _before(arguments: Sequence[str]) -> tuple[dict[str, str], bool, list[str]]:
+    """What the options before the command name, whether one of them is none of ours, and what follows them."""
     named: dict[str, str] = {}
-    odd: list[str] = []
-    rest = list(arguments)
+    is_odd, rest = False, list(arguments)
     while rest and rest[0].startswith("-"):
         name, equals, value = rest.pop(0).partition("=")
         if name in _NAMED and (equals or rest):
             named[name.removeprefix("--")] = value if equals else rest.pop(0)
         elif name in _ENDING:
-            return None
+            return named, is_odd, []
         elif name not in _FLAGS:
-            odd.append(name)
-    # An option that nobody knows may have a value, and one whose value came out empty has taken `hook` for it.
-    meant = rest[1:] if odd else ["hook", *rest] if "hook" in named.values() else []
-    if meant[:1] == ["hook"] and hosts.EVENTS.keys() & meant[1:2]:
-        odd, rest = odd or ["--"], meant
-    is_event = rest[:1] == ["hook"] and rest[1:2] != ["install"] and (len(rest) > 1 or not os.isatty(0))  # else a person asks
-    asks_help = rest[-1:] and rest[-1] in _HELP and (len(rest) < 3 or (len(rest) == 3 and rest[1] in hosts.EVENTS))
-    return ([*odd, *rest[1:]], named) if is_event and not asks_help else None
+            is_odd = True
+    return named, is_odd, rest
+
+
+def _is_for_a_person(after: Sequence[str]) -> bool:
+    """Help, installing, and `engram hook` alone on a terminal; from a host, its JSON says which event it is."""
+    if not after:
+        return os.isatty(0)
+    asks_help = after[-1] in _HELP and (len(after) == 1 or (len(after) == 2 and after[0] in hosts.EVENTS))
+    return after[0] == "install" or asks_help
 
 
 def run(arguments: Sequence[str], named: Mapping[str, str]) -> int:
