@@ -96,7 +96,7 @@ def test_the_moment_of_growth_is_not_the_same_in_every_vault(tmp_path: Path) -> 
         with open_vault(path, size_jitter_kib=1024) as mem:
             start = sizes(path)[0]
             for count in range(120):
-                mem.remember(f"{word(count, 'same')} " + "z" * 4000)
+                mem.remember(f"{word(count, 'same')} " + "z" * 8_000)
                 if sizes(path)[0] != start:
                     break
             moments.add(count)
