@@ -196,7 +196,10 @@ def test_what_is_handed_over_is_kept_as_closely_as_what_it_was_taken_from(mem: E
         return body in seen(mem, WORD)
 
     assert clear_of()
-    assert clear_of("r1", plain.id, "nobody's")
+    assert clear_of("r1", plain.id)
+    assert not clear_of("r1", plain.id, "nobody's"), "what is not there may have been anything"
+    assert not clear_of(*close.id), "an id in place of a list of ids"
+    assert not clear_of(*(f"r{number}" for number in range(40_000))), "more than one statement takes"
     assert not clear_of("r1", plain.id, close.id)
     assert not clear_of(goal=f"Find {WORD}:\n{CARD}")
     assert clear_of("r1", goal=f"Find ’{WORD}’")

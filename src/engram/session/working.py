@@ -280,7 +280,7 @@ class Working:
         it goes when anything is erased: False if something was, since this process looked.
 
         sources: ids of the memories and refs of the turns that it was taken from; it is kept as closely as they are. Where they
-        are not named, it is always sealed.
+        are not named, or one is not there, it is sealed.
         """
         require_writable(self._reader, self._reader.scope)
         _check_lists(decided, open)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 import apsw
 
@@ -82,7 +84,13 @@ class Suspending(Path):
 
 
 def _tiers(connection: apsw.Connection, sources: Sequence[str]) -> list[Tier]:
-    """How closely memories of these ids and turns of these refs are kept, whosever they are: nobody is told."""
-    some = ", ".join("?" * len(sources))
-    sql = f"SELECT tier FROM memories WHERE id IN ({some}) UNION SELECT tier FROM turns WHERE ref <> '' AND ref IN ({some})"
-    return [Tier(str(row[0])) for row in connection.execute(sql, (*sources, *sources))]
+    """How closely memories of these ids and turns of these refs are kept, whosever they are: nobody is told. One that is not
+    there may have been anything."""
+    sql = """
+        WITH named AS (SELECT value FROM json_each(?))
+        SELECT id, tier FROM memories WHERE id IN (SELECT value FROM named)
+        UNION SELECT ref, tier FROM turns WHERE ref <> '' AND ref IN (SELECT value FROM named)
+    """
+    found: list[Any] = connection.execute(sql, (json.dumps(list(sources)),)).fetchall()
+    unknown = set(sources).difference(name for name, _ in found)
+    return [*(Tier(tier) for _, tier in found), *([Tier.CONFIDENTIAL] if unknown else [])]
