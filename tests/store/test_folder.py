@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -270,3 +271,21 @@ def test_times_show_one_date_and_missing_files_none(tmp_path: Path) -> None:
     neutralise(path)
     assert path.stat().st_mtime == path.stat().st_atime == 86_400
     neutralise(tmp_path / "missing")
+
+
+def test_a_log_that_goes_while_it_is_asked_for_is_none(tmp_path: Path) -> None:
+    folder, asked = VaultFolder(tmp_path), threading.Event()
+
+    def come_and_go() -> None:
+        while not asked.is_set():
+            folder.wal.write_bytes(b"log")
+            folder.wal.unlink()
+
+    other = threading.Thread(target=come_and_go)
+    other.start()
+    try:
+        assert {folder.has_log for _ in range(20_000)} <= {True, False}
+    finally:
+        asked.set()
+        other.join()
+    assert not folder.has_log

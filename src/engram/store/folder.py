@@ -80,7 +80,10 @@ class VaultFolder:
     @property
     def has_log(self) -> bool:
         """Is there more than the name of a log? Somebody has the vault open, or had it when they were cut short."""
-        return self.wal.exists() and self.wal.stat().st_size > 0
+        try:
+            return self.wal.stat().st_size > 0
+        except FileNotFoundError:  # asked for once: the last one out may be taking it along right now
+            return False
 
     @property
     def lock(self) -> Path:
