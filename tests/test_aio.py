@@ -21,7 +21,7 @@ from engram import aio
 from engram.aio import AsyncEngram, AsyncRecording, AsyncRun, AsyncWorking
 from engram.engine import Engram, open_engram
 from engram.errors import EngramError, SearchTimeout
-from engram.kinds import Ending
+from engram.kinds import EpisodeOutcome
 from engram.models.embed import Vectors
 from engram.models.fakes import hashing_embedder
 from engram.session.working import Working
@@ -307,7 +307,7 @@ def test_many_at_once_some_late_and_some_called_off_lose_nothing_that_was_answer
             await asyncio.gather(*tasks, return_exceptions=True)
             held = {memory.id for memory in await mem.list(limit=200, status=None)}
             assert set(kept) <= held
-        assert Ending.ONGOING not in endings(tmp_path)  # closing waited for those that were being ended
+        assert EpisodeOutcome.ONGOING not in endings(tmp_path)  # closing waited for those that were being ended
 
     asyncio.run(day())
     assert kept
@@ -388,10 +388,10 @@ def test_an_episode_whose_end_nobody_waits_for_is_ended(tmp_path: Path) -> None:
 
     asyncio.run(day(None))
     asyncio.run(day(1.0))
-    assert endings(tmp_path) == {Ending.SUCCESS}
+    assert endings(tmp_path) == {EpisodeOutcome.SUCCESS}
 
 
-def endings(path: Path) -> set[Ending]:
+def endings(path: Path) -> set[EpisodeOutcome]:
     with engram.open(path / "vault", key=KEY, agent="rex", settings=GIVEN) as mem:
         return {found.outcome for found in mem.episodes(limit=100)}
 

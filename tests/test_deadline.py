@@ -18,7 +18,7 @@ from engram import deadline as rules
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import EngramError, InvalidQuery, SearchTimeout, WriteFailed
-from engram.kinds import Ending
+from engram.kinds import EpisodeOutcome
 from engram.models.embed import CallableEmbedder, Vectors
 from engram.models.extract import Extracted
 from engram.types import Policy, Reader, Role, Scope, Turn
@@ -72,15 +72,15 @@ def test_an_inner_deadline_is_never_later_than_the_outer_one(clock: HandClock) -
     with rules.deadline(5, clock.monotonic) as outer:
         with rules.deadline(60, clock.monotonic) as inner:
             clock.advance(3)
-            assert (outer.left, inner.left, rules.patience(1), rules.patience(9)) == (2, 2, 1, 2)
+            assert (outer.left, inner.left, rules.wait_limit(1), rules.wait_limit(9)) == (2, 2, 1, 2)
             clock.advance(3)
             assert inner.passed
-            with rules.overtime():
-                rules.in_time("nothing")
+            with rules.without_deadline():
+                rules.check_deadline("nothing")
             with pytest.raises(SearchTimeout):
-                rules.in_time("something")
-        assert rules.is_over()
-    assert rules.present() is None
+                rules.check_deadline("something")
+        assert rules.deadline_passed()
+    assert rules.current_deadline() is None
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan"), "5", True])
@@ -296,7 +296,7 @@ def test_an_episode_whose_time_is_over_has_an_end(mem: Engram, clock: HandClock)
 
     with pytest.raises(EngramError):
         late_in_it()
-    assert [one.outcome for one in mem.episodes()] == [Ending.FAILURE]
+    assert [one.outcome for one in mem.episodes()] == [EpisodeOutcome.FAILURE]
 
 
 def test_a_vault_is_closed_in_order_though_the_time_is_over(tmp_path: Path, env: Env, clock: HandClock) -> None:
@@ -318,10 +318,10 @@ def test_waiting_costs_nothing_when_there_is_no_deadline(real: Engram) -> None:
         names.append(threading.current_thread().name)
 
     real.recall("Where does the API run?")
-    assert rules.bounded(lambda: look() or 1, "looking") == 1
+    assert rules.run_bounded(lambda: look() or 1, "looking") == 1
     assert names == [threading.current_thread().name]
     start = time.monotonic()
-    assert rules.acquired(threading.Semaphore(1), 5.0)
+    assert rules.acquire_in_time(threading.Semaphore(1), 5.0)
     assert time.monotonic() - start < 1
 
 

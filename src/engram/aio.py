@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, cast
 
 from engram.context.window import ContextWindow
-from engram.deadline import Deadline, cancellable, late, overtime, present
+from engram.deadline import Deadline, cancellable, current_deadline, deadline_error, without_deadline
 from engram.engine import Engram, open_engram
 from engram.env import Env
 from engram.kinds import SkillMatch
@@ -65,7 +65,7 @@ class Threads:
     async def run(self, call: Callable[[], T], unwanted: Callable[[T], object] | None = None) -> T:
         """Its result. Cancelling withdraws a call that waits for a thread, as a deadline does that passes meanwhile; and stops
         one that has begun at its next step. `unwanted` gets the result that nobody waits for any more."""
-        outer = present()
+        outer = current_deadline()
         with cancellable() as until:
             context = contextvars.copy_context()
         try:
@@ -77,7 +77,7 @@ class Threads:
             if outer is not None and outer.left < float("inf"):
                 await asyncio.wait({waiting}, timeout=outer.left)
                 if begun.cancel():
-                    raise late("a thread was waited for")
+                    raise deadline_error("a thread was waited for")
             return await waiting
         except BaseException:  # a task that is thrown away with its loop is told so by another one than CancelledError
             until.cancel()
@@ -87,7 +87,7 @@ class Threads:
 
     async def finish(self, call: Callable[[], T]) -> T:
         """What must be done, whoever is cancelled or late meanwhile: they no longer wait for it, and it is carried out."""
-        with overtime():
+        with without_deadline():
             context = contextvars.copy_context()
         try:
             begun = self._pool.submit(context.run, call)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 from engram.frozen import field, frozen
-from engram.kept import Many, Memory
+from engram.kept import Memory, ValueSequence
 
 
 @frozen
@@ -21,7 +21,7 @@ class Trust:
 
 
 @frozen
-class Signal:
+class ArmSignal:
     """What one arm said of a hit: its rank there (1 is best; 0 if the arm did not find it), its score, its share."""
 
     arm: str
@@ -34,11 +34,11 @@ class Signal:
 class Why:
     """Why a hit is here: what each arm said, and what was decided after. As text it reads as a sentence."""
 
-    signals: tuple[Signal, ...]
+    signals: tuple[ArmSignal, ...]
     notes: tuple[str, ...] = ()
 
     @property
-    def found(self) -> tuple[Signal, ...]:
+    def found(self) -> tuple[ArmSignal, ...]:
         """The arms that had a part in it."""
         return tuple(one for one in self.signals if one.rank and one.share >= 0.005)
 
@@ -148,7 +148,7 @@ class Explanation:
 
 
 @frozen
-class Recall(Many[Hit]):
+class Recall(ValueSequence[Hit]):
     """All hits, best first; what was held back; how far the engine was degraded. Behaves as a sequence of hits.
 
     `left_out` says of every candidate that is no hit why it is none, if the recall was asked to explain itself.
@@ -187,7 +187,7 @@ class Evidence:
 
 
 @frozen
-class Reasoned:
+class Reasoning:
     """The tree of evidence, questions in it that nothing is known to, and what it took."""
 
     evidence: Evidence

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SLICE_S = 0.05
+POLL_S = 0.05
 """How long a wait goes on before it looks again whether it was called off, or a clock was turned."""
 
 
@@ -59,11 +59,11 @@ class Deadline:
 _PRESENT: contextvars.ContextVar[Deadline | None] = contextvars.ContextVar("engram-deadline", default=None)
 
 
-def present() -> Deadline | None:
+def current_deadline() -> Deadline | None:
     return _PRESENT.get()
 
 
-def sooner(seconds: float | None, monotonic: Callable[[], float]) -> Deadline | None:
+def deadline_within(seconds: float | None, monotonic: Callable[[], float]) -> Deadline | None:
     """The deadline that is in force, or one that comes before it."""
     outer = _PRESENT.get()
     return outer if seconds is None else Deadline(max(seconds, 0.0), monotonic, outer)
@@ -86,7 +86,7 @@ def cancellable() -> AbstractContextManager[Deadline]:
 
 
 @contextmanager
-def overtime() -> Iterator[None]:
+def without_deadline() -> Iterator[None]:
     """For what must still be done after the deadline: the rest of what is durable, and putting a mind away."""
     token = _PRESENT.set(None)
     try:
@@ -101,26 +101,26 @@ def if_time_allows() -> Iterator[None]:
     try:
         yield
     except (SearchTimeout, WriteFailed):
-        if not is_over():
+        if not deadline_passed():
             raise
 
 
-def in_time(doing: str) -> None:
+def check_deadline(doing: str) -> None:
     """Go on, or raise if the deadline has passed."""
-    if is_over():
-        raise late(doing)
+    if deadline_passed():
+        raise deadline_error(doing)
 
 
-def is_over() -> bool:
+def deadline_passed() -> bool:
     until = _PRESENT.get()
     return until is not None and until.passed
 
 
-def late(doing: str) -> SearchTimeout:
+def deadline_error(doing: str) -> SearchTimeout:
     return SearchTimeout(f"time ran out while {doing}; nothing was changed.")
 
 
-def patience(seconds: float) -> float:
+def wait_limit(seconds: float) -> float:
     """How long may be waited for something that is worth so many seconds."""
     until = _PRESENT.get()
     return seconds if until is None else min(seconds, until.left)
@@ -128,25 +128,25 @@ def patience(seconds: float) -> float:
 
 def pause(seconds: float, sleep: Callable[[float], None]) -> None:
     """Wait so long, or until the deadline passes."""
-    while seconds > 0.0 and not is_over():
-        sleep(min(seconds, SLICE_S))
-        seconds -= SLICE_S
+    while seconds > 0.0 and not deadline_passed():
+        sleep(min(seconds, POLL_S))
+        seconds -= POLL_S
 
 
-def acquired(places: threading.Semaphore, seconds: float | None, until: Deadline | None = None) -> bool:
+def acquire_in_time(places: threading.Semaphore, seconds: float | None, until: Deadline | None = None) -> bool:
     """Take a place, within so many seconds and the deadline."""
     until = until or _PRESENT.get()
     if until is None:
         return places.acquire(timeout=seconds)
     waited = 0.0
     while (seconds is None or waited <= seconds) and not until.passed:
-        if places.acquire(timeout=SLICE_S):
+        if places.acquire(timeout=POLL_S):
             return True
-        waited += SLICE_S
+        waited += POLL_S
     return places.acquire(blocking=False)
 
 
-def done(waits: Callable[[float], bool], until: Deadline | None = None) -> bool:
+def wait_for(waits: Callable[[float], bool], until: Deadline | None = None) -> bool:
     """Wait for what says after so many seconds whether it is there; False if the deadline passes before. Without one its outcome
     is as good to wait for."""
     until = until or _PRESENT.get()
@@ -154,27 +154,27 @@ def done(waits: Callable[[float], bool], until: Deadline | None = None) -> bool:
         left = until.left
         if left <= 0.0:
             return False
-        waits(min(left, SLICE_S))
+        waits(min(left, POLL_S))
     return True
 
 
-def result_of(future: Future[T], doing: str) -> T:
+def future_result(future: Future[T], doing: str) -> T:
     def waits(seconds: float) -> bool:
         with suppress(TimeoutError):
             future.exception(seconds)
         return future.done()
 
-    if not done(waits):
+    if not wait_for(waits):
         future.cancel()
-        raise late(doing)
+        raise deadline_error(doing)
     return future.result()
 
 
-def bounded(work: Callable[[], T], doing: str) -> T:
+def run_bounded(work: Callable[[], T], doing: str) -> T:
     """Work of somebody else's that knows no deadline: with one, in a thread that is left behind when it passes."""
     if _PRESENT.get() is None:
         return work()
-    in_time(doing)
+    check_deadline(doing)
     over = threading.Event()
     results: list[T] = []
     problems: list[BaseException] = []
@@ -187,8 +187,8 @@ def bounded(work: Callable[[], T], doing: str) -> T:
         over.set()
 
     threading.Thread(target=contextvars.copy_context().run, args=(run,), name="engram-bounded", daemon=True).start()
-    if not done(over.wait):
-        raise late(doing)
+    if not wait_for(over.wait):
+        raise deadline_error(doing)
     if problems:
         raise problems[0]
     return results[0]

@@ -10,14 +10,14 @@ from types import MappingProxyType
 from typing import TypeVar, overload
 
 from engram.frozen import field, frozen
-from engram.who import Scope, Source, Tier
+from engram.who import Scope, Sensitivity, Source
 
 T = TypeVar("T")
 
 NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
 
 
-class Many(Sequence[T]):
+class ValueSequence(Sequence[T]):
     """A value that behaves as the sequence of its members."""
 
     __slots__ = ()
@@ -111,7 +111,7 @@ class Memory:
     helpful: int = 0
     unhelpful: int = 0
     tokens: tuple[int, int, int, int] = (0, 0, 0, 0)  # of text, summary, key fact and tag; 0 if not counted
-    tier: Tier = Tier.CLEARTEXT
+    tier: Sensitivity = Sensitivity.CLEARTEXT
     flagged: bool = False  # reads as an attack on the model: kept, and left out of every answer
     screened: int = 0  # by which rules that was decided; 0 if by none
     refs: tuple[str, ...] = ()
@@ -127,11 +127,11 @@ class Turn:
     at: datetime | None = None
     session: str | None = None
     ref: str | None = None
-    tier: Tier = Tier.CLEARTEXT  # how closely its words are kept; capture says
+    tier: Sensitivity = Sensitivity.CLEARTEXT  # how closely its words are kept; capture says
 
 
 @frozen
-class Waiting:
+class PendingTurn:
     """A turn that a model has not read yet, by its key, and since when it waits."""
 
     key: int
@@ -215,7 +215,7 @@ class StatusChange:
 
 
 @frozen
-class Page(Many[Memory]):
+class Page(ValueSequence[Memory]):
     """Some memories in order, and the cursor that fetches those after them (None at the end)."""
 
     memories: tuple[Memory, ...]

@@ -19,11 +19,11 @@ REHEARSED = "rehearsed"
 """The attribute that tells how often a memory was rehearsed at rest, and when last."""
 
 
-def rehearsal(times: int, at: datetime) -> dict[str, str]:
+def rehearsal_attributes(times: int, at: datetime) -> dict[str, str]:
     return {REHEARSED: f"{times} {at.isoformat()}"}
 
 
-def rehearsals(memory: Memory) -> tuple[int, datetime | None]:
+def rehearsals_of(memory: Memory) -> tuple[int, datetime | None]:
     """How often a memory was rehearsed, and when last; what somebody else wrote there is none."""
     told = memory.attributes.get(REHEARSED, "")
     if not told:
@@ -36,7 +36,7 @@ def rehearsals(memory: Memory) -> tuple[int, datetime | None]:
         return 0, None
 
 
-class Ending(StrEnum):
+class EpisodeOutcome(StrEnum):
     """How an episode came out. `ongoing` is also what a process that was killed leaves behind."""
 
     SUCCESS = "success"
@@ -47,7 +47,7 @@ class Ending(StrEnum):
 
 
 @frozen
-class Happening:
+class EpisodeEvent:
     """One thing that happened in an episode. `type` is a word of the caller's; `ok`: did it go well (None: not said)?"""
 
     at: datetime
@@ -70,12 +70,12 @@ class Episode:
 
     memory: Memory
     goal: str
-    outcome: Ending
+    outcome: EpisodeOutcome
     result: str
     valence: float
     started_at: datetime
     ended_at: datetime | None
-    events: tuple[Happening, ...] = ()
+    events: tuple[EpisodeEvent, ...] = ()
     participants: tuple[Participant, ...] = ()
 
     @property
@@ -84,7 +84,7 @@ class Episode:
 
 
 @frozen
-class Step:
+class SkillStep:
     """One step of a skill, and what helped when it failed (empty: not known)."""
 
     text: str
@@ -148,7 +148,7 @@ class Skill:
     cues: tuple[Cue, ...]
     threshold: float
     preconditions: tuple[Precondition, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[SkillStep, ...]
     practice: Practice
     failure_modes: tuple[FailureMode, ...] = ()
     refinements: tuple[Refinement, ...] = ()
@@ -167,7 +167,7 @@ class SkillMatch:
     unmet: tuple[str, ...] = ()
 
 
-class Seal(StrEnum):
+class SealReason(StrEnum):
     """Why a box was closed."""
 
     OPEN = ""
@@ -185,14 +185,14 @@ class Box:
     session: str
     opened_at: datetime
     last_at: datetime
-    sealed: Seal
+    sealed: SealReason
     trace: int
     size: int
     topic: tuple[str, ...]
 
 
 @frozen
-class Reached:
+class ReachedMemory:
     """A memory that links lead to: how many away, how strong the best way is (0 … 1), and by which kinds of link.
 
     `inferred`: the kind of link that follows from those in between, where one does: a part of a part is a part.

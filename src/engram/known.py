@@ -106,7 +106,7 @@ class Timeline(Sequence[Memory]):
         return self.memories[index]
 
 
-class Lack(StrEnum):
+class GapKind(StrEnum):
     """What a gap is: a question that nothing answers; two memories that cannot both hold; one that is much used, and old."""
 
     UNANSWERED = "unanswered"
@@ -124,11 +124,11 @@ class Gap:
     times: int
     asked_at: datetime
     offered_at: datetime | None = None
-    kind: Lack = Lack.UNANSWERED
+    kind: GapKind = GapKind.UNANSWERED
     memories: tuple[str, ...] = ()
 
 
-class Level(StrEnum):
+class KnowledgeLevel(StrEnum):
     """How well a subject is known."""
 
     CONFIDENT = "confident"
@@ -137,7 +137,7 @@ class Level(StrEnum):
 
 
 @frozen
-class Figures:
+class KnowledgeFigures:
     """What a level comes from: how many memories tell of a subject, in how many sessions, by how many speakers; how sure they are
     (0 to 1); how many are in dispute, or much used and old; and of which time they are."""
 
@@ -161,10 +161,10 @@ class Knowledge:
     """
 
     subject: str
-    level: Level
+    level: KnowledgeLevel
     confidence: float
     covered: float
-    figures: Figures
+    figures: KnowledgeFigures
     kind: str = ""
     evidence: tuple[str, ...] = ()
     strong: tuple[str, ...] = ()

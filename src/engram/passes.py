@@ -34,7 +34,7 @@ LAYERS = ("working", "episodic", "semantic", "procedural", "codebase")
 
 
 @frozen
-class Place:
+class SetLayer:
     """It belongs to another layer (M13); an empty one leaves that to the rules. What somebody put elsewhere stays."""
 
     memory: str
@@ -42,7 +42,7 @@ class Place:
 
 
 @frozen
-class Weigh:
+class Reweigh:
     """It matters more or less, is surer or less sure, or lasts longer or shorter than it did; None leaves a figure as it is."""
 
     memory: str
@@ -60,14 +60,14 @@ class Rehearse:
 
 
 @frozen
-class Link:
+class AddLink:
     """Two memories of one scope belong together. A link that is there already stays as it is."""
 
     edge: Edge
 
 
 @frozen
-class Unlink:
+class RemoveLink:
     """A link between two memories has faded so far that nobody follows it: it goes. One of a kind that lasts stays."""
 
     edge: Edge
@@ -88,14 +88,14 @@ class Derive:
 
 
 @frozen
-class Settle:
+class SettleContradiction:
     """What it says is contradicted: if the newer statement has the better evidence by now, the older one steps back (K2)."""
 
     memory: str
 
 
 @frozen
-class Ask:
+class RecordGap:
     """A question that a memory leaves open, to be asked back when it fits (`gaps`). It changes no memory, and is not undone."""
 
     memory: str
@@ -103,15 +103,15 @@ class Ask:
 
 
 @frozen
-class Due:
+class Recheck:
     """When a job should look at a memory again, though nothing changed; None: never. This is no change, and not undone."""
 
     memory: str
     at: datetime | None
 
 
-Change = Merge | Archive | Place | Weigh | Rehearse | Link | Unlink | Derive | Settle | Ask
-Revision = Change | Due
+ProposedChange = Merge | Archive | SetLayer | Reweigh | Rehearse | AddLink | RemoveLink | Derive | SettleContradiction | RecordGap
+Proposal = ProposedChange | Recheck
 
 
 @frozen
@@ -124,7 +124,7 @@ class Cursor:
 
 
 @frozen
-class Applied:
+class AppliedProposals:
     """What became of a page: ids by what was done, and how many revisions were passed over because what they are about was
     changed meanwhile, or may not be changed."""
 
@@ -132,7 +132,7 @@ class Applied:
     passed_over: int = 0
 
 
-class Ending(StrEnum):
+class PassStatus(StrEnum):
     """How a pass ended. `running` is also what a process that was killed leaves behind; the next pass goes on with it."""
 
     RUNNING = "running"
@@ -149,7 +149,7 @@ class Pass:
     verb: str
     began_at: datetime
     ended_at: datetime | None
-    ending: Ending
+    ending: PassStatus
     counts: Mapping[str, int]
     before: float | None = None
     after: float | None = None
@@ -160,11 +160,11 @@ class Pass:
 
 
 @frozen(kw_only=True)
-class Rested(Report):
+class PassReport(Report):
     """What a pass changed: ids by job and kind of change, too. Without an id of the pass it was a trial, and nothing changed."""
 
     pass_id: str = ""
-    ending: Ending | None = None
+    ending: PassStatus | None = None
     changes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     before: float | None = None
     after: float | None = None

@@ -24,7 +24,7 @@ from engram.capture.marks import sendable
 from engram.capture.observe import Observer
 from engram.capture.rescreen import rescreen
 from engram.capture.tools import Tools
-from engram.deadline import Deadline, cancellable, overtime
+from engram.deadline import Deadline, cancellable, without_deadline
 from engram.dream.job import Desk
 from engram.dream.jobs import jobs_of
 from engram.dream.runner import run
@@ -34,14 +34,14 @@ from engram.errors import Conflict, DiskFull, EmbedderUnavailable, EngramError, 
 from engram.frozen import replace
 from engram.guard import keychain
 from engram.guard.keys import MasterKey
-from engram.guard.process import give_back, harden, rss_bytes
+from engram.guard.process import harden, rss_bytes, trim_heap
 from engram.index.vectors.live import LiveIndex
 from engram.log import Log
 from engram.models import catalog
 from engram.models.budget import Ledger
-from engram.models.chat import model_by
+from engram.models.chat import language_model
 from engram.models.embed import Embedder, OnnxEmbedder
-from engram.models.endpoint import endpoint_of
+from engram.models.endpoint import embedding_endpoint
 from engram.models.extract import Extractor
 from engram.models.remote import RemoteEmbedder
 from engram.models.rerank import OnnxReranker, Reranker
@@ -52,7 +52,7 @@ from engram.session.working import put_all_away
 from engram.settings import LiveSettings
 from engram.store.sqlite.caring import pressure_at
 from engram.store.sqlite.vault import Ask, Credentials, open_vault
-from engram.types import Encoder, Health, Language, Policy, Reader, Role, Turn
+from engram.types import EncoderState, Health, LanguageModelState, Policy, Reader, Role, Turn
 
 log = Log("engram")
 
@@ -111,7 +111,7 @@ class OpenVault:
         self._filled_to = -1
         self._screened_to = 0
         ledger = Ledger(partial(self.store.spend, _OWNER), partial(self.store.spent, _OWNER))
-        self.llm = model_by(lambda: self.live.now, partial(llm_key, self.live), ledger, env, llm)
+        self.llm = language_model(lambda: self.live.now, partial(llm_key, self.live), ledger, env, llm)
         self._extractor = extractor or (None if self.llm is None else extractor_by(self.llm))
         self.desks = Desks(self.store, lambda: self.embedder, self.live, env, self.session, self._keep_thoughts)
         self.ahead = Ahead(self.desks, lambda: self.searcher, self.live, env)
@@ -139,7 +139,7 @@ class OpenVault:
         settings = self.live.now
         if self._given is not None or settings.model == "none":
             return self._given
-        if (endpoint := endpoint_of(settings)) is not None:
+        if (endpoint := embedding_endpoint(settings)) is not None:
             return RemoteEmbedder(endpoint, self.env, self.store.space(SPACE), sendable)
         model = catalog.find(catalog.DEFAULT if settings.model == "auto" else settings.model)
         return _ENCODERS.setdefault(model.name, OnnxEmbedder(model)) if model.installed() else None
@@ -189,22 +189,22 @@ class OpenVault:
         """What those who answer have to say about how it goes."""
         return () if self._searcher is None else self._searcher.tuning.warnings
 
-    def encoder(self) -> Encoder:
+    def encoder(self) -> EncoderState:
         """Which encoder is in use, and whether it answers. An endpoint is asked, at most once in `embed_probe_s`."""
         embedder = self.embedder
         if embedder is None:
-            return Encoder("none", trouble="" if self.live.now.model == "none" else "no model is installed")
+            return EncoderState("none", trouble="" if self.live.now.model == "none" else "no model is installed")
         if not isinstance(embedder, RemoteEmbedder):
-            return Encoder(embedder.fingerprint.partition(":")[0], embedder.fingerprint, embedder.dimensions)
+            return EncoderState(embedder.fingerprint.partition(":")[0], embedder.fingerprint, embedder.dimensions)
         at = embedder.endpoint
-        return Encoder(at.name, embedder.fingerprint, embedder.dimensions, at.place, embedder.trouble)
+        return EncoderState(at.name, embedder.fingerprint, embedder.dimensions, at.place, embedder.trouble)
 
-    def language(self) -> Language:
+    def language(self) -> LanguageModelState:
         """Which language model is in use, whether it answers, and what it cost. An endpoint is asked, at most once in
         `llm_probe_s`."""
         if self.llm is None:
-            return Language("none")
-        return Language(self.llm.writer.name, self.llm.writer.place, self.llm.trouble, *self.llm.budget.spent())
+            return LanguageModelState("none")
+        return LanguageModelState(self.llm.writer.name, self.llm.writer.place, self.llm.trouble, *self.llm.budget.spent())
 
     def _keep_thoughts(self, reader: Reader, thoughts: Sequence[Turn]) -> None:
         """What left a mind is kept by what hears, as far as it is worth it there."""
@@ -251,7 +251,7 @@ class OpenVault:
         if pressure == "critical":
             shed += [f"the pages of {idle} idle connections"] if (idle := self.store.relieve()) else []
             shed += ["the index's tier was chosen anew"] if self._index is not None and self._index.ready else []
-        give_back()
+        trim_heap()
         self._shed = tuple(shed) or self._shed
         return pressure
 
@@ -260,7 +260,7 @@ class OpenVault:
 
         A deadline that has passed does not keep it from that.
         """
-        with self._closing, overtime():
+        with self._closing, without_deadline():
             if self.closed:
                 return
             self.closed = True

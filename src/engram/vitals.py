@@ -48,7 +48,7 @@ class Latency:
 
 
 @frozen
-class Encoder:
+class EncoderState:
     """The encoder in use: its fingerprint, its vectors' length (0: not known yet), where it is, why it does not answer."""
 
     name: str
@@ -59,7 +59,7 @@ class Encoder:
 
 
 @frozen
-class Language:
+class LanguageModelState:
     """The language model in use: where it is, why it would not answer now, and what it cost in the last hour and day."""
 
     name: str
@@ -72,7 +72,7 @@ class Language:
 
 
 @frozen
-class Warmth:
+class IndexState:
     """How far the vector index of a vault is: rows loaded of about how many, whether it was asked for at all and answers,
     which tier does, what it was loaded from (snapshot or rows), and what there is to say about it."""
 
@@ -110,7 +110,7 @@ class Health:
     pending_embeddings: int
     degradation: str
     writes: str
-    index: Warmth | None
+    index: IndexState | None
     shed: tuple[str, ...]
     crashed_before: bool
     last_backup: datetime | None
@@ -130,7 +130,7 @@ class Backup:
 
 
 @frozen
-class Event:
+class ChangeEvent:
     """A memory that changed, by its id: what was done to it, and the place of that in the order of all changes."""
 
     seq: int
@@ -139,16 +139,16 @@ class Event:
 
 
 @frozen
-class Events:
+class ChangeEvents:
     """What changed, oldest first, and the point after which to ask on. `missed`: some of it is not known any more."""
 
-    events: tuple[Event, ...]
+    events: tuple[ChangeEvent, ...]
     upto: int
     missed: bool = False
 
 
 @frozen
-class Change:
+class ChangeLogEntry:
     """One entry of the change log that indexes and other processes follow."""
 
     seq: int

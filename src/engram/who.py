@@ -66,12 +66,15 @@ class Reader:
         return self.role is not Role.GUEST if self.may_write is None else self.may_write
 
 
-class Tier(StrEnum):
+class Sensitivity(StrEnum):
     """How closely the words of a memory are kept; the later, the closer."""
 
     CLEARTEXT = "cleartext"
     SENSITIVE = "sensitive"
     CONFIDENTIAL = "confidential"
+
+
+Tier = Sensitivity
 
 
 class Source(StrEnum):

@@ -12,13 +12,13 @@ from engram.dream.runner import run
 from engram.engine import Engram
 from engram.errors import Conflict
 from engram.memory.gist import Told, gists
-from engram.passes import Ending, Rested
+from engram.passes import PassReport, PassStatus
 from engram.types import Memory, Scope, Source, Status
 
 LIKES = ("I like jazz.", "I love Thai food.", "I like hiking.")
 
 
-def rest(mem: Engram) -> Rested:
+def rest(mem: Engram) -> PassReport:
     return run(desk_of(mem), [GATHER], None, verb="dream")
 
 
@@ -120,7 +120,7 @@ def test_a_fuller_sentence_is_no_loss_in_a_small_vault(mem: Engram) -> None:
     mem.dream()
     tell(mem, "I like chess.")
     report = mem.dream()
-    assert report.ending is Ending.DONE
+    assert report.ending is PassStatus.DONE
     assert [one.text for one in gathered(mem)] == ["The user likes jazz, Thai food, hiking and chess."]
 
 

@@ -12,7 +12,7 @@ from engram.dream.runner import run
 from engram.engine import Engram
 from engram.memory.inference import Inferred, sentence
 from engram.memory.lifecycle import Verification, verification
-from engram.passes import Rested
+from engram.passes import PassReport
 from engram.recall.standing import standing_of
 from engram.types import Memory, Source, Status
 
@@ -20,7 +20,7 @@ CHAIN = ("The parser is part of the compiler.", "The compiler is part of the too
 FOLLOWS = "The parser is part of the toolchain."
 
 
-def rest(mem: Engram) -> Rested:
+def rest(mem: Engram) -> PassReport:
     return run(desk_of(mem), [INFER], None, verb="dream")
 
 

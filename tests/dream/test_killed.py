@@ -12,7 +12,7 @@ from dream.vaults import keep, rows
 from recall.minds import KEY
 
 import engram
-from engram.passes import Ending
+from engram.passes import PassStatus
 from engram.types import Status
 
 SETTINGS = {
@@ -52,7 +52,7 @@ def test_a_pass_whose_process_is_killed_goes_on_where_it_was(tmp_path: Path) -> 
     with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=SETTINGS) as mem:
         [left] = mem.dreams()
         done = mem.consolidate(jobs=["merge"])
-        assert (left.ending, done.pass_id) == (Ending.RUNNING, left.id)
+        assert (left.ending, done.pass_id) == (PassStatus.RUNNING, left.id)
         assert 0 < len(done.ids) < 70
         assert mem.dreams()[0].counts == {"merge.merged": 70}
         assert sum(one.status is Status.MERGED for one in mem.list(limit=500, status=None)) == 70

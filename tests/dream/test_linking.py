@@ -14,7 +14,7 @@ from engram.dream.runner import run
 from engram.engine import Engram
 from engram.index.vectors.live import LiveIndex
 from engram.links import sure_at
-from engram.passes import Rested
+from engram.passes import PassReport
 from engram.settings import Settings
 from engram.types import Edge, Memory, Scope
 
@@ -27,7 +27,7 @@ def mem(filled: Engram) -> Engram:
     return filled
 
 
-def rest(mem: Engram) -> Rested:
+def rest(mem: Engram) -> PassReport:
     return run(desk_of(mem), [LINK], None, verb="dream")
 
 

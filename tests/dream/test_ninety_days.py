@@ -6,7 +6,7 @@ from hand_clock import HandClock
 from recall.minds import OWNER
 
 from engram.engine import Engram
-from engram.passes import Ending
+from engram.passes import PassStatus
 from engram.store.protocol import Filter
 from engram.types import Memory, Status
 
@@ -34,7 +34,7 @@ def test_ninety_days_end_with_less_than_was_said_and_recall_as_good(mem: Engram,
         said += day(mem, number)
         clock.advance(86_400)
         if number % 30 == 29:
-            assert owner.consolidate().ending is Ending.DONE, "no pass had to be undone"
+            assert owner.consolidate().ending is PassStatus.DONE, "no pass had to be undone"
     for _ in range(2):
         clock.advance(180 * 86_400)
         owner.consolidate()

@@ -15,8 +15,8 @@ from engram.dream.merging import MERGE
 from engram.dream.runner import run
 from engram.engine import Engram
 from engram.errors import SearchTimeout
-from engram.passes import Archive, Cursor, Derive, Ending, Link
-from engram.types import Edge, Memory, Reader, Scope, Source, Status, Tier
+from engram.passes import AddLink, Archive, Cursor, Derive, PassStatus
+from engram.types import Edge, Memory, Reader, Scope, Sensitivity, Source, Status
 
 PAIR = ("The API runs on Fly in Frankfurt", "The API also runs on Fly in Frankfurt")
 
@@ -34,11 +34,11 @@ def test_a_pass_that_makes_recall_worse_is_undone(mem: Engram) -> None:
 
     report = run(desk_of(mem), [Job("harm", "Harm.", archive_all)], mem._vault.searcher, verb="dream")
 
-    assert report.ending is Ending.UNDONE
+    assert report.ending is PassStatus.UNDONE
     assert (report.before, report.after) == (1.0, 0.0)
     assert "undone" in report.notes[0]
     assert rows(mem._vault.store) == kept
-    assert mem.dreams()[0].ending is Ending.UNDONE
+    assert mem.dreams()[0].ending is PassStatus.UNDONE
     assert not run(desk_of(mem), [Job("harm", "Harm.", archive_all)], mem._vault.searcher, verb="dream").ids
 
 
@@ -91,7 +91,7 @@ def test_a_pass_that_is_stopped_is_gone_on_with(mem: Engram) -> None:
     keep(mem, *(f"Shelf {number} holds jars of plum jam" for number in range(200)), *PAIR)
 
     stopped = run(desk_of(mem), [MERGE], mem._vault.searcher, verb="dream", rest=lambda: True)
-    assert stopped.ending is Ending.RUNNING
+    assert stopped.ending is PassStatus.RUNNING
     done = run(desk_of(mem), [MERGE], mem._vault.searcher, verb="dream")
 
     assert done.pass_id == stopped.pass_id
@@ -161,7 +161,7 @@ def test_what_was_merged_is_kept_as_closely_as_its_heir(mem: Engram) -> None:
     [gone] = mem.consolidate().ids
     [heir] = mem.list()
     mem.update(heir.id, tier="confidential")
-    assert mem.get(gone).tier is Tier.CONFIDENTIAL
+    assert mem.get(gone).tier is Sensitivity.CONFIDENTIAL
 
 
 def deriving(text: str, *sources: str) -> Job:
@@ -178,7 +178,7 @@ def test_what_is_derived_is_nobodys_word_kept_as_closely_and_of_one_scope(mem: E
     owner = desk_of(mem, OWNER)
     [made] = run(owner, [deriving("The safe is in the hall", one.id, two.id)], None, verb="dream").ids
     found = mem.get(made)
-    assert (found.source, found.tier, found.scope) == (Source.INFERRED, Tier.SENSITIVE, one.scope)
+    assert (found.source, found.tier, found.scope) == (Source.INFERRED, Sensitivity.SENSITIVE, one.scope)
     assert {edge.target for edge in mem.edges(made) if edge.kind == "derived_from"} == {one.id, two.id}
     assert not run(owner, [deriving("Two agents know the hall", two.id, hers.id)], None, verb="dream").ids
     mem.forget(one.id, erase=True)
@@ -197,7 +197,7 @@ def test_a_link_is_made_once_and_not_across_scopes(mem: Engram) -> None:
     hers = mem.as_reader(Reader(Scope(agent="ada"))).remember("The hall is locked at night").id
 
     def page(desk: Desk, cursor: Cursor) -> Page:
-        return desk.touched(cursor).page([Link(Edge(one, two, "related_to")), Link(Edge(one, hers, "related_to"))])
+        return desk.touched(cursor).page([AddLink(Edge(one, two, "related_to")), AddLink(Edge(one, hers, "related_to"))])
 
     job = Job("links", "Link.", page)
     assert run(desk_of(mem, OWNER), [job], None, verb="dream").counts["links.linked"] == 1
@@ -237,6 +237,6 @@ def test_time_that_runs_out_does_not_deny_what_was_done(mem: Engram) -> None:
     with cancellable() as until, pytest.raises(SearchTimeout, match="is kept"):
         mem.consolidate(jobs=["merge"], progress=lambda progress: until.cancel())
     [left] = mem.dreams()
-    assert left.ending is Ending.RUNNING
+    assert left.ending is PassStatus.RUNNING
     assert left.changed
     assert mem.consolidate(jobs=["merge"]).pass_id == left.id

@@ -13,13 +13,13 @@ from engram.dream.promoting import PROMOTE
 from engram.dream.runner import run
 from engram.engine import Engram
 from engram.memory.layers import LAYER, Layer, layer_of
-from engram.passes import Rested
+from engram.passes import PassReport
 from engram.types import Kind, Memory, Reader, Scope
 
 DAY = 86_400
 
 
-def rest(mem: Engram, reader: Reader | None = None) -> Rested:
+def rest(mem: Engram, reader: Reader | None = None) -> PassReport:
     return run(desk_of(mem, reader), [PROMOTE], None, verb="consolidate")
 
 

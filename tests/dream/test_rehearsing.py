@@ -14,10 +14,10 @@ from hand_clock import HandClock
 from engram.dream.rehearsing import REPLAY, overlays, revisions
 from engram.dream.runner import run
 from engram.engine import Engram
-from engram.kinds import REHEARSED, rehearsal, rehearsals
+from engram.kinds import REHEARSED, rehearsal_attributes, rehearsals_of
 from engram.memory.lifecycle import Lifecycle, lifecycle
 from engram.memory.strength import half_life, retention, sinks_below
-from engram.passes import Due, Rehearse, Rested
+from engram.passes import PassReport, Recheck, Rehearse
 from engram.settings import Settings
 from engram.types import Affect, Kind, Memory, Reader, Scope
 
@@ -26,7 +26,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 SETTINGS = Settings()
 
 
-def rest(mem: Engram, reader: Reader | None = None) -> Rested:
+def rest(mem: Engram, reader: Reader | None = None) -> PassReport:
     return run(desk_of(mem, reader), [REPLAY], None, verb="dream")
 
 
@@ -115,12 +115,12 @@ def after(days: float) -> datetime:
 
 def test_a_rehearsal_gives_half_back_and_makes_it_last_longer() -> None:
     faded = kept()
-    again = replace(faded, attributes=rehearsal(1, after(60)))
+    again = replace(faded, attributes=rehearsal_attributes(1, after(60)))
     assert retention(faded, after(60), SETTINGS) < 0.35
     assert retention(again, after(60), SETTINGS) == 0.5
     assert half_life(again, SETTINGS) > half_life(faded, SETTINGS)
-    assert rehearsals(again) == (1, after(60))
-    assert rehearsals(kept(attributes={REHEARSED: "3 yesterday"})) == (0, None)
+    assert rehearsals_of(again) == (1, after(60))
+    assert rehearsals_of(kept(attributes={REHEARSED: "3 yesterday"})) == (0, None)
 
 
 @pytest.mark.parametrize("mode", ["l2", "huber", "elastic"])
@@ -140,7 +140,7 @@ def test_when_it_will_have_sunk_is_foretold(mode: str) -> None:
         kept(flagged=True),
         kept(unhelpful=1),
         kept(kind=Kind.FACT),
-        kept(attributes=rehearsal(8, START)),
+        kept(attributes=rehearsal_attributes(8, START)),
     ],
 )
 def test_what_is_not_worth_it_or_does_not_fade_is_not_rehearsed(memory: Memory) -> None:
@@ -155,7 +155,7 @@ def test_what_stirs_is_rehearsed_sooner() -> None:
 
 def _left_at_rehearsal(memory: Memory) -> float:
     (due,) = revisions(memory, START, SETTINGS)
-    assert isinstance(due, Due)
+    assert isinstance(due, Recheck)
     assert due.at is not None
     made = revisions(memory, due.at, SETTINGS)
     assert isinstance(made[0], Rehearse)

@@ -15,7 +15,7 @@ from engram.dream.rules import may_merge
 from engram.dream.runner import run, trial
 from engram.engine import Engram
 from engram.errors import AccessDenied, Conflict, InvalidQuery, NotFound, SearchTimeout
-from engram.passes import Archive, Cursor, Derive, Ending, Link, Merge, Place, Revision, Weigh
+from engram.passes import AddLink, Archive, Cursor, Derive, Merge, PassStatus, Proposal, Reweigh, SetLayer
 from engram.store.sqlite.store import SqliteStore
 from engram.types import Edge, Fact, Memory, Reader, Role, Scope, Source, Status
 
@@ -33,7 +33,7 @@ def test_what_says_the_same_becomes_one(mem: Engram) -> None:
     report = run(desk_of(mem), [MERGE], mem._vault.searcher, verb="consolidate")
 
     assert report.counts["merge.merged"] == 1
-    assert report.ending is Ending.DONE
+    assert report.ending is PassStatus.DONE
     left = mem.list().memories
     assert len(left) == 2
     gone = mem.get(report.ids[0])
@@ -75,9 +75,9 @@ def everything(first: Memory, second: Memory, third: Memory) -> Job:
         made = replace(Memory(text="Trees and tea both need warm weather to thrive"), category="insight")
         done = [
             Archive(third.id, "has faded"),
-            Place(first.id, "semantic"),
-            Weigh(first.id, importance=0.9, confidence=0.8),
-            Link(Edge(first.id, second.id, "related_to", 0.5, 0.6)),
+            SetLayer(first.id, "semantic"),
+            Reweigh(first.id, importance=0.9, confidence=0.8),
+            AddLink(Edge(first.id, second.id, "related_to", 0.5, 0.6)),
             Derive(made, (first.id, second.id)),
         ]
         return touched.page(done if fresh and cursor.change < 0 else [])
@@ -101,7 +101,7 @@ def test_undoing_a_pass_puts_every_row_back(mem: Engram) -> None:
 
     assert undone.counts["left"] == 0
     assert rows(mem._vault.store) == kept
-    assert mem._vault.store.passes(mem.reader, limit=1)[0].ending is Ending.UNDONE
+    assert mem._vault.store.passes(mem.reader, limit=1)[0].ending is PassStatus.UNDONE
     with pytest.raises(Conflict):
         mem._vault.store.undo_pass(mem.reader, report.pass_id)
 
@@ -110,7 +110,7 @@ def test_what_a_pass_changed_twice_is_as_it_was_before(mem: Engram) -> None:
     memory = mem.remember("Lemon trees need plenty of sunlight", importance=0.5)
 
     def heavier(more: float) -> Job:
-        return Job(f"by {more}", "Weigh.", lambda desk, cursor: desk.touched(cursor).page([Weigh(memory.id, importance=more)]))
+        return Job(f"by {more}", "Weigh.", lambda desk, cursor: desk.touched(cursor).page([Reweigh(memory.id, importance=more)]))
 
     report = run(desk_of(mem), [heavier(0.6), heavier(0.7)], None, verb="dream")
     assert mem.get(memory.id).importance == 0.7
@@ -177,7 +177,7 @@ def test_a_pass_that_fails_is_let_go_of_and_gone_on_with(mem: Engram, monkeypatc
         with pytest.raises(SearchTimeout):
             run(desk_of(mem), [MERGE], None, verb="dream")
     done = run(desk_of(mem), [MERGE], None, verb="dream")
-    assert (left.ending, done.pass_id) == (Ending.RUNNING, left.id)
+    assert (left.ending, done.pass_id) == (PassStatus.RUNNING, left.id)
     assert done.ids
 
 
@@ -190,7 +190,7 @@ def test_no_persons_word_goes_for_anothers_and_what_is_marked_takes_no_part() ->
     assert not may_merge(said, marked)
 
 
-def proposing(*revisions: Revision) -> Job:
+def proposing(*revisions: Proposal) -> Job:
     return Job("propose", "Propose.", lambda desk, cursor: desk.touched(cursor).page(revisions if cursor.change < 0 else []))
 
 

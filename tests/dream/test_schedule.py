@@ -13,14 +13,14 @@ from hand_clock import HandClock
 from recall.minds import KEY, OWNER
 
 import engram
-from engram.deadline import is_over
+from engram.deadline import deadline_passed
 from engram.dream.jobs import JOBS
 from engram.dream.merging import MERGE
 from engram.dream.runner import run
 from engram.dream.schedule import Idle, verb_due
 from engram.engine import Engram
 from engram.guard.process import rss_bytes
-from engram.passes import Ending
+from engram.passes import PassStatus
 
 PAIR = ("The API runs on Fly in Frankfurt", "The API also runs on Fly in Frankfurt")
 LONG_AGO = Idle(0.0, 10_000.0)
@@ -59,7 +59,7 @@ def test_a_vault_that_is_left_open_consolidates_by_itself(tmp_path: Path) -> Non
         keep(mem, *PAIR)
         dreamt = mem.as_reader(OWNER).dreams
         for _ in range(500):
-            if dreamt() and dreamt()[0].ending is Ending.DONE and dreamt()[0].changed:
+            if dreamt() and dreamt()[0].ending is PassStatus.DONE and dreamt()[0].changed:
                 break
             time.sleep(0.1)
         assert dreamt()[0].counts == {"merge.merged": 1}
@@ -90,14 +90,14 @@ def test_a_dream_that_was_left_is_gone_on_with_as_one(mem: Engram) -> None:
     owner = mem.as_reader(OWNER)
     longer = replace(MERGE, page=lambda desk, cursor: replace(MERGE.page(desk, cursor), more=True))
     run(desk_of(mem, OWNER), [longer], None, verb="dream", rest=lambda: True)
-    assert owner.dreams()[0].ending is Ending.RUNNING
+    assert owner.dreams()[0].ending is PassStatus.RUNNING
     desk = desk_of(mem, OWNER)
     assert verb_due(replace(desk, settings=replace(desk.settings, dream=True)), LONG_AGO) == "dream"
     assert verb_due(desk, LONG_AGO) == "", "it is switched off"
     mem.settings.set(dream=True, dream_idle_s=0.0)
     mem._vault.store.used_at -= 60.0
     mem._vault._dream()
-    assert (owner.dreams()[0].ending, owner.dreams()[0].verb) == (Ending.DONE, "dream")
+    assert (owner.dreams()[0].ending, owner.dreams()[0].verb) == (PassStatus.DONE, "dream")
     assert mem._vault.store.reach(OWNER, "gaps").change >= 0, "with the jobs that only a dream has"
 
 
@@ -120,10 +120,10 @@ def test_closing_calls_off_a_pass_that_is_under_way(tmp_path: Path) -> None:
     given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "dream": False}
     mem = engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=given)
     with mem._vault._called_off_by_closing():
-        assert not is_over()
+        assert not deadline_passed()
         closing = Thread(target=mem.close)
         closing.start()
         closing.join()
-        assert is_over()
+        assert deadline_passed()
     with mem._vault._called_off_by_closing():
-        assert is_over(), "nor is one begun then"
+        assert deadline_passed(), "nor is one begun then"

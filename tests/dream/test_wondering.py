@@ -11,13 +11,13 @@ from engram.dream.runner import run
 from engram.dream.wondering import GAPS
 from engram.engine import Engram
 from engram.memory.gaps import asking_for, missing, question_in
-from engram.passes import Rested
+from engram.passes import PassReport
 from engram.types import Scope
 
 SERVICES = ("Atlas", "Borealis", "Corvus")
 
 
-def rest(mem: Engram) -> Rested:
+def rest(mem: Engram) -> PassReport:
     return run(desk_of(mem), [GAPS], None, verb="dream")
 
 

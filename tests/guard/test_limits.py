@@ -27,8 +27,8 @@ from engram.types import Policy, Reader, Role, Scope
 
 @given(st.floats(-2, 2, allow_nan=False))
 def test_there_are_four_scores(score: float) -> None:
-    assert limits.step(score) in (0.9, 0.7, 0.5, 0.2)
-    assert limits.step(score) <= limits.step(score + 0.1)
+    assert limits.score_step(score) in (0.9, 0.7, 0.5, 0.2)
+    assert limits.score_step(score) <= limits.score_step(score + 0.1)
 
 
 @given(st.floats(0, 1, exclude_max=True))
@@ -141,12 +141,12 @@ def test_another_process_counts_the_same(tmp_path: Path) -> None:
 
 @given(st.floats(0, 100), st.floats(0.001, 10), st.floats(0, 10))
 def test_an_answer_goes_out_on_the_grid_and_no_later_than_it_must(elapsed: float, grid: float, most: float) -> None:
-    free, bound = limits.wait(elapsed, grid), limits.wait(elapsed, grid, most)
+    free, bound = limits.grid_delay(elapsed, grid), limits.grid_delay(elapsed, grid, most)
     points = (elapsed + free) / grid
     assert points == pytest.approx(round(points))
     assert points >= 1 - 1e-9
     assert bound == min(free, most)
-    assert limits.wait(elapsed, 0.0) == 0.0
+    assert limits.grid_delay(elapsed, 0.0) == 0.0
 
 
 SLOW = {"kayak": 0.013, "ferry": 0.031, "nothing": 0.002, "hidden": 0.044}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.guard import checksums, pii
-from engram.types import Tier
+from engram.types import Sensitivity
 
 SEEN = [
     ("national-id", "我的身份证是11010519491231002X。", "11010519491231002X"),
@@ -75,24 +75,24 @@ def test_what_is_personal_is_found_in_its_place(kind: str, text: str, value: str
     ],
 )
 def test_what_only_looks_alike_is_kept_in_the_clear(text: str) -> None:
-    assert pii.tier_of(pii.find(text)) is Tier.CLEARTEXT
+    assert pii.sensitivity_of(pii.find(text)) is Sensitivity.CLEARTEXT
 
 
 def test_the_closest_thing_in_a_text_decides_its_tier() -> None:
-    assert pii.tier_of(pii.find("Quist lives in Oslo and likes jazz")) is Tier.CLEARTEXT
-    assert pii.tier_of(pii.find("mail ann@mail.example")) is Tier.SENSITIVE
-    assert pii.tier_of(pii.find("mail ann@mail.example, SSN 078-05-1120")) is Tier.CONFIDENTIAL
-    assert pii.tier_of(pii.find("the token is ghp_" + "a1B2c3D4e5" * 4)) is Tier.CONFIDENTIAL
+    assert pii.sensitivity_of(pii.find("Quist lives in Oslo and likes jazz")) is Sensitivity.CLEARTEXT
+    assert pii.sensitivity_of(pii.find("mail ann@mail.example")) is Sensitivity.SENSITIVE
+    assert pii.sensitivity_of(pii.find("mail ann@mail.example, SSN 078-05-1120")) is Sensitivity.CONFIDENTIAL
+    assert pii.sensitivity_of(pii.find("the token is ghp_" + "a1B2c3D4e5" * 4)) is Sensitivity.CONFIDENTIAL
 
 
 def test_masking_leaves_the_rest_of_the_sentence() -> None:
-    assert pii.masked("mail ann@mail.example about the boat") == "mail [email] about the boat"
-    assert pii.masked("Dr. Quist likes boats") == "Dr. Quist likes boats"
+    assert pii.mask("mail ann@mail.example about the boat") == "mail [email] about the boat"
+    assert pii.mask("Dr. Quist likes boats") == "Dr. Quist likes boats"
 
 
 def test_looking_closely_finds_all_that_is_kept_closely() -> None:
     for _, text, _ in SEEN:
-        assert pii.closely(text) == tuple(one for one in pii.find(text) if one.tier is not Tier.CLEARTEXT)
+        assert pii.find_sensitive(text) == tuple(one for one in pii.find(text) if one.tier is not Sensitivity.CLEARTEXT)
 
 
 @given(st.text(max_size=300))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.errors import EncryptionFailed
-from engram.guard.sealing import MAGIC, PIECE, Opener, Sealer
+from engram.guard.sealing import MAGIC, PIECE, SealedFileReader, SealedFileWriter
 
 KEY = bytearray(range(32))
 WHOLE = PIECE + 16
@@ -18,7 +18,7 @@ HEAD = len(MAGIC) + 16
 
 def sealed(*parts: bytes, key: bytearray = KEY, name: str = "n", salt: int = 1) -> bytes:
     file = io.BytesIO()
-    sealer = Sealer(file, key, name, lambda size: bytes([salt]) * size)
+    sealer = SealedFileWriter(file, key, name, lambda size: bytes([salt]) * size)
     for part in parts:
         sealer.write(part)
     sealer.finish()
@@ -26,7 +26,7 @@ def sealed(*parts: bytes, key: bytearray = KEY, name: str = "n", salt: int = 1) 
 
 
 def opened(content: bytes, key: bytearray = KEY, name: str = "n") -> bytes:
-    return Opener(io.BytesIO(content), key, name).read(1 << 30)
+    return SealedFileReader(io.BytesIO(content), key, name).read(1 << 30)
 
 
 @pytest.mark.parametrize("size", [0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE, 3 * PIECE + 5])
@@ -38,7 +38,7 @@ def test_what_goes_in_comes_out(size: int) -> None:
 @given(st.lists(st.integers(0, 3 * PIECE // 2), max_size=6), st.integers(1, PIECE))
 def test_it_is_read_in_pieces_of_any_size(sizes: list[int], step: int) -> None:
     content = bytes(7) * (sum(sizes) // 7)
-    opener = Opener(io.BytesIO(sealed(content)), KEY, "n")
+    opener = SealedFileReader(io.BytesIO(sealed(content)), KEY, "n")
     parts = []
     while part := opener.read(step):
         parts.append(part)

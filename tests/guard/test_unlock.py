@@ -20,7 +20,7 @@ from engram.env import Env
 from engram.errors import ConfigInvalid, EngramError, VaultDamaged, VaultLocked, WriteFailed
 from engram.guard import keychain
 from engram.guard.keys import Kdf, MasterKey, Purpose
-from engram.guard.unlock import Created, KeyHeader, create, forget_place, from_table, rehome, to_table, unlock
+from engram.guard.unlock import KeyHeader, StoredKey, create, from_table, move_key, remove_key, to_table, unlock
 from engram.settings import Settings, key_folder
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="file modes and links of POSIX")
@@ -91,7 +91,7 @@ def shows(text: str, master: MasterKey) -> bool:
     return any(f"{one}-{two}" in text for one, two in itertools.pairwise(groups))
 
 
-def key_file(created: Created) -> Path:
+def key_file(created: StoredKey) -> Path:
     return key_folder() / f"{created.header.vault_id}.key"
 
 
@@ -584,7 +584,7 @@ def test_a_key_moves_from_any_place_to_any_other_and_the_old_one_still_opens(
     source: str, target: str, ring: Any, env: Env, vault: Path
 ) -> None:
     old = create(VAULT_ID, dataclasses.replace(SETTINGS, key_source=source), env, vault=vault, ask=lambda: "old words")
-    new = rehome(old.header, old.master, SETTINGS, env, vault=vault, source=target, ask=lambda: "new words")
+    new = move_key(old.header, old.master, SETTINGS, env, vault=vault, source=target, ask=lambda: "new words")
     assert (new.header.source, new.header.fingerprint) == (target, old.header.fingerprint)
     assert same(unlock(old.header, SETTINGS, vault=vault, ask=lambda: "old words"), old.master)
     key = MasterKey.from_recovery_text(old.master.recovery_text()) if target == "given" else None
@@ -596,7 +596,7 @@ def test_changing_a_passphrase_asks_for_the_new_one_even_if_the_environment_has_
 ) -> None:
     monkeypatch.setenv("ENGRAM_PASSPHRASE", "old words")
     old = create(VAULT_ID, PASSPHRASE, env, vault=vault)
-    new = rehome(old.header, old.master, PASSPHRASE, env, vault=vault, source="passphrase", ask=lambda: "new words")
+    new = move_key(old.header, old.master, PASSPHRASE, env, vault=vault, source="passphrase", ask=lambda: "new words")
     with pytest.raises(VaultLocked):
         unlock(new.header, PASSPHRASE, vault=vault)
     monkeypatch.setenv("ENGRAM_PASSPHRASE", "new words")
@@ -608,7 +608,7 @@ def test_a_key_that_is_not_this_vaults_is_put_nowhere(ring: Any, env: Env, vault
     with MasterKey(bytearray(b"w" * 32)) as wrong:
         for source in ("file", "keychain", "passphrase", "given"):
             with pytest.raises(VaultLocked, match="not put anywhere"):
-                rehome(created.header, wrong, SETTINGS, env, vault=vault, source=source, ask=lambda: "words")
+                move_key(created.header, wrong, SETTINGS, env, vault=vault, source=source, ask=lambda: "words")
     assert ring.entries == {}
     assert not key_folder().exists()
 
@@ -617,14 +617,14 @@ def test_a_move_that_fails_leaves_the_key_usable(ring: Any, env: Env, vault: Pat
     created = create(VAULT_ID, FILE, env, vault=vault)
     ring.locked = True
     with pytest.raises(VaultLocked):
-        rehome(created.header, created.master, SETTINGS, env, vault=vault, source="keychain")
+        move_key(created.header, created.master, SETTINGS, env, vault=vault, source="keychain")
     assert same(unlock(created.header, FILE, vault=vault), created.master)
 
 
 def test_a_move_that_was_done_before_is_done_again_without_harm(env: Env, vault: Path) -> None:
     old = create(VAULT_ID, PASSPHRASE, env, vault=vault, ask=lambda: "words")
-    first = rehome(old.header, old.master, SETTINGS, env, vault=vault, source="file")
-    assert rehome(old.header, old.master, SETTINGS, env, vault=vault, source="file") == first
+    first = move_key(old.header, old.master, SETTINGS, env, vault=vault, source="file")
+    assert move_key(old.header, old.master, SETTINGS, env, vault=vault, source="file") == first
 
 
 def test_a_move_does_not_replace_the_key_file_of_another_key(env: Env, vault: Path) -> None:
@@ -632,14 +632,14 @@ def test_a_move_does_not_replace_the_key_file_of_another_key(env: Env, vault: Pa
     other = create(VAULT_ID, PASSPHRASE, env, vault=vault, ask=lambda: "words")
     before = key_file(other).read_bytes()
     with pytest.raises(ConfigInvalid, match="in the way"):
-        rehome(other.header, other.master, SETTINGS, env, vault=vault, source="file")
+        move_key(other.header, other.master, SETTINGS, env, vault=vault, source="file")
     assert key_file(other).read_bytes() == before
 
 
 def test_a_place_that_does_not_exist_is_refused(env: Env, vault: Path) -> None:
     created = create(VAULT_ID, FILE, env, vault=vault)
     with pytest.raises(ConfigInvalid, match="cloud"):
-        rehome(created.header, created.master, SETTINGS, env, vault=vault, source="cloud")
+        move_key(created.header, created.master, SETTINGS, env, vault=vault, source="cloud")
 
 
 # ── forgetting a place ──
@@ -649,10 +649,10 @@ def test_a_forgotten_key_file_is_overwritten_and_gone(env: Env, vault: Path, tmp
     created = create(VAULT_ID, FILE, env, vault=vault)
     witness = tmp_path / "witness"
     os.link(key_file(created), witness)
-    assert forget_place(created.header, FILE)
+    assert remove_key(created.header, FILE)
     assert not key_file(created).exists()
     assert set(witness.read_bytes()) == {0}
-    assert not forget_place(created.header, FILE)
+    assert not remove_key(created.header, FILE)
 
 
 @posix_only
@@ -660,37 +660,37 @@ def test_a_forgotten_key_file_behind_a_link_is_gone_at_both_ends(env: Env, vault
     created = create(VAULT_ID, FILE, env, vault=vault)
     key_file(created).rename(tmp_path / "moved.key")
     key_file(created).symlink_to(tmp_path / "moved.key")
-    assert forget_place(created.header, FILE)
+    assert remove_key(created.header, FILE)
     assert not os.path.lexists(key_file(created))
     assert not (tmp_path / "moved.key").exists()
 
 
 def test_a_forgotten_keychain_entry_is_gone(ring: Any, env: Env, vault: Path) -> None:
     created = create(VAULT_ID, KEYCHAIN, env, vault=vault)
-    assert forget_place(created.header, SETTINGS)
+    assert remove_key(created.header, SETTINGS)
     assert ring.entries == {}
-    assert not forget_place(created.header, SETTINGS)
+    assert not remove_key(created.header, SETTINGS)
 
 
 def test_a_place_that_holds_another_key_by_now_is_left_alone(ring: Any, env: Env, vault: Path) -> None:
     for settings in (FILE, KEYCHAIN):
         created = create(VAULT_ID, settings, env, vault=vault)
-        assert not forget_place(dataclasses.replace(created.header, fingerprint="0123456789abcdef"), settings)
+        assert not remove_key(dataclasses.replace(created.header, fingerprint="0123456789abcdef"), settings)
         assert same(unlock(created.header, settings, vault=vault), created.master)
 
 
 def test_the_place_still_in_use_is_left_alone(ring: Any, env: Env, vault: Path) -> None:
     for settings in (FILE, KEYCHAIN):
         created = create(VAULT_ID, settings, env, vault=vault)
-        again = rehome(created.header, created.master, settings, env, vault=vault, source=created.header.source)
-        assert not forget_place(created.header, settings, kept=again.header)
+        again = move_key(created.header, created.master, settings, env, vault=vault, source=created.header.source)
+        assert not remove_key(created.header, settings, kept=again.header)
         assert same(unlock(again.header, settings, vault=vault), created.master)
 
 
 def test_a_header_is_a_place_that_needs_no_clearing(env: Env, vault: Path) -> None:
     under_words = create(VAULT_ID, PASSPHRASE, env, vault=vault, ask=lambda: "words").header
-    assert not forget_place(under_words, SETTINGS)
-    assert not forget_place(dataclasses.replace(under_words, source="given"), SETTINGS)
+    assert not remove_key(under_words, SETTINGS)
+    assert not remove_key(dataclasses.replace(under_words, source="given"), SETTINGS)
 
 
 # ── silence ──

@@ -13,7 +13,7 @@ from store.vaults import OWNER, connect, sqlite_store
 
 from engram.env import Env
 from engram.guard.scopes import readable
-from engram.guard.sealing import Opener, Sealer
+from engram.guard.sealing import SealedFileReader, SealedFileWriter
 from engram.index.vectors.encoding import encode
 from engram.index.vectors.source import SpaceRow
 from engram.models.embed import Vectors, unit
@@ -66,13 +66,13 @@ class VaultSource:
     def space_size(self, reader: Reader, space: str) -> int:
         return self.store.space_size(reader, space)
 
-    def snapshot(self, reader: Reader, name: str) -> AbstractContextManager[Opener | None]:
+    def snapshot(self, reader: Reader, name: str) -> AbstractContextManager[SealedFileReader | None]:
         return self.store.snapshot(reader, name)
 
     def has_snapshot(self, name: str) -> bool:
         return self.store.has_snapshot(name)
 
-    def put_snapshot(self, reader: Reader, name: str, fill: Callable[[Sealer], int]) -> bool:
+    def put_snapshot(self, reader: Reader, name: str, fill: Callable[[SealedFileWriter], int]) -> bool:
         return self.store.put_snapshot(reader, name, fill)
 
     # ── what the tests do ──────────────────────────────────────────────────────────────────────────────────────────

@@ -18,7 +18,7 @@ from index.sources import DIMENSIONS, SPACE, VaultSource, clustered
 from index.test_live import OTHER_PROCESS, REX, keys, nearest, tuned
 from store.vaults import OWNER
 
-from engram.guard.sealing import PIECE, Opener
+from engram.guard.sealing import PIECE, SealedFileReader
 from engram.index.vectors import registry
 from engram.index.vectors.live import LiveIndex
 from engram.index.vectors.quantized import Quantized
@@ -61,7 +61,7 @@ def file_of(source: VaultSource) -> Path:
 def plain(source: VaultSource) -> bytes:
     """What the snapshot holds, decrypted."""
     with file_of(source).open("rb") as file:
-        return Opener(file, source.store._opened.snapshot_key, SPACE).read(1 << 30)
+        return SealedFileReader(file, source.store._opened.snapshot_key, SPACE).read(1 << 30)
 
 
 def test_what_was_put_away_answers_as_what_was_loaded(source: VaultSource) -> None:

@@ -12,24 +12,24 @@ from recall.minds import KEY
 
 import engram
 from engram.engine import Engram
-from engram.kinds import Ending, Episode, Happening
+from engram.kinds import Episode, EpisodeEvent, EpisodeOutcome
 from engram.types import Memory
 
 START = datetime(2026, 1, 1, 9, tzinfo=UTC)
 
 
-def event(type: str, text: str = "", ok: bool | None = None) -> Happening:
-    return Happening(START, type, text, ok=ok)
+def event(type: str, text: str = "", ok: bool | None = None) -> EpisodeEvent:
+    return EpisodeEvent(START, type, text, ok=ok)
 
 
-def did(*texts: str) -> tuple[Happening, ...]:
+def did(*texts: str) -> tuple[EpisodeEvent, ...]:
     return tuple(event("did", text) for text in texts)
 
 
 def story(
     goal: str,
-    events: Sequence[Happening] = (),
-    outcome: Ending = Ending.SUCCESS,
+    events: Sequence[EpisodeEvent] = (),
+    outcome: EpisodeOutcome = EpisodeOutcome.SUCCESS,
     result: str = "",
     number: int = 0,
     minutes: float = 10.0,

@@ -14,7 +14,7 @@ from promises.test_erasure import traces
 from promises.vaults_at_hand import KEY, image, store_of
 
 import engram
-from engram.kinds import Seal
+from engram.kinds import SealReason
 from engram.memory.boxes import Growing, Item, centred, fill, trace_of, words_of
 from engram.models.embed import CallableEmbedder, Vectors
 from engram.models.fakes import hashing_embedder
@@ -30,7 +30,7 @@ def items(*texts: str, minutes: float = 1.0, stream: tuple[int, str] = HERE) -> 
     return [Item(n, stream, START + timedelta(minutes=n * minutes), words_of(text, "")) for n, text in enumerate(texts, 1)]
 
 
-def shown(boxes: list[Growing]) -> list[tuple[list[int], Seal]]:
+def shown(boxes: list[Growing]) -> list[tuple[list[int], SealReason]]:
     return [(box.fresh, box.sealed) for box in boxes]
 
 
@@ -39,24 +39,28 @@ SHIP = ("the sailing ship left harbour", "a sailing ship needs wind", "harbour w
 
 
 def test_a_box_is_closed_by_a_change_of_subject() -> None:
-    assert shown(fill(items(*TEA, *SHIP), {}, SETTINGS)) == [([1, 2, 3], Seal.SHIFT), ([4, 5, 6], Seal.OPEN)]
+    assert shown(fill(items(*TEA, *SHIP), {}, SETTINGS)) == [([1, 2, 3], SealReason.SHIFT), ([4, 5, 6], SealReason.OPEN)]
 
 
 def test_a_box_is_closed_by_half_an_hour_of_silence() -> None:
-    assert shown(fill(items(*TEA, minutes=30), {}, SETTINGS)) == [([1, 2, 3], Seal.OPEN)]
-    assert shown(fill(items(*TEA, minutes=30.1), {}, SETTINGS)) == [([1], Seal.GAP), ([2], Seal.GAP), ([3], Seal.OPEN)]
+    assert shown(fill(items(*TEA, minutes=30), {}, SETTINGS)) == [([1, 2, 3], SealReason.OPEN)]
+    assert shown(fill(items(*TEA, minutes=30.1), {}, SETTINGS)) == [
+        ([1], SealReason.GAP),
+        ([2], SealReason.GAP),
+        ([3], SealReason.OPEN),
+    ]
 
 
 def test_a_box_holds_fifty() -> None:
     boxes = fill(items(*(TEA[0] for _ in range(101))), {}, SETTINGS)
-    assert [(len(box.fresh), box.sealed) for box in boxes] == [(50, Seal.SIZE), (50, Seal.SIZE), (1, Seal.OPEN)]
+    assert [(len(box.fresh), box.sealed) for box in boxes] == [(50, SealReason.SIZE), (50, SealReason.SIZE), (1, SealReason.OPEN)]
 
 
 def test_vectors_tell_where_words_do_not() -> None:
     encode = hashing_embedder(64).passages
     said = ("tea leaves", "leaves tea", "ship sails")
     told = [Item(n, HERE, START, words_of(text, ""), encode([text])[0]) for n, text in enumerate(said)]
-    assert shown(fill(told, {}, SETTINGS)) == [([0, 1], Seal.SHIFT), ([2], Seal.OPEN)]
+    assert shown(fill(told, {}, SETTINGS)) == [([0, 1], SealReason.SHIFT), ([2], SealReason.OPEN)]
     assert len(fill([Item(one.memory, HERE, START, one.words) for one in told], {}, SETTINGS)) == 1  # two words say little
 
 
@@ -64,7 +68,7 @@ def test_likeness_is_seen_from_the_middle() -> None:
     """What all have in common says nothing: here a first dimension, as that of one speaker's voice."""
     voice = np.array([[9, 1, 0], [9, 0.9, 0.1], [9, 0, 1]], np.float32)
     told = [Item(n, HERE, START, ("x",), vector) for n, vector in enumerate(centred(voice, voice.mean(axis=0)))]
-    assert shown(fill(told, {}, SETTINGS)) == [([0, 1], Seal.SHIFT), ([2], Seal.OPEN)]
+    assert shown(fill(told, {}, SETTINGS)) == [([0, 1], SealReason.SHIFT), ([2], SealReason.OPEN)]
     bare = [Item(n, HERE, START, ("x",), vector) for n, vector in enumerate(voice)]
     assert len(fill(bare, {}, SETTINGS)) == 1
 
@@ -105,7 +109,7 @@ def test_what_was_heard_lies_in_boxes_and_recurring_topics_share_a_trace(tmp_pat
     with open_story(tmp_path, clock) as mem:
         mem.observe(*said(*TALK, at=clock.now()))
         boxes = mem.boxes()[::-1]
-        assert [(box.size, box.sealed) for box in boxes] == [(2, Seal.SHIFT), (2, Seal.OPEN)]
+        assert [(box.size, box.sealed) for box in boxes] == [(2, SealReason.SHIFT), (2, SealReason.OPEN)]
         assert "tea" in boxes[0].topic
         assert "mast" in boxes[1].topic
         assert [memory.text for memory in mem.box(boxes[0].key)] == [one.text for one in list(mem.list())[::-1][:2]]
@@ -116,7 +120,7 @@ def test_what_was_heard_lies_in_boxes_and_recurring_topics_share_a_trace(tmp_pat
         assert {box.key for box in mem.boxes(trace=back.trace)} == {boxes[0].key, back.key}
         assert boxes[1].trace != back.trace
         mem.observe(*said("The mast is varnished now, said the boat builder.", at=clock.now(), session="one"))
-        assert {box.sealed for box in mem.boxes() if box.key == boxes[1].key} == {Seal.GAP}
+        assert {box.sealed for box in mem.boxes() if box.key == boxes[1].key} == {SealReason.GAP}
         assert mem.as_reader(Reader(Scope(agent="ada"))).boxes() == ()
         assert mem.as_reader(Reader(Scope(agent="ada"))).box(back.key) == ()
 
@@ -176,7 +180,7 @@ def test_what_is_erased_while_boxes_are_filled_is_in_no_topic(tmp_path: Path, cl
         since = store.latest_change(owner)
         start, rows = store.unboxed(owner, "none", 10)
         mem.forget(mem.list()[0].id, erase=True)
-        made = Filled(0, rows[0].scope, "", clock.now(), clock.now(), Seal.OPEN, ("china",), tuple(row.key for row in rows))
+        made = Filled(0, rows[0].scope, "", clock.now(), clock.now(), SealReason.OPEN, ("china",), tuple(row.key for row in rows))
         assert not store.put_boxes(owner, [made], start=start, upto=rows[-1].key, since=since)
         assert store.put_boxes(owner, [made], start=start, upto=rows[-1].key, since=store.latest_change(owner))
         key = store.boxes(owner)[0].key

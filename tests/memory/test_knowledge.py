@@ -12,7 +12,7 @@ from recall.minds import KEY, words_apart
 import engram
 from engram.engine import Engram
 from engram.errors import InvalidQuery
-from engram.known import Figures, Lack, Level
+from engram.known import GapKind, KnowledgeFigures, KnowledgeLevel
 from engram.memory.knowledge import confidence, fresh, level
 from engram.recall.search import Searcher
 from engram.settings import Settings
@@ -39,22 +39,22 @@ def mem(tmp_path: Path, clock: HandClock) -> Engram:
     return open_mind(tmp_path / "vault", clock)
 
 
-def known(memories: int = 8, *, sure: float = 0.8, contested: int = 0, days: float = 1.0) -> Figures:
-    return Figures(memories, 2, 1, sure, contested, 0, NOW - timedelta(days=400), NOW - timedelta(days=days))
+def known(memories: int = 8, *, sure: float = 0.8, contested: int = 0, days: float = 1.0) -> KnowledgeFigures:
+    return KnowledgeFigures(memories, 2, 1, sure, contested, 0, NOW - timedelta(days=400), NOW - timedelta(days=days))
 
 
 def test_more_memories_make_a_subject_better_known_and_one_answers_a_question() -> None:
     one, three = (confidence(1.0, known(number), NOW, PLAIN) for number in (1, 3))
-    assert level(one, PLAIN) is Level.UNCERTAIN
-    assert level(three, PLAIN) is Level.CONFIDENT
-    assert level(confidence(0.9, known(1), NOW, PLAIN, asked=True), PLAIN) is Level.CONFIDENT
-    assert confidence(1.0, Figures(), NOW, PLAIN) == 0.0
+    assert level(one, PLAIN) is KnowledgeLevel.UNCERTAIN
+    assert level(three, PLAIN) is KnowledgeLevel.CONFIDENT
+    assert level(confidence(0.9, known(1), NOW, PLAIN, asked=True), PLAIN) is KnowledgeLevel.CONFIDENT
+    assert confidence(1.0, KnowledgeFigures(), NOW, PLAIN) == 0.0
 
 
 @pytest.mark.parametrize("worse", [known(sure=0.3), known(contested=4), known(days=500.0)])
-def test_what_is_unsure_disputed_or_not_heard_of_for_long_is_less_well_known(worse: Figures) -> None:
-    assert level(confidence(1.0, known(), NOW, PLAIN), PLAIN) is Level.CONFIDENT
-    assert level(confidence(1.0, worse, NOW, PLAIN), PLAIN) is Level.UNCERTAIN
+def test_what_is_unsure_disputed_or_not_heard_of_for_long_is_less_well_known(worse: KnowledgeFigures) -> None:
+    assert level(confidence(1.0, known(), NOW, PLAIN), PLAIN) is KnowledgeLevel.CONFIDENT
+    assert level(confidence(1.0, worse, NOW, PLAIN), PLAIN) is KnowledgeLevel.UNCERTAIN
 
 
 def test_a_month_takes_nothing_away_and_age_alone_makes_nothing_unknown() -> None:
@@ -68,14 +68,19 @@ def test_a_subject_by_name_by_topic_by_question_and_not_at_all(mem: Engram) -> N
         mem.remember(text)
     mem.remember("The kiln is fired on Mondays")
     person = mem.knows("carla")
-    assert (person.subject, person.kind, person.level, person.figures.memories) == ("Carla", "person", Level.CONFIDENT, 3)
+    assert (person.subject, person.kind, person.level, person.figures.memories) == (
+        "Carla",
+        "person",
+        KnowledgeLevel.CONFIDENT,
+        3,
+    )
     assert len(person.evidence) == 3
     assert "Carla repairs violins" in person.strong
     assert person.said == "Well known: 3 memories, the latest of 2026-03-01."
-    assert mem.knows("kiln").level is Level.UNCERTAIN  # one memory is not much of a subject
-    assert mem.knows("When is the kiln fired?").level is Level.CONFIDENT  # but it answers a question
+    assert mem.knows("kiln").level is KnowledgeLevel.UNCERTAIN  # one memory is not much of a subject
+    assert mem.knows("When is the kiln fired?").level is KnowledgeLevel.CONFIDENT  # but it answers a question
     nothing = mem.knows("kubernetes upgrades")
-    assert (nothing.level, nothing.evidence, nothing.figures) == (Level.UNKNOWN, (), Figures())
+    assert (nothing.level, nothing.evidence, nothing.figures) == (KnowledgeLevel.UNKNOWN, (), KnowledgeFigures())
     assert nothing.said == "Nothing is known of this."
     for bad in ("  ", 7):
         with pytest.raises(InvalidQuery):
@@ -101,13 +106,13 @@ def test_holes_are_open_questions_disputes_and_old_notes_that_are_much_used(mem:
         mem._vault.store.recalled(mem.reader, [one.key])
         mem.recall("Which port does the billing service listen on?")
     mem.recall(UNANSWERED)
-    assert [gap.kind for gap in mem.gaps()] == [Lack.UNANSWERED, Lack.UNANSWERED, Lack.CONTESTED]
+    assert [gap.kind for gap in mem.gaps()] == [GapKind.UNANSWERED, GapKind.UNANSWERED, GapKind.CONTESTED]
     clock.advance(91 * 86_400.0)
     mem.recall(UNANSWERED)
     found = mem.knows("Carla")
     assert found.figures.contested == 2
     assert found.figures.stale == 1
-    assert [gap.kind for gap in found.holes] == [Lack.UNANSWERED, Lack.CONTESTED, Lack.STALE]
+    assert [gap.kind for gap in found.holes] == [GapKind.UNANSWERED, GapKind.CONTESTED, GapKind.STALE]
     assert found.holes[1].memories == (three.id, two.id)
     assert found.holes[2].text == "Is this still so: “Carla lives in Lisbon”?"
     assert "2 in dispute, 1 old. 1 question about it has no answer yet." in found.said
@@ -120,9 +125,9 @@ def test_the_map_has_names_and_categories_the_best_known_first(mem: Engram) -> N
         mem.remember(text, category="preference")
     found = mem.knows()
     assert [(one.subject, one.kind, one.figures.memories, one.level) for one in found] == [
-        ("Carla", "person", 3, Level.CONFIDENT),
-        ("Lisbon", "place", 2, Level.UNCERTAIN),
-        ("preference", "category", 2, Level.UNCERTAIN),
+        ("Carla", "person", 3, KnowledgeLevel.CONFIDENT),
+        ("Lisbon", "place", 2, KnowledgeLevel.UNCERTAIN),
+        ("preference", "category", 2, KnowledgeLevel.UNCERTAIN),
     ]
     assert (found.memories, found.best, found.weakest) == (6, found[0], found[2])
     assert found.said == "Best known: Carla; least: preference, Lisbon."
@@ -152,12 +157,12 @@ def test_what_another_keeps_is_neither_told_nor_counted_nor_in_dispute(mem: Engr
     assert list(mem.knows()) == []
     assert mem.gaps() == []
     assert owner.knows("Carla").figures.contested == 2
-    assert ada.knows("Carla").level is Level.CONFIDENT
+    assert ada.knows("Carla").level is KnowledgeLevel.CONFIDENT
 
 
 def test_of_very_many_memories_the_latest_are_looked_at_and_all_are_counted(mem: Engram) -> None:
     drafts = [Memory(text=f"Carla met guest {number}", scope=mem.reader.scope) for number in range(520)]
     mem._vault.store.add(mem.reader, drafts)
     found = mem.knows("Carla")
-    assert (found.level, found.figures.memories) == (Level.CONFIDENT, 520)
+    assert (found.level, found.figures.memories) == (KnowledgeLevel.CONFIDENT, 520)
     assert mem.knows()[0].figures.memories == 520

@@ -15,7 +15,7 @@ from recall.minds import open_mind
 
 from engram.engine import Engram
 from engram.errors import NotFound
-from engram.kinds import Ending, Episode, Precondition, Skill
+from engram.kinds import Episode, EpisodeOutcome, Precondition, Skill
 from engram.memory.skills import clusters, common_steps, learn, match, practised, ranked, refined
 from engram.memory.warnings import warning_of, warns
 from engram.types import Memory, Reader, Scope
@@ -82,12 +82,12 @@ def test_three_like_successes_teach_what_they_have_in_common() -> None:
 def test_two_successes_or_nothing_in_common_teach_nothing() -> None:
     good = deploys()
     assert learn(good[:2]) is None
-    assert learn([*good[:2], replace(good[2], outcome=Ending.FAILURE)]) is None
+    assert learn([*good[:2], replace(good[2], outcome=EpisodeOutcome.FAILURE)]) is None
     assert learn([story(GOALS[0], did(f"thing {word}", f"{word} matter"), number=n) for n, word in enumerate("xyz")]) is None
 
 
 def test_failures_beside_them_are_its_failure_modes() -> None:
-    failed = [story(GOALS[0], (), Ending.FAILURE, "the state was locked", number=n) for n in (7, 8)]
+    failed = [story(GOALS[0], (), EpisodeOutcome.FAILURE, "the state was locked", number=n) for n in (7, 8)]
     learned = learn([*deploys(), *failed])
     assert learned is not None
     assert [(mode.text, mode.occurrences) for mode in learned.failure_modes] == [("the state was locked", 2)]
@@ -136,19 +136,19 @@ def test_a_context_that_says_otherwise_forbids_it_unless_it_nearly_always_works(
 
 def test_practice_moves_the_rate_by_a_tenth() -> None:
     skill = deploy()
-    failed = practised(skill, Ending.FAILURE, "quota was used up", START, 0.1)
+    failed = practised(skill, EpisodeOutcome.FAILURE, "quota was used up", START, 0.1)
     assert failed.practice.rate == pytest.approx(0.9)
-    half = practised(failed, Ending.PARTIAL, "", START, 0.1, seconds=1600.0)
+    half = practised(failed, EpisodeOutcome.PARTIAL, "", START, 0.1, seconds=1600.0)
     assert half.practice.rate == pytest.approx(0.86)
     assert half.practice.seconds == pytest.approx(700.0)
-    again = practised(half, Ending.FAILURE, "the quota was used up again", START, 0.1)
+    again = practised(half, EpisodeOutcome.FAILURE, "the quota was used up again", START, 0.1)
     assert [(mode.text, mode.occurrences) for mode in again.failure_modes] == [("quota was used up", 2)]
     assert (again.practice.executions, again.practice.failures, again.practice.partials) == (6, 2, 1)
-    assert practised(skill, Ending.ONGOING, "", START, 0.1) == skill
+    assert practised(skill, EpisodeOutcome.ONGOING, "", START, 0.1) == skill
 
 
-@given(st.lists(st.sampled_from(list(Ending)), max_size=30))
-def test_the_rate_stays_a_rate(outcomes: list[Ending]) -> None:
+@given(st.lists(st.sampled_from(list(EpisodeOutcome)), max_size=30))
+def test_the_rate_stays_a_rate(outcomes: list[EpisodeOutcome]) -> None:
     skill = deploy()
     for outcome in outcomes:
         skill = practised(skill, outcome, "", START, 0.1)
@@ -169,7 +169,7 @@ def test_what_put_an_error_right_refines_the_skill() -> None:
 def test_a_failure_warns_of_what_was_tried_and_what_came_of_it() -> None:
     events = [event("tried", "apply on a Friday", ok=False), event("error", "nobody was there")]
     told = "Tried and failed: Deploy the API; the last thing that was done: apply on a Friday. nobody was there"
-    assert warning_of(story("Deploy the API.", events, Ending.FAILURE)) == told
+    assert warning_of(story("Deploy the API.", events, EpisodeOutcome.FAILURE)) == told
 
 
 @pytest.mark.parametrize(

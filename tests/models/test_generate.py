@@ -23,16 +23,16 @@ from engram.engine import Engram
 from engram.env import Env
 from engram.errors import EngramError, GenerationFailed, GeneratorUnavailable, SearchTimeout
 from engram.guard import keychain
-from engram.models.budget import of_this_process
-from engram.models.chat import model_by
-from engram.models.generate import LanguageModel, Request
-from engram.models.schema import misfit, value_in
+from engram.models.budget import in_memory_ledger
+from engram.models.chat import language_model
+from engram.models.generate import GenerationRequest, LanguageModel
+from engram.models.schema import parse_json, schema_violation
 from engram.settings import Settings
 from engram.types import Turn
 
 API_KEY = "sk-kwyjibo-0815-4711-abcdef"
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
-ASK = Request(instructions="Count.", prompt="zqxj words of a memory", schema=SCHEMA)
+ASK = GenerationRequest(instructions="Count.", prompt="zqxj words of a memory", schema=SCHEMA)
 WEIGHTY = "I have decided to move to Bergen in May."
 
 
@@ -71,7 +71,7 @@ def model(server: Server, env: Env) -> Iterator[Callable[..., LanguageModel]]:
     def make(provider: str = "ollama", key: str = "", **changes: Any) -> LanguageModel:
         url = server.url + ("/v1" if provider == "openai" else "")
         settings = Settings(llm=f"{provider}:m", **{"llm_url": url, **changes})
-        found = model_by(lambda: settings, lambda: key, of_this_process(), env)
+        found = language_model(lambda: settings, lambda: key, in_memory_ledger(), env)
         assert found is not None
         made.append(found)
         return found
@@ -309,14 +309,14 @@ def test_a_key_goes_into_the_header_and_into_no_log_and_no_error(
 )
 def test_what_can_be_no_endpoint_says_so(env: Env, changes: dict[str, str], told: str) -> None:
     settings = Settings(**{"llm": "openai:m", **changes})  # type: ignore[arg-type]
-    made = model_by(lambda: settings, lambda: "", of_this_process(), env)
+    made = language_model(lambda: settings, lambda: "", in_memory_ledger(), env)
     assert made is not None
     assert told in made.trouble
     assert made.writer.place == "" or "secret" not in made.writer.place
 
 
 def test_without_a_name_there_is_none(env: Env) -> None:
-    assert model_by(Settings, lambda: "", of_this_process(), env) is None
+    assert language_model(Settings, lambda: "", in_memory_ledger(), env) is None
 
 
 # ── forms ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -324,7 +324,7 @@ def test_without_a_name_there_is_none(env: Env) -> None:
 
 @pytest.mark.parametrize("text", ['{"n": 1}', ' ```json\n{"n": 1}\n```', 'So: {"n": 1}.', '<think>{"n": 2}</think>{"n": 1}'])
 def test_json_is_taken_out_of_words(text: str) -> None:
-    assert value_in(text) == {"n": 1}
+    assert parse_json(text) == {"n": 1}
 
 
 @pytest.mark.parametrize(
@@ -339,14 +339,14 @@ def test_json_is_taken_out_of_words(text: str) -> None:
     ],
 )
 def test_a_value_is_held_against_its_schema(value: object, told: str) -> None:
-    assert misfit(value, SCHEMA).endswith(told)
-    assert bool(misfit(value, SCHEMA)) == bool(told)
+    assert schema_violation(value, SCHEMA).endswith(told)
+    assert bool(schema_violation(value, SCHEMA)) == bool(told)
 
 
 def test_lists_words_and_nothing_are_known() -> None:
     schema = {"type": "array", "items": {"type": ["string", "null"], "enum": ["a", None]}}
-    assert misfit(["a", None], schema) == ""
-    assert misfit(["a", "b"], schema).startswith("the answer[1] is none of")
+    assert schema_violation(["a", None], schema) == ""
+    assert schema_violation(["a", "b"], schema).startswith("the answer[1] is none of")
 
 
 # ── budgets ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -18,7 +18,7 @@ from models.servers import Asked, Reply, Server, probed_too, said, serving
 
 from engram.env import Env
 from engram.errors import DimensionMismatch, EmbedderUnavailable, EmbeddingError, EmbeddingFailed
-from engram.models.endpoint import PROVIDERS, Endpoint, endpoint_of
+from engram.models.endpoint import PROVIDERS, EmbeddingEndpoint, embedding_endpoint
 from engram.models.fakes import hashing_embedder
 from engram.models.remote import RemoteEmbedder
 from engram.settings import Settings
@@ -34,9 +34,9 @@ def server() -> Iterator[Server]:
         yield server
 
 
-def endpoint(server: Server, provider: str = "ollama", **changes: Any) -> Endpoint:
+def endpoint(server: Server, provider: str = "ollama", **changes: Any) -> EmbeddingEndpoint:
     url = server.url + ("/v1" if provider == "openai" else "")
-    return replace(Endpoint(provider=PROVIDERS[provider], model="m", url=url, key_name="SOME_KEY"), **changes)
+    return replace(EmbeddingEndpoint(provider=PROVIDERS[provider], model="m", url=url, key_name="SOME_KEY"), **changes)
 
 
 @pytest.fixture
@@ -99,13 +99,15 @@ def test_the_vault_tells_the_length_while_the_endpoint_is_silent(server: Server,
 
 
 def test_settings_name_an_endpoint() -> None:
-    assert endpoint_of(Settings()) is None
-    assert endpoint_of(Settings(model="none")) is None
-    local = endpoint_of(Settings(model="ollama:nomic-embed-text:v1.5"))
+    assert embedding_endpoint(Settings()) is None
+    assert embedding_endpoint(Settings(model="none")) is None
+    local = embedding_endpoint(Settings(model="ollama:nomic-embed-text:v1.5"))
     assert local is not None
     assert (local.url, local.model) == ("http://127.0.0.1:11434", "nomic-embed-text:v1.5")
     assert (local.query_prefix, local.passage_prefix) == ("search_query: ", "search_document: ")
-    other = endpoint_of(Settings(model="openai:text-embedding-3-small", embed_url="http://box:8000/v1/", embed_query_prefix="q"))
+    other = embedding_endpoint(
+        Settings(model="openai:text-embedding-3-small", embed_url="http://box:8000/v1/", embed_query_prefix="q")
+    )
     assert other is not None
     assert (other.url, other.query_prefix, other.passage_prefix) == ("http://box:8000/v1", "q", "")
 
@@ -190,12 +192,15 @@ def test_a_key_goes_into_the_header_and_nowhere_else(server: Server, opened: Ope
     ],
 )
 def test_what_is_no_address_is_refused_without_being_shown(env: Env, url: str) -> None:
-    remote = RemoteEmbedder(replace(Endpoint(provider=PROVIDERS["openai"], model="m", url=url)), env)
+    remote = RemoteEmbedder(replace(EmbeddingEndpoint(provider=PROVIDERS["openai"], model="m", url=url)), env)
     with pytest.raises(EmbedderUnavailable, match="embed_url") as caught:
         remote.query("x")
     assert KEY not in str(caught.value)
     assert remote.endpoint.place == ""
-    assert "names no model" in RemoteEmbedder(Endpoint(provider=PROVIDERS["openai"], model="", url="http://box"), env).trouble
+    assert (
+        "names no model"
+        in RemoteEmbedder(EmbeddingEndpoint(provider=PROVIDERS["openai"], model="", url="http://box"), env).trouble
+    )
 
 
 def test_without_the_extra_it_is_named(server: Server, opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,7 +250,7 @@ def test_a_second_failure_is_the_last(server: Server, opened: Opened) -> None:
 def test_one_that_listens_and_says_nothing_is_given_up(env: Env) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        remote = RemoteEmbedder(Endpoint(provider=PROVIDERS["ollama"], model="m", url=url, connect_s=0.05), env)
+        remote = RemoteEmbedder(EmbeddingEndpoint(provider=PROVIDERS["ollama"], model="m", url=url, connect_s=0.05), env)
         with pytest.raises(EmbedderUnavailable, match="did not answer in time"):
             remote.query("x")
         remote.close()

@@ -33,7 +33,7 @@ from engram.store.folder import FORMAT, Header, read_header, write_header
 from engram.store.sqlite import schema
 from engram.store.sqlite.glimpse import glimpse
 from engram.text.terms import terms
-from engram.types import Edge, Reader, Scope, Status, Tier
+from engram.types import Edge, Reader, Scope, Sensitivity, Status
 
 KEPT = Path(__file__).parent / "vaults"
 
@@ -98,7 +98,7 @@ def test_what_an_older_release_kept_is_sealed_and_judged_and_reads_as_before(tmp
         def read() -> list[tuple[object, ...]]:
             return [
                 (
-                    replace(one, tier=Tier.CLEARTEXT, screened=0, flagged=False),
+                    replace(one, tier=Sensitivity.CLEARTEXT, screened=0, flagged=False),
                     store.versions(OWNER, one.id),
                     [change for change in store.status_history(OWNER, one.id) if change.old is not change.new],
                     [turn.text for turn in mem.words(one.id)],

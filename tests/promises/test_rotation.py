@@ -20,7 +20,7 @@ from engram.store.folder import VaultFolder, read_header
 from engram.store.sqlite import maintenance
 from engram.store.sqlite import open as opening
 from engram.store.sqlite.vault import Credentials
-from engram.types import Tier
+from engram.types import Sensitivity
 
 Settings = dict[str, object]
 
@@ -74,7 +74,7 @@ def test_everything_is_there_under_another_key(path: Path, settings: Settings) -
 def test_what_is_kept_closely_opens_under_a_third_key(path: Path, settings: Settings) -> None:
     with opened(path, settings) as mem:
         kept = mem.remember("The piano was paid with 4111 1111 1111 1111")
-        assert kept.tier is Tier.CONFIDENTIAL
+        assert kept.tier is Sensitivity.CONFIDENTIAL
     for _ in range(2):
         rotate(path, settings)
         with opened(path, settings) as mem:

@@ -12,7 +12,7 @@ from promises.vaults_at_hand import entropy
 from recall.minds import open_mind, store_of, texts
 
 from engram.engine import Engram
-from engram.guard.sealing import Opener
+from engram.guard.sealing import SealedFileReader
 
 ALWAYS = {"snapshot_from": 1, "snapshot_pause_s": 0.0, "check_inline_mib": 0}
 FACTS = [f"Fact number{n} is about topic{n % 7} and place{n % 11}" for n in range(60)]
@@ -64,7 +64,7 @@ def held(mem: Engram, path: Path) -> bytes:
 
 def plain(path: Path, key: bytearray) -> bytes:
     with (path / "index" / "text.snap").open("rb") as file:
-        return Opener(file, key, "text").read(1 << 30)
+        return SealedFileReader(file, key, "text").read(1 << 30)
 
 
 def test_a_vault_put_back_by_hand_beside_a_newer_snapshot_answers_from_its_own_rows(path: Path, tmp_path: Path) -> None:

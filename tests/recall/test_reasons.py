@@ -15,7 +15,7 @@ from engram.errors import EmbeddingFailed, InvalidQuery, NotFound
 from engram.recall.select import CONTRADICTS, DERIVED, SUPERSEDES
 from engram.recall.tuning import Tuning, shifted
 from engram.store.protocol import Filter
-from engram.types import Explanation, Kind, Mode, Outcome, Quality, Reader, Role, Scope, Signal, Stage, Turn, Why
+from engram.types import ArmSignal, Explanation, Kind, Mode, Outcome, Quality, Reader, Role, Scope, Stage, Turn, Why
 
 ASKED = "Where does Carla live?"
 
@@ -43,7 +43,7 @@ def test_one_that_is_too_far_says_by_how_much(full: Engram) -> None:
 
 
 def test_a_reason_reads_as_a_sentence() -> None:
-    led, noted = Signal("words", 1, 3.5, 0.6), "how much it tells (+0.16)"
+    led, noted = ArmSignal("words", 1, 3.5, 0.6), "how much it tells (+0.16)"
     for why, told in (
         (Why((led,), (noted,)), "it is too far; found by words #1 (3.50, 60%); how much it tells (+0.16)."),
         (Why((replace(led, share=0.0),), (noted,)), "it is too far; how much it tells (+0.16)."),
@@ -410,7 +410,7 @@ def test_what_helped_moves_the_weights_and_the_vault_remembers(tmp_path: Path) -
 
 
 def test_the_weight_follows_the_arm_that_helped_and_never_goes_far() -> None:
-    found_by_words = [Signal("vectors", 9, 0.1, 0.1), Signal("words", 1, 5.0, 0.9)]
+    found_by_words = [ArmSignal("vectors", 9, 0.1, 0.1), ArmSignal("words", 1, 5.0, 0.9)]
     assert shifted(0.0, 0.75, found_by_words, helpful=True) < 0 < shifted(0.0, 0.75, found_by_words, helpful=False)
     shift = 0.0
     for _ in range(1000):

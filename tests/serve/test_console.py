@@ -113,14 +113,14 @@ def test_an_interrupt_calls_off_what_is_under_way_before_it_unwinds() -> None:
             try:
                 signal.raise_signal(signal.SIGINT)
             finally:
-                seen.append(deadline.is_over())
+                seen.append(deadline.deadline_passed())
 
     seen: list[bool] = []
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background of a shell
     try:
         with pytest.raises(KeyboardInterrupt):
             work()
-        assert (seen, deadline.is_over()) == ([True], False)
+        assert (seen, deadline.deadline_passed()) == ([True], False)
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, before)

@@ -19,7 +19,7 @@ from serve.served import Api, serving
 
 import engram
 from engram.aio import Threads
-from engram.deadline import present
+from engram.deadline import current_deadline
 from engram.engine import Engram
 from engram.errors import ConfigInvalid, RateLimited
 from engram.serve.http import events
@@ -511,7 +511,7 @@ def test_who_leaves_has_called_it_off(api: Api, monkeypatch: pytest.MonkeyPatch,
     stopped = threading.Event()
 
     def waits(self: Engram, *_: object, **__: object) -> None:
-        until = present()
+        until = current_deadline()
         while until is not None and not until.passed:
             time.sleep(0.01)
         stopped.set()

@@ -13,7 +13,7 @@ from models.servers import serving
 from serve.console import Engram
 
 from engram.models import catalog
-from engram.models.catalog import Artefact, Model
+from engram.models.catalog import Model, ModelFile
 from engram.serve.cli.caller import Caller
 from engram.serve.cli.progress import progress
 
@@ -22,7 +22,7 @@ CONTENT = b"weights" * 1000
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Model:
-    artefact = Artefact("model.onnx", hashlib.sha256(CONTENT).hexdigest(), len(CONTENT), "hub/model.onnx", "pack/model.onnx")
+    artefact = ModelFile("model.onnx", hashlib.sha256(CONTENT).hexdigest(), len(CONTENT), "hub/model.onnx", "pack/model.onnx")
     model = Model(
         name=catalog.DEFAULT,
         about="small",

@@ -19,7 +19,7 @@ from engram.serve.page.layout import NARROW, WIDE, Frame, Link, Node, drawn
 from engram.serve.page.rendering import ago
 from engram.serve.page.sessions import Session
 from engram.settings import TABLE
-from engram.types import Kind, Policy, Reader, Role, Scope, Status, Tier
+from engram.types import Kind, Policy, Reader, Role, Scope, Sensitivity, Status
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ def test_a_memory_is_changed_pinned_forgotten_and_brought_back(mem: Engram, owne
     assert owner.post(f"/ui/memory/{id}/update", since=since[1], **changed).status == 303
     now = mem.get(id)
     assert now is not None
-    assert (now.text, now.importance, now.tier, now.version) == ("The API runs on Fly", 0.9, Tier.SENSITIVE, 2)
+    assert (now.text, now.importance, now.tier, now.version) == ("The API runs on Fly", 0.9, Sensitivity.SENSITIVE, 2)
     late = owner.post(f"/ui/memory/{id}/update", text="somebody was faster", since=since[1])
     assert (late.status, "E1009" in late.body.decode()) == (409, True)
     owner.post(f"/ui/memory/{id}/pin", pinned="1")

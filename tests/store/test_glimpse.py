@@ -22,7 +22,7 @@ from engram.store.folder import VaultFolder
 from engram.store.sqlite.glimpse import Glimpse, glimpse
 from engram.store.sqlite.minds import HANDOFF
 from engram.store.sqlite.store import SqliteStore
-from engram.types import Memory, Policy, Reader, Role, Scope, Status, Tier
+from engram.types import Memory, Policy, Reader, Role, Scope, Sensitivity, Status
 
 REX, ADA = Reader(Scope(agent="rex")), Reader(Scope(agent="ada"))
 NEUTRAL = 86_400 * 10**9
@@ -80,7 +80,9 @@ def test_it_shows_every_reader_what_the_whole_store_shows(folder: VaultFolder, o
 
     store = open_store()
     drafts = [
-        Memory(text=" ".join(dice.sample(words, 3)), scope=scope(), tier=dice.choice(list(Tier)), flagged=dice.random() < 0.2)
+        Memory(
+            text=" ".join(dice.sample(words, 3)), scope=scope(), tier=dice.choice(list(Sensitivity)), flagged=dice.random() < 0.2
+        )
         for _ in range(150)
     ]
     for one in dice.sample(store.add(OWNER, drafts), 50):
@@ -88,7 +90,7 @@ def test_it_shows_every_reader_what_the_whole_store_shows(folder: VaultFolder, o
     readers = [Reader(scope(), dice.choice(list(Policy)), dice.choice(list(Role))) for _ in range(60)]
     for one in readers:
         with suppress(AccessDenied):
-            store.put_away(one, HANDOFF, repr(one).encode(), "s1", tier=dice.choice(list(Tier)))
+            store.put_away(one, HANDOFF, repr(one).encode(), "s1", tier=dice.choice(list(Sensitivity)))
     asked = [dice.sample(words, 2) for _ in readers]
 
     def whole(reader: Reader, terms: list[str]) -> list[object]:

@@ -18,7 +18,7 @@ from engram.memory.handoff import to_checkpoint
 from engram.store.protocol import Filter
 from engram.store.sqlite import sealed
 from engram.store.sqlite.minds import HANDOFF
-from engram.types import Edge, Memory, Status, Tier, Turn
+from engram.types import Edge, Memory, Sensitivity, Status, Turn
 
 CARD = "4111 1111 1111 1111"
 WORD = "zanzibar"
@@ -153,7 +153,7 @@ def test_personal_words_beside_a_cleartext_memory_are_sealed_and_it_is_found_as_
         assert "lexicon" in seen(mem, "piano")
         assert not seen(mem, "4111")
     assert not seen(mem, "4111", "swept"), "it is told as its events, and so as closely as they are"
-    assert one.tier is Tier.CLEARTEXT
+    assert one.tier is Sensitivity.CLEARTEXT
 
 
 def test_what_is_marked_by_hand_takes_all_with_it(mem: Engram) -> None:
@@ -174,12 +174,12 @@ def test_what_is_marked_by_hand_takes_all_with_it(mem: Engram) -> None:
     mem.update(told.id, tier="confidential")
     assert not seen(mem, WORD)
     assert _vectors(mem).isdisjoint(vectors)
-    assert mem.get(derived.id).tier is Tier.CONFIDENTIAL  # type: ignore[union-attr]
+    assert mem.get(derived.id).tier is Sensitivity.CONFIDENTIAL  # type: ignore[union-attr]
     assert [turn.text for turn in mem.words(told.id)] == [f"Our partner in the merger is {WORD.title()} Freight."]
     assert mem.resume().goal == f"Ask about {WORD}"
     mem._vault.fill_boxes()
     mem.update(told.id, text=f"Our partner in the merger was {WORD.title()} Freight.")
-    assert mem.get(told.id).tier is Tier.CONFIDENTIAL, "its words did not make it so"  # type: ignore[union-attr]
+    assert mem.get(told.id).tier is Sensitivity.CONFIDENTIAL, "its words did not make it so"  # type: ignore[union-attr]
     assert not seen(mem, WORD)
 
 
@@ -221,8 +221,8 @@ def test_what_comes_of_a_memory_that_is_kept_closely_inherits_its_tier(mem: Engr
     mem.relate(derived.id, origin.id, "inferred_from")
     mem.relate(mem.remember("The piano is black").id, origin.id, "related_to")
     tiers = {one.text: one.tier for one in mem.list()}
-    assert tiers["It has a code name of eight letters"] is Tier.CONFIDENTIAL
-    assert tiers["The piano is black"] is Tier.CLEARTEXT
+    assert tiers["It has a code name of eight letters"] is Sensitivity.CONFIDENTIAL
+    assert tiers["The piano is black"] is Sensitivity.CLEARTEXT
 
 
 def test_a_tier_is_handed_on_however_far_what_came_of_a_memory_goes(mem: Engram) -> None:
@@ -230,7 +230,7 @@ def test_a_tier_is_handed_on_however_far_what_came_of_a_memory_goes(mem: Engram)
     ids = [one.id for one in mem._vault.store.add(mem.reader, drafts)]
     mem._vault.store.relate(mem.reader, [Edge(later, before, "derived_from") for before, later in pairwise(ids)])
     mem.update(ids[0], tier="confidential")
-    assert {one.tier for one in mem._vault.store.get(OWNER, ids)} == {Tier.CONFIDENTIAL}
+    assert {one.tier for one in mem._vault.store.get(OWNER, ids)} == {Sensitivity.CONFIDENTIAL}
 
 
 def test_a_tier_that_is_changed_outdates_nothing(mem: Engram) -> None:
@@ -281,7 +281,7 @@ def test_what_is_confidential_and_has_no_vector_yet_stops_no_care(tmp_path: Path
 
 def test_words_of_before_stay_sealed_when_the_new_ones_are_harmless(mem: Engram) -> None:
     one = mem.remember(f"Pay with {CARD}")
-    assert mem.update(one.id, text="Pay in cash").tier is Tier.CLEARTEXT
+    assert mem.update(one.id, text="Pay in cash").tier is Sensitivity.CLEARTEXT
     assert not seen(mem, "4111")
     assert mem.versions(one.id)[0].text == f"Pay with {CARD}"
 

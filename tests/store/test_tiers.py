@@ -11,7 +11,7 @@ from recall.minds import open_mind, settle
 from engram.engine import Engram
 from engram.errors import InvalidContent
 from engram.store.protocol import Filter
-from engram.types import Tier, Turn
+from engram.types import Sensitivity, Turn
 
 CARD = "Pay the tuning with 4111 1111 1111 1111 for the piano"
 MAIL = "Write to ann.quist@mail.example about the piano"
@@ -33,9 +33,9 @@ def raw(mem: Engram, word: str) -> bool:
 
 
 def test_words_decide_the_tier(mem: Engram) -> None:
-    assert mem.remember(CARD).tier is Tier.CONFIDENTIAL
-    assert mem.remember(MAIL).tier is Tier.SENSITIVE
-    assert mem.remember("The piano is black").tier is Tier.CLEARTEXT
+    assert mem.remember(CARD).tier is Sensitivity.CONFIDENTIAL
+    assert mem.remember(MAIL).tier is Sensitivity.SENSITIVE
+    assert mem.remember("The piano is black").tier is Sensitivity.CLEARTEXT
 
 
 def test_what_is_personal_stands_nowhere_in_the_clear(mem: Engram) -> None:
@@ -72,12 +72,12 @@ def test_a_sensitive_memory_is_found_by_its_other_words_and_a_confidential_one_b
 
 def test_the_owner_has_the_last_word_both_ways(mem: Engram) -> None:
     kept = mem.remember(CARD, tier="cleartext")
-    assert kept.tier is Tier.CLEARTEXT
+    assert kept.tier is Sensitivity.CLEARTEXT
     assert raw(mem, "4111")
     mem.update(kept.id, tier="confidential")
     assert not raw(mem, "4111")
     assert mem.get(kept.id).text == CARD
-    hidden = mem.remember("The piano was a gift from the mayor", tier=Tier.SENSITIVE)
+    hidden = mem.remember("The piano was a gift from the mayor", tier=Sensitivity.SENSITIVE)
     assert not raw(mem, "mayor")
     mem.update(hidden.id, tier="cleartext")
     assert raw(mem, "mayor")
@@ -108,7 +108,7 @@ def test_erasing_takes_the_sealed_words_too(mem: Engram) -> None:
 
 def test_it_can_be_switched_off(tmp_path: Path) -> None:
     with open_mind(tmp_path / "open", guard_personal=False) as mem:
-        assert mem.remember(CARD).tier is Tier.CLEARTEXT
+        assert mem.remember(CARD).tier is Sensitivity.CLEARTEXT
 
 
 def test_a_tier_that_was_given_travels_with_an_archive(tmp_path: Path) -> None:
@@ -117,16 +117,16 @@ def test_a_tier_that_was_given_travels_with_an_archive(tmp_path: Path) -> None:
         mem.export(tmp_path / "out.engram", passphrase="a few words that nobody knows")
     with open_mind(tmp_path / "two") as mem:
         mem.import_(tmp_path / "out.engram", passphrase="a few words that nobody knows")
-        assert [memory.tier for memory in mem.list()] == [Tier.CONFIDENTIAL]
+        assert [memory.tier for memory in mem.list()] == [Sensitivity.CONFIDENTIAL]
 
 
 def test_a_tier_that_was_given_outlives_the_words(mem: Engram) -> None:
     """C8: what its owner had kept more closely stays so; less closely, as long as the new words ask for no more than the old."""
     plain, card = mem.remember("The piano was a gift"), mem.remember(CARD)
     mem.update(plain.id, tier="confidential")
-    assert mem.update(plain.id, text="The piano was a gift from the mayor").tier is Tier.CONFIDENTIAL
+    assert mem.update(plain.id, text="The piano was a gift from the mayor").tier is Sensitivity.CONFIDENTIAL
     assert not raw(mem, "mayor")
-    assert mem.update(card.id, text="Pay the tuning in cash").tier is Tier.CLEARTEXT  # nobody said otherwise
+    assert mem.update(card.id, text="Pay the tuning in cash").tier is Sensitivity.CLEARTEXT  # nobody said otherwise
     lowered = mem.remember(MAIL, tier="cleartext")
-    assert mem.update(lowered.id, text="Write to ben.quist@mail.example about the organ").tier is Tier.CLEARTEXT
-    assert mem.update(lowered.id, text=CARD).tier is Tier.CONFIDENTIAL
+    assert mem.update(lowered.id, text="Write to ben.quist@mail.example about the organ").tier is Sensitivity.CLEARTEXT
+    assert mem.update(lowered.id, text=CARD).tier is Sensitivity.CONFIDENTIAL

@@ -18,7 +18,7 @@ from engram.errors import InvalidContent, InvalidQuery
 from engram.models.embed import CallableEmbedder
 from engram.models.fakes import hashing_embedder
 from engram.text.entities import folded
-from engram.types import Memory, Reader, Scope, Status, Tier, Turn
+from engram.types import Memory, Reader, Scope, Sensitivity, Status, Turn
 
 TALKS = [
     json.loads(line)["talk"] for line in (Path(__file__).parent.parent / "labelled" / "entities.jsonl").read_text().splitlines()
@@ -157,7 +157,7 @@ def test_an_update_retires_what_it_updates(mem: Engram, first: str, second: str)
 
 def test_what_a_memory_that_is_kept_closely_says_is_sealed(mem: Engram) -> None:
     say(mem, "My phone number is 0151 998 7766")
-    assert [one.tier for one in mem.list()] == [Tier.SENSITIVE]
+    assert [one.tier for one in mem.list()] == [Sensitivity.SENSITIVE]
     assert [(one.predicate, one.object) for one in mem.beliefs("the user")] == [("phone number", "01519987766")]
     with mem._vault.store._readers.use("facts") as connection:
         rows = connection.execute("SELECT subject || predicate || object FROM facts").fetchall()
@@ -202,7 +202,7 @@ def test_a_fact_is_told_whole_or_not_at_all(mem: Engram) -> None:
 
 def test_a_fact_that_is_kept_closely_is_told_and_names_nobody(mem: Engram) -> None:
     kept = mem.learn("Ada", "mail", "ada.quist@mail.example")
-    assert kept.tier is not Tier.CLEARTEXT
+    assert kept.tier is not Sensitivity.CLEARTEXT
     assert [one.object for one in mem.beliefs("Ada")] == ["ada.quist@mail.example"]
     assert mem.entity("Ada") is None
 

@@ -17,7 +17,7 @@ from engram.memory.lifecycle import expired
 from engram.memory.strength import retention
 from engram.settings import Settings
 from engram.text.affect import affect
-from engram.types import NEUTRAL, Affect, Memory, Tier
+from engram.types import NEUTRAL, Affect, Memory, Sensitivity
 
 FURIOUS = "I am absolutely furious, the migration broke the shop again!!"
 PLAIN = "The shop runs on port 8080."
@@ -150,7 +150,7 @@ def test_what_is_heard_corrected_and_done_has_it_too(tmp_path: Path) -> None:
 def test_it_is_as_closely_kept_as_the_words(tmp_path: Path) -> None:
     with open_mind(tmp_path / "vault") as mem:
         kept = mem.remember(f"{FURIOUS} Write to ann.quist@mail.example")
-        assert kept.tier is Tier.SENSITIVE
+        assert kept.tier is Sensitivity.SENSITIVE
         assert mem.get(kept.id).affect.arousal > 0.5
         with mem._vault.store._readers.use("test") as connection:
             rows = str(connection.execute("SELECT value FROM attributes").fetchall())

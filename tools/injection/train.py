@@ -19,8 +19,8 @@ import attacks
 import grammar
 import ordinary
 
-from engram.guard.injection import BUCKETS, hashed, windows, words_of
-from engram.guard.suspicion import as_read
+from engram.guard.injection import BUCKETS, classifier_tokens, feature_buckets, windows
+from engram.guard.suspicion import normalize
 
 OUT = Path(__file__).parents[2] / "src/engram/guard/injection.weights"
 SEED = 7
@@ -66,9 +66,9 @@ def train() -> bytes:
     texts, labels = sentences()
     rows, truth = [], []
     for text, label in zip(texts, labels, strict=True):
-        words = words_of(as_read(text).text)
+        words = classifier_tokens(normalize(text).text)
         for start, end in windows(len(words))[: 1 if label else 4]:
-            row = np.concatenate(hashed(words[start:end]))
+            row = np.concatenate(feature_buckets(words[start:end]))
             rows.append(row[row != BUCKETS - 1])
             truth.append(label)
     lengths = np.array([len(row) for row in rows])

@@ -17,7 +17,7 @@ from engram.capture.drafts import weighed
 from engram.capture.tools import Tools
 from engram.errors import EmbeddingError, EngramError
 from engram.frozen import frozen, replace
-from engram.guard.tiers import closer
+from engram.guard.tiers import strictest
 from engram.index.vectors.encoding import encode
 from engram.models.embed import Vectors
 from engram.settings import Settings
@@ -128,7 +128,7 @@ def _cleaned(memory: Memory, scope: Scope, settings: Settings) -> Memory:
     check_speaker(memory.speaker, settings)
     text = marks.cut(memory.text, catch_secrets=settings.catch_secrets).text
     attributes = {name: marks.cut(value, catch_secrets=settings.catch_secrets).text for name, value in memory.attributes.items()}
-    marked: dict[str, Any] = {**screen.screened(text, settings), "tier": closer(memory.tier, screen.tier_of(text, settings))}
+    marked: dict[str, Any] = {**screen.screened(text, settings), "tier": strictest(memory.tier, screen.tier_of(text, settings))}
     made = replace(memory, text=text, attributes=attributes, scope=scope, **marked)
     if text != memory.text or attributes != memory.attributes:
         check_memory(made, settings)

@@ -14,12 +14,12 @@ from engram.capture.drafts import cut
 from engram.capture.observe import Observer
 from engram.capture.screen import REFUSED, judged, tier_of
 from engram.capture.tools import Tools
-from engram.deadline import overtime
+from engram.deadline import without_deadline
 from engram.errors import AccessDenied, InjectionBlocked, InvalidContent, NotFound
 from engram.frozen import replace
-from engram.guard.injection import Verdict
-from engram.guard.tiers import closer
-from engram.kinds import EPISODE, WARNING, Ending, Episode, Happening, Participant, Skill
+from engram.guard.injection import InjectionVerdict
+from engram.guard.tiers import strictest
+from engram.kinds import EPISODE, WARNING, Episode, EpisodeEvent, EpisodeOutcome, Participant, Skill
 from engram.log import Log
 from engram.memory.episodes import narrative, novelty_of, significance_of, surprise_of, trouble, valence_of
 from engram.memory.likeness import LIKE, likeness, stems
@@ -28,7 +28,7 @@ from engram.memory.warnings import warning_of
 from engram.store.admission import check_event, check_words
 from engram.store.protocol import Once
 from engram.store.sqlite.recounting import LEARNED_FROM
-from engram.types import Draft, Edge, Kind, Memory, Policy, Reader, Source, Space, Tier
+from engram.types import Draft, Edge, Kind, Memory, Policy, Reader, Sensitivity, Source, Space
 
 log = Log("engram")
 
@@ -63,7 +63,7 @@ class Chronicle:
         check_words("goal", goal, self._live.now)
         meant = self._observer.worth_keeping(goal)
         memory = Memory(
-            text=narrative(meant, Ending.ONGOING, (), ""),
+            text=narrative(meant, EpisodeOutcome.ONGOING, (), ""),
             kind=Kind.EPISODE,
             category=EPISODE,
             source=Source.ASSISTANT,
@@ -76,13 +76,13 @@ class Chronicle:
             reader, draft, meant, participants=participants, caused_by=caused_by, space=self._space, once=once
         )
 
-    def event(self, reader: Reader, episode_id: str, told: Happening, once: Once | None = None) -> Happening:
+    def event(self, reader: Reader, episode_id: str, told: EpisodeEvent, once: Once | None = None) -> EpisodeEvent:
         """It happened, so it is kept."""
         event = self.as_kept(told)
         self._store.add_event(reader, episode_id, event, once=once)
         return event
 
-    def as_kept(self, told: Happening) -> Happening:
+    def as_kept(self, told: EpisodeEvent) -> EpisodeEvent:
         """Of what is plainly an attack on the model only that there was one."""
         check_event(told, self._live.now)
         return replace(told, text=self._harmless(self._observer.worth_keeping(told.text)) if told.text.strip() else "")
@@ -91,7 +91,7 @@ class Chronicle:
         self,
         reader: Reader,
         episode_id: str,
-        outcome: Ending,
+        outcome: EpisodeOutcome,
         result: str,
         valence: float | None,
         once: Once | None = None,
@@ -115,7 +115,7 @@ class Chronicle:
         draft = self._observer.draft(memory, outcome=felt, novelty=surprise)
         ended = self._store.end_episode(reader, draft, outcome, said, felt, space=self._space, once=once)
         try:
-            with overtime():  # it has ended
+            with without_deadline():  # it has ended
                 self._draw_lessons(reader, ended, [ended, *like])
         except (AccessDenied, InjectionBlocked, InvalidContent) as problem:
             log.warning("nothing was learned from an episode: %s", problem.code)
@@ -127,9 +127,9 @@ class Chronicle:
         return self._harmless(self._observer.worth_keeping(result)) if result.strip() else ""
 
     def _harmless(self, text: str) -> str:
-        return REFUSED if judged(text, self._live.now).verdict is Verdict.REJECTED else text
+        return REFUSED if judged(text, self._live.now).verdict is InjectionVerdict.REJECTED else text
 
-    def _told(self, episode: Episode, outcome: Ending, said: str) -> str:
+    def _told(self, episode: Episode, outcome: EpisodeOutcome, said: str) -> str:
         """What it is told as: the whole, or as much of it as does not read as an attack together."""
         for events, result in ((episode.events, said), ((), said), ((), "")):
             text = cut(narrative(episode.goal, outcome, events, result), self._live.now.content_bytes)
@@ -150,13 +150,13 @@ class Chronicle:
     # ── what is learned ────────────────────────────────────────────────────────────────────────────────────────────
 
     def _draw_lessons(self, reader: Reader, ended: Episode, like: Sequence[Episode]) -> None:
-        if ended.outcome is Ending.FAILURE and trouble(ended):
+        if ended.outcome is EpisodeOutcome.FAILURE and trouble(ended):
             self._warn(reader, ended)
         skill = self._skill_of(reader, ended)
         if skill is not None:
             took = None if ended.ended_at is None else (ended.ended_at - ended.started_at).total_seconds()
             self.practise(reader, skill, ended.outcome, trouble(ended), took, ended)
-        elif ended.outcome is Ending.SUCCESS:
+        elif ended.outcome is EpisodeOutcome.SUCCESS:
             self._learn(reader, like)
 
     def _warn(self, reader: Reader, failed: Episode) -> Memory:
@@ -184,7 +184,7 @@ class Chronicle:
         self,
         reader: Reader,
         skill: Skill,
-        outcome: Ending,
+        outcome: EpisodeOutcome,
         result: str,
         seconds: float | None = None,
         episode: Episode | None = None,
@@ -233,9 +233,9 @@ class Chronicle:
         sources = [episode.id for episode in episodes]
         return self._store.put_skill(reader, skill, self._observer.draft(memory), sources=sources, space=self._space)
 
-    def _closest(self, text: str, episodes: Sequence[Episode]) -> Tier:
+    def _closest(self, text: str, episodes: Sequence[Episode]) -> Sensitivity:
         """What comes of episodes is kept as closely as the closest of them, or as its own words ask for."""
-        return reduce(closer, (one.memory.tier for one in episodes), tier_of(text, self._live.now))
+        return reduce(strictest, (one.memory.tier for one in episodes), tier_of(text, self._live.now))
 
     @property
     def _space(self) -> Space | None:

@@ -21,18 +21,18 @@ from engram.capture.drafts import cut, drafts
 from engram.capture.propositions import Statement
 from engram.capture.sift import Candidate, Sifted, adds_nothing, sift
 from engram.capture.tools import Tools, give_vectors
-from engram.deadline import SLICE_S, acquired, in_time, is_over, late, patience
+from engram.deadline import POLL_S, acquire_in_time, check_deadline, deadline_error, deadline_passed, wait_limit
 from engram.env import to_micros
 from engram.errors import EngramError
 from engram.frozen import field, mutable, replace
-from engram.guard.injection import Verdict
+from engram.guard.injection import InjectionVerdict
 from engram.index.lexical import STOP_WORDS
 from engram.models.extract import Extracted, Extractor
 from engram.settings import Settings
 from engram.text.entities import folded
 from engram.text.facts import facts
 from engram.text.terms import terms
-from engram.types import Fact, Kind, Policy, Proposition, Reader, Role, Tier, Turn, Waiting
+from engram.types import Fact, Kind, PendingTurn, Policy, Proposition, Reader, Role, Sensitivity, Turn
 
 _AT_ONCE = 40  # turns that are given to the model together
 _CONTEXT = 4  # turns before them that it sees too
@@ -70,8 +70,8 @@ class Distiller:
     ) -> Reading:
         """Have those of these sessions read for which it is time."""
         reading = Reading()
-        if not acquired(self._lock, None):
-            raise late("a model read for others")
+        if not acquire_in_time(self._lock, None):
+            raise deadline_error("a model read for others")
         try:
             for session in sessions:
                 hurry = all_of_it or session in urgent
@@ -96,17 +96,17 @@ class Distiller:
     def _awake(self) -> bool:
         return self._resting_until is None or self._tools.env.now() >= self._resting_until
 
-    def _due(self, reader: Reader, session: str, hurry: bool) -> Sequence[Waiting]:
+    def _due(self, reader: Reader, session: str, hurry: bool) -> Sequence[PendingTurn]:
         waiting = self._tools.store.waiting(reader, session, limit=_AT_ONCE)
         return waiting if hurry or is_time(waiting, self._tools.env.now(), self._tools.live.now) else ()
 
-    def _read(self, reader: Reader, session: str, waiting: Sequence[Waiting], reading: Reading) -> None:
+    def _read(self, reader: Reader, session: str, waiting: Sequence[PendingTurn], reading: Reading) -> None:
         """Ask, judge, store. A model that fails is left alone for a while; its turns wait on, though not for ever."""
         tools, settings = self._tools, self._tools.live.now
         turns = [one.turn for one in waiting]
         context = tools.store.turns_before(reader, session, waiting[0].key, limit=_CONTEXT)
-        answer, trouble = asked(self._extractor, turns, context, patience(settings.extract_timeout_s))
-        in_time("a model read what was said")  # before it is judged: that our time was short says nothing of the model
+        answer, trouble = asked(self._extractor, turns, context, wait_limit(settings.extract_timeout_s))
+        check_deadline("a model read what was said")  # before it is judged: that our time was short says nothing of the model
         if trouble:
             self._resting_for = f"the extractor {trouble}; what the rules found is kept, and it is asked again later."
             now = tools.env.now()
@@ -136,7 +136,7 @@ class Distiller:
         return [memory.id for memory in old if any(adds_nothing(memory.text, text) for text in new)]
 
 
-def is_time(waiting: Sequence[Waiting], now: datetime, settings: Settings) -> bool:
+def is_time(waiting: Sequence[PendingTurn], now: datetime, settings: Settings) -> bool:
     """Do enough turns wait, or one long enough?"""
     if not waiting:
         return False
@@ -161,9 +161,9 @@ def asked(
     thread = threading.Thread(target=contextvars.copy_context().run, args=(ask,), name="engram-extract", daemon=True)
     thread.start()
     waited = 0.0
-    while waited < seconds and thread.is_alive() and not is_over():
-        thread.join(SLICE_S)
-        waited += SLICE_S
+    while waited < seconds and thread.is_alive() and not deadline_passed():
+        thread.join(POLL_S)
+        waited += POLL_S
     if answers:
         return answers[0], ""
     return (), troubles[0] if troubles else f"did not answer within {seconds:g} s"
@@ -184,7 +184,7 @@ def believed(
             refused[why] += 1
             continue
         text = marks.cut(checked.text, catch_secrets=settings.catch_secrets).text.strip()
-        if screen.judged(text, settings).verdict is not Verdict.CLEAN:
+        if screen.judged(text, settings).verdict is not InjectionVerdict.CLEAN:
             refused["reads as an attack on the model"] += 1
         elif text:
             heard = set().union(before, *said)
@@ -239,7 +239,7 @@ def _may_be_kept(fact: Fact, heard: set[str], settings: Settings) -> bool:
     text = " ".join(parts)
     said = all(_stems(part) <= heard for part in (fact.subject, fact.object) if folded(part) != _USER)
     whole = marks.cut(text, catch_secrets=settings.catch_secrets).text == text
-    plain = screen.tier_of(text, settings) is Tier.CLEARTEXT and screen.is_sound(text, settings)
+    plain = screen.tier_of(text, settings) is Sensitivity.CLEARTEXT and screen.is_sound(text, settings)
     return said and whole and plain
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from engram.capture.categories import CATEGORIES
 from engram.capture.marks import sendable
 from engram.models.extract import Extracted, Extractor
-from engram.models.generate import LanguageModel, Request
+from engram.models.generate import GenerationRequest, LanguageModel
 from engram.types import Fact, Turn
 
 _TURN = 6000  # characters of one turn that are shown
@@ -69,7 +69,7 @@ def extractor_by(model: LanguageModel) -> Extractor:
         for numbered in _portions([(number, _line(turn)) for number, turn in enumerate(turns)]):
             said = "\n".join(f"[{number}] {line}" for number, line in numbered)
             prompt = f"<conversation>\n{before}{said}\n</conversation>"
-            answer = model.value(Request(instructions=_INSTRUCTIONS, prompt=prompt, schema=SCHEMA))
+            answer = model.value(GenerationRequest(instructions=_INSTRUCTIONS, prompt=prompt, schema=SCHEMA))
             found += [_extracted(one) for one in answer["statements"]]
         return found
 

@@ -45,7 +45,7 @@ def hear(said: Sequence[Turn], previous: Previous, settings: Settings, *, scan: 
         clean = turn if left.text == turn.text else replace(turn, text=left.text)
         session = turn.session or ""
         seen = screen.judged(left.text, settings)
-        if seen.verdict is injection.Verdict.REJECTED:
+        if seen.verdict is injection.InjectionVerdict.REJECTED:
             heard.turns.append(replace(turn, text=screen.REFUSED))
             heard.verdicts.append(Verdict(Fate.DROPPED, screen.why(seen), number, 0, len(turn.text)))
             notes["what reads as an attack on the model was refused."] = None
@@ -74,7 +74,7 @@ def muse(thoughts: Sequence[Turn], settings: Settings) -> Heard:
         heard.turns.append(turn)
         reason = filler.reason(text) if len(terms(text)) >= _THOUGHT_WORDS else "says too little"
         seen = screen.judged(text, settings)
-        if seen.verdict is not injection.Verdict.CLEAN:
+        if seen.verdict is not injection.InjectionVerdict.CLEAN:
             reason = screen.why(seen)
         if reason is not None:
             heard.verdicts.append(Verdict(Fate.DROPPED, reason, number, 0, len(turn.text)))

@@ -24,11 +24,11 @@ from engram.capture.reporting import Batch, Sum, alone, reported, to_words
 from engram.capture.screen import screened, tier_after, tier_of, version
 from engram.capture.sift import MOST_SURPRISING, known_as, sift, twin_of
 from engram.capture.tools import Tools, give_vectors
-from engram.deadline import if_time_allows, is_over, overtime, result_of
+from engram.deadline import deadline_passed, future_result, if_time_allows, without_deadline
 from engram.errors import EmbeddingError, EngramError, InvalidContent, NotFound, SearchTimeout, WriteFailed
 from engram.frozen import replace
 from engram.guard.scopes import writable
-from engram.guard.tiers import closer
+from engram.guard.tiers import strictest
 from engram.index.vectors.encoding import encode
 from engram.index.vectors.live import LiveIndex
 from engram.models.embed import Embedder, Vectors
@@ -38,7 +38,7 @@ from engram.store.protocol import HeardBefore, Once
 from engram.text import tokens
 from engram.text.facts import Fact
 from engram.text.when import began
-from engram.types import Draft, Memory, Policy, Reader, Report, Tier, Turn
+from engram.types import Draft, Memory, Policy, Reader, Report, Sensitivity, Turn
 
 Progress = Callable[[int], None]
 _CORRECTED = 0.9
@@ -93,7 +93,7 @@ class Observer:
         try:
             self._take_all(reader, turns, session, sum_, progress, imported)
         except (SearchTimeout, WriteFailed) as error:
-            if not is_over():
+            if not deadline_passed():
                 raise
             raise _cut_short(error, sum_) from None
         return self._read_now(sum_, reader, all_of_it=True)
@@ -151,7 +151,7 @@ class Observer:
         if waiting is None:
             return
         batch, vectors = waiting
-        self._keep(reader, batch, result_of(vectors, "vectors were made"), sum_)
+        self._keep(reader, batch, future_result(vectors, "vectors were made"), sum_)
         if progress is not None:
             progress(batch.size)
 
@@ -217,7 +217,7 @@ class Observer:
         timeout: float | None = None,
         once: Once | None = None,
         *,
-        tier: Tier | None = None,
+        tier: Sensitivity | None = None,
         told: Sequence[Fact] | None = None,
         weigh: bool = False,
     ) -> Memory:
@@ -263,17 +263,17 @@ class Observer:
         known: str,
         timeout: float | None,
         once: Once | None,
-        tier: Tier | None,
+        tier: Sensitivity | None,
         told: Sequence[Fact] | None,
     ) -> Memory:
         """What is known is surer, and has what was said of it now besides."""
         if once is not None:
             once.answer = lambda _: known
         self._store.capture(reader, memory.scope, [], [], again={known: []}, told=told, timeout=timeout, once=once)
-        with overtime():  # it is durable
+        with without_deadline():  # it is durable
             old = self._store.get(reader, [known])[0]
             news = {"importance": max(old.importance, memory.importance), "attributes": {**old.attributes, **memory.attributes}}
-            news["tier"] = old.tier if tier is None else closer(tier, old.tier)  # said again is no reason to keep it less closely
+            news["tier"] = old.tier if tier is None else strictest(tier, old.tier)  # repeating never lowers it
             same = (*news.values(),) == (old.importance, dict(old.attributes), old.tier)
             return old if same else self._store.update(reader, known, news)
 
@@ -295,7 +295,7 @@ class Observer:
             pinned=old.pinned,
             attributes=old.attributes,
         )
-        draft = self._drafted(new, self._vector(new), closer(old.tier, tier_of(new.text, self._live.now)), correction=True)
+        draft = self._drafted(new, self._vector(new), strictest(old.tier, tier_of(new.text, self._live.now)), correction=True)
         return self._store.correct(reader, memory_id, draft, space=space_of(self._tools.embedder))
 
     @property
@@ -307,9 +307,9 @@ class Observer:
         what its words do not tell of what it feels like (`text/affect.py`)."""
         attributes = {name: self._clean(value).text for name, value in memory.attributes.items()}
         clean = replace(memory, text=self.worth_keeping(memory.text), attributes=attributes)
-        return self._drafted(clean, self._vector(clean), closer(clean.tier, tier_of(clean.text, self._live.now)), **how)
+        return self._drafted(clean, self._vector(clean), strictest(clean.tier, tier_of(clean.text, self._live.now)), **how)
 
-    def _drafted(self, memory: Memory, vector: Vectors | None, tier: Tier | None = None, **how: Any) -> Draft:
+    def _drafted(self, memory: Memory, vector: Vectors | None, tier: Sensitivity | None = None, **how: Any) -> Draft:
         made = None if vector is None else encode(vector)[0]
         settings = self._live.now
         mark: dict[str, Any] = {**screened(memory.text, settings), "tier": tier or tier_of(memory.text, settings)}

@@ -13,48 +13,48 @@ from collections.abc import Sequence
 from engram.errors import InjectionBlocked
 from engram.frozen import replace
 from engram.guard import injection, pii
-from engram.guard.injection import Assessment, Verdict
-from engram.guard.tiers import closer
+from engram.guard.injection import Assessment, InjectionVerdict
+from engram.guard.tiers import strictest
 from engram.settings import Settings
-from engram.types import Memory, Tier, Turn
+from engram.types import Memory, Sensitivity, Turn
 
 REFUSED = "[refused: it reads as an attack on the model]"
 """What is archived in the place of such a turn, so that it is known when it comes again."""
 
-_CLEAN = Assessment(Verdict.CLEAN, 0.0)
+_CLEAN = Assessment(InjectionVerdict.CLEAN, 0.0)
 
 
-def tier_of(text: str, settings: Settings) -> Tier:
+def tier_of(text: str, settings: Settings) -> Sensitivity:
     """How closely the words ask to be kept."""
-    return pii.tier_of(pii.closely(text)) if settings.guard_personal else Tier.CLEARTEXT
+    return pii.sensitivity_of(pii.find_sensitive(text)) if settings.guard_personal else Sensitivity.CLEARTEXT
 
 
-def tier_after(old: Memory, text: str, settings: Settings) -> Tier:
+def tier_after(old: Memory, text: str, settings: Settings) -> Sensitivity:
     """How closely a memory is kept that gets other words.
 
     Where somebody had it kept otherwise than its words asked for, that holds on: more closely in any case, less closely unless
     the new words ask for more than the old ones did.
     """
     asked, before = tier_of(text, settings), tier_of(old.text, settings)
-    if closer(old.tier, before) is not before:
-        return closer(old.tier, asked)
-    return old.tier if old.tier is not before and closer(asked, before) is before else asked
+    if strictest(old.tier, before) is not before:
+        return strictest(old.tier, asked)
+    return old.tier if old.tier is not before and strictest(asked, before) is before else asked
 
 
 def heard(turn: Turn, settings: Settings) -> Turn:
     """A turn as it may be archived: with its tier, and without its words if they are plainly an attack."""
-    if judged(turn.text, settings).verdict is Verdict.REJECTED:
+    if judged(turn.text, settings).verdict is InjectionVerdict.REJECTED:
         return replace(turn, text=REFUSED)
     return replace(turn, tier=tier_of(turn.text, settings))
 
 
 def judged(text: str, settings: Settings) -> Assessment:
-    return injection.judged(text) if settings.guard_injection else _CLEAN
+    return injection.assess_cached(text) if settings.guard_injection else _CLEAN
 
 
 def is_sound(text: str, settings: Settings) -> bool:
     """May it stand in a prompt?"""
-    return judged(text, settings).verdict is Verdict.CLEAN
+    return judged(text, settings).verdict is InjectionVerdict.CLEAN
 
 
 def why(seen: Assessment) -> str:
@@ -63,26 +63,26 @@ def why(seen: Assessment) -> str:
 
 def reason_of(seen: Assessment) -> str:
     """Why something is flagged, as its history tells it; empty if it is clean."""
-    return "" if seen.verdict is Verdict.CLEAN else f"reads as an attack on the model ({', '.join(seen.reasons)})"
+    return "" if seen.verdict is InjectionVerdict.CLEAN else f"reads as an attack on the model ({', '.join(seen.reasons)})"
 
 
 def marks(turn: Assessment, statements: Sequence[str], settings: Settings) -> list[bool]:
     """Which statements of a turn that was judged bear the mark."""
-    if turn.verdict is Verdict.CLEAN:
+    if turn.verdict is InjectionVerdict.CLEAN:
         return [False] * len(statements)
-    suspicious = [judged(text, settings).verdict is not Verdict.CLEAN for text in statements]
+    suspicious = [judged(text, settings).verdict is not InjectionVerdict.CLEAN for text in statements]
     return suspicious if any(suspicious) else [True] * len(statements)
 
 
 def screened(text: str, settings: Settings) -> dict[str, bool | int]:
     """The mark of one statement, as a memory has it; an error if it is plainly an attack."""
     seen = judged(text, settings)
-    if seen.verdict is Verdict.REJECTED:
+    if seen.verdict is InjectionVerdict.REJECTED:
         raise InjectionBlocked(
             f"this reads as an attack on the model that would read it ({', '.join(seen.reasons)}), and is not kept.",
             way_out="Say it in other words; or switch `guard_injection` off.",
         )
-    return {"flagged": seen.verdict is Verdict.FLAGGED, "screened": version(settings)}
+    return {"flagged": seen.verdict is InjectionVerdict.FLAGGED, "screened": version(settings)}
 
 
 def version(settings: Settings) -> int:

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from engram.dream.job import Desk, Job, Page
 from engram.memory.lifecycle import expired
-from engram.passes import Archive, Cursor, Due, Revision
+from engram.passes import Archive, Cursor, Proposal, Recheck
 from engram.settings import Settings
 from engram.types import Memory
 
@@ -41,11 +41,11 @@ def lasts_until(memory: Memory, now: datetime, settings: Settings) -> datetime |
     return late
 
 
-def _fate(memory: Memory, desk: Desk) -> tuple[Revision, ...]:
+def _fate(memory: Memory, desk: Desk) -> tuple[Proposal, ...]:
     why = expired(memory, desk.now, desk.settings)
     if why:
-        return Archive(memory.id, why), Due(memory.id, None)
-    return (Due(memory.id, lasts_until(memory, desk.now, desk.settings)),)
+        return Archive(memory.id, why), Recheck(memory.id, None)
+    return (Recheck(memory.id, lasts_until(memory, desk.now, desk.settings)),)
 
 
 FADE = Job(_NAME, "Put away what has faded and what nobody bore out.", page, light=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from engram.capture.drafts import weighed
 from engram.dream.job import Desk, Job, Page
 from engram.memory.gist import Gist, Told, gists
-from engram.passes import Archive, Cursor, Derive, Revision
+from engram.passes import Archive, Cursor, Derive, Proposal
 from engram.recall.search import sound
 from engram.types import Kind, Memory, Reader, Source, scope_values
 
@@ -24,7 +24,7 @@ _FULLER = "a fuller one takes its place"
 def page(desk: Desk, cursor: Cursor) -> Page:
     touched = desk.touched(cursor)
     seen: set[tuple[str, ...]] = set()
-    made: list[Revision] = []
+    made: list[Proposal] = []
     for memory in touched.memories:
         if memory.source is Source.INFERRED:
             continue
@@ -37,12 +37,12 @@ def page(desk: Desk, cursor: Cursor) -> Page:
     return touched.page(made)
 
 
-def _gathered(desk: Desk, here: Reader, subject: str) -> list[Revision]:
+def _gathered(desk: Desk, here: Reader, subject: str) -> list[Proposal]:
     """What the facts of a subject come to, and what that takes the place of."""
     facts = [Told(*fact) for fact in desk.store.said_of(here, [subject], most=_FACTS)]
     ids = list(dict.fromkeys(fact.memory for fact in facts))
     words = {memory.id: memory.text for memory in sound(desk.store.get(here, ids), desk.settings)}
-    made: list[Revision] = []
+    made: list[Proposal] = []
     for gist in gists(facts, words):
         made += [*_outgrown(desk, here, gist), _derived(desk, gist)]
     return made

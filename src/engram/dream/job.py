@@ -23,7 +23,7 @@ from datetime import datetime
 from engram.frozen import frozen, replace
 from engram.index.vectors.live import LiveIndex
 from engram.models.embed import Embedder
-from engram.passes import Cursor, Due, Revision
+from engram.passes import Cursor, Proposal, Recheck
 from engram.settings import Settings
 from engram.store.sqlite.store import SqliteStore
 from engram.types import Memory, Policy, Reader, Scope, Status
@@ -89,10 +89,10 @@ class Touched:
     retired: tuple[str, ...] = ()
     due: tuple[str, ...] = ()
 
-    def page(self, revisions: Sequence[Revision]) -> Page:
+    def page(self, revisions: Sequence[Proposal]) -> Page:
         """What was due and got no other date is due no more: else each pass would step over all that was ever retired."""
-        dated = {one.memory for one in revisions if isinstance(one, Due)}
-        seen = [Due(one, None) for one in self.due if one not in dated]
+        dated = {one.memory for one in revisions if isinstance(one, Recheck)}
+        seen = [Recheck(one, None) for one in self.due if one not in dated]
         return Page((*revisions, *seen), self.cursor, more=self.more, since=self.since, visited=self.visited)
 
 
@@ -100,7 +100,7 @@ class Touched:
 class Page:
     """What a job would change, and where it goes on. `visited`: rows it looked at."""
 
-    revisions: tuple[Revision, ...]
+    revisions: tuple[Proposal, ...]
     cursor: Cursor
     more: bool
     since: int

@@ -21,7 +21,7 @@ import numpy as np
 from engram.dream.job import Desk, Job, Page, by_scope
 from engram.frozen import frozen, replace
 from engram.links import fades_at, is_faded
-from engram.passes import Cursor, Due, Link, Revision, Unlink, Weigh
+from engram.passes import AddLink, Cursor, Proposal, Recheck, RemoveLink, Reweigh
 from engram.settings import Settings
 from engram.types import Edge, Memory
 
@@ -54,7 +54,7 @@ def page(desk: Desk, cursor: Cursor) -> Page:
     return touched.page([one for some in by_scope(touched.memories) for one in _revisions(desk, some)])
 
 
-def _revisions(desk: Desk, memories: Sequence[Memory]) -> list[Revision]:
+def _revisions(desk: Desk, memories: Sequence[Memory]) -> list[Proposal]:
     """The links that memories of one scope lack, and what they gain by them; those that have faded, and when the next will."""
     near = neighbours(desk, memories, _ASKED)
     ends = {one.memory.id for some in near.values() for one in some} | {memory.id for memory in memories}
@@ -65,23 +65,28 @@ def _revisions(desk: Desk, memories: Sequence[Memory]) -> list[Revision]:
         *(edge for edge in known if edge.kind == SIMILAR and edge not in faded),
         *(replace(edge, created_at=desk.now) for edge in made),
     ]
-    return [*map(Unlink, faded), *map(Link, made), *insights(memories, made), *_dates(memories, left, desk.now, desk.settings)]
+    return [
+        *map(RemoveLink, faded),
+        *map(AddLink, made),
+        *insights(memories, made),
+        *_dates(memories, left, desk.now, desk.settings),
+    ]
 
 
-def _dates(memories: Sequence[Memory], links: Iterable[Edge], now: datetime, settings: Settings) -> list[Due]:
+def _dates(memories: Sequence[Memory], links: Iterable[Edge], now: datetime, settings: Settings) -> list[Recheck]:
     """When the first of the links of each of these memories will have faded."""
     first: dict[str, datetime] = {}
     for edge in links:
         if (at := fades_at(edge, settings)) is not None:
             first |= {end: min(first.get(end, at), at) for end in (edge.source, edge.target)}
-    return [Due(memory.id, max(first[memory.id], now) + _A_DAY) for memory in memories if memory.id in first]
+    return [Recheck(memory.id, max(first[memory.id], now) + _A_DAY) for memory in memories if memory.id in first]
 
 
-def insights(memories: Sequence[Memory], made: Iterable[Edge]) -> list[Weigh]:
+def insights(memories: Sequence[Memory], made: Iterable[Edge]) -> list[Reweigh]:
     """Those of these memories that get three links or more at once."""
     fresh = Counter(end for edge in made for end in (edge.source, edge.target))
     gained = ((memory, min(memory.importance + _GAINS, _MOST)) for memory in memories if fresh[memory.id] >= _INSIGHT)
-    return [Weigh(memory.id, importance=more) for memory, more in gained if more > memory.importance]
+    return [Reweigh(memory.id, importance=more) for memory, more in gained if more > memory.importance]
 
 
 def latent(

@@ -15,7 +15,7 @@ from engram.frozen import frozen
 from engram.memory.lifecycle import Lifecycle, lifecycle
 from engram.memory.shortening import telling
 from engram.recall.plan import Asked
-from engram.types import Memory, Reader, Recall, Source, Tier
+from engram.types import Memory, Reader, Recall, Sensitivity, Source
 
 _FIRST = 5
 _WORDS = 8
@@ -61,4 +61,4 @@ def _is_found(desk: Desk, looks: Looks, memory: Memory, heir: str) -> bool:
 def _is_worth(memory: Memory, desk: Desk) -> bool:
     known = lifecycle(memory, desk.now, desk.settings) not in (Lifecycle.CANDIDATE, Lifecycle.STALE, Lifecycle.ARCHIVED)
     sound = memory.source is not Source.INFERRED and not memory.flagged
-    return known and sound and memory.tier is Tier.CLEARTEXT and len(telling(memory.text)) >= _FEWEST
+    return known and sound and memory.tier is Sensitivity.CLEARTEXT and len(telling(memory.text)) >= _FEWEST

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from engram.dream.job import Desk, Job, Page
 from engram.memory.layers import Layer, Sort, layer_of, moved, sort_of
 from engram.memory.strength import retention
-from engram.passes import Cursor, Due, Place, Revision
+from engram.passes import Cursor, Proposal, Recheck, SetLayer
 from engram.settings import Settings
 from engram.types import Memory
 
@@ -26,15 +26,15 @@ def page(desk: Desk, cursor: Cursor) -> Page:
     return touched.page([one for memory in touched.memories for one in revisions(memory, desk.now, desk.settings)])
 
 
-def revisions(memory: Memory, now: datetime, settings: Settings) -> list[Revision]:
+def revisions(memory: Memory, now: datetime, settings: Settings) -> list[Proposal]:
     """Where it belongs by now, if that is elsewhere, and when to look again."""
     if not _may_move(memory):
         return []
     there = moved(memory, now, retention(memory, now, settings))
-    placed: list[Revision] = [] if there is None else [Place(memory.id, there.value)]
+    placed: list[Proposal] = [] if there is None else [SetLayer(memory.id, there.value)]
     age = timedelta(0) if memory.learned_at is None else now - memory.learned_at
     soonest = _SETTLES if there is None and layer_of(memory) is Layer.WORKING else _SOONEST
-    return [*placed, Due(memory.id, now + max(age, soonest))]
+    return [*placed, Recheck(memory.id, now + max(age, soonest))]
 
 
 def _may_move(memory: Memory) -> bool:

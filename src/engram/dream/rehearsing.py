@@ -13,11 +13,11 @@ from datetime import datetime
 from engram.dream.job import Desk, Job, Page, by_scope
 from engram.dream.linking import Near, neighbours
 from engram.frozen import replace
-from engram.kinds import rehearsal, rehearsals
+from engram.kinds import rehearsal_attributes, rehearsals_of
 from engram.memory.layers import Layer, layer_of
 from engram.memory.lifecycle import Keeping, Verification, keeping, verification
 from engram.memory.strength import fades, sinks_below, strength
-from engram.passes import Cursor, Due, Rehearse, Revision, Weigh
+from engram.passes import Cursor, Proposal, Recheck, Rehearse, Reweigh
 from engram.settings import Settings
 from engram.types import Memory
 
@@ -39,18 +39,18 @@ def page(desk: Desk, cursor: Cursor) -> Page:
     return touched.page([*rehearsed, *_interfering(desk, touched.memories)])
 
 
-def revisions(memory: Memory, now: datetime, settings: Settings) -> list[Revision]:
+def revisions(memory: Memory, now: datetime, settings: Settings) -> list[Proposal]:
     """Rehearse it if it is at risk, and say when it will be next."""
     if not is_worth(memory, settings):
         return []
     risk = _RISK + (_SOONER if memory.affect.arousal > _STIRS else 0.0)
     at = sinks_below(memory, risk, now, settings)
     if at is None or at > now:
-        return [Due(memory.id, at)]
-    times = rehearsals(memory)[0] + 1
-    after = replace(memory, attributes={**memory.attributes, **rehearsal(times, now)})
+        return [Recheck(memory.id, at)]
+    times = rehearsals_of(memory)[0] + 1
+    after = replace(memory, attributes={**memory.attributes, **rehearsal_attributes(times, now)})
     again = sinks_below(after, risk, now, settings) if times < settings.dream_rehearsals else None
-    return [Rehearse(memory.id, times), Due(memory.id, again)]
+    return [Rehearse(memory.id, times), Recheck(memory.id, again)]
 
 
 def is_worth(memory: Memory, settings: Settings) -> bool:
@@ -58,17 +58,17 @@ def is_worth(memory: Memory, settings: Settings) -> bool:
     counts = memory.importance >= _MATTERS or memory.accesses >= _USED or memory.helpful > 0
     doubted = memory.flagged or verification(memory) is Verification.DISPUTED
     known = fades(memory) and layer_of(memory) in _EVENTS and not doubted
-    return counts and known and rehearsals(memory)[0] < settings.dream_rehearsals
+    return counts and known and rehearsals_of(memory)[0] < settings.dream_rehearsals
 
 
-def _interfering(desk: Desk, memories: Iterable[Memory]) -> list[Weigh]:
+def _interfering(desk: Desk, memories: Iterable[Memory]) -> list[Reweigh]:
     """What older memories lose by these."""
-    overlaid: dict[str, Weigh] = {}
+    overlaid: dict[str, Reweigh] = {}
     for here in by_scope(memories):
         near = neighbours(desk, here, _ASKED) if desk.index is not None else {}
         for memory in here:
             for older in _overlaid(memory, near.get(memory.id, ()), desk.now, desk.settings):
-                overlaid[older.id] = Weigh(older.id, strength=_OVERLAID)
+                overlaid[older.id] = Reweigh(older.id, strength=_OVERLAID)
     return list(overlaid.values())
 
 

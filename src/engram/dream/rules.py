@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from engram.memory.lifecycle import Keeping, keeping
-from engram.passes import Archive, Derive, Link, Merge, Revision
+from engram.passes import AddLink, Archive, Derive, Merge, Proposal
 from engram.types import Memory, Source
 
 TRUST = {Source.USER: 3, Source.TOOL: 2, Source.ASSISTANT: 2, Source.IMPORT: 1, Source.INFERRED: 0}
 """Whose word may stand for whose."""
 
 
-def allowed(revisions: Sequence[Revision], known: Mapping[str, Memory]) -> list[Revision]:
+def allowed(revisions: Sequence[Proposal], known: Mapping[str, Memory]) -> list[Proposal]:
     """Those that may be made; `known` are the memories they name."""
     return [one for one in revisions if _may(one, known)]
 
@@ -28,13 +28,13 @@ def may_merge(old: Memory, heir: Memory) -> bool:
     return sound and not old.pinned and not protected and TRUST[old.source] <= TRUST[heir.source] and old.scope == heir.scope
 
 
-def _may(revision: Revision, known: Mapping[str, Memory]) -> bool:
+def _may(revision: Proposal, known: Mapping[str, Memory]) -> bool:
     match revision:
         case Merge(memory, into):
             return memory in known and into in known and may_merge(known[memory], known[into])
         case Archive(memory):
             return memory in known and keeping(known[memory]) is not Keeping.PROTECTED
-        case Link(edge):
+        case AddLink(edge):
             return not any(known[end].flagged for end in (edge.source, edge.target) if end in known)
         case Derive(sources=sources):
             return not any(known[one].flagged for one in sources if one in known)

@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from engram.capture.corrected import Said, heirs_of
-from engram.deadline import is_over, overtime
+from engram.deadline import deadline_passed, without_deadline
 from engram.dream.job import Desk, Job, Page
 from engram.dream.probes import Looks, chosen, tried
 from engram.dream.rules import allowed
 from engram.errors import Conflict, SearchTimeout, WriteFailed
 from engram.frozen import field, frozen, mutable
-from engram.passes import Applied, Cursor, Derive, Due, Ending, Pass, Rested, Revision
+from engram.passes import AppliedProposals, Cursor, Derive, Pass, PassReport, PassStatus, Proposal, Recheck
 from engram.store.sqlite.revising import named_in
 from engram.types import Memory
 
@@ -40,7 +40,7 @@ class _Tally:
     pages: Counter[str] = field(default_factory=Counter)
     stopped: bool = False
 
-    def take(self, job: str, page: Page, applied: Applied) -> None:
+    def take(self, job: str, page: Page, applied: AppliedProposals) -> None:
         self.pages[job] += 1
         self.visited[job] += page.visited
         for what, ids in applied.ids.items():
@@ -50,12 +50,12 @@ class _Tally:
         changed = sum(len(ids) for what, ids in self.changes.items() if what.startswith(f"{job}."))
         return Progress(job, self.pages[job], self.visited[job], changed)
 
-    def report(self, verb: str, **more: object) -> Rested:
+    def report(self, verb: str, **more: object) -> PassReport:
         counts = {what: len(ids) for what, ids in self.changes.items()}
         seen = {f"{job}.visited": number for job, number in self.visited.items()}
         ids = dict.fromkeys(one for some in self.changes.values() for one in some)
         told = {what: tuple(ids) for what, ids in self.changes.items()}
-        return Rested(operation=verb, ids=tuple(ids), counts={**seen, **counts}, changes=told, **more)  # type: ignore[arg-type]
+        return PassReport(operation=verb, ids=tuple(ids), counts={**seen, **counts}, changes=told, **more)  # type: ignore[arg-type]
 
 
 def run(
@@ -66,7 +66,7 @@ def run(
     verb: str,
     rest: Callable[[], bool] = lambda: False,
     tell: Callable[[Progress], None] = lambda progress: None,
-) -> Rested:
+) -> PassReport:
     """Run these jobs to their end, or until `rest` says that it is time to stop."""
     with desk.store.for_nobody():
         return _run(desk, jobs, looks, verb, rest, tell)
@@ -79,7 +79,7 @@ def _run(
     verb: str,
     rest: Callable[[], bool],
     tell: Callable[[Progress], None],
-) -> Rested:
+) -> PassReport:
     begun = desk.store.begin_pass(desk.reader, verb)
     if begun is None:
         raise Conflict("a pass is going on, here or in another process.", way_out="Wait for it to end; `dreams` shows it.")
@@ -91,22 +91,22 @@ def _run(
             _work(desk, job, guard, tally, rest, tell)
             if tally.stopped:
                 note = "it was stopped before its end; the next pass goes on from there."
-                return tally.report(verb, notes=(note,), pass_id=begun.id, ending=Ending.RUNNING, before=guard.before)
+                return tally.report(verb, notes=(note,), pass_id=begun.id, ending=PassStatus.RUNNING, before=guard.before)
         report = _ended(desk, verb, guard, tally)
         over = True
         return report
     except (SearchTimeout, WriteFailed) as error:
-        if not (is_over() and tally.changes):
+        if not (deadline_passed() and tally.changes):
             raise
         far = "time ran out before the end of the pass; what it did until then is kept."
         raise SearchTimeout(far, way_out="Ask again: it goes on from there.") from error
     finally:
         if not over:
-            with overtime():
+            with without_deadline():
                 desk.store.let_go(desk.reader, begun.id)
 
 
-def trial(desk: Desk, jobs: Sequence[Job], *, verb: str, tell: Callable[[Progress], None] = lambda progress: None) -> Rested:
+def trial(desk: Desk, jobs: Sequence[Job], *, verb: str, tell: Callable[[Progress], None] = lambda progress: None) -> PassReport:
     """What these jobs would change, each by itself; nothing is kept, not even how far they came.
 
     What is due stays due, so that of it the first page is looked at.
@@ -115,13 +115,15 @@ def trial(desk: Desk, jobs: Sequence[Job], *, verb: str, tell: Callable[[Progres
         return _trial(desk, jobs, verb, tell)
 
 
-def _trial(desk: Desk, jobs: Sequence[Job], verb: str, tell: Callable[[Progress], None]) -> Rested:
+def _trial(desk: Desk, jobs: Sequence[Job], verb: str, tell: Callable[[Progress], None]) -> PassReport:
     tally = _Tally()
     for job in jobs:
         cursor = desk.store.reach(desk.reader, job.name)
         for page in _pages(desk, job, cursor):
             revisions = _checked(desk, page)
-            applied = desk.store.would_revise(desk.reader, job.name, revisions, since=page.since) if revisions else Applied()
+            applied = (
+                desk.store.would_revise(desk.reader, job.name, revisions, since=page.since) if revisions else AppliedProposals()
+            )
             tally.take(job.name, page, applied)
             tell(tally.progress(job.name))
             if page.cursor == cursor:
@@ -149,7 +151,7 @@ def _work(
     start = desk.store.reach(desk.reader, job.name)
     for page in _pages(desk, job, start):
         revisions = _checked(desk, page)
-        if any(not isinstance(one, Due) for one in revisions):
+        if any(not isinstance(one, Recheck) for one in revisions):
             guard.look(revisions)
         if page.cursor != start or revisions:
             applied = desk.store.revise(
@@ -165,7 +167,7 @@ def _work(
             return
 
 
-def _checked(desk: Desk, page: Page) -> list[Revision]:
+def _checked(desk: Desk, page: Page) -> list[Proposal]:
     """What of a page may be made at all, and says nothing that was corrected (M19)."""
     if not page.revisions:
         return []
@@ -192,7 +194,7 @@ class _Guard:
         self._looks = looks
         self._ids = desk.store.tried_by(desk.reader, begun.id)
 
-    def look(self, revisions: Sequence[Revision]) -> None:
+    def look(self, revisions: Sequence[Proposal]) -> None:
         """Once, before anything is changed; a pass that is gone on with was looked at when it began."""
         if self.before is not None or self._looks is None or not self._desk.settings.dream_probes:
             return
@@ -206,14 +208,14 @@ class _Guard:
         return None if self.before is None or self._looks is None else tried(self._desk, self._looks, self._ids).share
 
 
-def _ended(desk: Desk, verb: str, guard: _Guard, tally: _Tally) -> Rested:
+def _ended(desk: Desk, verb: str, guard: _Guard, tally: _Tally) -> PassReport:
     """End the pass; or undo it, if fewer of the probe questions find their memory."""
     after = guard.after()
     if guard.before is not None and after is not None and guard.before - after > desk.settings.dream_loss:
         undone = desk.store.undo_pass(desk.reader, guard.id, after=after)
         fell = f"recall of the vault's own memories fell from {guard.before:.0%} to {after:.0%}: the pass was undone."
         notes = (fell, *undone.notes)
-        ended = {"pass_id": guard.id, "ending": Ending.UNDONE, "before": guard.before, "after": after}
+        ended = {"pass_id": guard.id, "ending": PassStatus.UNDONE, "before": guard.before, "after": after}
         return tally.report(verb, notes=notes, **ended)
     done = desk.store.end_pass(desk.reader, guard.id, after=after)
     return tally.report(verb, pass_id=done.id, ending=done.ending, before=done.before, after=done.after)

@@ -11,7 +11,7 @@ from datetime import timedelta
 from engram.dream.job import Desk
 from engram.dream.jobs import CONSOLIDATE, light
 from engram.frozen import frozen
-from engram.passes import Ending
+from engram.passes import PassStatus
 
 
 @frozen
@@ -32,7 +32,7 @@ def verb_due(desk: Desk, idle: Idle) -> str:
 
 def _wants_one(desk: Desk) -> bool:
     last = next(iter(desk.store.passes(desk.reader, limit=1)), None)
-    if last is not None and last.ending is Ending.RUNNING:
+    if last is not None and last.ending is PassStatus.RUNNING:
         return True  # left behind by somebody else, unless they are at it
     every = timedelta(hours=desk.settings.dream_every_h)
     if last is not None and abs(desk.now - last.began_at) < every:  # a clock may be put right

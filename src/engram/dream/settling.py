@@ -7,13 +7,13 @@ merges. So what is visited is what changed, and of that what is contested.
 from __future__ import annotations
 
 from engram.dream.job import Desk, Job, Page
-from engram.passes import Cursor, Settle
+from engram.passes import Cursor, SettleContradiction
 
 
 def page(desk: Desk, cursor: Cursor) -> Page:
     touched = desk.touched(cursor)
     contested = desk.store.contested(desk.reader, [memory.key for memory in touched.memories])
-    return touched.page([Settle(memory.id) for memory in touched.memories if memory.key in contested])
+    return touched.page([SettleContradiction(memory.id) for memory in touched.memories if memory.key in contested])
 
 
 SETTLE = Job("settle", "Decide contradictions for which there is better evidence by now.", page, light=True)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from engram.dream.job import Desk, Job, Page
 from engram.memory.gaps import asking_for, missing, question_in
 from engram.memory.inference import as_written, within_sentence
-from engram.passes import Ask, Cursor
+from engram.passes import Cursor, RecordGap
 from engram.recall.search import is_flagged
 from engram.types import Memory, Reader, Scope, Source
 
@@ -25,7 +25,7 @@ def page(desk: Desk, cursor: Cursor) -> Page:
     return touched.page([one for memory in touched.memories for one in _questions(desk, memory, found)])
 
 
-def _questions(desk: Desk, memory: Memory, found: _Fields) -> list[Ask]:
+def _questions(desk: Desk, memory: Memory, found: _Fields) -> list[RecordGap]:
     """The question that a memory leaves open, if there is one."""
     if memory.source is Source.INFERRED or is_flagged(memory):
         return []
@@ -39,7 +39,7 @@ def _questions(desk: Desk, memory: Memory, found: _Fields) -> list[Ask]:
             name = within_sentence(as_written(said.subject, memory.text))
             text = asking_for(field, "the user" if name == "The user" else name)
             if question_in(text):
-                return [Ask(memory.id, text)]
+                return [RecordGap(memory.id, text)]
     return []
 
 

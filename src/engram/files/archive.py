@@ -16,7 +16,7 @@ import msgpack
 
 from engram.errors import EncryptionFailed, EngramError, InvalidContent, VaultDamaged, VaultLocked
 from engram.guard.keys import SALT_BYTES, Kdf, passphrase_key, wipe
-from engram.guard.sealing import Opener, Sealer
+from engram.guard.sealing import SealedFileReader, SealedFileWriter
 
 MAGIC = b"ENGRAMA1"
 FORMAT = 1
@@ -36,7 +36,7 @@ def write(
     file.write(MAGIC + bytes([log_n, 1]) + kdf.salt)
     key = passphrase_key(passphrase, kdf)
     try:
-        sealer = Sealer(file, key, _NAME, random)
+        sealer = SealedFileWriter(file, key, _NAME, random)
     finally:
         wipe(key)
     pack = msgpack.Packer(use_bin_type=True).pack
@@ -69,7 +69,7 @@ def read(file: BinaryIO, passphrase: str) -> Iterator[dict[str, Any]]:
     raise _malformed()
 
 
-def _opened(file: BinaryIO, passphrase: str) -> Opener:
+def _opened(file: BinaryIO, passphrase: str) -> SealedFileReader:
     head = file.read(len(MAGIC) + 2 + SALT_BYTES)
     if not is_archive(head) or len(head) < len(MAGIC) + 2 + SALT_BYTES:
         raise InvalidContent("this is no archive of Engram's.", way_out="Name its format with `--format`.")
@@ -80,14 +80,14 @@ def _opened(file: BinaryIO, passphrase: str) -> Opener:
         raise EncryptionFailed("the head of this archive is damaged.", way_out="Take another copy of it.") from None
     key = passphrase_key(passphrase, kdf)
     try:
-        return Opener(file, key, _NAME)
+        return SealedFileReader(file, key, _NAME)
     except EncryptionFailed:
         raise _cut_short() from None
     finally:
         wipe(key)
 
 
-def _records(opener: Opener, unpacker: Any) -> Iterator[dict[str, Any]]:
+def _records(opener: SealedFileReader, unpacker: Any) -> Iterator[dict[str, Any]]:
     first = True
     while True:
         try:

@@ -14,7 +14,7 @@ from typing import Any
 
 from engram.errors import InvalidContent
 from engram.frozen import fields
-from engram.types import SCOPE_DIMENSIONS, Affect, Edge, Kind, Memory, Scope, Source, Status, Tier, Turn
+from engram.types import SCOPE_DIMENSIONS, Affect, Edge, Kind, Memory, Scope, Sensitivity, Source, Status, Turn
 
 Plain = dict[str, Any]
 
@@ -73,7 +73,7 @@ def memory_of(record: Mapping[str, Any]) -> tuple[Memory, tuple[int, ...]]:
         known[name] = max(_checked(name, _whole, record[name]), 0)
     known["pinned"] = bool(record.get("pinned"))
     if record.get("tier") is not None:  # archives made before there were tiers have none: the words decide
-        known["tier"] = _checked("tier", Tier, record["tier"])
+        known["tier"] = _checked("tier", Sensitivity, record["tier"])
     if record.get("affect"):
         known["affect"] = Affect(*_checked("affect", _feelings, record["affect"]))
     known["attributes"] = _checked("attributes", _words, record.get("attributes") or {})

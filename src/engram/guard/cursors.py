@@ -21,12 +21,12 @@ _PLACE_BYTES = 8
 _NONCE_BYTES = 12
 
 
-def sealed(place: int, about: bytes, key: bytearray) -> str:
+def seal_cursor(place: int, about: bytes, key: bytearray) -> str:
     body = _cipher(key).encrypt(_nonce(about), place.to_bytes(_PLACE_BYTES), _VERSION + about)
     return base64.urlsafe_b64encode(_VERSION + body).decode("ascii").rstrip("=")
 
 
-def opened(cursor: object, about: bytes, key: bytearray) -> int:
+def open_cursor(cursor: object, about: bytes, key: bytearray) -> int:
     """The place that it names. The error never quotes it: what was passed may be anything."""
     from cryptography.exceptions import InvalidTag  # late: most pages are the only one
 

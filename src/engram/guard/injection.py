@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.frozen import frozen
 from engram.guard.edition import VERSION as VERSION
-from engram.guard.suspicion import Reason, as_read, suspicions
+from engram.guard.suspicion import find_signs, normalize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +47,7 @@ _TOKEN = re.compile(r"[^\W\d_]{1,24}(?:['’][^\W\d_]{1,3})?|\d+|[^\w\s]")
 _ASCII = re.compile(r"[a-z]{1,24}(?:'[a-z]{1,3})?|[0-9]+|[^a-z0-9_\s]")
 
 
-class Verdict(StrEnum):
+class InjectionVerdict(StrEnum):
     CLEAN = "clean"
     FLAGGED = "flagged"
     REJECTED = "rejected"
@@ -57,23 +57,29 @@ class Verdict(StrEnum):
 class Assessment:
     """How likely a text is an attack on the model that reads it, from 0 to 1, and why."""
 
-    verdict: Verdict
+    verdict: InjectionVerdict
     score: float
     reasons: tuple[str, ...] = ()
 
 
 def assess(text: str) -> Assessment:
     """Judge a text."""
-    read = as_read(text)
-    found = suspicions(read)
-    words = words_of(read.text)
+    read = normalize(text)
+    found = find_signs(read)
+    words = classifier_tokens(read.text)
     wording = _wording(words)
     logit = max(wording, -1.0) + sum(reason.weight for reason in found) if found else wording - _doubt(len(words))
     logit -= _CALM
     score = 1.0 / (1.0 + math.exp(-max(min(logit, 30.0), -30.0)))
     reasons = tuple(dict.fromkeys([*(reason.name for reason in found), *(["wording"] if wording > _WORDING else [])]))
-    verdict = Verdict.REJECTED if score >= REJECTED else Verdict.FLAGGED if score >= FLAGGED else Verdict.CLEAN
-    return Assessment(verdict, score, reasons if verdict is not Verdict.CLEAN else ())
+    verdict = (
+        InjectionVerdict.REJECTED
+        if score >= REJECTED
+        else InjectionVerdict.FLAGGED
+        if score >= FLAGGED
+        else InjectionVerdict.CLEAN
+    )
+    return Assessment(verdict, score, reasons if verdict is not InjectionVerdict.CLEAN else ())
 
 
 def _doubt(words: int) -> float:
@@ -82,12 +88,12 @@ def _doubt(words: int) -> float:
 
 
 @lru_cache(maxsize=2048)
-def judged(text: str) -> Assessment:
+def assess_cached(text: str) -> Assessment:
     """The same, remembered for texts that come again: a turn goes to the vault and to the mind, a memory into many answers."""
     return assess(text)
 
 
-def hashed(words: list[str]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def feature_buckets(words: list[str]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """The bucket of every word, pair and triple, in order; what was there before is in the last bucket,
     which weighs nothing."""
     import numpy as np  # start-up time of `import engram`
@@ -108,7 +114,7 @@ def _bucket(mixed: NDArray[Any]) -> NDArray[Any]:
     return seen
 
 
-def words_of(text: str) -> list[str]:
+def classifier_tokens(text: str) -> list[str]:
     """As the classifier sees them: lower case, every number alike, every other sign a word of its own."""
     low = text.lower()
     tokens: list[str] = _ASCII.findall(low) if text.isascii() else _TOKEN.findall(low.replace("’", "'"))
@@ -132,7 +138,7 @@ def _wording(words: list[str]) -> float:
         return -_WORDING
     if len(several) == 1:
         return bias + _short(words, weights)
-    sums = [np.concatenate([_ZERO, np.cumsum(weights[buckets])]) for buckets in hashed(words)]
+    sums = [np.concatenate([_ZERO, np.cumsum(weights[buckets])]) for buckets in feature_buckets(words)]
     best = max(
         sum(float(sum_[max(end - less, start)] - sum_[start]) for less, sum_ in enumerate(sums))
         / math.sqrt(max(3 * (end - start) - 3, 1))
@@ -171,4 +177,13 @@ def _weights() -> tuple[NDArray[Any], float]:
     return np.frombuffer(raw, np.int8, offset=8).astype(np.float32) * scale, float(bias)
 
 
-__all__ = ["BUCKETS", "Assessment", "Reason", "Verdict", "assess", "hashed", "judged", "windows", "words_of"]
+__all__ = [
+    "BUCKETS",
+    "Assessment",
+    "InjectionVerdict",
+    "assess",
+    "assess_cached",
+    "classifier_tokens",
+    "feature_buckets",
+    "windows",
+]

@@ -244,7 +244,7 @@ def unwrap(wrapped: bytes, passphrase: str, kdf: Kdf, *, vault_id: str) -> Maste
     return MasterKey(key)
 
 
-def hand_over(old: MasterKey, new: MasterKey, *, vault_id: str, random: Callable[[int], bytes]) -> bytes:
+def wrap_next_key(old: MasterKey, new: MasterKey, *, vault_id: str, random: Callable[[int], bytes]) -> bytes:
     """The next key of a vault under its present one: nonce, ciphertext and tag."""
     nonce = random(_NONCE_BYTES)
     between = old.subkey(Purpose.ROTATION)
@@ -254,7 +254,7 @@ def hand_over(old: MasterKey, new: MasterKey, *, vault_id: str, random: Callable
         wipe(between)
 
 
-def taken_over(handover: bytes, old: MasterKey, *, vault_id: str) -> MasterKey:
+def unwrap_next_key(handover: bytes, old: MasterKey, *, vault_id: str) -> MasterKey:
     """The key that `hand_over` sealed."""
     from cryptography.exceptions import InvalidTag
 

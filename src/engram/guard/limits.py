@@ -26,7 +26,7 @@ _ROUNDED = frozenset({"share", "covered", "ndcg", "accuracy", "freshness", "util
 
 
 @frozen
-class Rates:
+class RateLimits:
     """How many questions one identity may ask; 0 is any number. `minute_setting` is where the first is set."""
 
     per_minute: int
@@ -34,15 +34,15 @@ class Rates:
     minute_setting: str = "ask_per_minute"
 
 
-def step(score: float) -> float:
+def score_step(score: float) -> float:
     """High, medium, low or minimal, each as one number."""
     return next((shown for least, shown in _STEPS if score > least), _LEAST)
 
 
-def coarse(value: T, noise: float = 0.0, chance: Callable[[], float] = lambda: 0.5) -> T:
+def coarsen(value: T, noise: float = 0.0, chance: Callable[[], float] = lambda: 0.5) -> T:
     """An answer with its numbers in steps and its timings left out. `chance` is drawn from [0, 1)."""
     if isinstance(value, tuple):
-        return tuple(coarse(one, noise, chance) for one in value)  # type: ignore[return-value]
+        return tuple(coarsen(one, noise, chance) for one in value)  # type: ignore[return-value]
     changed: dict[str, Any] = {}
     kind: Any = type(value)
     for name in _parts(kind):
@@ -53,10 +53,10 @@ def coarse(value: T, noise: float = 0.0, chance: Callable[[], float] = lambda: 0
             changed[name] = {}
         elif isinstance(held, float):
             if name in _SCORES:
-                changed[name] = step(held + noise * laplace(chance()) if noise else held)
+                changed[name] = score_step(held + noise * laplace(chance()) if noise else held)
             elif name in _ROUNDED:
                 changed[name] = round(held, 1)
-        elif (other := coarse(held, noise, chance)) is not held:
+        elif (other := coarsen(held, noise, chance)) is not held:
             changed[name] = other
     return replace(value, **changed) if changed else value  # type: ignore[type-var]
 
@@ -71,7 +71,7 @@ def _parts(kind: type) -> tuple[str, ...]:
     return tuple(one.name for one in fields(kind)) if is_dataclass(kind) and kind is not Memory else ()
 
 
-def wait(elapsed: float, grid: float, most: float = math.inf) -> float:
+def grid_delay(elapsed: float, grid: float, most: float = math.inf) -> float:
     """Seconds to hold an answer back that took `elapsed`: up to the next point of a grid, and never longer than `most`.
 
     What was found, what was not and what may not be seen take different times; on the grid all of them look alike, unless one
@@ -87,7 +87,7 @@ def laplace(uniform: float) -> float:
     return -math.copysign(math.log1p(-2 * abs(half)), half)
 
 
-def check(rates: Rates, this_minute: Sequence[tuple[float, int]], this_session: int) -> None:
+def check_rate(rates: RateLimits, this_minute: Sequence[tuple[float, int]], this_session: int) -> None:
     """Refuse the question that is one too many, after those of this session and of this minute: of the latter so many will be
     older than a minute in so many seconds, soonest first."""
     surplus = sum(times for _, times in this_minute) - rates.per_minute

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from engram.text.wordlist import word_set
 
-Found = tuple[str, int, int]
+NameSpan = tuple[str, int, int]
 
 # Capitalised words in a row, an initial or a "von der" between them.
 _CAP = r"[^\W\d_a-zß-öø-ÿ](?:[^\W\d_]|['’-](?=[^\W\d_])){1,24}"
@@ -145,13 +145,13 @@ _HEADING = frozenset('*#"“_`|')
 _NEAR = 72
 
 
-def find(text: str) -> Iterator[Found]:
+def find(text: str) -> Iterator[NameSpan]:
     """Everyone and every place that seems to be named."""
-    yield from closely(text)
+    yield from find_sensitive(text)
     yield from _mentioned(text)
 
 
-def closely(text: str) -> Iterator[Found]:
+def find_sensitive(text: str) -> Iterator[NameSpan]:
     """Addresses, and who says who they are: what is kept closely."""
     low = text.lower()
     if any(part in low for part in _SELF_NEEDS):
@@ -160,7 +160,7 @@ def closely(text: str) -> Iterator[Found]:
         yield from _addresses(text, low)
 
 
-def _told_by_themselves(text: str) -> Iterator[Found]:
+def _told_by_themselves(text: str) -> Iterator[NameSpan]:
     for match in _SELF.finditer(text):
         row = _ROW.match(text, match.start(1))
         first = match.group(1).split(" ")[0]
@@ -170,7 +170,7 @@ def _told_by_themselves(text: str) -> Iterator[Found]:
             yield "identity", match.start(1), match.start(1) + len(match.group(1).rstrip())
 
 
-def _addresses(text: str, low: str) -> Iterator[Found]:
+def _addresses(text: str, low: str) -> Iterator[NameSpan]:
     end = 0
     for number in _DIGITS.finditer(text):
         if number.start() < end:
@@ -222,7 +222,7 @@ def _tail(text: str, end: int) -> int:
     return match.end() if match is not None and _TAIL_HOLDS.search(match.group()) else end
 
 
-def _mentioned(text: str) -> Iterator[Found]:
+def _mentioned(text: str) -> Iterator[NameSpan]:
     for row in _ROW.finditer(text):
         start, end = row.span()
         words = row.group().split()

@@ -16,44 +16,44 @@ from collections.abc import Iterator
 
 from engram.frozen import frozen
 from engram.guard import checksums, people, secrets
-from engram.guard.tiers import closer
-from engram.types import Tier
+from engram.guard.tiers import strictest
+from engram.types import Sensitivity
 
 
 @frozen
-class Span:
+class PersonalSpan:
     """A place in a text, what stands there, and how closely it must be kept. Never the words themselves."""
 
     kind: str
     start: int
     end: int
-    tier: Tier
+    tier: Sensitivity
 
 
 TIERS = {
-    "secret": Tier.CONFIDENTIAL,
-    "credit-card": Tier.CONFIDENTIAL,
-    "iban": Tier.CONFIDENTIAL,
-    "bank-account": Tier.CONFIDENTIAL,
-    "routing-number": Tier.CONFIDENTIAL,
-    "ssn": Tier.CONFIDENTIAL,
-    "tax-id": Tier.CONFIDENTIAL,
-    "passport": Tier.CONFIDENTIAL,
-    "driver-license": Tier.CONFIDENTIAL,
-    "national-id": Tier.CONFIDENTIAL,
-    "medical-number": Tier.CONFIDENTIAL,
-    "url-credentials": Tier.CONFIDENTIAL,
-    "crypto-wallet": Tier.SENSITIVE,
-    "email": Tier.SENSITIVE,
-    "phone": Tier.SENSITIVE,
-    "ip-address": Tier.SENSITIVE,
-    "mac-address": Tier.SENSITIVE,
-    "date-of-birth": Tier.SENSITIVE,
-    "address": Tier.SENSITIVE,
-    "postal-code": Tier.SENSITIVE,
-    "identity": Tier.SENSITIVE,  # somebody says who they are
-    "person": Tier.CLEARTEXT,  # somebody is mentioned
-    "url": Tier.CLEARTEXT,
+    "secret": Sensitivity.CONFIDENTIAL,
+    "credit-card": Sensitivity.CONFIDENTIAL,
+    "iban": Sensitivity.CONFIDENTIAL,
+    "bank-account": Sensitivity.CONFIDENTIAL,
+    "routing-number": Sensitivity.CONFIDENTIAL,
+    "ssn": Sensitivity.CONFIDENTIAL,
+    "tax-id": Sensitivity.CONFIDENTIAL,
+    "passport": Sensitivity.CONFIDENTIAL,
+    "driver-license": Sensitivity.CONFIDENTIAL,
+    "national-id": Sensitivity.CONFIDENTIAL,
+    "medical-number": Sensitivity.CONFIDENTIAL,
+    "url-credentials": Sensitivity.CONFIDENTIAL,
+    "crypto-wallet": Sensitivity.SENSITIVE,
+    "email": Sensitivity.SENSITIVE,
+    "phone": Sensitivity.SENSITIVE,
+    "ip-address": Sensitivity.SENSITIVE,
+    "mac-address": Sensitivity.SENSITIVE,
+    "date-of-birth": Sensitivity.SENSITIVE,
+    "address": Sensitivity.SENSITIVE,
+    "postal-code": Sensitivity.SENSITIVE,
+    "identity": Sensitivity.SENSITIVE,  # somebody says who they are
+    "person": Sensitivity.CLEARTEXT,  # somebody is mentioned
+    "url": Sensitivity.CLEARTEXT,
 }
 """Every kind there is."""
 
@@ -176,39 +176,39 @@ _OTHER_NUMBER = re.compile(r"\b(?:isbn|issn|doi|order|invoice|tracking|serial|mo
 _NEAR = 48
 
 
-def find(text: str) -> tuple[Span, ...]:
+def find(text: str) -> tuple[PersonalSpan, ...]:
     """The personal data of a text in order; none overlaps another."""
     return _apart([*_all(text), *_people(people.find(text))])
 
 
-def tier_of(spans: tuple[Span, ...]) -> Tier:
+def sensitivity_of(spans: tuple[PersonalSpan, ...]) -> Sensitivity:
     """How closely a text with these in it must be kept."""
-    return closer(*(span.tier for span in spans))
+    return strictest(*(span.tier for span in spans))
 
 
-def masked(text: str, spans: tuple[Span, ...] | None = None) -> str:
+def mask(text: str, spans: tuple[PersonalSpan, ...] | None = None) -> str:
     """The text with a word for each thing in it that is kept closely: "my mail is [email]"."""
     parts, at = [], 0
     for span in find(text) if spans is None else spans:
-        if span.tier is not Tier.CLEARTEXT:
+        if span.tier is not Sensitivity.CLEARTEXT:
             parts += [text[at : span.start], f"[{span.kind}]"]
             at = span.end
     return "".join((*parts, text[at:]))
 
 
-def closely(text: str) -> tuple[Span, ...]:
+def find_sensitive(text: str) -> tuple[PersonalSpan, ...]:
     """Only what must be kept closely: the same without people who are mentioned, which takes most of the time."""
-    found = [*_all(text), *_people(people.closely(text))]
-    return tuple(span for span in _apart(found) if span.tier is not Tier.CLEARTEXT) if found else ()
+    found = [*_all(text), *_people(people.find_sensitive(text))]
+    return tuple(span for span in _apart(found) if span.tier is not Sensitivity.CLEARTEXT) if found else ()
 
 
-def _people(found: Iterator[people.Found]) -> Iterator[Span]:
+def _people(found: Iterator[people.NameSpan]) -> Iterator[PersonalSpan]:
     return (_span(kind, start, end) for kind, start, end in found)
 
 
-def _apart(spans: list[Span]) -> tuple[Span, ...]:
+def _apart(spans: list[PersonalSpan]) -> tuple[PersonalSpan, ...]:
     """Those that no earlier kind overlaps. Only the neighbours are asked: a list of ten thousand addresses is a text too."""
-    taken: list[Span] = []
+    taken: list[PersonalSpan] = []
     for span in sorted(spans, key=lambda one: (_ORDER[one.kind], one.start, -one.end)):
         place = bisect(taken, span.start, key=lambda one: one.start)
         before, after = taken[place - 1 : place] if place else [], taken[place : place + 1]
@@ -217,7 +217,7 @@ def _apart(spans: list[Span]) -> tuple[Span, ...]:
     return tuple(taken)
 
 
-def _all(text: str) -> Iterator[Span]:
+def _all(text: str) -> Iterator[PersonalSpan]:
     yield from (_span("secret", one.start, one.end) for one in secrets.find(text))
     if "@" in text:
         yield from (_span("email", *match.span()) for match in _EMAIL.finditer(text))
@@ -233,11 +233,11 @@ def _all(text: str) -> Iterator[Span]:
         yield from _networks(text)
 
 
-def _span(kind: str, start: int, end: int) -> Span:
-    return Span(kind, start, end, TIERS[kind])
+def _span(kind: str, start: int, end: int) -> PersonalSpan:
+    return PersonalSpan(kind, start, end, TIERS[kind])
 
 
-def _checked(text: str) -> Iterator[Span]:
+def _checked(text: str) -> Iterator[PersonalSpan]:
     for match in _IBAN.finditer(text):
         end = _iban_end(match.group())
         if end:
@@ -271,7 +271,7 @@ def _iban_end(found: str) -> int:
     return 0
 
 
-def _shaped(text: str) -> Iterator[Span]:
+def _shaped(text: str) -> Iterator[PersonalSpan]:
     yield from _networks(text)
     for match in _SSN.finditer(text):
         area, group, serial = re.split("[- ]", match.group())
@@ -280,7 +280,7 @@ def _shaped(text: str) -> Iterator[Span]:
             yield _span("ssn", *match.span())
 
 
-def _networks(text: str) -> Iterator[Span]:
+def _networks(text: str) -> Iterator[PersonalSpan]:
     for match in _IPV4.finditer(text):
         if match.group().startswith(_NOBODYS) or match.group() in _EVERYBODYS:
             continue
@@ -291,7 +291,7 @@ def _networks(text: str) -> Iterator[Span]:
     yield from (_span("mac-address", *match.span()) for match in _MAC.finditer(text))
 
 
-def _told(text: str) -> Iterator[Span]:
+def _told(text: str) -> Iterator[PersonalSpan]:
     low = text.lower()
     for kind, cue, value in _TOLD_AT:
         for said in cue.finditer(text) if any(part in low for part in _TOLD_NEEDS[kind]) else ():
@@ -314,7 +314,7 @@ def _fits(kind: str, value: str) -> bool:
     return bool(digits) or (kind == "routing-number" and value.isupper())
 
 
-def _phones(text: str) -> Iterator[Span]:
+def _phones(text: str) -> Iterator[PersonalSpan]:
     for match in _PHONE.finditer(text):
         found = match.group()
         digits = re.sub(r"(?: ?(?:x|ext\.?) ?\d{1,6})$", "", found, flags=re.IGNORECASE)

@@ -98,7 +98,7 @@ def rss_bytes() -> int:
         return _peak_rss_bytes()
 
 
-def give_back() -> None:
+def trim_heap() -> None:
     """Ask the allocator to return to the system what it keeps of freed memory, where it has a call for that (glibc)."""
     libc = _libc()
     if libc is not None and hasattr(libc, "malloc_trim"):

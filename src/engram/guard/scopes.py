@@ -12,13 +12,13 @@ from engram.errors import AccessDenied
 from engram.frozen import frozen
 from engram.who import SCOPE_DIMENSIONS, Policy, Reader, Role, Scope, scope_values
 
-Admitted = tuple[str, ...] | None
+AllowedValues = tuple[str, ...] | None
 """Values admitted in one dimension; None admits any."""
 
-Box = tuple[Admitted, ...]
+ScopeBox = tuple[AllowedValues, ...]
 """One `Admitted` for each of `SCOPE_DIMENSIONS`."""
 
-_ANYWHERE: Box = (None,) * len(SCOPE_DIMENSIONS)
+_ANYWHERE: ScopeBox = (None,) * len(SCOPE_DIMENSIONS)
 _ROLES_OF: dict[Policy, frozenset[Role]] = {
     Policy.PROJECT: frozenset({Role.ORCHESTRATOR, Role.OWNER}),
     Policy.ALL: frozenset({Role.OWNER}),
@@ -29,7 +29,7 @@ _ROLES_OF: dict[Policy, frozenset[Role]] = {
 class Visibility:
     """A union of boxes. No box: nothing is visible."""
 
-    boxes: tuple[Box, ...]
+    boxes: tuple[ScopeBox, ...]
 
     def admits(self, scope: Scope) -> bool:
         values = scope_values(scope)
@@ -48,7 +48,7 @@ def readable(reader: Reader) -> Visibility:
     if allowed is not None and reader.role not in allowed:
         raise AccessDenied(f"the policy {reader.policy.value!r} is not open to the role {reader.role.value!r}.")
     here = reader.scope
-    inside: Box = tuple(("", value) if value else ("",) for value in scope_values(here))
+    inside: ScopeBox = tuple(("", value) if value else ("",) for value in scope_values(here))
     if reader.policy is Policy.ALL:
         return Visibility((_ANYWHERE,))
     if reader.policy is Policy.OWN:
@@ -96,7 +96,7 @@ def require_owner(reader: Reader, what: str) -> None:
         )
 
 
-def _with(box: Box, **dimensions: Admitted) -> Box:
+def _with(box: ScopeBox, **dimensions: AllowedValues) -> ScopeBox:
     return tuple(dimensions.get(name, admitted) for name, admitted in zip(SCOPE_DIMENSIONS, box, strict=True))
 
 

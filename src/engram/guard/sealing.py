@@ -28,7 +28,7 @@ _MOST_PIECES = 1 << 24
 """4 TiB: far from where AES-GCM wears out, and no file of ours."""
 
 
-class Sealer:
+class SealedFileWriter:
     """Takes bytes, writes a sealed file. Nothing of it opens before `finish`."""
 
     def __init__(self, file: BinaryIO, key: bytearray, name: str, random: Callable[[int], bytes]) -> None:
@@ -63,7 +63,7 @@ class Sealer:
         self._held.clear()
 
 
-class Opener:
+class SealedFileReader:
     """Reads what a `Sealer` wrote. Every byte that is given out was authenticated; else EncryptionFailed."""
 
     def __init__(self, file: BinaryIO, key: bytearray, name: str) -> None:

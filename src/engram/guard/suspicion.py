@@ -19,13 +19,13 @@ from engram.frozen import frozen
 
 
 @frozen
-class Reason:
+class InjectionSign:
     name: str
     weight: float
 
 
 @frozen
-class Read:
+class NormalizedText:
     """A text as it is understood, what was hidden in it, and how it was hidden."""
 
     text: str
@@ -240,7 +240,7 @@ _MOVES: tuple[tuple[str, float, str, tuple[tuple[str, ...], ...]], ...] = (
 )  # fmt: skip
 """Name, weight, pattern, and what must stand in a text for it to be tried: one of each group. Most texts hold none of it."""
 _COMPILED = tuple(
-    (Reason(name, weight), re.compile(moves, re.IGNORECASE | re.MULTILINE), tuple(map(frozenset, needs[1:])))
+    (InjectionSign(name, weight), re.compile(moves, re.IGNORECASE | re.MULTILINE), tuple(map(frozenset, needs[1:])))
     for name, weight, moves, needs in _MOVES
 )
 _FIRST = {
@@ -267,7 +267,7 @@ _FLOOD = re.compile(r"(\S{1,24})(?:\s{1,2}\1){13,}|([^\W_]{2,24}?)\2{11,}")
 _DATA = re.compile(r"^\s*(?:[\"'`]\s*)?[\[{]\s*[\"'\[{]")
 
 
-def as_read(text: str) -> Read:
+def normalize(text: str) -> NormalizedText:
     tricks: list[str] = []
     plain = unicodedata.normalize("NFKC", text) if not text.isascii() else text
     if not plain.isascii():
@@ -281,7 +281,7 @@ def as_read(text: str) -> Read:
         plain = f"{turned} {tags}" if len(tags) > 8 else turned
     close = _SPACED.sub(lambda found: re.sub(r"[ .\-_*]", "", found.group()), plain)
     decoded = " ".join(_decoded(plain))
-    return Read(close, decoded, tuple(dict.fromkeys(tricks)))
+    return NormalizedText(close, decoded, tuple(dict.fromkeys(tricks)))
 
 
 def _decoded(text: str) -> list[str]:
@@ -312,26 +312,26 @@ def _words(raw: bytes) -> list[str]:
     return [text] if letters > 0.8 * len(text) and " " in text else []
 
 
-def suspicions(read: Read) -> list[Reason]:
+def find_signs(read: NormalizedText) -> list[InjectionSign]:
     """The moves in a text, each once; of several of one name the strongest."""
-    found: dict[str, Reason] = {}
+    found: dict[str, InjectionSign] = {}
     for reason in _moves(read.text):
         if found.get(reason.name, _NONE).weight < reason.weight:
             found[reason.name] = reason
     if _DATA.match(read.text) and any(_COMMAND.search(match.group("value")) for match in _VALUE.finditer(read.text)):
-        found["commands inside data"] = Reason("commands inside data", 4.0)
+        found["commands inside data"] = InjectionSign("commands inside data", 4.0)
     words = read.text.split()
     repeats = len(words) - len(set(words)) >= _AGAIN or max(map(len, words), default=0) >= 2 * _AGAIN
     if repeats and _FLOOD.search(read.text):
-        found["floods"] = Reason("floods", 2.5)
+        found["floods"] = InjectionSign("floods", 2.5)
     for trick in read.tricks:
-        found[trick] = Reason(trick, 1.5)
+        found[trick] = InjectionSign(trick, 1.5)
     if read.decoded and any(_moves(read.decoded)):
-        found["hides words in a code"] = Reason("hides words in a code", 6.0)
+        found["hides words in a code"] = InjectionSign("hides words in a code", 6.0)
     return list(found.values())
 
 
-def _moves(text: str) -> Iterator[Reason]:
+def _moves(text: str) -> Iterator[InjectionSign]:
     low = text.lower()
     there = _there(low)
     maybe = sorted({number for part in there for number in _FIRST.get(part, ())})
@@ -357,4 +357,4 @@ def _held(word: str) -> tuple[str, ...]:
     return tuple(part for at, head in begins for part, piece in _BY_HEAD.get(head, ()) if word.startswith(piece, at))
 
 
-_NONE = Reason("", 0.0)
+_NONE = InjectionSign("", 0.0)

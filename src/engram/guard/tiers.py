@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from engram.types import Tier
+from engram.types import Sensitivity
 
-_RANK = {tier: rank for rank, tier in enumerate(Tier)}
+_RANK = {tier: rank for rank, tier in enumerate(Sensitivity)}
 
 
-def closer(*tiers: Tier) -> Tier:
+def strictest(*tiers: Sensitivity) -> Sensitivity:
     """The one that keeps words the closest; cleartext, if there is none."""
-    return max(tiers, key=_RANK.__getitem__, default=Tier.CLEARTEXT)
+    return max(tiers, key=_RANK.__getitem__, default=Sensitivity.CLEARTEXT)

@@ -20,7 +20,7 @@ _LENGTH = len(_PREFIX) + 43
 
 
 @frozen(kw_only=True)
-class Token:
+class AccessToken:
     """What a token stands for. Its secret is not here, nor anywhere else but with whoever was given it."""
 
     id: str
@@ -37,15 +37,15 @@ class Token:
     def reader(self) -> Reader:
         return Reader(self.scope, self.policy, self.role, may_write=self.writes)
 
-    def holds(self, now: datetime) -> bool:
+    def is_valid(self, now: datetime) -> bool:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
 
 @frozen
-class Granted:
+class GrantedToken:
     """A token just made, with its secret: shown once, and never again."""
 
-    token: Token
+    token: AccessToken
     secret: str
 
 
@@ -53,11 +53,11 @@ def new_secret(random: Callable[[int], bytes]) -> str:
     return _PREFIX + base64.urlsafe_b64encode(random(_BYTES)).decode().rstrip("=")
 
 
-def digest_of(secret: str, key: bytes | bytearray) -> bytes:
+def token_digest(secret: str, key: bytes | bytearray) -> bytes:
     """Without the key nobody can try guesses, and one who reads the table cannot call."""
     return hmac.new(key, secret.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
 
 
-def looks_like_one(secret: str) -> bool:
+def is_token_shaped(secret: str) -> bool:
     """What cannot be a token is not looked up."""
     return len(secret) == _LENGTH and secret.startswith(_PREFIX) and secret.isascii()

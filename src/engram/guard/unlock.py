@@ -27,7 +27,7 @@ from engram.settings import Settings
 
 log = Log("engram.guard")
 
-Ask = Callable[[], str | None]
+PassphrasePrompt = Callable[[], str | None]
 
 SOURCES = ("keychain", "file", "passphrase", "given")
 _VAULT_ID = 64  # characters: it becomes a file name
@@ -49,7 +49,7 @@ class KeyHeader:
 
 
 @frozen
-class Created:
+class StoredKey:
     """A key in its place. `notice` tells the user where that is and what losing it means."""
 
     master: MasterKey
@@ -58,7 +58,7 @@ class Created:
 
 
 @frozen
-class _Errand:
+class _KeyPlacement:
     """A key on its way to a place."""
 
     vault_id: str
@@ -66,12 +66,12 @@ class _Errand:
     settings: Settings
     env: Env
     vault: Path
-    passphrase: Ask
+    passphrase: PassphrasePrompt
     overwrite: bool = False
 
-    def done(self, source: str, notice: str, *, kdf: Kdf | None = None, wrapped: bytes | None = None) -> Created:
+    def done(self, source: str, notice: str, *, kdf: Kdf | None = None, wrapped: bytes | None = None) -> StoredKey:
         header = KeyHeader(self.vault_id, source, self.master.fingerprint, kdf, wrapped)
-        return Created(self.master, header, notice)
+        return StoredKey(self.master, header, notice)
 
 
 def to_table(header: KeyHeader) -> dict[str, str | int]:
@@ -146,9 +146,9 @@ def create(
     *,
     vault: Path,
     key: MasterKey | None = None,
-    ask: Ask | None = None,
+    ask: PassphrasePrompt | None = None,
     overwrite: bool = False,
-) -> Created:
+) -> StoredKey:
     """A key for a new vault, put where the settings say; `auto` takes the safest place that works.
 
     A key passed in is kept by whoever passed it. `overwrite` lets a key file that is in the way be replaced.
@@ -158,7 +158,7 @@ def create(
     with contextlib.ExitStack() as on_failure:
         master = key or _already_there(settings) or MasterKey.generate(env.random)
         on_failure.callback(master.wipe)
-        errand = _Errand(vault_id, master, settings, env, vault, lambda: _environment_first(ask), overwrite)
+        errand = _KeyPlacement(vault_id, master, settings, env, vault, lambda: _environment_first(ask), overwrite)
         created = _keep(errand, settings.key_source if key is None else "given")
         on_failure.pop_all()
     return created
@@ -174,9 +174,16 @@ def _already_there(settings: Settings) -> MasterKey | None:
         return None
 
 
-def rehome(
-    header: KeyHeader, master: MasterKey, settings: Settings, env: Env, *, vault: Path, source: str, ask: Ask | None = None
-) -> Created:
+def move_key(
+    header: KeyHeader,
+    master: MasterKey,
+    settings: Settings,
+    env: Env,
+    *,
+    vault: Path,
+    source: str,
+    ask: PassphrasePrompt | None = None,
+) -> StoredKey:
     """The same key in another place, or under another passphrase. The old place keeps it until `forget_place`.
 
     `ask` goes before the environment here, which may still hold the passphrase that is being changed.
@@ -184,28 +191,28 @@ def rehome(
     if not _fits(master, header):
         raise VaultLocked(f"This is not the key of the vault at {vault}, so it was not put anywhere.")
     passphrase = ask if ask is not None else settings_room.passphrase
-    return _keep(_Errand(header.vault_id, master, settings, env, vault, passphrase), source)
+    return _keep(_KeyPlacement(header.vault_id, master, settings, env, vault, passphrase), source)
 
 
-def planned(
-    header: KeyHeader, master: MasterKey, settings: Settings, env: Env, *, vault: Path, ask: Ask | None = None
+def plan_header(
+    header: KeyHeader, master: MasterKey, settings: Settings, env: Env, *, vault: Path, ask: PassphrasePrompt | None = None
 ) -> KeyHeader:
     """What the header will say of another key in the same sort of place. Nothing is put there yet."""
     if header.source != "passphrase":
         return KeyHeader(header.vault_id, header.source, master.fingerprint)
-    errand = _Errand(header.vault_id, master, settings, env, vault, ask if ask is not None else settings_room.passphrase)
+    errand = _KeyPlacement(header.vault_id, master, settings, env, vault, ask if ask is not None else settings_room.passphrase)
     return _under_passphrase(errand).header
 
 
-def put_in_place(header: KeyHeader, master: MasterKey, settings: Settings, env: Env, *, vault: Path) -> str:
+def store_planned_key(header: KeyHeader, master: MasterKey, settings: Settings, env: Env, *, vault: Path) -> str:
     """Put a key that was `planned` where the header says, over the one that it replaces; the sentence about it."""
-    errand = _Errand(header.vault_id, master, settings, env, vault, lambda: None, overwrite=True)
+    errand = _KeyPlacement(header.vault_id, master, settings, env, vault, lambda: None, overwrite=True)
     if header.source == "passphrase":
         return "The key of this vault is in its header, under your passphrase; an older recovery key no longer opens it."
     return _keep(errand, header.source).notice
 
 
-def forget_place(header: KeyHeader, settings: Settings, *, kept: KeyHeader | None = None) -> bool:
+def remove_key(header: KeyHeader, settings: Settings, *, kept: KeyHeader | None = None) -> bool:
     """Remove the key from where `header` says it is; True if it was there and is gone.
 
     Pass the settings that held when it was put there, and as `kept` the header now in force: if both name the same kind of
@@ -223,7 +230,7 @@ def forget_place(header: KeyHeader, settings: Settings, *, kept: KeyHeader | Non
 
 
 def unlock(
-    header: KeyHeader, settings: Settings, *, vault: Path, key: MasterKey | None = None, ask: Ask | None = None
+    header: KeyHeader, settings: Settings, *, vault: Path, key: MasterKey | None = None, ask: PassphrasePrompt | None = None
 ) -> MasterKey:
     """The key of this vault, from `key` or from where the header says it is. Never a new one."""
     master = key if key is not None else _fetch(header, settings, vault, ask)
@@ -234,7 +241,7 @@ def unlock(
     return master
 
 
-def _fetch(header: KeyHeader, settings: Settings, vault: Path, ask: Ask | None) -> MasterKey:
+def _fetch(header: KeyHeader, settings: Settings, vault: Path, ask: PassphrasePrompt | None) -> MasterKey:
     match header.source:
         case "keychain":
             return _from_keychain(header, vault)
@@ -258,7 +265,7 @@ def _from_keychain(header: KeyHeader, vault: Path) -> MasterKey:
     return found
 
 
-def _from_passphrase(header: KeyHeader, vault: Path, ask: Ask | None) -> MasterKey:
+def _from_passphrase(header: KeyHeader, vault: Path, ask: PassphrasePrompt | None) -> MasterKey:
     if header.kdf is None or header.wrapped is None:
         raise VaultDamaged("The vault header names a passphrase, but has no wrapped key.")
     passphrase = _environment_first(ask)
@@ -267,7 +274,7 @@ def _from_passphrase(header: KeyHeader, vault: Path, ask: Ask | None) -> MasterK
     return unwrap(header.wrapped, passphrase, header.kdf, vault_id=header.vault_id)
 
 
-def _environment_first(ask: Ask | None) -> str | None:
+def _environment_first(ask: PassphrasePrompt | None) -> str | None:
     return settings_room.passphrase() or (ask() if ask is not None else None)
 
 
@@ -284,7 +291,7 @@ def _fits_and_wipe(master: MasterKey, header: KeyHeader) -> bool:
         return _fits(master, header)
 
 
-def _keep(errand: _Errand, source: str) -> Created:
+def _keep(errand: _KeyPlacement, source: str) -> StoredKey:
     match source:
         case "keychain":
             return _into_keychain(errand)
@@ -299,7 +306,7 @@ def _keep(errand: _Errand, source: str) -> Created:
     raise ConfigInvalid(f"There is no key source {source!r}.", way_out=f"Take one of auto, {', '.join(SOURCES)}.")
 
 
-def _best_place(errand: _Errand) -> Created:
+def _best_place(errand: _KeyPlacement) -> StoredKey:
     if settings_room.passphrase():
         return _under_passphrase(errand)
     if keychain.available():
@@ -308,7 +315,7 @@ def _best_place(errand: _Errand) -> Created:
     return _into_file(errand)
 
 
-def _into_keychain(errand: _Errand) -> Created:
+def _into_keychain(errand: _KeyPlacement) -> StoredKey:
     if not keychain.write(errand.vault_id, errand.master):
         raise VaultLocked(
             "The key could not be stored in an OS keychain: none that Engram trusts is there, or it is locked.",
@@ -322,7 +329,7 @@ def _into_keychain(errand: _Errand) -> Created:
     )
 
 
-def _under_passphrase(errand: _Errand) -> Created:
+def _under_passphrase(errand: _KeyPlacement) -> StoredKey:
     passphrase = errand.passphrase()
     if passphrase is None:
         raise _no_passphrase("The key of this vault is to be kept under a passphrase, and none was given.")
@@ -350,7 +357,7 @@ def _new_kdf(settings: Settings, env: Env) -> Kdf:
         raise ConfigInvalid(f"Engram would not open a vault whose passphrase went through {settings.kdf} with {asked}.") from None
 
 
-def _into_file(errand: _Errand) -> Created:
+def _into_file(errand: _KeyPlacement) -> StoredKey:
     path = _key_path(errand.vault_id, errand.settings)
     if _is_inside(path, errand.vault):
         raise ConfigInvalid(
@@ -406,7 +413,7 @@ def _read_key_file(path: Path) -> MasterKey:
         raise VaultLocked(f"The key file {path} does not hold a whole key. {problem.message}") from None
 
 
-def _write_key_file(path: Path, errand: _Errand) -> None:
+def _write_key_file(path: Path, errand: _KeyPlacement) -> None:
     note = f"# Engram: the key of vault {errand.vault_id}. Who has it can read the vault; without it nobody can."
     content = f"{note}\n{errand.master.recovery_text()}\n".encode()
     try:

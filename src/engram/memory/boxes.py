@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 
 from engram.frozen import field, frozen, mutable
-from engram.kinds import Seal
+from engram.kinds import SealReason
 from engram.memory.likeness import STEM
 from engram.memory.momentum import Vector, likeness
 from engram.memory.shortening import telling
@@ -57,7 +57,7 @@ class Growing:
     opened_at: datetime
     last_at: datetime
     key: int = 0
-    sealed: Seal = Seal.OPEN
+    sealed: SealReason = SealReason.OPEN
     size: int = 0
     words: Counter[str] = field(default_factory=Counter)
     stems: set[str] = field(default_factory=set)
@@ -108,13 +108,13 @@ def common(box: Growing, item: Item) -> float:
     return len(mine & box.stems) / len(mine) if len(mine) >= _SAYS_LITTLE else 1.0
 
 
-def closes(box: Growing, item: Item, settings: Settings) -> Seal:
+def closes(box: Growing, item: Item, settings: Settings) -> SealReason:
     """Why this statement begins another box; OPEN if it belongs to this one."""
     if item.at - box.last_at > timedelta(minutes=settings.box_gap_min):
-        return Seal.GAP
+        return SealReason.GAP
     if box.size >= settings.box_size:
-        return Seal.SIZE
-    return Seal.SHIFT if common(box, item) < settings.box_shift else Seal.OPEN
+        return SealReason.SIZE
+    return SealReason.SHIFT if common(box, item) < settings.box_shift else SealReason.OPEN
 
 
 def fill(items: Iterable[Item], growing: Mapping[Stream, Growing], settings: Settings) -> list[Growing]:
@@ -122,7 +122,7 @@ def fill(items: Iterable[Item], growing: Mapping[Stream, Growing], settings: Set
     current, changed = dict(growing), list[Growing]()
     for item in items:
         box = current.get(item.stream)
-        if box is not None and (why := closes(box, item, settings)) is not Seal.OPEN:
+        if box is not None and (why := closes(box, item, settings)) is not SealReason.OPEN:
             box.sealed = why
             if box not in changed:
                 changed.append(box)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from engram.kinds import Ending, Episode, Happening
+from engram.kinds import Episode, EpisodeEvent, EpisodeOutcome
 from engram.memory.likeness import likeness, stems
 from engram.text.wordlist import word_set
 
@@ -18,29 +18,35 @@ _OBSERVED = word_set(
 
 _ERRORS = frozenset({"error", "failed", "failure", "goal_failed"})
 
-SCORES = {Ending.SUCCESS: 1.0, Ending.PARTIAL: 0.5, Ending.ABANDONED: 0.25, Ending.FAILURE: 0.0}
+SCORES = {EpisodeOutcome.SUCCESS: 1.0, EpisodeOutcome.PARTIAL: 0.5, EpisodeOutcome.ABANDONED: 0.25, EpisodeOutcome.FAILURE: 0.0}
 """How well it went, for means and expectations."""
 
-_VALENCES = {Ending.SUCCESS: 0.6, Ending.PARTIAL: 0.2, Ending.ABANDONED: -0.2, Ending.FAILURE: -0.6, Ending.ONGOING: 0.0}
-_STRIKING = {Ending.SUCCESS: 0.5, Ending.PARTIAL: 0.4, Ending.ABANDONED: 0.4, Ending.FAILURE: 0.9}
+_VALENCES = {
+    EpisodeOutcome.SUCCESS: 0.6,
+    EpisodeOutcome.PARTIAL: 0.2,
+    EpisodeOutcome.ABANDONED: -0.2,
+    EpisodeOutcome.FAILURE: -0.6,
+    EpisodeOutcome.ONGOING: 0.0,
+}
+_STRIKING = {EpisodeOutcome.SUCCESS: 0.5, EpisodeOutcome.PARTIAL: 0.4, EpisodeOutcome.ABANDONED: 0.4, EpisodeOutcome.FAILURE: 0.9}
 _TOLD = 1200
 """Characters of what happened that go into an episode's text: enough to be found by, few enough for a prompt."""
 
 
-def is_step(event: Happening) -> bool:
+def is_step(event: EpisodeEvent) -> bool:
     """Something that was done, and did not go wrong."""
     return is_attempt(event) and event.ok is not False
 
 
-def is_attempt(event: Happening) -> bool:
+def is_attempt(event: EpisodeEvent) -> bool:
     return event.type.casefold() not in _OBSERVED
 
 
-def is_error(event: Happening) -> bool:
+def is_error(event: EpisodeEvent) -> bool:
     return event.ok is False or event.type.casefold() in _ERRORS
 
 
-def steps(events: Iterable[Happening]) -> tuple[str, ...]:
+def steps(events: Iterable[EpisodeEvent]) -> tuple[str, ...]:
     """What was done, in order."""
     return tuple(event.text or event.type for event in events if is_step(event))
 
@@ -51,7 +57,7 @@ def trouble(episode: Episode) -> str:
     return episode.result or (errors[-1] if errors else "")
 
 
-def narrative(goal: str, outcome: Ending, events: Sequence[Happening], result: str) -> str:
+def narrative(goal: str, outcome: EpisodeOutcome, events: Sequence[EpisodeEvent], result: str) -> str:
     """An episode as one text, by which recall finds it: goal, outcome, what happened, how it ended."""
     told, room = [], _TOLD
     for event in events:
@@ -67,12 +73,12 @@ def narrative(goal: str, outcome: Ending, events: Sequence[Happening], result: s
     return " ".join(parts)
 
 
-def valence_of(outcome: Ending) -> float:
+def valence_of(outcome: EpisodeOutcome) -> float:
     """How it feels, -1 … 1, where nobody said."""
     return _VALENCES[outcome]
 
 
-def surprise_of(outcome: Ending, before: Sequence[Ending]) -> float:
+def surprise_of(outcome: EpisodeOutcome, before: Sequence[EpisodeOutcome]) -> float:
     """How far the outcome is from what similar episodes made one expect, 0 … 1. Nothing before: nothing was expected."""
     scored = [SCORES[one] for one in before if one in SCORES]
     if outcome not in SCORES or not scored:
@@ -81,7 +87,7 @@ def surprise_of(outcome: Ending, before: Sequence[Ending]) -> float:
     return abs(SCORES[outcome] - expected)
 
 
-def significance_of(outcome: Ending, surprise: float, novelty: float) -> float:
+def significance_of(outcome: EpisodeOutcome, surprise: float, novelty: float) -> float:
     """How much an episode matters, 0 … 1: by its outcome, how unexpected that was, that it had a goal, that it was new."""
     return min(0.4 * _STRIKING.get(outcome, 0.0) + 0.3 * surprise + 0.2 + 0.1 * novelty, 1.0)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from engram.known import Figures, Gap, Knowledge, KnowledgeMap, Lack, Level
+from engram.known import Gap, GapKind, Knowledge, KnowledgeFigures, KnowledgeLevel, KnowledgeMap
 
 if TYPE_CHECKING:  # a table of operations is made of what stands here, and needs no settings
     from engram.settings import Settings
@@ -19,10 +19,14 @@ if TYPE_CHECKING:  # a table of operations is made of what stands here, and need
 _SURE = 0.5  # as sure as what was only heard is: less than that lowers confidence
 _OLD = 0.4  # what is left of a confidence however old it is: what was well known is never unknown by age alone
 _DAY_S = 86_400.0
-_WORDS = {Level.CONFIDENT: "Well known", Level.UNCERTAIN: "Known in part", Level.UNKNOWN: "Next to nothing is known"}
+_WORDS = {
+    KnowledgeLevel.CONFIDENT: "Well known",
+    KnowledgeLevel.UNCERTAIN: "Known in part",
+    KnowledgeLevel.UNKNOWN: "Next to nothing is known",
+}
 
 
-def confidence(covered: float, figures: Figures, now: datetime, settings: Settings, *, asked: bool = False) -> float:
+def confidence(covered: float, figures: KnowledgeFigures, now: datetime, settings: Settings, *, asked: bool = False) -> float:
     """0 to 1; `asked`: of a question, not of a subject."""
     count = figures.memories
     if not count:
@@ -38,13 +42,13 @@ def fresh(last: datetime | None, now: datetime, settings: Settings) -> float:
     return max(float(0.5 ** (max(days, 0.0) / settings.known_half_days)), _OLD)
 
 
-def level(confidence: float, settings: Settings) -> Level:
+def level(confidence: float, settings: Settings) -> KnowledgeLevel:
     if confidence >= settings.known_confident:
-        return Level.CONFIDENT
-    return Level.UNCERTAIN if confidence >= settings.known_unknown else Level.UNKNOWN
+        return KnowledgeLevel.CONFIDENT
+    return KnowledgeLevel.UNCERTAIN if confidence >= settings.known_unknown else KnowledgeLevel.UNKNOWN
 
 
-def told(level: Level, figures: Figures, holes: Sequence[Gap]) -> str:
+def told(level: KnowledgeLevel, figures: KnowledgeFigures, holes: Sequence[Gap]) -> str:
     """A sentence to say so."""
     if not figures.memories:
         return " ".join(filter(None, ("Nothing is known of this.", _holes(holes))))
@@ -56,15 +60,15 @@ def told(level: Level, figures: Figures, holes: Sequence[Gap]) -> str:
 
 
 def _holes(holes: Sequence[Gap]) -> str:
-    asked = [one for one in holes if one.kind is Lack.UNANSWERED]
+    asked = [one for one in holes if one.kind is GapKind.UNANSWERED]
     return f"{_many(len(asked), 'question')} about it {'has' if len(asked) == 1 else 'have'} no answer yet." if asked else ""
 
 
 def mapped(domains: Sequence[Knowledge], memories: int) -> KnowledgeMap:
     """Domains as a map, the best known first."""
     ordered = tuple(sorted(domains, key=lambda one: (-one.confidence, -one.figures.memories, one.subject)))
-    well = [one.subject for one in ordered if one.level is Level.CONFIDENT]
-    weak = [one.subject for one in reversed(ordered) if one.level is not Level.CONFIDENT]
+    well = [one.subject for one in ordered if one.level is KnowledgeLevel.CONFIDENT]
+    weak = [one.subject for one in reversed(ordered) if one.level is not KnowledgeLevel.CONFIDENT]
     parts = [f"{named}: {', '.join(some[:3])}" for named, some in (("best known", well), ("least", weak)) if some]
     said = "; ".join(parts) or "no subject is named often enough to tell"
     return KnowledgeMap(ordered, memories, f"{said[:1].upper()}{said[1:]}.")

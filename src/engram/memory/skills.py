@@ -7,7 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from engram.frozen import frozen, replace
-from engram.kinds import Cue, Ending, Episode, FailureMode, Practice, Precondition, Refinement, Skill, SkillMatch, Step
+from engram.kinds import (
+    Cue,
+    Episode,
+    EpisodeOutcome,
+    FailureMode,
+    Practice,
+    Precondition,
+    Refinement,
+    Skill,
+    SkillMatch,
+    SkillStep,
+)
 from engram.memory.episodes import SCORES, is_error, is_step, steps, trouble
 from engram.memory.likeness import LIKE, alike, likeness, stems
 from engram.memory.shortening import telling
@@ -31,7 +42,7 @@ class Learned:
     cues: tuple[Cue, ...]
     threshold: float
     preconditions: tuple[Precondition, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[SkillStep, ...]
     practice: Practice
     failure_modes: tuple[FailureMode, ...]
 
@@ -54,14 +65,14 @@ def learn(episodes: Sequence[Episode], least: int = 3) -> Learned | None:
 
     None if fewer than `least` went well, or they have fewer than two steps in common.
     """
-    good = [episode for episode in episodes if episode.outcome is Ending.SUCCESS]
+    good = [episode for episode in episodes if episode.outcome is EpisodeOutcome.SUCCESS]
     if len(good) < least:
         return None
     cues = _cues([episode.goal for episode in good])
     common = common_steps([steps(episode.events) for episode in good])
     if not cues or len(common) < _LEAST_STEPS:
         return None
-    done = tuple(Step(text, _handler(text, episodes)) for text in common)
+    done = tuple(SkillStep(text, _handler(text, episodes)) for text in common)
     name = min((episode.goal for episode in good), key=len).strip().rstrip(".")
     return Learned(
         name=name,
@@ -75,7 +86,7 @@ def learn(episodes: Sequence[Episode], least: int = 3) -> Learned | None:
     )
 
 
-def described(name: str, done: Sequence[Step]) -> str:
+def described(name: str, done: Sequence[SkillStep]) -> str:
     """A skill as one text, by which recall finds it."""
     lines = [f"{number}. {step.text.strip().rstrip('.')}" for number, step in enumerate(done, 1)]
     handlers = [f"If step {n} fails: {step.on_failure.strip().rstrip('.')}." for n, step in enumerate(done, 1) if step.on_failure]
@@ -121,7 +132,7 @@ def _preconditions(good: Sequence[Episode]) -> tuple[Precondition, ...]:
 def _handler(step: str, episodes: Iterable[Episode]) -> str:
     """What was done right after this step went wrong, in an episode that ended well."""
     for episode in episodes:
-        if episode.outcome is not Ending.SUCCESS:
+        if episode.outcome is not EpisodeOutcome.SUCCESS:
             continue
         for number, event in enumerate(episode.events[:-1]):
             before = [one for one in episode.events[: number + 1] if not is_error(one) or one.ok is False]
@@ -138,9 +149,9 @@ def _practice(episodes: Sequence[Episode]) -> Practice:
     count = Counter(episode.outcome for episode in ended)
     return Practice(
         executions=len(ended),
-        successes=count[Ending.SUCCESS],
-        failures=count[Ending.FAILURE],
-        partials=count[Ending.PARTIAL],
+        successes=count[EpisodeOutcome.SUCCESS],
+        failures=count[EpisodeOutcome.FAILURE],
+        partials=count[EpisodeOutcome.PARTIAL],
         rate=sum(SCORES[one.outcome] for one in ended) / len(ended) if ended else 0.0,
         seconds=sum(took) / len(took) if took else 0.0,
         used_at=max((one.ended_at for one in ended if one.ended_at is not None), default=None),
@@ -150,7 +161,7 @@ def _practice(episodes: Sequence[Episode]) -> Practice:
 def _failures(episodes: Sequence[Episode]) -> tuple[FailureMode, ...]:
     modes: tuple[FailureMode, ...] = ()
     for episode in episodes:
-        if episode.outcome is Ending.FAILURE and (why := trouble(episode)):
+        if episode.outcome is EpisodeOutcome.FAILURE and (why := trouble(episode)):
             modes = _failed_so(modes, why, "", episode.ended_at or episode.started_at)
     return modes
 
@@ -186,7 +197,9 @@ def ranked(matches: Iterable[SkillMatch]) -> list[SkillMatch]:
     return sorted(matches, key=lambda one: (-one.score * one.skill.practice.rate, one.skill.id))
 
 
-def practised(skill: Skill, outcome: Ending, result: str, at: datetime, alpha: float, seconds: float | None = None) -> Skill:
+def practised(
+    skill: Skill, outcome: EpisodeOutcome, result: str, at: datetime, alpha: float, seconds: float | None = None
+) -> Skill:
     """The skill after one more use: its rate moves by `alpha` towards how it went, and a failure is a failure mode."""
     if outcome not in SCORES:
         return skill
@@ -194,21 +207,21 @@ def practised(skill: Skill, outcome: Ending, result: str, at: datetime, alpha: f
     first = old.executions == 0
     practice = Practice(
         executions=old.executions + 1,
-        successes=old.successes + (outcome is Ending.SUCCESS),
-        failures=old.failures + (outcome is Ending.FAILURE),
-        partials=old.partials + (outcome is Ending.PARTIAL),
+        successes=old.successes + (outcome is EpisodeOutcome.SUCCESS),
+        failures=old.failures + (outcome is EpisodeOutcome.FAILURE),
+        partials=old.partials + (outcome is EpisodeOutcome.PARTIAL),
         rate=SCORES[outcome] if first else old.rate + alpha * (SCORES[outcome] - old.rate),
         seconds=old.seconds if seconds is None else seconds if first else old.seconds + alpha * (seconds - old.seconds),
         used_at=at,
     )
-    failed = outcome is Ending.FAILURE and result.strip()
+    failed = outcome is EpisodeOutcome.FAILURE and result.strip()
     modes = _failed_so(skill.failure_modes, result.strip(), "", at) if failed else skill.failure_modes
     return replace(skill, practice=practice, failure_modes=modes)
 
 
 def refined(skill: Skill, episode: Episode, at: datetime) -> Skill:
     """The skill with what this success did differently where something went wrong: it is how to recover from that."""
-    if episode.outcome is not Ending.SUCCESS:
+    if episode.outcome is not EpisodeOutcome.SUCCESS:
         return skill
     known = [step.text for step in skill.steps] + [one.text for one in skill.refinements]
     for number, event in enumerate(episode.events):

@@ -14,7 +14,7 @@ import math
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from engram.kinds import rehearsals
+from engram.kinds import rehearsals_of
 from engram.types import Kind, Memory, Source
 
 if TYPE_CHECKING:  # a table of operations is made of what stands here, and needs no settings
@@ -34,7 +34,7 @@ _SHORTEST = 0.1
 
 def half_life(memory: Memory, settings: Settings) -> float:
     """Days in which it loses half its strength, unused."""
-    spacing = 1.0 + _SPACING * math.log1p(memory.accesses + rehearsals(memory)[0])
+    spacing = 1.0 + _SPACING * math.log1p(memory.accesses + rehearsals_of(memory)[0])
     whole = settings.half_life_days * _LASTS[memory.source] * spacing * (1.0 + _within(memory.affect.arousal))
     return whole * max(_within(memory.strength), _SHORTEST)
 
@@ -43,7 +43,7 @@ def retention(memory: Memory, now: datetime, settings: Settings) -> float:
     """What is left of it, 0 … 1."""
     life, mode = half_life(memory, settings), settings.retention_mode
     left = shape(_days_since_use(memory, now) / life, mode)
-    rehearsed_at = rehearsals(memory)[1]
+    rehearsed_at = rehearsals_of(memory)[1]
     return left if rehearsed_at is None else max(left, _REHEARSED * shape(_days(rehearsed_at, now) / life, mode))
 
 

@@ -29,18 +29,18 @@ class Ledger:
 
 
 @frozen
-class Reserved:
+class Reservation:
     """Tokens that a call may take, and when they were set aside."""
 
     at: datetime
     tokens: int
 
 
-def anything(spent: Spent) -> None:
+def allow_any(spent: Spent) -> None:
     """The check of what is spent whatever was before."""
 
 
-def of_this_process() -> Ledger:
+def in_memory_ledger() -> Ledger:
     """A ledger for as long as the process lives, where no vault is open."""
     entries: list[tuple[datetime, int, int]] = []
     alone = threading.Lock()
@@ -57,7 +57,7 @@ def of_this_process() -> Ledger:
     return Ledger(spend, spent)
 
 
-class Budget:
+class SpendingBudget:
     """A call is written down before it is made, with all that it may cost, so that calls side by side see each other: together
     they go over by what one of them costs, and no more. What it did not use is given back."""
 
@@ -88,16 +88,16 @@ class Budget:
         if trouble := self._trouble(spent):
             raise GeneratorUnavailable(f"{trouble}.", way_out="It is asked again when time has passed, or raise `llm_calls_…`.")
 
-    def reserve(self, prompt: int) -> Reserved:
+    def reserve(self, prompt: int) -> Reservation:
         """A call, the tokens of its prompt, and those of the longest answer."""
-        reserved = Reserved(self._env.now(), prompt + self._settings().llm_output_tokens)
+        reserved = Reservation(self._env.now(), prompt + self._settings().llm_output_tokens)
         self._ledger.spend(reserved.at, 1, reserved.tokens, self._require_room)
         return reserved
 
-    def settle(self, reserved: Reserved, used: int) -> None:
+    def settle(self, reserved: Reservation, used: int) -> None:
         """What the call cost in the end. Of the moment of its reservation: one is never counted without the other."""
         if used != reserved.tokens:
-            self._ledger.spend(reserved.at, 0, used - reserved.tokens, anything)
+            self._ledger.spend(reserved.at, 0, used - reserved.tokens, allow_any)
 
     def spent(self) -> tuple[int, int, int, int]:
         """Calls and tokens of the last hour, then of the last day."""

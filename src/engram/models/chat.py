@@ -17,20 +17,20 @@ from typing import Any
 from engram.env import Env
 from engram.errors import ConfigInvalid, GenerationFailed, GeneratorUnavailable
 from engram.frozen import frozen, replace
-from engram.models.budget import Budget, Ledger
-from engram.models.generate import CallableWriter, LanguageModel, Request, Written
-from engram.models.wire import Answer, Line, Place, Sign, address_problem
+from engram.models.budget import Ledger, SpendingBudget
+from engram.models.generate import CallableGenerator, GeneratedText, GenerationRequest, LanguageModel
+from engram.models.wire import EndpointClient, EndpointResponse, EndpointSettings, EndpointStatus, address_problem
 from engram.settings import Settings
 
 _REFUSED = (400, 422)
 
 
-Body = Callable[[str, Request, int], dict[str, Any]]
+Body = Callable[[str, GenerationRequest, int], dict[str, Any]]
 """What is asked: of which model, what, and how many tokens of an answer."""
 
 
 @frozen
-class Provider:
+class ChatProvider:
     """One wire protocol."""
 
     name: str
@@ -38,17 +38,17 @@ class Provider:
     chat: str
     probe: str
     bodies: tuple[Body, ...]  # the plainest last
-    written: Callable[[Sequence[Any]], Written]  # of an answer, in one part or many
+    written: Callable[[Sequence[Any]], GeneratedText]  # of an answer, in one part or many
     after_silence: int = 0  # the body that is sent once an answer was empty
 
 
 @frozen(kw_only=True)
-class Chat:
+class ChatEndpoint:
     """One model at one place, as the settings name it."""
 
-    provider: Provider
+    provider: ChatProvider
     model: str
-    place: Place
+    place: EndpointSettings
     output: int
 
 
@@ -62,7 +62,7 @@ def check_name(llm: str) -> None:
         raise ConfigInvalid(f"{_UNNAMED}.", way_out="Or pass a function from a prompt to text.")
 
 
-def chat_of(settings: Settings, key: Callable[[], str]) -> Chat | None:
+def chat_endpoint(settings: Settings, key: Callable[[], str]) -> ChatEndpoint | None:
     """The endpoint that the setting `llm` names; None if it names none."""
     if not settings.llm:
         return None
@@ -71,7 +71,7 @@ def chat_of(settings: Settings, key: Callable[[], str]) -> Chat | None:
     problem = "" if provider and model else _UNNAMED
     provider = provider or PROVIDERS["openai"]
     url = (settings.llm_url or provider.url).rstrip("/")
-    place = Place(
+    place = EndpointSettings(
         name=settings.llm,
         url=url,
         probe=provider.probe,
@@ -84,10 +84,10 @@ def chat_of(settings: Settings, key: Callable[[], str]) -> Chat | None:
         meanwhile="rules alone read what is said",
         problem=problem or address_problem(url, "llm_url"),
     )
-    return Chat(provider=provider, model=model, place=place, output=settings.llm_output_tokens)
+    return ChatEndpoint(provider=provider, model=model, place=place, output=settings.llm_output_tokens)
 
 
-def model_by(
+def language_model(
     settings: Callable[[], Settings],
     key: Callable[[], str],
     ledger: Ledger,
@@ -95,21 +95,21 @@ def model_by(
     function: Callable[[str], str] | None = None,
 ) -> LanguageModel | None:
     """The language model that was given as a function, or that the settings name; None if there is none."""
-    chat = chat_of(settings(), key)
+    chat = chat_endpoint(settings(), key)
     if function is None and chat is None:
         return None
-    writer = CallableWriter(function) if function is not None else ChatWriter(chat, env) if chat is not None else None
-    return None if writer is None else LanguageModel(writer, Budget(ledger, settings, env))
+    writer = CallableGenerator(function) if function is not None else ChatGenerator(chat, env) if chat is not None else None
+    return None if writer is None else LanguageModel(writer, SpendingBudget(ledger, settings, env))
 
 
-class ChatWriter:
+class ChatGenerator:
     """A model behind an endpoint. Made without asking it anything."""
 
-    def __init__(self, chat: Chat, env: Env) -> None:
+    def __init__(self, chat: ChatEndpoint, env: Env) -> None:
         self.name = chat.place.name
         self.place = chat.place.shown
         self._chat = chat
-        self._line = Line(chat.place, env)
+        self._line = EndpointClient(chat.place, env)
         self._plainness = 0
 
     @property
@@ -120,7 +120,7 @@ class ChatWriter:
     def ready(self) -> None:
         _check(self._line.looked())
 
-    def write(self, request: Request) -> Written:
+    def write(self, request: GenerationRequest) -> GeneratedText:
         answer, sign = self._asked(request)
         _check(sign)
         if answer.status != 200:
@@ -135,7 +135,7 @@ class ChatWriter:
     def close(self) -> None:
         self._line.close()
 
-    def _asked(self, request: Request) -> tuple[Answer, Sign]:
+    def _asked(self, request: GenerationRequest) -> tuple[EndpointResponse, EndpointStatus]:
         """As plainly as it has to be."""
         chat, plainness = self._chat, self._plainness
         while True:
@@ -148,7 +148,7 @@ class ChatWriter:
             self._plainness = plainness
         return answer, sign
 
-    def _read(self, content: bytes) -> Written | None:
+    def _read(self, content: bytes) -> GeneratedText | None:
         """None if it is no answer; and no error, which would hold words of it."""
         try:
             return self._chat.provider.written(_parts(content))
@@ -156,7 +156,7 @@ class ChatWriter:
             return None
 
 
-def _check(sign: Sign) -> None:
+def _check(sign: EndpointStatus) -> None:
     if sign.trouble:
         raise GeneratorUnavailable(f"{sign.trouble}.", way_out=sign.way_out)
 
@@ -170,7 +170,7 @@ def _parts(content: bytes) -> list[Any]:
         return [json.loads(line) for line in lines if line.startswith(b"{")]
 
 
-def _in_words(request: Request) -> list[dict[str, str]]:
+def _in_words(request: GenerationRequest) -> list[dict[str, str]]:
     """The messages, with the schema among the instructions."""
     if request.schema is None:
         return request.messages
@@ -178,11 +178,11 @@ def _in_words(request: Request) -> list[dict[str, str]]:
     return replace(request, instructions=f"{request.instructions}\n\n{form}").messages
 
 
-def _openai_body(model: str, request: Request, output: int) -> dict[str, Any]:
+def _openai_body(model: str, request: GenerationRequest, output: int) -> dict[str, Any]:
     return {**_openai_without_temperature(model, request, output), "temperature": 0}
 
 
-def _openai_without_temperature(model: str, request: Request, output: int) -> dict[str, Any]:
+def _openai_without_temperature(model: str, request: GenerationRequest, output: int) -> dict[str, Any]:
     """For models that reason, which refuse one."""
     body: dict[str, Any] = {"model": model, "messages": request.messages, "stream": False, "max_completion_tokens": output}
     if request.schema is not None:
@@ -191,15 +191,15 @@ def _openai_without_temperature(model: str, request: Request, output: int) -> di
     return body
 
 
-def _openai_words(model: str, request: Request, output: int) -> dict[str, Any]:
+def _openai_words(model: str, request: GenerationRequest, output: int) -> dict[str, Any]:
     return {"model": model, "messages": _in_words(request), "stream": False}
 
 
-def _openai_written(parts: Sequence[Any]) -> Written:
+def _openai_written(parts: Sequence[Any]) -> GeneratedText:
     choices = [part["choices"][0] for part in parts if part["choices"]]
     said = [one.get("message") or one.get("delta") or {} for one in choices]
     ends = [one.get("finish_reason") for one in choices]
-    return Written(
+    return GeneratedText(
         _text(choices and [one.get("content") for one in said]),
         _count(parts[-1].get("usage"), "prompt_tokens", "completion_tokens"),
         cut="length" in ends,
@@ -207,7 +207,7 @@ def _openai_written(parts: Sequence[Any]) -> Written:
     )
 
 
-def _ollama_body(model: str, request: Request, output: int) -> dict[str, Any]:
+def _ollama_body(model: str, request: GenerationRequest, output: int) -> dict[str, Any]:
     """With a window as long as this needs: by default it is short, and what does not fit is dropped from the front in silence."""
     window = -(-(request.cost + output) // 1024) * 1024
     options = {"temperature": 0, "num_predict": output, "num_ctx": window}
@@ -217,22 +217,22 @@ def _ollama_body(model: str, request: Request, output: int) -> dict[str, Any]:
     return body
 
 
-def _ollama_unthinking(model: str, request: Request, output: int) -> dict[str, Any]:
+def _ollama_unthinking(model: str, request: GenerationRequest, output: int) -> dict[str, Any]:
     """For models that put all they say into what they think where they are held to a schema. It is not sent unasked: others are
     then no longer held to it (ollama/ollama#15260), or say nothing (#17823)."""
     return {**_ollama_body(model, request, output), "think": False}
 
 
-def _ollama_words(model: str, request: Request, output: int) -> dict[str, Any]:
+def _ollama_words(model: str, request: GenerationRequest, output: int) -> dict[str, Any]:
     """For releases before 0.5, which know JSON and no schema."""
     body = {**_ollama_body(model, request, output), "messages": _in_words(request)}
     return body if request.schema is None else {**body, "format": "json"}
 
 
-def _ollama_written(parts: Sequence[Any]) -> Written:
+def _ollama_written(parts: Sequence[Any]) -> GeneratedText:
     last = parts[-1]
     text = _text([part["message"]["content"] for part in parts])
-    return Written(text, _count(last, "prompt_eval_count", "eval_count"), cut=last.get("done_reason") == "length")
+    return GeneratedText(text, _count(last, "prompt_eval_count", "eval_count"), cut=last.get("done_reason") == "length")
 
 
 def _text(contents: Sequence[Any]) -> str:
@@ -258,7 +258,7 @@ def _count(of: Any, *names: str) -> int:
 PROVIDERS = {
     provider.name: provider
     for provider in (
-        Provider(
+        ChatProvider(
             "ollama",
             "http://127.0.0.1:11434",
             "/api/chat",
@@ -267,7 +267,7 @@ PROVIDERS = {
             _ollama_written,
             after_silence=1,
         ),
-        Provider(
+        ChatProvider(
             "openai",
             "https://api.openai.com/v1",
             "/chat/completions",

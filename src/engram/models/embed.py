@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from engram.deadline import Deadline, bounded, late, present
+from engram.deadline import Deadline, current_deadline, deadline_error, run_bounded
 from engram.errors import DimensionMismatch, EmbedderUnavailable, EmbeddingFailed, EngramError
 from engram.models.catalog import Model
 from engram.models.onnx import runtime
@@ -70,22 +70,22 @@ class OnnxEmbedder:
         return self._model.background
 
     def query(self, text: str) -> Vectors:
-        return self._encode(self._model.query_prefix + text, present())
+        return self._encode(self._model.query_prefix + text, current_deadline())
 
     def passages(self, texts: Sequence[str]) -> Vectors:
         prefixed = [self._model.passage_prefix + text for text in texts]
         if len(prefixed) < 2:
-            made = [self._encode(text, present()) for text in prefixed]
+            made = [self._encode(text, current_deadline()) for text in prefixed]
         else:
             self._load()
-            until = present()
+            until = current_deadline()
             with ThreadPoolExecutor(min(len(prefixed), os.cpu_count() or 1)) as pool:
                 made = list(pool.map(lambda text: self._encode(text, until), prefixed))
         return np.stack(made) if made else np.empty((0, self.dimensions), np.float32)
 
     def _encode(self, text: str, until: Deadline | None) -> Vectors:
         if until is not None and until.passed:
-            raise late("vectors were made")
+            raise deadline_error("vectors were made")
         session, tokenizer = self._loaded or self._load()
         ids = np.asarray([tokenizer.encode(text).ids], dtype=np.int64)
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
@@ -93,7 +93,7 @@ class OnnxEmbedder:
         return unit(first[0, 0])  # the vector of the first token stands for the whole (CLS pooling)
 
     def _load(self) -> tuple[onnxruntime.InferenceSession, tokenizers.Tokenizer]:
-        return self._loaded or bounded(self._load_once, "the encoder was loaded")
+        return self._loaded or run_bounded(self._load_once, "the encoder was loaded")
 
     def _load_once(self) -> tuple[onnxruntime.InferenceSession, tokenizers.Tokenizer]:
         with self._lock:
@@ -158,7 +158,7 @@ class CallableEmbedder:
 
     def _checked(self, texts: Sequence[str]) -> Vectors:
         try:
-            made = np.asarray(bounded(lambda: self._embed(texts), "vectors were made"), dtype=np.float32)
+            made = np.asarray(run_bounded(lambda: self._embed(texts), "vectors were made"), dtype=np.float32)
         except EngramError:
             raise
         except Exception as error:  # noqa: BLE001  any function may stand here; its words may be the user's

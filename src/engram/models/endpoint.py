@@ -25,7 +25,7 @@ AUTO = "auto"
 
 
 @frozen
-class Provider:
+class EmbeddingProvider:
     """One wire protocol: where it usually is, what is asked for vectors and for life, and how vectors are taken out."""
 
     name: str
@@ -36,10 +36,10 @@ class Provider:
 
 
 @frozen(kw_only=True)
-class Endpoint:
+class EmbeddingEndpoint:
     """One model at one place. `key_name` names the environment variable that holds the key; the key itself is nowhere here."""
 
-    provider: Provider
+    provider: EmbeddingProvider
     model: str
     url: str
     key_name: str = ""
@@ -58,7 +58,7 @@ class Endpoint:
     @property
     def place(self) -> str:
         """The address, for messages; nothing if it is none, because it may hold what it should not."""
-        return "" if problem(self) else self.url
+        return "" if endpoint_problem(self) else self.url
 
     def fingerprint(self, dimensions: int) -> str:
         """Provider, model, length, and what is put before passages: vectors that differ in one are not compared.
@@ -76,14 +76,14 @@ class Endpoint:
         return json.dumps(wanted).encode("ascii")
 
 
-def endpoint_of(settings: Settings) -> Endpoint | None:
+def embedding_endpoint(settings: Settings) -> EmbeddingEndpoint | None:
     """The endpoint that the setting `model` names; None if it names a model that runs here, or none."""
     name, colon, model = settings.model.partition(":")
     if not colon or name not in PROVIDERS:
         return None
     provider = PROVIDERS[name]
     query, passage = _PREFIXES.get(model.partition(":")[0].rpartition("/")[2].lower(), ("", ""))
-    return Endpoint(
+    return EmbeddingEndpoint(
         provider=provider,
         model=model,
         url=(settings.embed_url or provider.url).rstrip("/"),
@@ -98,14 +98,14 @@ def endpoint_of(settings: Settings) -> Endpoint | None:
     )
 
 
-def problem(endpoint: Endpoint) -> str:
+def endpoint_problem(endpoint: EmbeddingEndpoint) -> str:
     """Why this can be no endpoint; empty if it can."""
     if not endpoint.model:
         return f"the setting `model` names no model after {endpoint.provider.name}:"
     return address_problem(endpoint.url, "embed_url")
 
 
-def vectors_in(content: bytes, endpoint: Endpoint, count: int) -> Vectors:
+def vectors_in(content: bytes, endpoint: EmbeddingEndpoint, count: int) -> Vectors:
     """The unit vectors of an answer to `count` texts, in their order. An error quotes nothing of the answer."""
     try:
         entries = endpoint.provider.entries(json.loads(content))
@@ -133,8 +133,8 @@ def _openai_entries(answer: Any) -> list[Any]:
 PROVIDERS = {
     provider.name: provider
     for provider in (
-        Provider("ollama", "http://127.0.0.1:11434", "/api/embed", "/api/version", _ollama_entries),
-        Provider("openai", "https://api.openai.com/v1", "/embeddings", "/models", _openai_entries),
+        EmbeddingProvider("ollama", "http://127.0.0.1:11434", "/api/embed", "/api/version", _ollama_entries),
+        EmbeddingProvider("openai", "https://api.openai.com/v1", "/embeddings", "/models", _openai_entries),
     )
 }
 

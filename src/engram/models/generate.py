@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from engram.deadline import overtime
+from engram.deadline import without_deadline
 from engram.errors import GenerationFailed, GeneratorUnavailable
 from engram.frozen import frozen, replace
-from engram.models.budget import Budget
-from engram.models.schema import Schema, misfit, told, value_in
+from engram.models.budget import SpendingBudget
+from engram.models.schema import Schema, parse_json, schema_violation, without_thinking
 
 _QUOTED = 4000  # characters of an answer that did not fit, shown to its maker again
 
 
 @frozen(kw_only=True)
-class Request:
+class GenerationRequest:
     """What is asked. With a schema the answer is to be JSON of that form; `again` is what was said since the prompt."""
 
     instructions: str
@@ -39,7 +39,7 @@ class Request:
 
 
 @frozen
-class Written:
+class GeneratedText:
     """What came back; how many tokens it cost with its prompt, if its maker says so; was it cut off, or declined?"""
 
     text: str
@@ -48,7 +48,7 @@ class Written:
     declined: bool = False
 
 
-class Writer(Protocol):
+class TextGenerator(Protocol):
     """What stands behind a language model."""
 
     name: str
@@ -60,12 +60,12 @@ class Writer(Protocol):
     def ready(self) -> None:
         """Raises while it is known not to answer: what is not asked costs nothing."""
 
-    def write(self, request: Request) -> Written: ...
+    def write(self, request: GenerationRequest) -> GeneratedText: ...
 
     def close(self) -> None: ...
 
 
-class CallableWriter:
+class CallableGenerator:
     """Any function from a prompt to text."""
 
     place = ""
@@ -78,14 +78,14 @@ class CallableWriter:
     def ready(self) -> None:
         pass
 
-    def write(self, request: Request) -> Written:
+    def write(self, request: GenerationRequest) -> GeneratedText:
         try:
             said: object = self._function("\n\n".join(one["content"] for one in request.messages))
         except Exception as error:  # noqa: BLE001  any function may stand here; its words may be the user's
             problem = GeneratorUnavailable(f"the language model failed ({type(error).__name__}).")
         else:
             if isinstance(said, str):
-                return Written(said)
+                return GeneratedText(said)
             problem = GeneratorUnavailable("the language model answered with something that is no text.")
         raise problem  # out here, so that what the function raised is not chained to it
 
@@ -96,7 +96,7 @@ class CallableWriter:
 class LanguageModel:
     """One model, with its budget."""
 
-    def __init__(self, writer: Writer, budget: Budget) -> None:
+    def __init__(self, writer: TextGenerator, budget: SpendingBudget) -> None:
         self.writer = writer
         self.budget = budget
 
@@ -105,14 +105,14 @@ class LanguageModel:
         """Why it would not answer now; empty if it would."""
         return self.budget.trouble or self.writer.trouble
 
-    def text(self, request: Request) -> str:
+    def text(self, request: GenerationRequest) -> str:
         """What it wrote, without what it thought before."""
-        text = told(self._written(request).text)
+        text = without_thinking(self._written(request).text)
         if not text:
             raise GenerationFailed(f"{self.writer.name} answered with nothing.")
         return text
 
-    def value(self, request: Request) -> Any:
+    def value(self, request: GenerationRequest) -> Any:
         """The answer as a value of the request's schema; asked for once more if the first is none."""
         schema = request.schema or {}
         written = self._written(request)
@@ -125,7 +125,7 @@ class LanguageModel:
             raise GenerationFailed(f"{self.writer.name} answered twice with what is not as it was asked for.")
         return value
 
-    def _written(self, request: Request) -> Written:
+    def _written(self, request: GenerationRequest) -> GeneratedText:
         self.writer.ready()
         used = request.cost
         reserved = self.budget.reserve(used)
@@ -133,7 +133,7 @@ class LanguageModel:
             written = self.writer.write(request)
             used = written.tokens or used + _tokens(written.text)
         finally:
-            with overtime():  # it was spent, whoever waits for it
+            with without_deadline():  # it was spent, whoever waits for it
                 self.budget.settle(reserved, used)
         if written.declined:
             raise GenerationFailed(f"{self.writer.name} declined to answer.")
@@ -143,12 +143,12 @@ class LanguageModel:
         self.writer.close()
 
 
-def _read(written: Written, schema: Schema) -> tuple[Any, str]:
+def _read(written: GeneratedText, schema: Schema) -> tuple[Any, str]:
     try:
-        value = value_in(written.text)
+        value = parse_json(written.text)
     except ValueError as error:
         return None, "it was cut off, so that it must be shorter" if written.cut else str(error)
-    return value, misfit(value, schema)
+    return value, schema_violation(value, schema)
 
 
 def _tokens(text: str) -> int:

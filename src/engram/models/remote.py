@@ -11,8 +11,8 @@ from engram import settings as settings_room
 from engram.env import Env
 from engram.errors import DimensionMismatch, EmbedderUnavailable, EmbeddingFailed
 from engram.models.embed import Vectors
-from engram.models.endpoint import Endpoint, problem, vectors_in
-from engram.models.wire import Line, Place
+from engram.models.endpoint import EmbeddingEndpoint, endpoint_problem, vectors_in
+from engram.models.wire import EndpointClient, EndpointSettings
 from engram.types import Space
 
 
@@ -28,14 +28,18 @@ class RemoteEmbedder:
     the vault (`LiveIndex.background`), so it matters in small vaults only."""
 
     def __init__(
-        self, endpoint: Endpoint, env: Env, known: Space | None = None, sendable: Callable[[str], str] = lambda text: text
+        self,
+        endpoint: EmbeddingEndpoint,
+        env: Env,
+        known: Space | None = None,
+        sendable: Callable[[str], str] = lambda text: text,
     ) -> None:
         self.endpoint = endpoint
         self._sendable = sendable
         own = known is not None and known.model == endpoint.fingerprint(known.dimensions)
         self._dimensions = endpoint.dimensions or (known.dimensions if known is not None and own else 0)
         self._lock = threading.Lock()
-        self._line = Line(place_of(endpoint), env)
+        self._line = EndpointClient(endpoint_settings(endpoint), env)
 
     @property
     def fingerprint(self) -> str:
@@ -81,8 +85,8 @@ class RemoteEmbedder:
         return made
 
 
-def place_of(endpoint: Endpoint) -> Place:
-    return Place(
+def endpoint_settings(endpoint: EmbeddingEndpoint) -> EndpointSettings:
+    return EndpointSettings(
         name=endpoint.name,
         url=endpoint.url,
         probe=endpoint.provider.probe,
@@ -93,5 +97,5 @@ def place_of(endpoint: Endpoint) -> Place:
         connect_s=endpoint.connect_s,
         probe_s=endpoint.probe_s,
         meanwhile="recall works on words alone",
-        problem=problem(endpoint),
+        problem=endpoint_problem(endpoint),
     )

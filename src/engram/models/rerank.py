@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import onnxruntime
     import tokenizers
 
-Opinions = npt.NDArray[np.float32]
+Scores = npt.NDArray[np.float32]
 
 
 class Reranker(Protocol):
@@ -30,7 +30,7 @@ class Reranker(Protocol):
     @property
     def name(self) -> str: ...
 
-    def score(self, question: str, texts: Sequence[str]) -> Opinions:
+    def score(self, question: str, texts: Sequence[str]) -> Scores:
         """How well each text answers the question; higher is better, the scale is the model's own."""
 
 
@@ -46,7 +46,7 @@ class OnnxReranker:
     def name(self) -> str:
         return self._folder.name
 
-    def score(self, question: str, texts: Sequence[str]) -> Opinions:
+    def score(self, question: str, texts: Sequence[str]) -> Scores:
         session, tokenizer = self._load()
         wanted = {one.name for one in session.get_inputs()}
         made = [self._pair(session, wanted, tokenizer.encode(question, text)) for text in texts]

@@ -21,7 +21,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 }  # fmt: skip
 
 
-def told(text: str) -> str:
+def without_thinking(text: str) -> str:
     """An answer without what its maker thought before: marked, begun by the prompt and only ended, or never ended."""
     said: list[str] = []
     last, thinking = 0, False
@@ -36,7 +36,7 @@ def told(text: str) -> str:
     return "".join(said if thinking else [*said, text[last:]]).strip()
 
 
-def value_in(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """The JSON of an answer: whole, in a block of code, or among other words. ValueError if there is none."""
     for piece, start in _places(text):
         try:
@@ -49,12 +49,12 @@ def value_in(text: str) -> Any:
 def _places(text: str) -> Iterator[tuple[str, int]]:
     """Where it may begin; at 0 it must also end with the text."""
     yield text, 0
-    answer = " " + told(text)
+    answer = " " + without_thinking(text)
     yield answer, 0
     yield from ((answer, at) for opening in "{[" if (at := answer.find(opening)) > 0)
 
 
-def misfit(value: Any, schema: Schema, at: str = "the answer") -> str:
+def schema_violation(value: Any, schema: Schema, at: str = "the answer") -> str:
     """The first place where a value is not as its schema says; empty if it is."""
     kinds = schema.get("type", ())
     kinds = (kinds,) if isinstance(kinds, str) else tuple(kinds)
@@ -67,10 +67,10 @@ def misfit(value: Any, schema: Schema, at: str = "the answer") -> str:
         if missing:
             return f"{at} lacks {missing[0]!r}"
         known = schema.get("properties", {})
-        found = (misfit(value[name], known[name], f"{at}.{name}") for name in known if name in value)
+        found = (schema_violation(value[name], known[name], f"{at}.{name}") for name in known if name in value)
         return next((one for one in found if one), "")
     if isinstance(value, list) and "items" in schema:
-        found = (misfit(one, schema["items"], f"{at}[{number}]") for number, one in enumerate(value))
+        found = (schema_violation(one, schema["items"], f"{at}[{number}]") for number, one in enumerate(value))
         return next((one for one in found if one), "")
     return ""
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import httpcore2
 
-from engram.deadline import SLICE_S, is_over
+from engram.deadline import POLL_S, deadline_passed
 
 
-class Watched(httpcore2.NetworkStream):
+class DeadlineStream(httpcore2.NetworkStream):
     """A stream that is read in short waits."""
 
     def __init__(self, stream: httpcore2.NetworkStream) -> None:
@@ -23,15 +23,15 @@ class Watched(httpcore2.NetworkStream):
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         waited = 0.0
-        while not is_over() and (timeout is None or waited < timeout):
+        while not deadline_passed() and (timeout is None or waited < timeout):
             try:
-                return self._stream.read(max_bytes, SLICE_S)
+                return self._stream.read(max_bytes, POLL_S)
             except httpcore2.ReadTimeout:
-                waited += SLICE_S
+                waited += POLL_S
         raise httpcore2.ReadTimeout
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        if is_over():
+        if deadline_passed():
             raise httpcore2.WriteTimeout
         self._stream.write(buffer, timeout)
 
@@ -41,13 +41,13 @@ class Watched(httpcore2.NetworkStream):
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.NetworkStream:
-        return Watched(self._stream.start_tls(ssl_context, server_hostname, timeout))
+        return DeadlineStream(self._stream.start_tls(ssl_context, server_hostname, timeout))
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
 
 
-class Connecting(httpcore2.SyncBackend):
+class DeadlineBackend(httpcore2.SyncBackend):
     def connect_tcp(
         self,
         host: str,
@@ -56,4 +56,4 @@ class Connecting(httpcore2.SyncBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.NetworkStream:
-        return Watched(super().connect_tcp(host, port, timeout, local_address, socket_options))
+        return DeadlineStream(super().connect_tcp(host, port, timeout, local_address, socket_options))

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from engram.deadline import acquired, deadline, in_time, late, patience, pause
+from engram.deadline import acquire_in_time, check_deadline, deadline, deadline_error, pause, wait_limit
 from engram.env import Env
 from engram.frozen import frozen
 
@@ -33,7 +33,7 @@ UNREACHED, LATE, GARBLED, UNTRUSTED = 0, -1, -2, -3
 
 
 @frozen
-class Answer:
+class EndpointResponse:
     """An HTTP status, or one of the four ways in which there was none."""
 
     status: int
@@ -42,7 +42,7 @@ class Answer:
 
 
 @frozen
-class Sign:
+class EndpointStatus:
     """What was last seen of the endpoint, when, and how long that counts. Empty: it answered."""
 
     at: float
@@ -52,7 +52,7 @@ class Sign:
 
 
 @frozen(kw_only=True)
-class Place:
+class EndpointSettings:
     """Where one model is asked, and how long. `key` is called when a request is made; what it returns is kept nowhere."""
 
     name: str  # provider:model
@@ -88,24 +88,24 @@ def address_problem(url: str, setting: str) -> str:
     return f"the setting `{setting}` has a query or fragment" if parts.query or parts.fragment else ""
 
 
-class Line:
+class EndpointClient:
     """Made without asking anything."""
 
-    def __init__(self, place: Place, env: Env) -> None:
+    def __init__(self, place: EndpointSettings, env: Env) -> None:
         self.place = place
         self._env = env
         self._lock = threading.Lock()
         self._probing = threading.Semaphore(1)
         self._pool: httpcore2.ConnectionPool | None = None
         self._closed = False
-        self._sign: Sign | None = None
+        self._sign: EndpointStatus | None = None
 
-    def post(self, path: str, body: bytes) -> tuple[Answer, Sign]:
+    def post(self, path: str, body: bytes) -> tuple[EndpointResponse, EndpointStatus]:
         """The answer to a request, made again once if the first came to nothing and the time allows; and what it says of the
         endpoint. Nothing is asked of one that is down."""
         sign = self.looked()
         if sign.trouble:
-            return Answer(UNREACHED), sign
+            return EndpointResponse(UNREACHED), sign
         with deadline(self.place.timeout_s, self._env.monotonic) as until:
             answer = self._send("POST", path, body)
             wait = max(_BACKOFF_S, answer.retry_after)
@@ -113,14 +113,14 @@ class Line:
             if again and wait <= _LONGEST_PAUSE_S and wait < until.left:
                 pause(wait, self._env.sleep)
                 answer = self._send("POST", path, body)
-        in_time(f"{self.place.name} was asked")  # before it is judged: that our time was short says nothing of the endpoint
+        check_deadline(f"{self.place.name} was asked")  # a short deadline says nothing about the endpoint
         self._sign = self._judged(answer)
         return answer, self._sign
 
-    def looked(self) -> Sign:
+    def looked(self) -> EndpointStatus:
         """What was last seen of it; asked anew when that is no longer new."""
-        if not acquired(self._probing, None):  # others wait for the one who asks, at most `connect_s`
-            raise late(f"{self.place.name} was asked")
+        if not acquire_in_time(self._probing, None):  # others wait for the one who asks, at most `connect_s`
+            raise deadline_error(f"{self.place.name} was asked")
         try:
             sign = self._sign
             if sign is None or self._env.monotonic() - sign.at >= sign.lasts:
@@ -137,44 +137,44 @@ class Line:
         if pool is not None:
             pool.close()
 
-    def _send(self, method: str, path: str, body: bytes | None = None) -> Answer:
+    def _send(self, method: str, path: str, body: bytes | None = None) -> EndpointResponse:
         """Within the deadline that is set."""
         import httpcore2
 
         pool = self._opened()
         if pool is None:
-            return Answer(UNREACHED)
-        left = max(patience(self.place.timeout_s), 0.01)
+            return EndpointResponse(UNREACHED)
+        left = max(wait_limit(self.place.timeout_s), 0.01)
         timeout = {"connect": min(left, self.place.connect_s), "read": left, "write": left, "pool": left}
         url, headers = self.place.url + path, self._headers(body is not None)
         try:
             with pool.stream(method, url, headers=headers, content=body, extensions={"timeout": timeout}) as answer:
                 told = {name.lower(): value.decode("latin-1") for name, value in answer.headers}
                 if told.get(b"content-encoding", "identity") != "identity":  # not asked for
-                    return Answer(GARBLED)
+                    return EndpointResponse(GARBLED)
                 content = bytearray()
                 for piece in answer.iter_stream():
                     content += piece
                     if len(content) > _MOST_BYTES:
-                        return Answer(GARBLED)
-                return Answer(answer.status, _seconds(told.get(b"retry-after", "")), bytes(content))
+                        return EndpointResponse(GARBLED)
+                return EndpointResponse(answer.status, _seconds(told.get(b"retry-after", "")), bytes(content))
         except httpcore2.TimeoutException as error:
-            return Answer(UNREACHED if isinstance(error, httpcore2.ConnectTimeout) else LATE)
+            return EndpointResponse(UNREACHED if isinstance(error, httpcore2.ConnectTimeout) else LATE)
         except httpcore2.ConnectError as error:
-            return Answer(UNTRUSTED if isinstance(error.__cause__ or error.__context__, ssl.SSLError) else UNREACHED)
+            return EndpointResponse(UNTRUSTED if isinstance(error.__cause__ or error.__context__, ssl.SSLError) else UNREACHED)
         except (httpcore2.NetworkError, httpcore2.ProtocolError):  # broken off
-            return Answer(UNREACHED)
+            return EndpointResponse(UNREACHED)
 
     def _opened(self) -> httpcore2.ConnectionPool | None:
         import httpcore2
         import httpx2
 
-        from engram.models.watched import Connecting
+        from engram.models.watched import DeadlineBackend
 
         with self._lock:
             if self._pool is None and not self._closed:
                 secure = httpx2.create_ssl_context(trust_env=False) if self.place.url.startswith("https:") else None
-                self._pool = httpcore2.ConnectionPool(ssl_context=secure, keepalive_expiry=5.0, network_backend=Connecting())
+                self._pool = httpcore2.ConnectionPool(ssl_context=secure, keepalive_expiry=5.0, network_backend=DeadlineBackend())
             return self._pool
 
     def _headers(self, posting: bool) -> list[tuple[str, str]]:
@@ -186,18 +186,18 @@ class Line:
             headers.append(("authorization", f"Bearer {key}"))
         return headers
 
-    def _probe(self) -> Sign:
+    def _probe(self) -> EndpointStatus:
         if self.place.problem:
             return self._seen(self.place.problem, "See `engram config`.")
         if not _installed():
             return self._seen("endpoints need the extra `llm`", 'Run `pip install "engram-local[llm]"`.')
         with deadline(self.place.connect_s, self._env.monotonic):
             answer = self._send("GET", self.place.probe)
-        in_time(f"{self.place.name} was asked")
+        check_deadline(f"{self.place.name} was asked")
         # A server without this path is a server that answers; whether it has the model, the first request tells.
         return self._seen() if answer.status in (404, 405) else self._judged(answer)
 
-    def _judged(self, answer: Answer) -> Sign:
+    def _judged(self, answer: EndpointResponse) -> EndpointStatus:
         """What an answer says of the endpoint, whatever it says of the words."""
         status, shown, name = answer.status, self.place.shown, self.place.name
         if status in (401, 403):
@@ -226,10 +226,10 @@ class Line:
             return self._seen(f"{name} at {shown} is not able to answer (HTTP {status})", rest=answer.retry_after)
         return self._seen()
 
-    def _seen(self, trouble: str = "", way_out: str = "", rest: float = 0.0) -> Sign:
+    def _seen(self, trouble: str = "", way_out: str = "", rest: float = 0.0) -> EndpointStatus:
         lasts = max(self.place.probe_s, min(rest, _LONGEST_REST_S))
         waiting = f"It is asked again after {lasts:g} s; until then {self.place.meanwhile}."
-        return Sign(self._env.monotonic(), lasts, trouble, way_out or waiting if trouble else "")
+        return EndpointStatus(self._env.monotonic(), lasts, trouble, way_out or waiting if trouble else "")
 
 
 def _installed() -> bool:

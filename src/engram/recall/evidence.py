@@ -18,7 +18,7 @@ from engram.index.lexical import STOP_WORDS
 from engram.text.terms import terms
 from engram.text.when import resolve
 from engram.text.wordlist import word_set
-from engram.types import Evidence, Hit, Memory, Reasoned, Recall
+from engram.types import Evidence, Hit, Memory, Reasoning, Recall
 
 Look = Callable[[str, datetime | None, datetime | None], Recall]
 
@@ -47,7 +47,7 @@ _THEM = word_set("he she it they him her them his hers its their theirs")
 _ASKING = word_set("who whom whose what when where why which how long many much often know known tell does did has have")
 
 
-def reason(question: str, look: Look, *, depth: int, calls: int) -> Reasoned:
+def reason(question: str, look: Look, *, depth: int, calls: int) -> Reasoning:
     """Evidence for a question, at most so deep and with at most so many recalls."""
     search = _Search(look, calls)
     tree = search.grow(question, "what was asked", depth, asked=frozenset())
@@ -55,7 +55,7 @@ def reason(question: str, look: Look, *, depth: int, calls: int) -> Reasoned:
     gaps = tuple(dict.fromkeys(one.question for one in nodes if not one.hits and not one.parts))
     unasked = sum(one.outcome is None for one in nodes)
     notes = (*search.notes, *((f"{unasked} questions were not asked: {calls} recalls were allowed.",) if unasked else ()))
-    return Reasoned(tree, gaps, search.calls, _height(tree), notes)
+    return Reasoning(tree, gaps, search.calls, _height(tree), notes)
 
 
 def _height(tree: Evidence) -> int:

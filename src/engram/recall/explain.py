@@ -13,7 +13,7 @@ from engram.recall.standing import AFFECT, LIFECYCLE
 from engram.recall.weights import ASSISTANT, SESSION
 from engram.store.protocol import Filter
 from engram.text.terms import terms
-from engram.types import Explanation, LeftOut, Memory, Signal, Stage, Why
+from engram.types import ArmSignal, Explanation, LeftOut, Memory, Stage, Why
 
 _NO_WAYS: Mapping[int, str] = {}
 
@@ -31,7 +31,7 @@ def why(fused: Fused, at: int, rerank: str = "", ways: Mapping[int, str] = _NO_W
     arms = [name for name in fused.parts if name not in _NOTED]
     total = float(sum(abs(fused.parts[arm][at]) for arm in arms)) or 1.0
     gave = {arm: max(float(fused.parts[arm][at]), 0.0) for arm in arms}  # what speaks against a hit is no part of why it is one
-    signals = tuple(Signal(arm, int(fused.ranks[arm][at]), float(fused.raw[arm][at]), gave[arm] / total) for arm in arms)
+    signals = tuple(ArmSignal(arm, int(fused.ranks[arm][at]), float(fused.raw[arm][at]), gave[arm] / total) for arm in arms)
     moved = {name: float(fused.parts[name][at]) for name in _NOTED if name in fused.parts}
     notes = [f"{_NOTED[name]} ({by:+.2f})" for name, by in moved.items() if by]
     way = ways.get(int(fused.keys[at]))

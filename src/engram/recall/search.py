@@ -15,11 +15,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from engram.deadline import in_time, result_of
+from engram.deadline import check_deadline, future_result
 from engram.env import Env
 from engram.errors import EmbeddingError, StorageError
 from engram.frozen import replace
-from engram.guard.injection import VERSION, Verdict, judged
+from engram.guard.injection import VERSION, InjectionVerdict, assess_cached
 from engram.index.vectors.encoding import encode
 from engram.index.vectors.live import LiveIndex
 from engram.models.embed import Embedder, Vectors
@@ -78,7 +78,7 @@ _HELD_BACK = (
 
 def is_flagged(memory: Memory) -> bool:
     """As it was decided when it was kept; what was kept before there were these rules, or past them, is judged now."""
-    return memory.flagged or (memory.screened != VERSION and judged(memory.text).verdict is not Verdict.CLEAN)
+    return memory.flagged or (memory.screened != VERSION and assess_cached(memory.text).verdict is not InjectionVerdict.CLEAN)
 
 
 def sound(memories: Iterable[Memory], settings: Settings) -> list[Memory]:
@@ -199,8 +199,8 @@ class Searcher:
         words = self._start(self._read_words, reader, planned, asked.text, watch)
         with watch.stage("embed"):
             query = asked.vector if asked.vector is not None else self._encoded(asked, notes)
-        in_time("the question was encoded")
-        found = partial(result_of, words, "words were looked up")
+        check_deadline("the question was encoded")
+        found = partial(future_result, words, "words were looked up")
         walk = self._look(reader, asked, planned, query, found, notes, watch, settings)
         if walk.thin:
             deep = planned.deeper(settings)
@@ -322,8 +322,8 @@ class Searcher:
         words = held(asked.text, said[:JUDGED])
         if VECTORS not in fused.raw:
             return Standing(covered=words * whom)
-        judged = np.isin(fused.keys, [one.key for one in first[:JUDGED]])
-        near = [likeness(float(cosine), self._arms.background) for cosine in fused.raw[VECTORS][judged]]
+        assess_cached = np.isin(fused.keys, [one.key for one in first[:JUDGED]])
+        near = [likeness(float(cosine), self._arms.background) for cosine in fused.raw[VECTORS][assess_cached]]
         chance = related(max(near), words, names_stranger(asked.text, said[:JUDGED]), len(fused.keys))
         return Standing(support(near[0], whom), chance, chance * whom)
 
@@ -345,11 +345,11 @@ class Searcher:
         self, reader: Reader, asked: Asked, query: Vectors | None, memories: Mapping[int, Memory], settings: Settings
     ) -> dict[int, datetime]:
         """What does not help with such a question, and until when. Nothing is looked up unless one was ever judged so."""
-        judged = [key for key, memory in memories.items() if memory.unhelpful]
-        if not judged:
+        assess_cached = [key for key, memory in memories.items() if memory.unhelpful]
+        if not assess_cached:
             return {}
         question = Question(words=telling(asked.text), space=self._arms.space)
-        said = self._store.judgements(reader, judged, question)
+        said = self._store.judgements(reader, assess_cached, question)
         return suppressed(said, asked, query, self._arms.background, settings)
 
     def _fetch(

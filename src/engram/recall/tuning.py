@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 
-from engram.types import Quality, Signal
+from engram.types import ArmSignal, Quality
 
 _WINDOW, _FEW = 50, 10
 _POOR = 0.3
@@ -35,7 +35,7 @@ class Tuning:
         return (f"the last {len(seen)} answers were far from their questions (mean relevancy {mean:.2f}): is the model right?",)
 
 
-def shifted(shift: float, weight: float, signals: Sequence[Signal], helpful: bool) -> float:
+def shifted(shift: float, weight: float, signals: Sequence[ArmSignal], helpful: bool) -> float:
     """The shift of the vector arm's weight after one more judgement on a hit.
 
     A hit that helped pulls the weight towards the share that vectors had in finding it; one that did not pushes it away. A

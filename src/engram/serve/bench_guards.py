@@ -135,24 +135,24 @@ def _found(labelled: int, hits: int, found: int, right: int) -> Found:
     return Found(labelled, hits / max(labelled, 1), found, right / max(found, 1))
 
 
-def _overlap(one: pii.Span, span: dict[str, Any]) -> int:
+def _overlap(one: pii.PersonalSpan, span: dict[str, Any]) -> int:
     return int(min(one.end, span["end"]) - max(one.start, span["start"]))
 
 
-def _covers(one: pii.Span, span: dict[str, Any]) -> bool:
+def _covers(one: pii.PersonalSpan, span: dict[str, Any]) -> bool:
     return one.kind in ANSWERS[span["kind"]] and 2 * _overlap(one, span) >= span["end"] - span["start"]
 
 
 def _attacks(rows: Sequence[dict[str, Any]], by: str) -> dict[str, Caught]:
-    groups: dict[tuple[bool, str], list[injection.Verdict]] = {}
+    groups: dict[tuple[bool, str], list[injection.InjectionVerdict]] = {}
     for row in rows:
         groups.setdefault((bool(row["attack"]), str(row.get(by, ""))), []).append(injection.assess(row["text"]).verdict)
     return {
         name: Caught(
             attack,
             len(verdicts),
-            sum(one is not injection.Verdict.CLEAN for one in verdicts) / len(verdicts),
-            sum(one is injection.Verdict.REJECTED for one in verdicts) / len(verdicts),
+            sum(one is not injection.InjectionVerdict.CLEAN for one in verdicts) / len(verdicts),
+            sum(one is injection.InjectionVerdict.REJECTED for one in verdicts) / len(verdicts),
         )
         for (attack, name), verdicts in sorted(groups.items(), key=lambda item: (not item[0][0], item[0][1]))
     }

@@ -16,7 +16,7 @@ from pathlib import Path
 from engram.engine import Engram
 from engram.env import Env
 from engram.frozen import frozen
-from engram.known import Level
+from engram.known import KnowledgeLevel
 from engram.models.embed import Embedder
 from engram.serve.bench_recall import OURS, PATIENCE_S, Progress, Question, Results, Store, read_stores
 from engram.serve.warm import warm
@@ -49,7 +49,7 @@ class Judged:
 
     sort: str
     form: str
-    level: Level
+    level: KnowledgeLevel
     found: bool
     answered: bool
 
@@ -102,7 +102,7 @@ def _figures(judged: Sequence[Judged]) -> Results:
     tables = {}
     for form in FORMS:
         of_form = [one for one in judged if one.form == form]
-        levels = {level.value: _shares([one for one in of_form if one.level is level]) for level in Level}
+        levels = {level.value: _shares([one for one in of_form if one.level is level]) for level in KnowledgeLevel}
         answered = {sort: _share([one.answered for one in of_form if one.sort == sort]) for sort in (OWN, UNANSWERABLE, STRANGE)}
         tables[form] = {"levels": levels, "answered": answered}
     return {"asked": len(judged), "forms": tables}

@@ -10,7 +10,7 @@ from engram.capture.screen import is_sound
 from engram.env import Env, to_micros
 from engram.errors import EngramError
 from engram.frozen import field, mutable, replace
-from engram.guard.injection import Verdict, judged
+from engram.guard.injection import InjectionVerdict, assess_cached
 from engram.log import Log
 from engram.memory import mind as rules
 from engram.memory import snapshot
@@ -90,7 +90,7 @@ class Desks:
         just_now = to_micros(now) - _JUST_NOW_US
         recent = [turn for turn in turns if turn.text.strip() and (turn.at is None or to_micros(turn.at) >= just_now)]
         if self.live.now.guard_injection:  # what stands in mind stands in the next prompt
-            recent = [turn for turn in recent if judged(turn.text).verdict is Verdict.CLEAN]
+            recent = [turn for turn in recent if assess_cached(turn.text).verdict is InjectionVerdict.CLEAN]
         if recent:
             desk = self.of(reader)
             with desk.lock:

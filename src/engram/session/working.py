@@ -13,9 +13,9 @@ from engram.env import from_micros, to_micros
 from engram.errors import EngramError, InjectionBlocked, InvalidContent, InvalidQuery, StorageError
 from engram.frozen import replace
 from engram.guard.edition import VERSION
-from engram.guard.injection import Verdict
+from engram.guard.injection import InjectionVerdict
 from engram.guard.scopes import require_writable
-from engram.guard.tiers import closer
+from engram.guard.tiers import strictest
 from engram.log import Log
 from engram.memory import handoff, momentum, working
 from engram.memory import mind as rules
@@ -29,7 +29,7 @@ from engram.store.admission import check_turn, check_words
 from engram.store.once import made_once
 from engram.store.protocol import Once
 from engram.store.sqlite.minds import CHECKPOINT, HANDOFF
-from engram.types import Memory, Reader, Tier, Turn
+from engram.types import Memory, Reader, Sensitivity, Turn
 
 log = Log("engram")
 
@@ -96,7 +96,7 @@ class Working:
         reading = None
         for turn in turns:
             check_turn(turn, self._settings)
-            if judged(turn.text, self._settings).verdict is Verdict.CLEAN:
+            if judged(turn.text, self._settings).verdict is InjectionVerdict.CLEAN:
                 reading = self._take_in(turn, self._now, known)
         return reading
 
@@ -286,10 +286,10 @@ class Working:
         _check_lists(decided, open)
         cleaned = [[self._clean(text) for text in texts] for texts in ((goal,), decided, open)]
         said = [
-            tuple(text for text in texts if judged(text, self._settings).verdict is Verdict.CLEAN) for texts in cleaned
+            tuple(text for text in texts if judged(text, self._settings).verdict is InjectionVerdict.CLEAN) for texts in cleaned
         ]  # by a program, so what is plainly an attack is left out too, and refused to nobody
         made = Checkpoint(goal="".join(said[0]), decided=said[1], open=said[2], at=self._now)
-        tier = Tier.CONFIDENTIAL if sources is None else self._tier(made)
+        tier = Sensitivity.CONFIDENTIAL if sources is None else self._tier(made)
         kept = self._desks.store.put_away(
             self._reader,
             HANDOFF,
@@ -305,9 +305,9 @@ class Working:
         """With word of the rules that all of it was just judged by, so that who reads it next need not load them."""
         return handoff.of_checkpoint(made, VERSION if self._settings.guard_injection else 0)
 
-    def _tier(self, made: Checkpoint) -> Tier:
+    def _tier(self, made: Checkpoint) -> Sensitivity:
         """How closely its words ask to be kept."""
-        return closer(*(tier_of(text, self._settings) for text in (made.goal, *made.decided, *made.open)))
+        return strictest(*(tier_of(text, self._settings) for text in (made.goal, *made.decided, *made.open)))
 
     def resume(self) -> Resumed:
         """What was being done here, by this process or another before it."""

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from engram.env import from_micros, to_micros
 from engram.errors import ContentTooLarge, DimensionMismatch, InjectionBlocked, InvalidContent, InvalidQuery
 from engram.frozen import replace
-from engram.types import SCOPE_DIMENSIONS, Edge, Kind, Memory, Scope, Source, Status, Tier, Turn, scope_values
+from engram.types import SCOPE_DIMENSIONS, Edge, Kind, Memory, Scope, Sensitivity, Source, Status, Turn, scope_values
 
 if TYPE_CHECKING:
-    from engram.kinds import Happening, Participant
+    from engram.kinds import EpisodeEvent, Participant
     from engram.settings import Settings
 
 _NAME_BYTES = 256
@@ -32,7 +32,7 @@ _ATTRIBUTES = 64
 _WHOLE = "Take it out, or decode the text again with errors='replace'."
 _SCALE_BYTES = 4
 _SHORTER, _NAMES, _NUMBERS = ("summary", "key_fact", "tag"), ("id", "category"), ("importance", "confidence", "strength")
-_SORTS: dict[str, type] = {"kind": Kind, "source": Source, "status": Status, "pinned": bool, "tier": Tier}
+_SORTS: dict[str, type] = {"kind": Kind, "source": Source, "status": Status, "pinned": bool, "tier": Sensitivity}
 _TIMES = ("happened_at", "happened_until", "valid_from", "valid_until", "learned_at", "accessed_at")
 _shorter, _names, _numbers, _times = (attrgetter(*some) for some in (_SHORTER, _NAMES, _NUMBERS, _TIMES))
 _sorts = attrgetter(*_SORTS)
@@ -105,13 +105,13 @@ def check_name(what: str, name: str, settings: Settings, *, plainly: bool = Fals
 @lru_cache(256)  # a speaker's comes with every turn
 def _look_into(what: str, name: str, catch_secrets: bool, guard_injection: bool, plainly: bool) -> None:
     from engram.guard import injection, secrets  # here for start-up time: hardly a name comes so far
-    from engram.guard.injection import Verdict
+    from engram.guard.injection import InjectionVerdict
 
     if catch_secrets and secrets.find(name):
         raise InvalidContent(f"the {what} holds a secret (a key, a token or a password), and secrets are not kept.")
     said = name.replace("_", " ").replace("-", " ")
-    suffered = (Verdict.CLEAN, Verdict.FLAGGED) if plainly else (Verdict.CLEAN,)
-    if guard_injection and injection.judged(said).verdict not in suffered:
+    suffered = (InjectionVerdict.CLEAN, InjectionVerdict.FLAGGED) if plainly else (InjectionVerdict.CLEAN,)
+    if guard_injection and injection.assess_cached(said).verdict not in suffered:
         raise InjectionBlocked(f"the {what} reads as an attack on the model that would read it.", way_out="Use a plain word.")
 
 
@@ -127,7 +127,7 @@ def check_edges(edges: Sequence[Edge], settings: Settings) -> None:
         _time("created_at", edge.created_at)
 
 
-def check_event(event: Happening, settings: Settings) -> None:
+def check_event(event: EpisodeEvent, settings: Settings) -> None:
     check_name("type of an event", event.type, settings)
     if not event.type.strip():
         raise InvalidContent("an event needs a type.", way_out="Say what it is: `tried`, `error`, `decision` …")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeVar
 
-from engram.deadline import overtime
+from engram.deadline import without_deadline
 from engram.store.protocol import Once, Told
 from engram.types import Reader
 
@@ -54,7 +54,7 @@ def made_once(
             made = make(once)
             if not once.made:
                 once.answer = lambda _: tell(made)
-                with overtime():
+                with without_deadline():
                     store.keep_told(reader, once)
     except Told as told:  # by another thread or process, meanwhile
         return again(told.answer)

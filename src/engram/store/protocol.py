@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from engram.frozen import frozen, mutable
 from engram.types import (
     AuditEntry,
-    Change,
+    ChangeLogEntry,
     Counts,
     Edge,
     Kind,
@@ -174,7 +174,7 @@ class Store(Protocol):
 
     def counts(self, reader: Reader) -> Counts: ...
 
-    def changes(self, reader: Reader, *, after: int, limit: int) -> list[Change]: ...
+    def changes(self, reader: Reader, *, after: int, limit: int) -> list[ChangeLogEntry]: ...
 
     def audit(self, reader: Reader, *, limit: int) -> list[AuditEntry]: ...
 

@@ -11,11 +11,11 @@ from typing import TypeVar
 from engram.context.history import orders_and_talk, turns_of
 from engram.context.plan import planned
 from engram.context.window import ContextWindow, build
-from engram.deadline import if_time_allows, patience
+from engram.deadline import if_time_allows, wait_limit
 from engram.errors import DiskFull, NotFound, WriteFailed
 from engram.frozen import replace
 from engram.guard import limits
-from engram.guard.injection import Verdict, judged
+from engram.guard.injection import InjectionVerdict, assess_cached
 from engram.memory.export import Form
 from engram.recall.evidence import reason
 from engram.recall.plan import QUERY_CHARACTERS
@@ -25,7 +25,7 @@ from engram.session.asides import asides, shown, wonder
 from engram.session.working import Working
 from engram.store.protocol import Filter, Once
 from engram.text.messages import OpenAI
-from engram.types import Explanation, Memory, Mode, Reasoned, Recall, Role, Status, Turn, Warmth, scope_values
+from engram.types import Explanation, IndexState, Memory, Mode, Reasoning, Recall, Role, Status, Turn, scope_values
 from engram.verbs.view import View
 
 T = TypeVar("T")
@@ -111,7 +111,7 @@ class Asking(View):
             measure=plan.measure,
             cost=plan.cost,
             working=lambda room: mind.export(Form.PLAIN, room).text if room > 0 else "",
-            safe=lambda line: not settings.guard_injection or judged(line).verdict is Verdict.CLEAN,
+            safe=lambda line: not settings.guard_injection or assess_cached(line).verdict is InjectionVerdict.CLEAN,
             near=lambda hit: near(hit, searcher.background, settings),
             history=said,
             asides=asides(desks, searcher, self._reader, message, found, plan.mode),
@@ -127,7 +127,7 @@ class Asking(View):
         unknown = f"this model is not known here: its window is taken for {plan.model.window:,} tokens (`models_file`)."
         return replace(window, notes=(*window.notes, unknown))
 
-    def reason(self, question: str, *, depth: int | None = None, calls: int | None = None) -> Reasoned:
+    def reason(self, question: str, *, depth: int | None = None, calls: int | None = None) -> Reasoning:
         """Evidence for a question that one recall does not answer: it is taken apart, each part is recalled, and what is then
         missing is followed by the names that came up. A tree, with its gaps; the answer is for whoever reads it to write.
 
@@ -149,7 +149,7 @@ class Asking(View):
         """
         vault, settings = self._vault, self._vault.live.now
         which = "guest_ask_per_minute" if self._reader.role is Role.GUEST else "ask_per_minute"
-        rates = limits.Rates(getattr(settings, which), settings.ask_per_session if session else 0, which)
+        rates = limits.RateLimits(getattr(settings, which), settings.ask_per_session if session else 0, which)
         if rates.per_minute or rates.per_session:
             with suppress(DiskFull, WriteFailed):
                 vault.store.probed(self._reader, session or "", vault.env.now(), rates)
@@ -163,7 +163,7 @@ class Asking(View):
         if since is not None:
             elapsed = env.monotonic() - since
             most = math.inf if timeout is None or not timeout > 0 else timeout - elapsed
-            pause = patience(limits.wait(elapsed, self._vault.live.now.answer_grid_ms / 1000, most))
+            pause = wait_limit(limits.grid_delay(elapsed, self._vault.live.now.answer_grid_ms / 1000, most))
             if pause:
                 env.sleep(pause)
         return env.monotonic()
@@ -171,7 +171,7 @@ class Asking(View):
     def coarse(self, answer: T) -> T:
         """An answer as callers from outside get it: its scores in steps, with noise if that is set, without timings."""
         env = self._vault.env
-        return limits.coarse(answer, self._vault.live.now.score_noise, lambda: int.from_bytes(env.random(6)) / (1 << 48))
+        return limits.coarsen(answer, self._vault.live.now.score_noise, lambda: int.from_bytes(env.random(6)) / (1 << 48))
 
     def sound(self, memories: Iterable[Memory]) -> list[Memory]:
         """Those of them that may stand in a prompt: what reads as an attack is left out."""
@@ -197,9 +197,9 @@ class Asking(View):
             where=filters or Filter(),
         )
 
-    def warm(self, timeout: float | None = None, *, progress: Callable[[Warmth], None] | None = None) -> bool:
+    def warm(self, timeout: float | None = None, *, progress: Callable[[IndexState], None] | None = None) -> bool:
         """Wait until the vector index has loaded; False if it has not in time, or there is no model to have one for."""
-        index, most = self._vault.index, patience(float("inf") if timeout is None else timeout)
+        index, most = self._vault.index, wait_limit(float("inf") if timeout is None else timeout)
         return index is not None and index.warm(None if most == float("inf") else most, progress)
 
     def feedback(
@@ -223,10 +223,10 @@ class Asking(View):
         if query is None:
             return self._vault.store.judge(self._reader, memory_id, helpful, once=once)
         searcher, asked = self._vault.searcher, self._asked(query, None, None, None, None, None, None)
-        judged = self._vault.store.judge(self._reader, memory_id, helpful, searcher.question(asked), once=once)
+        assess_cached = self._vault.store.judge(self._reader, memory_id, helpful, searcher.question(asked), once=once)
         with if_time_allows():  # the judgement is kept
-            searcher.learn(self._reader, asked, judged, helpful)
-        return judged
+            searcher.learn(self._reader, asked, assess_cached, helpful)
+        return assess_cached
 
 
 def _narrows(filters: Filter | None) -> bool:

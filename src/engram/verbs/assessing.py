@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import overload
 
 from engram.errors import InvalidQuery
-from engram.known import Figures, Gap, Knowledge, KnowledgeMap
+from engram.known import Gap, Knowledge, KnowledgeFigures, KnowledgeMap
 from engram.memory.gaps import question_in
 from engram.memory.knowledge import confidence, level, mapped, told
 from engram.memory.likeness import stems
@@ -103,12 +103,12 @@ class Assessing(Asking, Minding):
         return self._open_still(_about(self._vault.store.gaps(self._reader, limit=_QUESTIONS), names))
 
 
-def figured(tally: Tally) -> Figures:
+def figured(tally: Tally) -> KnowledgeFigures:
     """Figures as they are told, from those that were counted."""
     doubt = (tally.contested or 0) / max(tally.memories, 1)
     sure = surety(tally.confidence or 0.0, tally.witnesses or 0.0, tally.helpful or 0.0, tally.unhelpful or 0.0, doubt)
     dates = moment(tally.first), moment(tally.last)
-    return Figures(tally.memories, tally.sessions, tally.speakers, sure, tally.contested or 0, tally.stale or 0, *dates)
+    return KnowledgeFigures(tally.memories, tally.sessions, tally.speakers, sure, tally.contested or 0, tally.stale or 0, *dates)
 
 
 def _about(questions: Sequence[Gap], names: Iterable[str]) -> list[Gap]:

@@ -10,7 +10,7 @@ from typing import Any
 from engram.capture.admit import Arrival
 from engram.capture.hearing import hear
 from engram.capture.reporting import from_words, to_words
-from engram.deadline import overtime
+from engram.deadline import without_deadline
 from engram.errors import AccessDenied, InvalidContent, InvalidQuery
 from engram.files import archive, records, sources
 from engram.files.export import FORMS, Page, check_target, target
@@ -91,7 +91,7 @@ class Carrying(View):
             if once is not None:
                 once.answer = lambda gone: to_words(Report(operation="purge", counts=gone[0]))
             report = self._vault.store.purge(self._reader, dimension, name, once=once)
-            with overtime():  # it is done
+            with without_deadline():  # it is done
                 self._vault.desks.forget(self._reader)
             return report
 

@@ -7,13 +7,13 @@ from datetime import datetime
 
 from engram.capture.parts import in_parts
 from engram.capture.reporting import from_words, to_words
-from engram.deadline import overtime
+from engram.deadline import without_deadline
 from engram.errors import InvalidContent, InvalidQuery
 from engram.frozen import replace
 from engram.log import Log
 from engram.memory.layers import LAYER, Layer, above, below, layer_of
 from engram.store.protocol import Once
-from engram.types import Edge, Kind, Memory, Report, Scope, Source, Status, Tier, Turn
+from engram.types import Edge, Kind, Memory, Report, Scope, Sensitivity, Source, Status, Turn
 from engram.verbs.view import View
 
 log = Log("engram")
@@ -38,7 +38,7 @@ class Keeping(View):
         scope: Scope | None = None,
         happened_at: datetime | None = None,
         attributes: Mapping[str, str] | None = None,
-        tier: Tier | str | None = None,
+        tier: Sensitivity | str | None = None,
         timeout: float | None = None,
     ) -> Memory:
         """Keep one statement; durable when this returns. Its scope is where this reader stands, or `scope`.
@@ -83,7 +83,7 @@ class Keeping(View):
 
         def make(once: Once | None) -> Report:
             report = self._captured(*said, once=once)
-            with overtime():  # it is durable
+            with without_deadline():  # it is durable
                 self._vault.desks.overheard(self._reader, said)
                 self._vault.ahead.look(self._reader)
             return report
@@ -117,7 +117,7 @@ class Keeping(View):
         text: str | None = None,
         importance: float | None = None,
         attributes: Mapping[str, str] | None = None,
-        tier: Tier | str | None = None,
+        tier: Sensitivity | str | None = None,
         flagged: bool | None = None,
         unchanged_since: datetime | None = None,
     ) -> Memory:
@@ -198,7 +198,7 @@ class Keeping(View):
                 done = store.set_statuses(self._reader, ids, Status.ARCHIVED, reason, since=since, once=once)
                 return _forgotten(name, done)
             gone = store.erase(self._reader, ids, since=since, once=once)
-            with overtime():  # it is done
+            with without_deadline():  # it is done
                 self._vault.desks.forget(self._reader)
             return gone
 
@@ -241,11 +241,11 @@ def _attributes(given: Mapping[str, str] | None) -> dict[str, str] | None:
     return dict(given)
 
 
-def _tier(given: Tier | str | None) -> Tier | None:
+def _tier(given: Sensitivity | str | None) -> Sensitivity | None:
     try:
-        return None if given is None else Tier(given)
+        return None if given is None else Sensitivity(given)
     except ValueError:
-        raise InvalidContent("there is no such tier.", way_out=f"Say one of {', '.join(Tier)}.") from None
+        raise InvalidContent("there is no such tier.", way_out=f"Say one of {', '.join(Sensitivity)}.") from None
 
 
 def _between_0_and_1(importance: float) -> float:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from engram.capture.backfill import SPACE
 from engram.errors import NotFound
-from engram.kinds import Box, Reached
+from engram.kinds import Box, ReachedMemory
 from engram.links import sure_at
 from engram.memory.edges import walk
 from engram.memory.inference import Relation, inferred
@@ -18,11 +18,11 @@ from engram.types import (
     AuditEntry,
     Backup,
     Edge,
-    Encoder,
+    EncoderState,
     Finding,
     Health,
     Kind,
-    Language,
+    LanguageModelState,
     Memory,
     Page,
     Status,
@@ -82,7 +82,7 @@ class Looking(View):
     def edges(self, *ids: str) -> Sequence[Edge]:
         return self._vault.store.edges(self._reader, ids)
 
-    def traverse(self, memory_id: str, *, depth: int = 2, kinds: Sequence[str] = ()) -> Sequence[Reached]:
+    def traverse(self, memory_id: str, *, depth: int = 2, kinds: Sequence[str] = ()) -> Sequence[ReachedMemory]:
         """What the memory is linked to, up to `depth` links away, the strongest first; by links of these kinds, or of any.
 
         Where a link follows from those in between, it says so (`inferred`): a part of a part is a part. 1,000 at most are told.
@@ -104,7 +104,7 @@ class Looking(View):
         first = sorted(ways, key=lambda one: (-ways[one].strength, ways[one].distance, one))[:_REACHED]
         found = {memory.id: memory for memory in sound(store.get(self._reader, first), settings)}
         return tuple(
-            Reached(found[one], ways[one].distance, ways[one].strength, ways[one].by, follows.get(one, ""))
+            ReachedMemory(found[one], ways[one].distance, ways[one].strength, ways[one].by, follows.get(one, ""))
             for one in first
             if one in found
         )
@@ -131,11 +131,11 @@ class Looking(View):
     def status_history(self, memory_id: str) -> Sequence[StatusChange]:
         return self._vault.store.status_history(self._reader, memory_id)
 
-    def encoder(self) -> Encoder:
+    def encoder(self) -> EncoderState:
         """Which encoder is in use, and whether it answers."""
         return self._vault.encoder()
 
-    def language(self) -> Language:
+    def language(self) -> LanguageModelState:
         """Which language model reads what is said, whether it answers, and what it cost."""
         return self._vault.language()
 

@@ -8,11 +8,11 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
-from engram.deadline import overtime
+from engram.deadline import without_deadline
 from engram.env import from_micros, to_micros
 from engram.errors import EngramError, InvalidQuery, NotFound
 from engram.frozen import replace
-from engram.kinds import EPISODE, WARNING, Ending, Episode, Happening, Participant, Skill, SkillMatch
+from engram.kinds import EPISODE, WARNING, Episode, EpisodeEvent, EpisodeOutcome, Participant, Skill, SkillMatch
 from engram.log import Log
 from engram.memory.edges import walk
 from engram.memory.likeness import alike, stems
@@ -47,14 +47,14 @@ class Recording:
         self._mem = mem
         self._over = False
 
-    def event(self, type: str, text: str = "", *, actor: str = "", ok: bool | None = None) -> Happening:
+    def event(self, type: str, text: str = "", *, actor: str = "", ok: bool | None = None) -> EpisodeEvent:
         """Something that happened: `tried`, `ran`, `tool_call` … are steps; `error`, `result`, `decision`, `note` … are not.
 
         ok: whether it went well. What goes wrong and is then put right is what a skill learns to handle.
         """
         return self._mem._record(self.id, type, text, actor, ok)
 
-    def outcome(self, outcome: Ending | str, result: str = "", *, valence: float | None = None) -> Episode:
+    def outcome(self, outcome: EpisodeOutcome | str, result: str = "", *, valence: float | None = None) -> Episode:
         """How it came out: success, failure, partial or abandoned. Ends the episode."""
         ended = self._mem._end(self.id, outcome, result, valence)
         self._over = True
@@ -75,17 +75,17 @@ class Recording:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if not self._over:
-            with overtime():  # a deadline that has passed leaves no episode without an end
+            with without_deadline():  # a deadline that has passed leaves no episode without an end
                 self._left(error)
 
     def _left(self, error: BaseException | None) -> None:
         if error is None:
-            self.outcome(Ending.SUCCESS)
+            self.outcome(EpisodeOutcome.SUCCESS)
             return
         # KeyboardInterrupt and the like: somebody stopped it.
-        ending = Ending.FAILURE if isinstance(error, Exception) else Ending.ABANDONED
+        ending = EpisodeOutcome.FAILURE if isinstance(error, Exception) else EpisodeOutcome.ABANDONED
         name = type(error).__name__
-        for result in (f"{name}: {error}".strip(": "), name) if ending is Ending.FAILURE else (name,):
+        for result in (f"{name}: {error}".strip(": "), name) if ending is EpisodeOutcome.FAILURE else (name,):
             try:
                 self.outcome(ending, result)
                 return
@@ -113,7 +113,7 @@ class Recounting(Asking):
         """
         if resume is not None:
             going = self._vault.chronicle.episode(self._reader, resume)
-            if going.outcome is not Ending.ONGOING and self._key is None:  # its very end may be asked for again
+            if going.outcome is not EpisodeOutcome.ONGOING and self._key is None:  # its very end may be asked for again
                 raise InvalidQuery("this episode is over.", way_out="Begin another one; `caused_by` links it to this one.")
             return Recording(self, going)
         people = [one if isinstance(one, Participant) else Participant(one) for one in participants]
@@ -128,8 +128,8 @@ class Recounting(Asking):
         )
         return Recording(type(self)(self._vault, self._reader), begun)  # a key was for the beginning
 
-    def _record(self, episode_id: str, type_: str, text: str, actor: str, ok: bool | None) -> Happening:
-        chronicle, told = self._vault.chronicle, Happening(self._vault.env.now(), type_, text, actor, ok)
+    def _record(self, episode_id: str, type_: str, text: str, actor: str, ok: bool | None) -> EpisodeEvent:
+        chronicle, told = self._vault.chronicle, EpisodeEvent(self._vault.env.now(), type_, text, actor, ok)
         return self._made_once(
             ("event", episode_id, type_, text, actor, ok),
             lambda once: chronicle.event(self._reader, episode_id, told, once),
@@ -137,7 +137,7 @@ class Recounting(Asking):
             lambda at: chronicle.as_kept(replace(told, at=from_micros(int(at)))),
         )
 
-    def _end(self, episode_id: str, outcome: Ending | str, result: str, valence: float | None) -> Episode:
+    def _end(self, episode_id: str, outcome: EpisodeOutcome | str, result: str, valence: float | None) -> Episode:
         ending = _ending(outcome)
         return self._made_once(
             ("end", episode_id, ending, result, valence),
@@ -154,7 +154,7 @@ class Recounting(Asking):
         at: datetime | None = None,
         before: datetime | None = None,
         sequence: str | None = None,
-        outcome: Ending | str | None = None,
+        outcome: EpisodeOutcome | str | None = None,
         limit: int = 20,
     ) -> Sequence[Episode]:
         """Recorded episodes, the latest first; one way of asking at a time.
@@ -219,7 +219,7 @@ class Recounting(Asking):
             lambda ids: tuple(self._vault.store.skills(self._reader, ids=ids.split())),
         )
 
-    def practise(self, skill_id: str, outcome: Ending | str, result: str = "", *, seconds: float | None = None) -> Skill:
+    def practise(self, skill_id: str, outcome: EpisodeOutcome | str, result: str = "", *, seconds: float | None = None) -> Skill:
         """Say how a skill did when it was used: its rate of success moves, and a failure is remembered as one of its ways to
         fail. `mem.episode(skill=id)` does it by itself."""
         ending = _ending(outcome)
@@ -263,9 +263,9 @@ def _moved(at: datetime, by: timedelta) -> datetime:
         return datetime.min.replace(tzinfo=at.tzinfo) if by < timedelta() else datetime.max.replace(tzinfo=at.tzinfo)
 
 
-def _ending(outcome: Ending | str) -> Ending:
+def _ending(outcome: EpisodeOutcome | str) -> EpisodeOutcome:
     try:
-        return Ending(outcome)
+        return EpisodeOutcome(outcome)
     except ValueError:
-        problem = InvalidQuery(f"there is no such outcome; there are {', '.join(one.value for one in Ending)}.")
+        problem = InvalidQuery(f"there is no such outcome; there are {', '.join(one.value for one in EpisodeOutcome)}.")
     raise problem

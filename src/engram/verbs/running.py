@@ -13,7 +13,7 @@ from typing import Self
 
 from engram.context.budget import PROFILES
 from engram.context.window import ContextWindow
-from engram.deadline import overtime
+from engram.deadline import without_deadline
 from engram.errors import EngramError, InvalidQuery
 from engram.types import Report, Turn
 from engram.verbs.asking import Asking
@@ -86,7 +86,7 @@ class Running(Asking, Keeping, Minding):
     def _attended(self, *turns: Turn) -> None:
         """To mind, and the mind put away: if the process ends now, the next one goes on here."""
         if self._reader.writes:
-            with overtime():
+            with without_deadline():
                 self._put_to_mind(*turns)
                 self._vault.ahead.look(self._reader)
 

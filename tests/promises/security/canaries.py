@@ -14,7 +14,7 @@ from recall.minds import settle
 
 from engram.capture.boxes import fill_boxes
 from engram.engine import Engram
-from engram.passes import Cursor, Link
+from engram.passes import AddLink, Cursor
 from engram.types import Edge, Turn
 
 CANARY = "Zqorvathbirke"
@@ -112,7 +112,7 @@ def _dream(mem: Engram, edge: Edge) -> None:
     store, latest = mem._vault.store, mem._vault.store.latest_change(mem.reader)
     begun = store.begin_pass(mem.reader, "dream")
     assert begun is not None
-    assert store.revise(mem.reader, begun.id, "latent", [Link(edge)], start=Cursor(), upto=Cursor(), since=latest)
+    assert store.revise(mem.reader, begun.id, "latent", [AddLink(edge)], start=Cursor(), upto=Cursor(), since=latest)
     store.end_pass(mem.reader, begun.id)
 
 

@@ -139,10 +139,10 @@ def test_any_line_to_the_tool_server_is_a_request_or_none(line: str) -> None:
 def test_any_answer_of_a_model_is_a_value_or_refused(told: str) -> None:
     """C7: what it gives out is compared with the shape that was asked for."""
     try:
-        value = schema.value_in(told)
+        value = schema.parse_json(told)
     except ValueError:
         return
-    assert isinstance(schema.misfit(value, {"type": "object", "properties": {"facts": {"type": "array"}}}), str)
+    assert isinstance(schema.schema_violation(value, {"type": "object", "properties": {"facts": {"type": "array"}}}), str)
 
 
 @FEW

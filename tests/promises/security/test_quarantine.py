@@ -17,7 +17,7 @@ from recall.minds import open_mind
 
 from engram.engine import Engram
 from engram.env import Env
-from engram.types import Source, Tier
+from engram.types import Sensitivity, Source
 
 FACT = "I moved to the harbour of Bergen."
 CARD = "My card is 4111 1111 1111 1111 for the piano."
@@ -124,7 +124,7 @@ def test_no_format_comes_in_past_quarantine(tmp_path: Path, form: str) -> None:
             assert memory.happened_at is None or memory.happened_at <= Env().now()
             assert memory.learned_at <= Env().now()
             assert memory.corroborations == 0
-        assert {memory.tier for memory in memories if "piano" in memory.text} == {Tier.CONFIDENTIAL}
+        assert {memory.tier for memory in memories if "piano" in memory.text} == {Sensitivity.CONFIDENTIAL}
         with inside(tmp_path / "vault") as connection:
             vectors = [bytes(row[0]) for row in connection.execute("SELECT vector FROM embeddings")]
         assert len(vectors) == len(memories)
@@ -159,6 +159,6 @@ def test_an_archive_of_somebody_else_comes_in_by_the_same_door(tmp_path: Path) -
         assert FACT.rstrip(".") in texts
         assert SECRET not in texts
         assert ATTACK not in texts
-        assert {memory.tier for memory in kept(mem) if "piano" in memory.text} == {Tier.CONFIDENTIAL}
+        assert {memory.tier for memory in kept(mem) if "piano" in memory.text} == {Sensitivity.CONFIDENTIAL}
         assert all(memory.confidence <= 0.5 for memory in kept(mem))
         assert not mem.import_(tmp_path / "theirs.engram", passphrase="a passphrase of words").ids

@@ -18,7 +18,7 @@ from serve.talking import call
 from engram.engine import Engram
 from engram.errors import EngramError
 from engram.store.protocol import Filter
-from engram.types import Memory, Role, Scope, Tier
+from engram.types import Memory, Role, Scope, Sensitivity
 
 DOCS = Path(__file__).parents[3] / "docs"
 TESTS = Path(__file__).parents[2]
@@ -183,7 +183,7 @@ def test_what_is_told_of_a_confidential_memory_is_as_close_as_it(mem: Engram, pa
     kept = mem.remember(
         "Zqorvath Blimm lives in Zqalborg, her card is 4111 1111 1111 1111", attributes={"whose": "zqattribute"}, category="fact"
     )
-    assert kept.tier is Tier.CONFIDENTIAL
+    assert kept.tier is Sensitivity.CONFIDENTIAL
     held = image(path).lower()
     assert [word for word in (b"zqorvath", b"zqalborg", b"zqattribute", b"4111") if word in held] == []
     assert mem.entity("Zqorvath Blimm") is None

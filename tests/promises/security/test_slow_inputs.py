@@ -32,7 +32,7 @@ MOST = 3.3  # twice the work and some noise; four times is a square
 
 READERS: dict[str, Callable[[str], object]] = {
     "affect": affect.affect,
-    "a model's answer": schema.value_in,
+    "a model's answer": schema.parse_json,
     "a hook's input": lambda text: hosts.read(text.encode(), "claude-code"),
     "attacks": injection.assess,
     "beginnings": lambda text: shortening.shorten(text, 60),
@@ -50,7 +50,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "intents": lambda text: intent.sought(text, NOW),
     "leaning": momentum.leaning,
     "marks": lambda text: marks.cut(text, catch_secrets=True),
-    "personal data": pii.closely,
+    "personal data": pii.find_sensitive,
     "personal data, all of it": pii.find,
     "questions": gaps.question_in,
     "questions that ask nothing": lexical.asks_nothing,

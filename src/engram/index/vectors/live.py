@@ -16,13 +16,13 @@ from contextlib import suppress
 
 import numpy as np
 
-from engram.deadline import patience
+from engram.deadline import wait_limit
 from engram.env import Env
 from engram.errors import DimensionMismatch, EncryptionFailed, EngramError, InvalidQuery, NoIndex
 from engram.frozen import frozen
 from engram.guard.process import rss_bytes
 from engram.guard.scopes import Visibility, readable
-from engram.guard.sealing import Sealer
+from engram.guard.sealing import SealedFileWriter
 from engram.index.vectors import registry
 from engram.index.vectors import snapshot as snapshots
 from engram.index.vectors.encoding import turn, turn_back
@@ -37,7 +37,7 @@ from engram.log import Log
 from engram.models.embed import Vectors
 from engram.settings import LiveSettings
 from engram.store.protocol import Filter
-from engram.types import Reader, Warmth
+from engram.types import IndexState, Reader
 
 log = Log("engram.index")
 
@@ -104,7 +104,7 @@ class LiveIndex:
         self._tasks.step()
         return self._tasks.settle(timeout)
 
-    def warm(self, timeout: float | None = None, progress: Callable[[Warmth], None] | None = None) -> bool:
+    def warm(self, timeout: float | None = None, progress: Callable[[IndexState], None] | None = None) -> bool:
         """Wait until searches are answered; False if they are not in time, or something stands in the way."""
         self.start()
         deadline = None if timeout is None else self._monotonic() + timeout
@@ -132,13 +132,13 @@ class LiveIndex:
         return self._loaded if served is None else len(served.rows)
 
     @property
-    def warmth(self) -> Warmth:
+    def warmth(self) -> IndexState:
         served = self._served
         notes = tuple(note for note in (self._problem, self._note) if note)
         if served is None:
-            return Warmth(self._loaded, max(self._total, self._loaded), self.started, False, "", "", 0, notes)
+            return IndexState(self._loaded, max(self._total, self._loaded), self.started, False, "", "", 0, notes)
         count = len(served.rows)
-        return Warmth(count, count, True, True, served.index.name, self._origin, served.memory_bytes, notes)
+        return IndexState(count, count, True, True, served.index.name, self._origin, served.memory_bytes, notes)
 
     def relieve(self, pressure: str) -> int:
         """Shed what can be made again: masks when memory pressure is elevated; when critical, the tier is chosen anew too.
@@ -237,7 +237,7 @@ class LiveIndex:
         if self._served is None and self.started and not self._problem:
             left = self._began + self._live.now.warm_patience_s - self._monotonic()
             if left > 0:
-                self._tasks.until(lambda: self.ready or bool(self._problem), patience(left))
+                self._tasks.until(lambda: self.ready or bool(self._problem), wait_limit(left))
 
     def _stored(self, reader: Reader, keys: Sequence[int]) -> Vectors | None:
         """These memories' vectors from the store, still turned; NaN as in `score`."""
@@ -403,7 +403,7 @@ class LiveIndex:
         except EngramError as error:
             log.warning("the snapshot of the vector index was not written: %s", error.code)
 
-    def _fill(self, out: Sealer) -> int:
+    def _fill(self, out: SealedFileWriter) -> int:
         latest = self._source.latest_change(self._owner)  # after the file was made: see `shelving`
         with self._lock:
             served = self._current(latest)

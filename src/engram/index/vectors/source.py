@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from engram.guard.sealing import Opener, Sealer
+from engram.guard.sealing import SealedFileReader, SealedFileWriter
 from engram.types import Reader, Space
 
 SpaceRow = tuple[int, int, str, str, str, int, bytes]
@@ -37,11 +37,11 @@ class VectorSource(Protocol):
     def space_size(self, reader: Reader, space: str) -> int:
         """About how many rows there are to load."""
 
-    def snapshot(self, reader: Reader, name: str) -> AbstractContextManager[Opener | None]:
+    def snapshot(self, reader: Reader, name: str) -> AbstractContextManager[SealedFileReader | None]:
         """What was put away under this name, if it still belongs to this vault."""
 
     def has_snapshot(self, name: str) -> bool:
         """Is there one? It goes when anything is erased."""
 
-    def put_snapshot(self, reader: Reader, name: str, fill: Callable[[Sealer], int]) -> bool:
+    def put_snapshot(self, reader: Reader, name: str, fill: Callable[[SealedFileWriter], int]) -> bool:
         """Put away what `fill` writes; it must look at the change log once more when it is called."""

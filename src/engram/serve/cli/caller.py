@@ -21,7 +21,7 @@ from engram.env import Env
 from engram.errors import ContentTooLarge, InvalidContent, VaultLocked
 from engram.frozen import field, mutable, replace
 from engram.guard.process import harden
-from engram.guard.unlock import Ask
+from engram.guard.unlock import PassphrasePrompt
 from engram.serve.cli import show
 from engram.settings import LiveSettings
 from engram.store.folder import VaultFolder
@@ -87,12 +87,12 @@ class Caller:
         return Credentials(None, self.ask)
 
     @property
-    def ask(self) -> Ask | None:
+    def ask(self) -> PassphrasePrompt | None:
         """Asks for the passphrase of a vault; None where nobody could answer."""
         return (lambda: getpass.getpass("Passphrase: ")) if _answers() else None
 
     @property
-    def ask_new(self) -> Ask | None:
+    def ask_new(self) -> PassphrasePrompt | None:
         """Asks for a passphrase twice; once given it is known, because making a vault asks again to open it."""
         return functools.cache(_new_passphrase) if _answers() else None
 

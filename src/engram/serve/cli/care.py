@@ -18,7 +18,7 @@ from engram.serve.operations.caring import Backups, Checked, Purge
 from engram.store.folder import Header, VaultFolder, hide, read_header
 from engram.store.sqlite import maintenance
 from engram.store.sqlite.decoy import leave
-from engram.types import AuditEntry, Backup, Encoder, Finding, Health, Role, Severity
+from engram.types import AuditEntry, Backup, EncoderState, Finding, Health, Role, Severity
 
 _PANEL = "Vault"
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: ""}
@@ -145,7 +145,7 @@ def _last(one: Pass | None) -> str:
     return f"{one.verb} on {show.when(one.began_at)}: {one.ending.value}, {show.many(one.changed, 'change')}"
 
 
-def _encoder(encoder: Encoder) -> str:
+def _encoder(encoder: EncoderState) -> str:
     if encoder.trouble:
         return encoder.trouble
     length = f", {encoder.dimensions} dimensions" if encoder.dimensions else ""

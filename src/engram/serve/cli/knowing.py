@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engram.known import Belief, Knowledge, Level, Profile
+from engram.known import Belief, Knowledge, KnowledgeLevel, Profile
 from engram.serve.cli import show
 from engram.serve.cli.commands import Done, Face
 from engram.serve.operations.knowing import Assessed, Told
@@ -100,7 +100,7 @@ def _memories(found: Sequence[Memory]) -> None:
 
 
 _TENTHS = 10
-_COLOURS = {Level.CONFIDENT: "green", Level.UNCERTAIN: "yellow", Level.UNKNOWN: "red"}
+_COLOURS = {KnowledgeLevel.CONFIDENT: "green", KnowledgeLevel.UNCERTAIN: "yellow", KnowledgeLevel.UNKNOWN: "red"}
 
 
 def _knows(done: Done) -> None:

@@ -20,7 +20,7 @@ from engram.serve.mcp.greeting import PROFILES
 from engram.serve.mcp.start import start
 
 if TYPE_CHECKING:
-    from engram.guard.tokens import Granted
+    from engram.guard.tokens import GrantedToken
 
 app = typer.Typer(no_args_is_help=False, invoke_without_command=True)
 
@@ -68,7 +68,7 @@ def _serve_http(asked: Caller, profile: str, host: str, port: int) -> None:
     from engram.serve.http.listening import bound, require_local
     from engram.serve.mcp.http import serve  # the SDK takes a second to load
 
-    def begun(address: str, own: Granted | None) -> None:
+    def begun(address: str, own: GrantedToken | None) -> None:
         asked.remark(f"MCP at {address}. Every request needs a token (`engram token create NAME`).")
         if own is not None:
             asked.remark("There is none yet. Until this server ends, this one reads and writes as an agent here:")

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from engram.models import catalog
-from engram.models.budget import of_this_process
+from engram.models.budget import in_memory_ledger
 from engram.models.catalog import Model
-from engram.models.chat import model_by
+from engram.models.chat import language_model
 from engram.models.llms import capabilities
 from engram.serve.cli import caller, show
 from engram.serve.cli.caller import Caller, Json
 from engram.serve.cli.interrupts import called_off_by_interrupt
 from engram.serve.cli.progress import progress
 from engram.text import tokens
-from engram.types import Language
+from engram.types import LanguageModelState
 
 if TYPE_CHECKING:
     from engram.models.remote import RemoteEmbedder
@@ -178,8 +178,10 @@ def _in_use(asked: Caller, as_json: bool) -> None:
         from engram.vault import llm_key  # start-up time of every other command
 
         live = asked.live()
-        made = model_by(lambda: live.now, partial(llm_key, live), of_this_process(), asked.env)
-        found = Language("none") if made is None else Language(made.writer.name, made.writer.place, made.trouble)
+        made = language_model(lambda: live.now, partial(llm_key, live), in_memory_ledger(), asked.env)
+        found = (
+            LanguageModelState("none") if made is None else LanguageModelState(made.writer.name, made.writer.place, made.trouble)
+        )
     if as_json:
         show.data(found)
     else:
@@ -190,10 +192,10 @@ def _in_use(asked: Caller, as_json: bool) -> None:
 
 def _remote(asked: Caller) -> RemoteEmbedder | None:
     """The endpoint that the settings name, if they name one."""
-    from engram.models.endpoint import endpoint_of  # with numpy, which help and completion do without
+    from engram.models.endpoint import embedding_endpoint  # with numpy, which help and completion do without
     from engram.models.remote import RemoteEmbedder
 
-    endpoint = endpoint_of(asked.live().now)
+    endpoint = embedding_endpoint(asked.live().now)
     return None if endpoint is None else RemoteEmbedder(endpoint, asked.env)
 
 

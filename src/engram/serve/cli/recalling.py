@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from engram.serve.cli import show
 from engram.serve.cli.commands import Done, Face
 from engram.serve.operations.keeping import Observe
-from engram.types import Evidence, Hit, LeftOut, Outcome, Reasoned, Recall, Report, Verdict
+from engram.types import Evidence, Hit, LeftOut, Outcome, Reasoning, Recall, Report, Verdict
 
 _LEFT_OUT = 10
 _MEANING = {
@@ -41,7 +41,7 @@ def _explained(done: Done) -> None:
 
 
 def _reasoned(done: Done) -> None:
-    found: Reasoned = done.value
+    found: Reasoning = done.value
     _branch(found.evidence, "")
     for gap in found.gaps:
         done.asked.remark(f"gap: nothing is known to {show.one_line(gap)!r}")

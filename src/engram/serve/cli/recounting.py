@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.kinds import Ending, Episode, Happening, Skill, SkillMatch
+from engram.kinds import Episode, EpisodeEvent, EpisodeOutcome, Skill, SkillMatch
 from engram.serve.cli import show
 from engram.serve.cli.commands import Done, Face
 
@@ -49,7 +49,7 @@ def _episode(done: Done) -> None:
         show.pairs([(show.when(one.at), _told(one)) for one in episode.events], indent="  ")
 
 
-def _told(event: Happening) -> str:
+def _told(event: EpisodeEvent) -> str:
     marks = [event.actor] if event.actor else []
     marks += [] if event.ok is None else ["went well" if event.ok else "went wrong"]
     return f"{event.type}: {event.text}" + (f" ({', '.join(marks)})" if marks else "")
@@ -64,7 +64,7 @@ def _episodes(done: Done) -> None:
         show.table(["id", "began", "outcome", "events", "goal"], rows)
     else:
         done.asked.remark("No episode was recorded here. `engram begin-episode GOAL` begins one.")
-    if any(one.outcome is Ending.ONGOING for one in done.value.episodes):
+    if any(one.outcome is EpisodeOutcome.ONGOING for one in done.value.episodes):
         done.asked.remark("What is ongoing ends with `engram end-episode ID success`.")
 
 

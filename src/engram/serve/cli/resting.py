@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.passes import Ending, Pass, Rested
+from engram.passes import Pass, PassReport, PassStatus
 from engram.serve.cli import show
 from engram.serve.cli.commands import Done, Face
 
@@ -10,17 +10,17 @@ _PANEL = "At rest"
 
 
 def _rested(done: Done) -> None:
-    report: Rested = done.value
+    report: PassReport = done.value
     changed = [(what.replace(".", ": "), f"{len(ids):,}") for what, ids in report.changes.items()]
     looked = max((count for what, count in report.counts.items() if what.endswith(".visited")), default=0)
     show.pairs([("looked at", f"{looked:,}"), *(changed or [("changed", "nothing")]), *_figures(report)])
     for note in report.notes:
         show.line(note)
-    if report.ending is Ending.DONE and report.ids:
+    if report.ending is PassStatus.DONE and report.ids:
         done.asked.remark(f"`engram undo-dream {report.pass_id}` takes it back.")
 
 
-def _figures(report: Rested) -> list[tuple[str, str]]:
+def _figures(report: PassReport) -> list[tuple[str, str]]:
     if report.before is None:
         return []
     return [("own questions answered", f"{report.before:.0%} before" + _after(report.after))]

@@ -16,7 +16,7 @@ from engram.serve.cli import caller, show
 from engram.serve.cli.caller import All, Json
 
 if TYPE_CHECKING:
-    from engram.guard.tokens import Granted
+    from engram.guard.tokens import GrantedToken
 
 
 def add_to(app: typer.Typer) -> None:
@@ -37,7 +37,7 @@ def serve(
     require_extra()
     from engram.serve.http import listening, running  # starlette and uvicorn: an extra, and a quarter of a second
 
-    def begun(address: str, own: Granted | None) -> None:
+    def begun(address: str, own: GrantedToken | None) -> None:
         if asked.json:
             show.data({"address": address, "token": None if own is None else own.secret})
             return

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from engram.errors import EngramError
 from engram.serve import wire
-from engram.types import Language, Scope
+from engram.types import LanguageModelState, Scope
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -216,7 +216,7 @@ def many(number: int, thing: str, things: str = "") -> str:
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 
 
-def language(model: Language) -> str:
+def language(model: LanguageModelState) -> str:
     """A language model: whether it answers, and what it cost."""
     cost = f"; {many(model.calls_day, 'call')} and {many(model.tokens_day, 'token')} in the last day" if model.calls_day else ""
     if model.trouble:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from engram.guard.tokens import Token
+from engram.guard.tokens import AccessToken
 from engram.serve.cli import caller, show
 from engram.serve.cli.caller import Json
 from engram.types import Policy, Role
@@ -44,7 +44,7 @@ def create(
     show.line(granted.secret)
 
 
-def _facts(one: Token) -> str:
+def _facts(one: AccessToken) -> str:
     can = "reads and writes" if one.writes else "reads"
     return f"{one.name} ({one.id}) {can} as {one.role.value} in {show.place(one.scope)}, policy {one.policy.value}"
 
@@ -64,11 +64,11 @@ def list_(ctx: typer.Context, as_json: Json = False) -> None:
         asked.remark("There is no token yet: `engram token create NAME`.")
 
 
-def _state(one: Token, asked: caller.Caller) -> Literal["holds", "revoked", "expired"]:
-    return "revoked" if one.revoked_at else "holds" if one.holds(asked.env.now()) else "expired"
+def _state(one: AccessToken, asked: caller.Caller) -> Literal["holds", "revoked", "expired"]:
+    return "revoked" if one.revoked_at else "holds" if one.is_valid(asked.env.now()) else "expired"
 
 
-def _row(one: Token, state: str) -> list[str]:
+def _row(one: AccessToken, state: str) -> list[str]:
     dates = [show.when(one.created_at), show.when(one.expires_at)]
     return [
         one.id,

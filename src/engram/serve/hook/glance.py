@@ -155,8 +155,8 @@ def _handed(store: Glimpse, reader: Reader, settings: Settings) -> Iterator[str]
         noted = None if found is None else handoff.to_checkpoint(found[1], found[0])
         if found is None or noted is None:
             continue
-        judged = not settings.guard_injection or handoff.screened(found[1]) == VERSION
-        yield from (line for line in _told(noted, word) if judged or _is_clean(line))
+        assess_cached = not settings.guard_injection or handoff.screened(found[1]) == VERSION
+        yield from (line for line in _told(noted, word) if assess_cached or _is_clean(line))
 
 
 def _told(noted: Checkpoint, word: str) -> Iterator[str]:
@@ -199,9 +199,9 @@ def _is_safe(memory: Seen, settings: Settings) -> bool:
 
 
 def _is_clean(text: str) -> bool:
-    from engram.guard.injection import Verdict, judged  # late: with its weights it takes longer than all the rest
+    from engram.guard.injection import InjectionVerdict, assess_cached  # late: with its weights it takes longer than all the rest
 
-    return judged(text).verdict is Verdict.CLEAN
+    return assess_cached(text).verdict is InjectionVerdict.CLEAN
 
 
 def _within(lines: Iterator[str] | Sequence[str], room: int) -> list[str]:

@@ -23,7 +23,7 @@ from engram.aio import Threads
 from engram.engine import Engram
 from engram.errors import Conflict, EngramError, InvalidQuery, SearchTimeout
 from engram.frozen import frozen
-from engram.guard.tokens import Granted
+from engram.guard.tokens import GrantedToken
 from engram.log import Log
 from engram.serve import wire
 from engram.serve.http import events, problems, tags
@@ -79,7 +79,7 @@ class Call:
     timeout: float
 
 
-def make_app(mem: Engram, doors: Doors, own: Granted | None = None) -> Starlette:
+def make_app(mem: Engram, doors: Doors, own: GrantedToken | None = None) -> Starlette:
     """The application over an open vault. `own`: a token that holds while it runs, if there is none in the vault."""
     settings = mem.settings.now
     owner = mem.as_reader(Reader(mem.reader.scope, Policy.ALL, Role.OWNER))

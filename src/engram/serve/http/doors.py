@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from engram.engine import Engram
 from engram.errors import RateLimited
 from engram.frozen import frozen
-from engram.guard.tokens import Granted, Token
+from engram.guard.tokens import AccessToken, GrantedToken
 from engram.serve.http.problems import Misdirected, StrangePage, Unauthorized
 
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -101,15 +101,15 @@ class Entry:
 
     mem: Engram
     rates: Rates
-    own: Granted | None = None
+    own: GrantedToken | None = None
 
-    def holder(self, header: str | None, address: str) -> Token:
+    def holder(self, header: str | None, address: str) -> AccessToken:
         """Whose token this is, within its rate. Who has none is slowed down by address."""
         token = self.require(header, address)
         self.rates.take(token.id, self.mem.settings.now.serve_rate)
         return token
 
-    def require(self, header: str | None, address: str) -> Token:
+    def require(self, header: str | None, address: str) -> AccessToken:
         """The same uncounted, before much is taken in from somebody."""
         token = self._known(_bearer(header))
         if token is None:
@@ -124,7 +124,7 @@ class Entry:
     def still_holds(self, header: str | None) -> bool:
         return self._known(_bearer(header)) is not None
 
-    def _known(self, secret: str) -> Token | None:
+    def _known(self, secret: str) -> AccessToken | None:
         if self.own is not None and hmac.compare_digest(secret.encode("utf-8", "replace"), self.own.secret.encode()):
             return self.own.token
         return self.mem.holder(secret)

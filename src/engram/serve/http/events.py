@@ -11,7 +11,7 @@ from engram.aio import Threads
 from engram.engine import Engram
 from engram.errors import EngramError, RateLimited
 from engram.frozen import field, mutable
-from engram.types import Event, Events
+from engram.types import ChangeEvent, ChangeEvents
 
 _BEAT_S = 15.0
 _HOLDS_S = 2.0  # how often a stream with nothing to tell asks whether its token still holds
@@ -100,12 +100,12 @@ async def stream(watch: Watch, mem: Engram, who: str, after: int | None, holds: 
         watch.leave(who)
 
 
-def _missed(found: Events) -> str:
+def _missed(found: ChangeEvents) -> str:
     """Before what is still known. Its number is one that is known, so that it is said once."""
     seq = found.events[0].seq - 1 if found.events else found.upto
     return f"id: {seq}\nevent: missed\ndata: {json.dumps({'seq': seq, 'what': 'missed'})}\n\n"
 
 
-def _told(event: Event) -> str:
+def _told(event: ChangeEvent) -> str:
     data = json.dumps({"seq": event.seq, "id": event.id, "what": event.what})
     return f"id: {event.seq}\nevent: {event.what}\ndata: {data}\n\n"

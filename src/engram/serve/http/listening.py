@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from engram.engine import Engram
 from engram.errors import ConfigInvalid
-from engram.guard.tokens import Granted, Token, new_secret
+from engram.guard.tokens import AccessToken, GrantedToken, new_secret
 from engram.serve.http.doors import is_local
 from engram.types import Policy, Role
 
@@ -15,9 +15,9 @@ BACKLOG = 512
 _AN_AGENTS = (Policy.OWN, Policy.AGENT, Policy.AGENT_GLOBAL)
 
 
-def granted(mem: Engram, host: str) -> Granted | None:
+def granted(mem: Engram, host: str) -> GrantedToken | None:
     """The token that this server makes for itself, where there is none; an address that others reach needs one of the vault's."""
-    if any(token.holds(mem.env.now()) for token in mem.tokens()):
+    if any(token.is_valid(mem.env.now()) for token in mem.tokens()):
         return None
     require_local(host)
     return _own(mem)
@@ -32,20 +32,20 @@ def require_local(host: str) -> None:
         )
 
 
-def _own(mem: Engram) -> Granted:
+def _own(mem: Engram) -> GrantedToken:
     """A token for who started the server, as an agent that reads and writes; it is in memory only."""
     asked = mem.reader.policy
     return _held(mem, "this server's own", asked if asked in _AN_AGENTS else Policy.AGENT_GLOBAL, Role.AGENT)
 
 
-def owners(mem: Engram) -> Granted:
+def owners(mem: Engram) -> GrantedToken:
     """A token for who started the page, as the reader that they are; it is in memory only, and told to nobody."""
     return _held(mem, "this page's own", mem.reader.policy, mem.reader.role)
 
 
-def _held(mem: Engram, name: str, policy: Policy, role: Role) -> Granted:
+def _held(mem: Engram, name: str, policy: Policy, role: Role) -> GrantedToken:
     now = mem.env.now()
-    token = Token(
+    token = AccessToken(
         id=mem.env.new_id(),
         name=name,
         scope=mem.reader.scope,
@@ -55,7 +55,7 @@ def _held(mem: Engram, name: str, policy: Policy, role: Role) -> Granted:
         created_at=now,
         expires_at=now + timedelta(days=36500),
     )
-    return Granted(token, new_secret(mem.env.random))
+    return GrantedToken(token, new_secret(mem.env.random))
 
 
 def bound(host: str, port: int) -> socket.socket:

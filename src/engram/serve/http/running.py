@@ -9,7 +9,7 @@ from types import FrameType
 from starlette.applications import Starlette
 
 from engram.engine import Engram
-from engram.guard.tokens import Granted
+from engram.guard.tokens import GrantedToken
 from engram.serve.http import server
 from engram.serve.http.app import make_app
 from engram.serve.http.doors import doors
@@ -53,7 +53,7 @@ class Server(server.Server):
         self.should_exit = True
 
 
-def prepare(mem: Engram, host: str, own: Granted | None = None) -> tuple[Starlette, Granted | None]:
+def prepare(mem: Engram, host: str, own: GrantedToken | None = None) -> tuple[Starlette, GrantedToken | None]:
     """The application for this address, and the token that it made for itself where there is none, unless it is given one."""
     settings, own = mem.settings.now, own or granted(mem, host)
     app = make_app(mem, doors(host, settings.serve_names, settings.serve_origins), own)
@@ -63,7 +63,7 @@ def prepare(mem: Engram, host: str, own: Granted | None = None) -> tuple[Starlet
     return app, own
 
 
-def serve(mem: Engram, host: str, listening: socket.socket, begun: Callable[[str, Granted | None], None]) -> None:
+def serve(mem: Engram, host: str, listening: socket.socket, begun: Callable[[str, GrantedToken | None], None]) -> None:
     """Serve until a signal ends it. `begun` is told the address once requests are accepted."""
     app, own = prepare(mem, host)
     _run(app, mem, listening, lambda address: begun(address, own))

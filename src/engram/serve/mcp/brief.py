@@ -21,7 +21,7 @@ from engram.serve.operations.knowing import Assessed
 from engram.serve.operations.looking import Whole
 from engram.serve.operations.schema import Schema, output_schema
 from engram.text.fence import fence
-from engram.types import Evidence, Hit, Memory, Outcome, Page, Reasoned, Recall, Report, Trust
+from engram.types import Evidence, Hit, Memory, Outcome, Page, Reasoning, Recall, Report, Trust
 
 _SHOWN: Mapping[type, tuple[str, ...]] = {
     Memory: (
@@ -35,7 +35,7 @@ _SHOWN: Mapping[type, tuple[str, ...]] = {
     Page: ("memories", "cursor"),
     Report: ("operation", "ids", "counts", "notes"),
     Evidence: ("question", "why", "outcome", "hits", "missing", "parts"),
-    Reasoned: ("evidence", "gaps", "calls", "notes"),
+    Reasoning: ("evidence", "gaps", "calls", "notes"),
 }  # fmt: skip
 _ALWAYS: Mapping[type, set[str]] = {Memory: {"id", "text", "category"}}
 _SAID = {
@@ -164,7 +164,7 @@ def _reported(report: Report) -> str:
     return "\n".join([f"{report.operation}: {counts or 'nothing changed'}.", *report.ids, *report.notes])
 
 
-def _reasoned(found: Reasoned) -> str:
+def _reasoned(found: Reasoning) -> str:
     gaps = [f"Nothing is known to: {gap}" for gap in found.gaps]
     return "\n".join([fence("\n".join(_branch(found.evidence, ""))), *gaps, *found.notes])
 
@@ -213,7 +213,7 @@ _TEXTS: Mapping[type, Callable[[Any], str]] = {
     Page: _listed,
     Memory: _kept,
     Report: _reported,
-    Reasoned: _reasoned,
+    Reasoning: _reasoned,
     Assessed: _assessed,
     Whole: _whole,
     Condition: _conditioned,

@@ -43,9 +43,9 @@ def fetch(mem: Engram, given: Mapping[str, Any]) -> Said:
 def _clean(mem: Engram, turn: Turn) -> bool:
     """A statement may stand by itself, and what was said around it be an attack."""
     from engram.capture.screen import judged  # its patterns take longer to make than the list of tools
-    from engram.guard.injection import Verdict
+    from engram.guard.injection import InjectionVerdict
 
-    return judged(turn.text, mem.settings.now).verdict is Verdict.CLEAN
+    return judged(turn.text, mem.settings.now).verdict is InjectionVerdict.CLEAN
 
 
 def _reference(memory: Memory) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from engram.frozen import replace
 from engram.serve.mcp.brief import line
 from engram.serve.operations import OPERATIONS, rationing, read
 from engram.text.tokens import count
-from engram.types import Evidence, Page, Reasoned
+from engram.types import Evidence, Page, Reasoning
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -26,11 +26,11 @@ def listed(mem: Engram, asked: Mapping[str, Any]) -> Page:
     return page
 
 
-def reasoned(mem: Engram, asked: Mapping[str, Any]) -> Reasoned:
+def reasoned(mem: Engram, asked: Mapping[str, Any]) -> Reasoning:
     return pruned(_called(mem, "reason", asked), mem.settings.now.mcp_answer_tokens)
 
 
-def pruned(found: Reasoned, tokens: int) -> Reasoned:
+def pruned(found: Reasoning, tokens: int) -> Reasoning:
     """The best hit of every question, then the second of each, for as long as they fit; one at least."""
     questions = list(found.evidence.walk())
     kept, left = [0] * len(questions), tokens - sum(count(one.question) for one in questions)

@@ -26,7 +26,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from engram.errors import EngramError
-from engram.guard.tokens import Granted
+from engram.guard.tokens import GrantedToken
 from engram.serve.http import problems
 from engram.serve.http.body import body_of
 from engram.serve.http.doors import Doors, Entry, Rates, doors
@@ -165,7 +165,7 @@ def wants_telling(body: bytes, tells: frozenset[str]) -> bool:
     return False
 
 
-def make_app(mem: Engram, profile: str, host: str) -> tuple[ASGIApp, Granted | None]:
+def make_app(mem: Engram, profile: str, host: str) -> tuple[ASGIApp, GrantedToken | None]:
     """The application for this address, and the token that it made for itself where there is none."""
     settings, own = mem.settings.now, granted(mem, host)
     answering, allowed = Answering(mem, profile), doors(host, settings.serve_names, settings.serve_origins)
@@ -177,7 +177,9 @@ def make_app(mem: Engram, profile: str, host: str) -> tuple[ASGIApp, Granted | N
     return app, own
 
 
-def serve(mem: Engram, profile: str, host: str, listening: socket.socket, begun: Callable[[str, Granted | None], None]) -> None:
+def serve(
+    mem: Engram, profile: str, host: str, listening: socket.socket, begun: Callable[[str, GrantedToken | None], None]
+) -> None:
     """Serve until a signal ends it. `begun` is told the address once it is taken."""
     app, own = make_app(mem, profile, host)
     begun(address_of(listening) + PATH, own)

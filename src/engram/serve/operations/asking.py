@@ -11,7 +11,7 @@ from engram.frozen import field, frozen
 from engram.serve.operations.arguments import Budget
 from engram.serve.operations.operation import Arg, Operation
 from engram.store.protocol import Filter
-from engram.types import Explanation, Kind, Mode, Reasoned, Recall, Status, Turn
+from engram.types import Explanation, Kind, Mode, Reasoning, Recall, Status, Turn
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -110,7 +110,7 @@ class Reason:
     calls: Annotated[int | None, Arg("How many recalls it may take.", low=1, high=200)] = None
 
 
-def reason(mem: Engram, given: Reason) -> Reasoned:
+def reason(mem: Engram, given: Reason) -> Reasoning:
     return mem.reason(given.question, depth=given.depth, calls=given.calls)
 
 
@@ -134,7 +134,7 @@ OPERATIONS = (
         name="reason",
         help="Take a question apart, recall each part, follow what is missing: a tree of evidence, with its gaps.",
         input=Reason,
-        output=Reasoned,
+        output=Reasoning,
         run=reason,
     ),
 )

@@ -8,7 +8,7 @@ from engram.frozen import fields, frozen
 from engram.passes import Pass
 from engram.serve.operations.minding import Nothing
 from engram.serve.operations.operation import Arg, Effect, Operation
-from engram.types import AuditEntry, Backup, Encoder, Finding, Health, Language, Report, Role, Severity
+from engram.types import AuditEntry, Backup, EncoderState, Finding, Health, LanguageModelState, Report, Role, Severity
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Condition(Health):
     """The figures of a vault, and the models in use."""
 
-    encoder: Encoder
-    language: Language
+    encoder: EncoderState
+    language: LanguageModelState
     last_dream: Pass | None = None  # what was done at rest last
     dreams_alone: bool = True  # whether it consolidates by itself when nobody asks
 

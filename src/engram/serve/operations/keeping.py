@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 from engram.errors import InvalidQuery
 from engram.frozen import field, frozen
 from engram.guard.scopes import require_owner
-from engram.guard.tiers import closer
+from engram.guard.tiers import strictest
 from engram.serve.operations.arguments import Id, Ids, Turns, Unchanged
 from engram.serve.operations.operation import Arg, Effect, Operation
 from engram.serve.operations.telling import teller
-from engram.types import Kind, Memory, Report, Role, Source, Tier, Turn
+from engram.types import Kind, Memory, Report, Role, Sensitivity, Source, Turn
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -31,7 +31,7 @@ class Remember:
     kind: Annotated[Kind, Arg("What sort of memory it is.")] = Kind.PROPOSITION
     source: Annotated[Source, Arg("Whose word it is.")] = Source.USER
     happened_at: Annotated[datetime | None, Arg("When it happened; UTC if nothing else is said.")] = None
-    tier: Annotated[Tier | None, Arg("How closely it is kept; else its words decide.")] = None
+    tier: Annotated[Sensitivity | None, Arg("How closely it is kept; else its words decide.")] = None
     attributes: Annotated[
         Mapping[str, str], Arg("Names and values of your own to find it by.", high=64, flags=("--attribute",))
     ] = field(default_factory=dict)
@@ -50,14 +50,14 @@ def remember(mem: Engram, given: Remember) -> Memory:
     )
 
 
-def _at_least(mem: Engram, given: Remember) -> Tier | None:
+def _at_least(mem: Engram, given: Remember) -> Sensitivity | None:
     """Only the owner has words kept less closely than they ask for, or than they are kept already."""
     if given.tier is None or mem.reader.role is Role.OWNER:
         return given.tier
     from engram.capture.screen import tier_of  # its patterns take longer to make than the whole table
 
-    wanted = closer(given.tier, tier_of(given.text, mem.settings.now))
-    return None if wanted is Tier.CLEARTEXT else wanted
+    wanted = strictest(given.tier, tier_of(given.text, mem.settings.now))
+    return None if wanted is Sensitivity.CLEARTEXT else wanted
 
 
 @frozen(kw_only=True)
@@ -108,7 +108,7 @@ class Update:
     id: Id
     text: Annotated[str | None, Arg("Its new wording.", main=True, words=True)] = None
     importance: Annotated[float | None, Arg(_IMPORTANCE, low=0.0, high=1.0)] = None
-    tier: Annotated[Tier | None, Arg("How closely it is kept.")] = None
+    tier: Annotated[Sensitivity | None, Arg("How closely it is kept.")] = None
     flagged: Annotated[
         bool | None,
         Arg("Whether it is held to be an attack on the model, and left out of answers.", flags=("--flagged/--no-flagged",)),
@@ -127,7 +127,7 @@ def update(mem: Engram, given: Update) -> Memory:
         require_owner(mem.reader, "clearing the mark of an attack")
     if given.tier is not None and mem.reader.role is not Role.OWNER:
         old = mem.get(given.id)
-        if old is not None and closer(old.tier, given.tier) is not given.tier:
+        if old is not None and strictest(old.tier, given.tier) is not given.tier:
             require_owner(mem.reader, "keeping a memory less closely")
     wanted = {"text": given.text, "importance": given.importance, "tier": given.tier, "flagged": given.flagged}
     return mem.update(given.id, **wanted, unchanged_since=given.unchanged_since)  # type: ignore[arg-type]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from engram.errors import NotFound
 from engram.frozen import field, frozen
-from engram.kinds import Box, Reached
+from engram.kinds import Box, ReachedMemory
 from engram.memory.lifecycle import Standing
 from engram.serve.operations.arguments import AnyStatus, Id, Ids
 from engram.serve.operations.operation import Arg, Operation
 from engram.text.metadata import Metadata, metadata
-from engram.types import Edge, Events, Kind, Memory, Page, Status, StatusChange, Turn, Version
+from engram.types import ChangeEvents, Edge, Kind, Memory, Page, Status, StatusChange, Turn, Version
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -168,7 +168,7 @@ class Traverse:
 class Around:
     """What a memory is linked to, the strongest first."""
 
-    reached: tuple[Reached, ...]
+    reached: tuple[ReachedMemory, ...]
 
 
 def traverse(mem: Engram, given: Traverse) -> Around:
@@ -181,7 +181,7 @@ class Since:
     limit: Annotated[int, Arg("How many at most.", low=1, high=10_000, flags=("--limit", "-n"))] = 100
 
 
-def events(mem: Engram, given: Since) -> Events:
+def events(mem: Engram, given: Since) -> ChangeEvents:
     return mem.events(after=given.after, limit=given.limit)
 
 
@@ -227,7 +227,7 @@ OPERATIONS = (
         help="Tell which memories changed, by their ids, after a point that an earlier answer named (`upto`); "
         "`missed` says that the log does not reach back so far, so that what is held must be read anew.",
         input=Since,
-        output=Events,
+        output=ChangeEvents,
         run=events,
     ),
 )

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from engram.deadline import overtime
+from engram.deadline import without_deadline
 from engram.errors import NotFound
 from engram.frozen import field, frozen
-from engram.kinds import Episode, Happening, Participant, Skill, SkillMatch
+from engram.kinds import Episode, EpisodeEvent, Participant, Skill, SkillMatch
 from engram.serve.operations.operation import Arg, Effect, Operation
 from engram.types import Memory
 
@@ -52,7 +52,7 @@ def begin_episode(mem: Engram, given: Begin) -> Begun:
         caused_by=given.caused_by,
         skill=given.skill,
     )
-    with overtime():
+    with without_deadline():
         return Begun(mem.episodes(ids=[going.id])[0], warnings, skills)
 
 
@@ -65,7 +65,7 @@ class Recorded:
     ok: Annotated[bool | None, Arg("Whether it went well.", flags=("--ok/--failed",))] = None
 
 
-def record(mem: Engram, given: Recorded) -> Happening:
+def record(mem: Engram, given: Recorded) -> EpisodeEvent:
     return mem.episode(resume=given.id).event(given.type, given.text, actor=given.actor, ok=given.ok)
 
 
@@ -197,7 +197,7 @@ OPERATIONS = (
         name="record",
         help="Add what happened to an episode that is going on; it is durable when this returns.",
         input=Recorded,
-        output=Happening,
+        output=EpisodeEvent,
         run=record,
         effect=Effect.WRITE,
         idempotent=False,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 from engram.frozen import frozen
-from engram.passes import Pass, Rested
+from engram.passes import Pass, PassReport
 from engram.serve.operations.operation import Arg, Effect, Operation
 from engram.serve.operations.telling import teller
 from engram.types import Report, Role
@@ -22,11 +22,11 @@ class Rest:
     dry_run: Annotated[bool, Arg("Only tell what would change.")] = False
 
 
-def consolidate(mem: Engram, given: Rest) -> Rested:
+def consolidate(mem: Engram, given: Rest) -> PassReport:
     return mem.consolidate(jobs=given.jobs, dry_run=given.dry_run, progress=_by_pages())
 
 
-def dream(mem: Engram, given: Rest) -> Rested:
+def dream(mem: Engram, given: Rest) -> PassReport:
     return mem.dream(jobs=given.jobs, dry_run=given.dry_run, progress=_by_pages())
 
 
@@ -65,7 +65,7 @@ OPERATIONS = (
         name="consolidate",
         help="Merge memories that say the same, decide contradictions, put away what has faded.",
         input=Rest,
-        output=Rested,
+        output=PassReport,
         run=consolidate,
         effect=Effect.WRITE,
         role=Role.AGENT,
@@ -75,7 +75,7 @@ OPERATIONS = (
         name="dream",
         help="Run all jobs for a memory at rest, those of `consolidate` among them; it is undone if recall gets worse by it.",
         input=Rest,
-        output=Rested,
+        output=PassReport,
         run=dream,
         effect=Effect.WRITE,
         role=Role.AGENT,

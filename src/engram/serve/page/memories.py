@@ -12,7 +12,7 @@ from engram.memory.layers import Layer, layer_of
 from engram.serve.page import searching
 from engram.serve.page.asking import Asking, Sent, Shown, place
 from engram.serve.page.world import named
-from engram.types import Kind, Memory, Status, Tier, scope_values
+from engram.types import Kind, Memory, Sensitivity, Status, scope_values
 
 _A_PAGE = 30
 _LOOKED_AT = 5
@@ -93,7 +93,7 @@ def memory(asking: Asking) -> Shown:
         "named": names,
         "episode": _episode(asking, whole.memory),
         "skill": _skill(asking, whole.memory),
-        "tiers": [one.value for one in Tier],
+        "tiers": [one.value for one in Sensitivity],
     }
     return Shown("memory.html", values)
 

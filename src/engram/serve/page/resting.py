@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.errors import InvalidQuery, SearchTimeout, WriteFailed
-from engram.passes import Rested
+from engram.passes import PassReport
 from engram.serve.page.asking import Asking, Sent, Shown, place
 from engram.types import Policy
 
@@ -12,7 +12,7 @@ _SHOWN = 6
 _VERBS = ("consolidate", "dream")
 
 
-def rest(asking: Asking, tried: Rested | None = None) -> Shown:
+def rest(asking: Asking, tried: PassReport | None = None) -> Shown:
     """The passes; and what one would change, if it was tried."""
     passes = asking.call("dreams", limit=_PASSES).passes
     changes = {} if tried is None else tried.changes
@@ -35,11 +35,11 @@ def _goes_on(asking: Asking) -> bool:
     return asking.mem.settings.now.dream and asking.mem.reader.policy is Policy.ALL
 
 
-def _passed(asking: Asking, *, dry_run: bool = False) -> Rested | None:
+def _passed(asking: Asking, *, dry_run: bool = False) -> PassReport | None:
     """What a pass did; None if it takes longer than a request may. That is no failure: the next one goes on with it."""
     verb, until = _verb(asking), asking.mem.env.monotonic() + asking.timeout
     try:
-        done: Rested = asking.call(verb, dry_run=dry_run)
+        done: PassReport = asking.call(verb, dry_run=dry_run)
     except (SearchTimeout, WriteFailed):
         if asking.mem.env.monotonic() < until:
             raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engram.known import Lack
+from engram.known import GapKind
 from engram.memory.lifecycle import Verification, verification
 from engram.serve.page.asking import Asking, Shown
 from engram.types import Edge, Memory, Status
@@ -20,7 +20,7 @@ def review(asking: Asking) -> Shown:
     challenged: Sequence[Memory] = asking.call("list", limit=_EACH, status=Status.CHALLENGED.value).memories
     disputed = [one for one in active if verification(one) is Verification.DISPUTED]
     values = {
-        "gaps": [one for one in asking.call("gaps", limit=_EACH).gaps if one.kind is Lack.UNANSWERED],
+        "gaps": [one for one in asking.call("gaps", limit=_EACH).gaps if one.kind is GapKind.UNANSWERED],
         "disputed": [*challenged, *disputed][:_EACH],
         "pairs": _pairs(asking, [*active, *challenged])[:_EACH],
         "flagged": [one for one in active if one.flagged][:_EACH],

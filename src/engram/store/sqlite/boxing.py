@@ -15,7 +15,7 @@ import apsw
 from engram.env import from_micros, to_micros
 from engram.frozen import frozen
 from engram.guard.scopes import readable, require_owner
-from engram.kinds import Box, Seal
+from engram.kinds import Box, SealReason
 from engram.store.admission import bounded
 from engram.store.sqlite import memories, sealed
 from engram.store.sqlite.minds import erased_since
@@ -53,7 +53,7 @@ class Filled:
     session: str
     opened_at: datetime
     last_at: datetime
-    sealed: Seal
+    sealed: SealReason
     topic: tuple[str, ...]
     members: tuple[int, ...]
     trace: int = 0  # of a box that is kept and about the same
@@ -194,7 +194,17 @@ _BOX = """
 def _boxes(connection: apsw.Connection, sql: str, values: Sequence[Any]) -> list[Box]:
     found: list[Any] = connection.execute(sql, values).fetchall()
     return [
-        Box(key, Scope(*scope), session, from_micros(opened), from_micros(last), Seal(sealed), trace, size, tuple(topic.split()))
+        Box(
+            key,
+            Scope(*scope),
+            session,
+            from_micros(opened),
+            from_micros(last),
+            SealReason(sealed),
+            trace,
+            size,
+            tuple(topic.split()),
+        )
         for key, *scope, session, opened, last, sealed, trace, size, topic in found
     ]
 

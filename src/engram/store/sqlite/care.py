@@ -12,7 +12,7 @@ from pathlib import Path
 
 import apsw
 
-from engram.deadline import in_time, late, present
+from engram.deadline import check_deadline, current_deadline, deadline_error
 from engram.env import Env, from_micros, to_micros
 from engram.errors import NotFound, VaultDamaged
 from engram.settings import Settings
@@ -47,7 +47,7 @@ def check(connection: apsw.Connection, *, limit: int = 20) -> list[str]:
     except apsw.ReadOnlyError:
         return found  # the text index is checked by a connection that may write
     except apsw.InterruptError as error:  # called off: that says nothing of the file
-        raise late("the file was checked") from error
+        raise deadline_error("the file was checked") from error
     except apsw.Error as error:
         found.append(explain(error, "checking").message)
     return found
@@ -58,7 +58,7 @@ def unread_pages(connection: apsw.Connection) -> list[str]:
     try:
         connection.execute("SELECT count(*), sum(length(text)) FROM contents").fetchall()
     except apsw.InterruptError as error:
-        raise late("everything was read") from error
+        raise deadline_error("everything was read") from error
     except apsw.Error as error:
         return [explain(error, "reading everything").message]
     return []
@@ -191,10 +191,10 @@ def _swap_in(folder: VaultFolder, key: DatabaseKey, settings: Settings, fill: Ca
 
 def copy_pages(source: apsw.Connection, target: apsw.Connection) -> None:
     """At one go; with a deadline a little at a time, from the state that the source's transaction sees."""
-    pages = -1 if present() is None else _PAGES_AT_ONCE
+    pages = -1 if current_deadline() is None else _PAGES_AT_ONCE
     with target.backup("main", source, "main") as backup:
         while not backup.step(pages):
-            in_time("pages were copied")
+            check_deadline("pages were copied")
 
 
 _PAGES_AT_ONCE = 1_024

@@ -8,7 +8,7 @@ from pathlib import Path as FilePath
 
 import apsw
 
-from engram.deadline import in_time, overtime
+from engram.deadline import check_deadline, without_deadline
 from engram.env import from_micros, to_micros
 from engram.errors import DiskFull, SearchTimeout, StorageError, VaultBusy, VaultDamaged
 from engram.guard.process import rss_bytes
@@ -95,7 +95,7 @@ class Caring(Path):
                     path = care.back_up(self._opened.folder, connection, self._opened.key, self._live.now, self._env)
                 except OSError as error:
                     raise DiskFull(f"the backup could not be written ({error.strerror}).") from error
-            with overtime():  # it is made
+            with without_deadline():  # it is made
                 return self._noted(reader, path, upto, once)
 
     def _noted(self, reader: Reader, path: FilePath, upto: int, once: Once | None) -> Backup:
@@ -130,7 +130,7 @@ class Caring(Path):
         require_owner(reader, "looking into backups")
         if self._closed:
             raise StorageError("the vault is closed.", way_out="Open it again.")
-        in_time("backups were looked at")
+        check_deadline("backups were looked at")
         return care.backups(self._opened.folder, self._opened.key)
 
     def doctor(self, reader: Reader) -> list[Finding]:
@@ -139,7 +139,7 @@ class Caring(Path):
             require_owner(reader, "looking the vault over")
             if self._closed:
                 raise StorageError("the vault is closed.", way_out="Open it again.")
-            in_time("the vault was looked over")
+            check_deadline("the vault was looked over")
             return examining.look_over(self._opened.folder, self._live, self._env, self._opened.key)
 
     def health(self, reader: Reader) -> Health:

@@ -19,7 +19,7 @@ import apsw
 from engram.env import from_micros, to_micros
 from engram.errors import Conflict, NotFound
 from engram.guard.scopes import readable, require_writer, writable
-from engram.passes import Applied, Cursor, Ending, Pass, Revision
+from engram.passes import AppliedProposals, Cursor, Pass, PassStatus, Proposal
 from engram.store.admission import bounded
 from engram.store.protocol import Once
 from engram.store.sqlite import claims, memories, revising, undoing
@@ -115,15 +115,15 @@ class Dreaming(Revising):
             return {key for key in keys if claims.is_contested(connection, key)}
 
     def revise(
-        self, reader: Reader, pass_id: str, job: str, revisions: Sequence[Revision], *, start: Cursor, upto: Cursor, since: int
-    ) -> Applied | None:
+        self, reader: Reader, pass_id: str, job: str, revisions: Sequence[Proposal], *, start: Cursor, upto: Cursor, since: int
+    ) -> AppliedProposals | None:
         """Keep one page of a job: what it changes, what undoes that, and how far the job has come. None, and nothing is kept,
         if another process went on from `start` meanwhile."""
         with self._watched(reader, "dream"):
             require_writer(reader)
             walker, now = self._walker(reader), self._env.now()
 
-            def work(connection: apsw.Connection) -> Applied | None:
+            def work(connection: apsw.Connection) -> AppliedProposals | None:
                 number = self._held(connection, pass_id, now)
                 if _reach(connection, job, walker) != start:
                     return None
@@ -137,11 +137,11 @@ class Dreaming(Revising):
 
             return self._write(reader, f"dream:{job}", work, subject=pass_id, count=len(revisions))
 
-    def would_revise(self, reader: Reader, job: str, revisions: Sequence[Revision], *, since: int) -> Applied:
+    def would_revise(self, reader: Reader, job: str, revisions: Sequence[Proposal], *, since: int) -> AppliedProposals:
         """What a page would do; nothing is kept."""
         with self._watched(reader, "dream"):
             require_writer(reader)
-            found: list[Applied] = []
+            found: list[AppliedProposals] = []
 
             def work(connection: apsw.Connection) -> None:
                 found.append(self._apply(connection, reader, None, job, revisions, since, self._env.now()))
@@ -157,10 +157,10 @@ class Dreaming(Revising):
         reader: Reader,
         number: int | None,
         job: str,
-        revisions: Sequence[Revision],
+        revisions: Sequence[Proposal],
         since: int,
         now: datetime,
-    ) -> Applied:
+    ) -> AppliedProposals:
         round = revising.gather(connection, reader, job, revisions, since, now)
         keys = revising.affected(round, revisions)
         before = undoing.shape(connection, keys)
@@ -169,7 +169,7 @@ class Dreaming(Revising):
         if number is not None:
             after = undoing.shape(connection, keys | set(round.made))
             undoing.put(connection, number, undoing.difference(before, after, round.made))
-        return Applied({what: tuple(ids) for what, ids in round.ids.items()}, round.passed_over)
+        return AppliedProposals({what: tuple(ids) for what, ids in round.ids.items()}, round.passed_over)
 
     def beat(self, reader: Reader, pass_id: str, *, before: float | None = None, probes: Sequence[str] = ()) -> None:
         """A pass is still at work. `probes`: the memories it is tried by, and the share of them that was found `before`."""
@@ -230,9 +230,9 @@ class Dreaming(Revising):
                 if not found or (reader.policy is not Policy.ALL and found[0][1] != walker):
                     raise NotFound("there is no pass of that id that this identity may undo.", way_out="See `engram dreams`.")
                 number, _, ending, began, holder = found[0]
-                if ending == Ending.UNDONE:
+                if ending == PassStatus.UNDONE:
                     raise Conflict("this pass is undone already.", way_out="Nothing more needs to be done.")
-                if ending == Ending.RUNNING and holder != self._holding.get(pass_id):
+                if ending == PassStatus.RUNNING and holder != self._holding.get(pass_id):
                     raise Conflict("this pass is not over.", way_out="Undo it when it is; `dream` goes on with it.")
                 back, left = undoing.back(connection, writable(reader), number, from_micros(began), now)
                 self._still_unfounded(connection, back, now)
@@ -343,7 +343,7 @@ def _pass(row: Sequence[Any]) -> Pass:
         verb=verb,
         began_at=from_micros(began),
         ended_at=None if ended is None else from_micros(ended),
-        ending=Ending(ending),
+        ending=PassStatus(ending),
         counts=json.loads(counts),
         before=before,
         after=after,

@@ -11,7 +11,7 @@ import apsw
 from engram.env import from_micros, to_micros
 from engram.errors import InvalidQuery, NotFound
 from engram.guard.scopes import Visibility
-from engram.kinds import Ending, Episode, Happening, Participant
+from engram.kinds import Episode, EpisodeEvent, EpisodeOutcome, Participant
 from engram.store.sqlite import memories, rows, sealed
 from engram.store.sqlite.scopes import predicate
 from engram.types import Memory
@@ -23,7 +23,7 @@ def insert(connection: apsw.Connection, memory: Memory, goal: str, at: datetime,
     meant = sealed.kept("episodes", "goal", "?2", "?5", ("?1",))
     connection.execute(
         f"INSERT INTO episodes (memory, goal, outcome, result, valence, started_at) VALUES (?1, {meant}, ?3, '', 0, ?4)",
-        (memory.key, goal, Ending.ONGOING, to_micros(at), memory.tier),
+        (memory.key, goal, EpisodeOutcome.ONGOING, to_micros(at), memory.tier),
     )
     name, role = (sealed.kept("participants", *what, "?4", ("?1",)) for what in (("name", "?2"), ("role", "?3")))
     connection.executemany(
@@ -33,7 +33,7 @@ def insert(connection: apsw.Connection, memory: Memory, goal: str, at: datetime,
     return of(connection, [memory])[0]
 
 
-def append(connection: apsw.Connection, memory: Memory, event: Happening) -> None:
+def append(connection: apsw.Connection, memory: Memory, event: EpisodeEvent) -> None:
     """One more event, if the episode is not over."""
     require_ongoing(connection, memory)
     words = (("type", "?3"), ("text", "?4"), ("actor", "?5"))
@@ -55,15 +55,17 @@ def require_ongoing(connection: apsw.Connection, memory: Memory) -> None:
     outcome = connection.execute("SELECT outcome FROM episodes WHERE memory = ?", (memory.key,)).get
     if outcome is None:
         raise NotFound("this memory is no recorded episode.", way_out="See `engram episodes`.")
-    if outcome != Ending.ONGOING:
+    if outcome != EpisodeOutcome.ONGOING:
         raise InvalidQuery("this episode is over.", way_out="Begin another one; `caused_by` links it to this one.")
 
 
-def finish(connection: apsw.Connection, memory: Memory, outcome: Ending, result: str, valence: float, at: datetime) -> None:
+def finish(
+    connection: apsw.Connection, memory: Memory, outcome: EpisodeOutcome, result: str, valence: float, at: datetime
+) -> None:
     said = sealed.kept("episodes", "result", "?3", "?6", ("?1",))
     connection.execute(
         f"UPDATE episodes SET outcome = ?2, result = {said}, valence = ?4, ended_at = ?5 WHERE memory = ?1",
-        (memory.key, outcome, result, valence, None if outcome is Ending.ONGOING else to_micros(at), memory.tier),
+        (memory.key, outcome, result, valence, None if outcome is EpisodeOutcome.ONGOING else to_micros(at), memory.tier),
     )
 
 
@@ -87,7 +89,7 @@ def keys(
     *,
     since: datetime | None,
     until: datetime | None,
-    outcomes: Sequence[Ending],
+    outcomes: Sequence[EpisodeOutcome],
     limit: int,
 ) -> list[int]:
     """Episodes that were going on at some moment from `since` and began before `until`, the latest first."""
@@ -116,7 +118,7 @@ def keys(
 def of(connection: apsw.Connection, found: Sequence[Memory]) -> list[Episode]:
     """Those of the memories that are recorded episodes, in their order."""
     episodes: dict[int, tuple[Any, ...]] = {}
-    events: dict[int, list[Happening]] = {}
+    events: dict[int, list[EpisodeEvent]] = {}
     people: dict[int, list[Participant]] = {}
     for start in range(0, len(found), _AT_ONCE):
         some = [memory.key for memory in found[start : start + _AT_ONCE]]
@@ -141,18 +143,18 @@ _EVENT = f"v.memory, v.at, {', '.join(sealed.told('events', one, 'v') for one in
 _PARTICIPANT = f"p.memory, {sealed.told('participants', 'name', 'p')}, {sealed.told('participants', 'role', 'p')}"
 
 
-def _event(at: int, type_: str, text: str, actor: str, ok: int | None) -> Happening:
-    return Happening(from_micros(at), type_, text, actor, None if ok is None else bool(ok))
+def _event(at: int, type_: str, text: str, actor: str, ok: int | None) -> EpisodeEvent:
+    return EpisodeEvent(from_micros(at), type_, text, actor, None if ok is None else bool(ok))
 
 
 def _episode(
-    memory: Memory, row: tuple[Any, ...], events: Mapping[int, list[Happening]], people: Mapping[int, list[Participant]]
+    memory: Memory, row: tuple[Any, ...], events: Mapping[int, list[EpisodeEvent]], people: Mapping[int, list[Participant]]
 ) -> Episode:
     goal, outcome, result, valence, started_at, ended_at = row
     return Episode(
         memory=memory,
         goal=goal,
-        outcome=Ending(outcome),
+        outcome=EpisodeOutcome(outcome),
         result=result,
         valence=valence,
         started_at=from_micros(started_at),

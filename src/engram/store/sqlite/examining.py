@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import apsw
 
-from engram.deadline import late
+from engram.deadline import deadline_error
 from engram.env import Env, to_micros
 from engram.errors import VaultDamaged
 from engram.settings import LiveSettings
@@ -51,7 +51,7 @@ def adrift(folder: VaultFolder, key: opening.DatabaseKey) -> int:
         stop_in_time(connection)
         return memories.adrift(connection)
     except apsw.InterruptError as error:
-        raise late("the text index was compared") from error
+        raise deadline_error("the text index was compared") from error
     finally:
         connection.close()
 

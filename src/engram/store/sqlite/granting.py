@@ -13,7 +13,7 @@ import apsw
 from engram.env import from_micros, to_micros
 from engram.errors import InvalidQuery, NotFound
 from engram.guard.scopes import readable, require_owner
-from engram.guard.tokens import Token, digest_of, looks_like_one
+from engram.guard.tokens import AccessToken, is_token_shaped, token_digest
 from engram.store.admission import check_scope
 from engram.store.sqlite.path import Path
 from engram.store.sqlite.scopes import intern
@@ -30,7 +30,7 @@ _SELECT = """
 class Granting(Path):
     """Mixed into the store."""
 
-    def grant(self, reader: Reader, token: Token, secret: str) -> Token:
+    def grant(self, reader: Reader, token: AccessToken, secret: str) -> AccessToken:
         """Keep a token under the digest of its secret."""
         with self._watched(reader, "grant"):
             require_owner(reader, "granting tokens")
@@ -41,9 +41,16 @@ class Granting(Path):
                     f"a token has a name of 1 to {_NAME_CHARACTERS} printable characters.",
                     way_out="Give it another name.",
                 )
-            row = (token.id, token.name, digest_of(secret, self._opened.token_key), token.policy, token.role, int(token.writes))
+            row = (
+                token.id,
+                token.name,
+                token_digest(secret, self._opened.token_key),
+                token.policy,
+                token.role,
+                int(token.writes),
+            )
 
-            def work(connection: apsw.Connection) -> Token:
+            def work(connection: apsw.Connection) -> AccessToken:
                 connection.execute(
                     """
                     INSERT INTO tokens (id, name, digest, policy, role, writes, scope, created_at, expires_at)
@@ -55,20 +62,20 @@ class Granting(Path):
 
             return self._write(reader, "grant", work, subject=token.id)
 
-    def tokens(self, reader: Reader) -> list[Token]:
+    def tokens(self, reader: Reader) -> list[AccessToken]:
         """All of them, oldest first."""
         with self._watched(reader, "tokens"):
             require_owner(reader, "looking at tokens")
         with self._read(reader, "tokens") as connection:
             return list(_found(connection.execute(_SELECT + "ORDER BY t.id")))
 
-    def revoke(self, reader: Reader, token_id: str) -> Token:
+    def revoke(self, reader: Reader, token_id: str) -> AccessToken:
         """From now on it opens nothing, in any process. Revoking twice is revoking once."""
         with self._watched(reader, "revoke"):
             require_owner(reader, "revoking tokens")
             now = to_micros(self._env.now())
 
-            def work(connection: apsw.Connection) -> Token:
+            def work(connection: apsw.Connection) -> AccessToken:
                 connection.execute("UPDATE tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", (now, token_id))
                 found = next(_found(connection.execute(_SELECT + "WHERE t.id = ?", (token_id,))), None)
                 if found is None:
@@ -77,21 +84,21 @@ class Granting(Path):
 
             return self._write(reader, "revoke", work, subject=token_id)
 
-    def holder(self, secret: str) -> Token | None:
+    def holder(self, secret: str) -> AccessToken | None:
         """The token that this is the secret of; None if there is none, or it holds no more."""
-        if not looks_like_one(secret):
+        if not is_token_shaped(secret):
             return None
         with self._readers.use("tokens") as connection:
-            digest = digest_of(secret, self._opened.token_key)
+            digest = token_digest(secret, self._opened.token_key)
             found = next(_found(connection.execute(_SELECT + "WHERE t.digest = ?", (digest,))), None)
-        return found if found is not None and found.holds(self._env.now()) else None
+        return found if found is not None and found.is_valid(self._env.now()) else None
 
 
-def _found(rows: apsw.Cursor) -> Iterator[Token]:
+def _found(rows: apsw.Cursor) -> Iterator[AccessToken]:
     row: Any
     for row in rows:
         identity, name, policy, role, writes, created, expires, revoked, *place = row
-        yield Token(
+        yield AccessToken(
             id=identity,
             name=name,
             scope=Scope(*place),

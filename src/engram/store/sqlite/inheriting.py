@@ -12,10 +12,10 @@ from typing import Any
 import apsw
 
 from engram.frozen import replace
-from engram.guard.tiers import closer
+from engram.guard.tiers import strictest
 from engram.links import DERIVED
 from engram.store.sqlite import claims, memories, turns
-from engram.types import Memory, Tier
+from engram.types import Memory, Sensitivity
 
 _KINDS = ", ".join(f"'{kind}'" for kind in sorted(DERIVED))
 _CAME_OF = f"""
@@ -30,7 +30,7 @@ def follow(connection: apsw.Connection, memory: Memory) -> None:
     waiting = [memory]
     while waiting:
         here = waiting.pop()
-        if here.tier is Tier.CLEARTEXT:
+        if here.tier is Sensitivity.CLEARTEXT:
             continue
         claims.unname(connection, here.key)  # names stand in the clear
         turns.keep_closely(connection, here.key)
@@ -42,10 +42,10 @@ def inherit(connection: apsw.Connection, pairs: Iterable[tuple[int, int]]) -> No
     """Let each first memory, which came of the second, be kept at least as closely; and what came of it in turn."""
     for key, origin in pairs:
         asked = connection.execute("SELECT tier FROM memories WHERE key = ?", (origin,)).get
-        raise_to(connection, key, Tier(str(asked)))
+        raise_to(connection, key, Sensitivity(str(asked)))
 
 
-def raise_to(connection: apsw.Connection, key: int, tier: Tier) -> bool:
+def raise_to(connection: apsw.Connection, key: int, tier: Sensitivity) -> bool:
     """Keep a memory at least so closely; was it not before?"""
     raised = _raised(connection, key, tier)
     if raised is not None:
@@ -53,10 +53,10 @@ def raise_to(connection: apsw.Connection, key: int, tier: Tier) -> bool:
     return raised is not None
 
 
-def _raised(connection: apsw.Connection, key: int, tier: Tier) -> Memory | None:
+def _raised(connection: apsw.Connection, key: int, tier: Sensitivity) -> Memory | None:
     """A memory whose row had to be raised, as it is now."""
     held = connection.execute("SELECT tier FROM memories WHERE key = ?", (key,)).get
-    if held is None or (wanted := closer(Tier(str(held)), tier)) == held:
+    if held is None or (wanted := strictest(Sensitivity(str(held)), tier)) == held:
         return None
     old = memories.by_key(connection, key)
     new = replace(old, tier=wanted)

@@ -65,9 +65,9 @@ class VaultLock:
             except apsw.BusyError:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-                from engram.deadline import patience  # late: who need not wait does without
+                from engram.deadline import wait_limit  # late: who need not wait does without
 
-                if self._env.monotonic() - begun >= patience(patience_s):
+                if self._env.monotonic() - begun >= wait_limit(patience_s):
                     connection.close()
                     raise VaultBusy(f"{why_not}.") from None
                 self._env.sleep(0.02)

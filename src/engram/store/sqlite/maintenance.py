@@ -15,7 +15,7 @@ from engram.env import Env
 from engram.errors import DiskFull, EngramError, NotFound, VaultBusy, VaultDamaged, VaultLocked
 from engram.frozen import replace
 from engram.guard.keys import MasterKey
-from engram.guard.unlock import Ask, KeyHeader, rehome
+from engram.guard.unlock import KeyHeader, PassphrasePrompt, move_key
 from engram.settings import LiveSettings
 from engram.store.folder import VaultFolder, read_header, write_header
 from engram.store.sqlite import care, examining, memories, rotation
@@ -47,7 +47,7 @@ def rotate_key(
     credentials: Credentials,
     *,
     new: MasterKey | None = None,
-    ask_new: Ask | None = None,
+    ask_new: PassphrasePrompt | None = None,
     tell: rotation.Told = lambda what: None,
 ) -> str:
     """Give the vault another key, in the same sort of place (`new`: the one to take); returns the sentence about it."""
@@ -66,7 +66,7 @@ def import_key(path: Path, live: LiveSettings, env: Env, credentials: Credential
     folder = _existing(path)
     header = read_header(folder.header)
     with MasterKey.from_recovery_text(recovery_text) as master:
-        moved = rehome(header.key, master, live.now, env, vault=path, source=source, ask=credentials.ask)
+        moved = move_key(header.key, master, live.now, env, vault=path, source=source, ask=credentials.ask)
         write_header(folder.header, replace(header, key=moved.header))
         left = "" if moved.header.source == header.key.source else _still_there(header.key.source)
         return moved.notice + left

@@ -13,7 +13,7 @@ import apsw
 from engram.env import Env
 from engram.errors import DiskFull, EngramError, VaultBusy
 from engram.guard.keys import MasterKey
-from engram.guard.unlock import Created, create
+from engram.guard.unlock import StoredKey, create
 from engram.settings import LiveSettings
 from engram.store.folder import Header, VaultFolder, discard, name_newborn, write_header
 from engram.store.sqlite import open as opening
@@ -55,7 +55,7 @@ def make(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credent
         lock.release()
 
 
-def _keyed(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials, is_new: bool) -> Created:
+def _keyed(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials, is_new: bool) -> StoredKey:
     """A key for a new vault. Where none can be kept there is no vault, and no folder that looks like one."""
     try:
         return create(env.random(16).hex(), live.now, env, vault=folder.path, key=credentials.master(), ask=credentials.ask)

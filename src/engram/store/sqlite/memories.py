@@ -15,13 +15,13 @@ from engram.env import from_micros, to_micros
 from engram.errors import NotFound
 from engram.frozen import replace
 from engram.guard.scopes import Visibility
-from engram.guard.tiers import closer
+from engram.guard.tiers import strictest
 from engram.store.protocol import Filter, Heard
 from engram.store.sqlite import rows, sealed
 from engram.store.sqlite.rows import micros
 from engram.store.sqlite.scopes import intern, predicate
 from engram.text.terms import identity_of, layout
-from engram.types import NEUTRAL, Counts, Memory, Status, StatusChange, Tier, Version
+from engram.types import NEUTRAL, Counts, Memory, Sensitivity, Status, StatusChange, Version
 
 _PUT = """
     INSERT INTO memories (id, scope, kind, category, source, status, pinned, version, importance, confidence,
@@ -104,15 +104,15 @@ def _reword(connection: apsw.Connection, old: Memory, new: Memory) -> None:
         wording = sealed.kept("versions", "text", "?4", "?3", ("?1", "?2"))
         connection.execute(
             f"INSERT INTO versions (memory, number, text, replaced_at) VALUES (?1, ?2, {wording}, ?5)",
-            (key, old.version, closer(old.tier, new.tier), old.text, micros(new.updated_at)),
+            (key, old.version, strictest(old.tier, new.tier), old.text, micros(new.updated_at)),
         )
         # A vector of the old words would find the new ones under the wrong meaning.
         connection.execute("DELETE FROM embeddings WHERE memory = ?", (key,))
-    elif Tier.CONFIDENTIAL in (old.tier, new.tier):
-        way = "project" if new.tier is Tier.CONFIDENTIAL else "straighten"
+    elif Sensitivity.CONFIDENTIAL in (old.tier, new.tier):
+        way = "project" if new.tier is Sensitivity.CONFIDENTIAL else "straighten"
         connection.execute(f"UPDATE embeddings SET vector = {way}(vector) WHERE memory = ?", (key,))
-    if (old.tier is Tier.CONFIDENTIAL) is not (new.tier is Tier.CONFIDENTIAL):
-        way = "project" if new.tier is Tier.CONFIDENTIAL else "straighten"
+    if (old.tier is Sensitivity.CONFIDENTIAL) is not (new.tier is Sensitivity.CONFIDENTIAL):
+        way = "project" if new.tier is Sensitivity.CONFIDENTIAL else "straighten"
         connection.execute(f"UPDATE feedback SET vector = {way}(vector) WHERE memory = ? AND vector <> x''", (key,))
 
 

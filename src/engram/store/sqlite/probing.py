@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from engram.env import to_micros
-from engram.guard.limits import Rates, check
+from engram.guard.limits import RateLimits, check_rate
 from engram.store.sqlite.path import Path
 from engram.types import Reader, scope_values
 
@@ -22,7 +22,7 @@ _KEPT = 86_400_000_000
 class Probing(Path):
     """Mixed into the store."""
 
-    def probed(self, reader: Reader, session: str, at: datetime, rates: Rates) -> None:
+    def probed(self, reader: Reader, session: str, at: datetime, rates: RateLimits) -> None:
         """Count one question of this reader's; `RateLimited` if it is one too many, which is not counted: who asks again too
         early is not kept out for longer."""
         who = self._audit.digest("\x1f".join((*scope_values(reader.scope), reader.role, reader.policy)))
@@ -34,7 +34,7 @@ class Probing(Path):
             here = "SELECT coalesce(sum(times), 0) FROM probes WHERE identity = ? AND session = ?"
             ticks: Iterable[Any] = connection.execute(recent, (who, (now - _MINUTE) // _TICK))
             minute = [((tick * _TICK + _MINUTE - now) / 1e6, times) for tick, times in ticks]
-            check(rates, minute, int(connection.execute(here, (who, where)).get))
+            check_rate(rates, minute, int(connection.execute(here, (who, where)).get))
             connection.execute(
                 """
                 INSERT INTO probes (identity, session, tick, times) VALUES (?, ?, ?, 1)

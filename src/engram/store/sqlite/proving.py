@@ -16,7 +16,7 @@ import apsw
 
 from engram.frozen import field, frozen, mutable
 from engram.store.sqlite import sealed
-from engram.types import Memory, Tier
+from engram.types import Memory, Sensitivity
 
 _WORD = re.compile(r"(?<![^\W_])[^\W_]{5,40}(?![^\W_])")
 _WORDS = 12
@@ -67,7 +67,7 @@ def note(connection: apsw.Connection, held: Held, memory: Memory) -> None:
     for digest, stored in rows:
         marks = held.marks.setdefault(digest, [digest] if digest else [])
         marks += [vector[_SCALE : _SCALE + _MARK] for (vector,) in vectors]
-        if memory.tier is not Tier.CLEARTEXT:
+        if memory.tier is not Sensitivity.CLEARTEXT:
             marks.append(stored[:_MARK].encode())
 
 

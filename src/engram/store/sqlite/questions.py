@@ -18,7 +18,7 @@ from engram.guard.scopes import Visibility
 from engram.known import Gap
 from engram.store.sqlite.scopes import intern, predicate
 from engram.text.terms import digest_of, terms
-from engram.types import Scope, Tier
+from engram.types import Scope, Sensitivity
 
 _WAITING = 256  # questions noted between two batches
 _TELLING = 4  # letters of a word that tells something
@@ -110,7 +110,7 @@ def seal_old(connection: apsw.Connection) -> None:
 
 def _kept(text: str, digest: str) -> str:
     """A question may ask for anything, so each is kept as closely as can be."""
-    return f"shut('{Tier.CONFIDENTIAL}', {text}, {_place(digest)})"
+    return f"shut('{Sensitivity.CONFIDENTIAL}', {text}, {_place(digest)})"
 
 
 def _place(digest: str) -> str:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import apsw
 
-from engram.deadline import acquired, is_over, late, present
+from engram.deadline import acquire_in_time, current_deadline, deadline_error, deadline_passed
 from engram.errors import InvalidQuery, SearchTimeout, StorageError
 from engram.settings import Settings
 from engram.store.sqlite.binding import explain
@@ -22,7 +22,7 @@ _STEPS = 4_000
 
 def stop_in_time(connection: apsw.Connection) -> None:
     """A statement that is under way ends when the deadline passes; one that only reads leaves nothing behind."""
-    if (until := present()) is not None:
+    if (until := current_deadline()) is not None:
         connection.set_progress_handler(lambda: until.passed, _STEPS)
 
 
@@ -54,12 +54,12 @@ class Readers:
         """A connection inside one read transaction: all statements see the same state of the vault."""
         if self._closed:
             raise StorageError("the vault is closed.", way_out="Open it again.")
-        if not acquired(self._places, self._settings().read_patience_s):
+        if not acquire_in_time(self._places, self._settings().read_patience_s):
             raise SearchTimeout(f"no connection was free in time for {doing}.")
         try:
-            until = present()
+            until = current_deadline()
             if until is not None and until.passed:
-                raise late(f"asking the vault for {doing}")
+                raise deadline_error(f"asking the vault for {doing}")
             connection = self._take()
             refused = sound = False
             try:
@@ -68,7 +68,7 @@ class Readers:
                 yield connection
                 sound = True
             except apsw.InterruptError as error:
-                raise (late(f"asking the vault for {doing}") if is_over() else explain(error, doing)) from error
+                raise (deadline_error(f"asking the vault for {doing}") if deadline_passed() else explain(error, doing)) from error
             except apsw.Error as error:
                 raise explain(error, doing) from error
             except (UnicodeEncodeError, OverflowError):

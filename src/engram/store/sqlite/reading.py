@@ -19,13 +19,14 @@ from engram.store.sqlite.path import Path
 from engram.store.sqlite.scopes import predicate
 from engram.types import (
     AuditEntry,
-    Change,
+    ChangeEvent,
+    ChangeEvents,
+    ChangeLogEntry,
     Counts,
     Edge,
-    Event,
-    Events,
     Memory,
     Page,
+    PendingTurn,
     Policy,
     Reader,
     Role,
@@ -36,7 +37,6 @@ from engram.types import (
     TextHit,
     Turn,
     Version,
-    Waiting,
     scope_values,
 )
 
@@ -58,12 +58,12 @@ class Reading(Path):
         bounded(limit, self._live.now.page_limit, "a page")
         check_filter(where.kinds, where.statuses, where.since, where.until)
         about, secret = _listing("list", reader, where), self._opened.cursor_key
-        before = None if cursor is None else cursors.opened(cursor, about, secret)
+        before = None if cursor is None else cursors.open_cursor(cursor, about, secret)
         with self._read(reader, "list") as connection:
             found = memories.page(connection, readable(reader), where, before=before, limit=limit + 1)
         self._note(reader, "list", count=min(len(found), limit))
         more = len(found) > limit
-        return Page(tuple(found[:limit]), cursors.sealed(found[limit - 1].key, about, secret) if more else None)
+        return Page(tuple(found[:limit]), cursors.seal_cursor(found[limit - 1].key, about, secret) if more else None)
 
     def search_text(self, reader: Reader, terms: Sequence[str], *, limit: int, where: Filter = Filter()) -> list[TextHit]:
         """Memories that hold any of the terms, best first."""
@@ -175,7 +175,7 @@ class Reading(Path):
         with self._read(reader, "turns") as connection:
             return turns.before(connection, reader.scope, session, key, limit)
 
-    def waiting(self, reader: Reader, session: str, *, limit: int) -> list[Waiting]:
+    def waiting(self, reader: Reader, session: str, *, limit: int) -> list[PendingTurn]:
         """The turns of a session that a model has not read yet, where the reader stands."""
         with self._read(reader, "turns") as connection:
             return turns.waiting(connection, reader.scope, session, limit)
@@ -281,16 +281,16 @@ class Reading(Path):
         with self._read(reader, "counts") as connection:
             return memories.counts(connection, readable(reader))
 
-    def changes(self, reader: Reader, *, after: int, limit: int) -> list[Change]:
+    def changes(self, reader: Reader, *, after: int, limit: int) -> list[ChangeLogEntry]:
         """The change log after a point: keys and verbs only, for whoever may see the whole vault's rhythm."""
         with self._watched(reader, "changes"):
             require_owner(reader, "the change log")
         bounded(limit, self._live.now.change_log_rows, "the change log")
         with self._read(reader, "changes") as connection:
             found = connection.execute("SELECT seq, memory, what FROM changes WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))
-            return [Change(seq, key, what) for seq, key, what in found]
+            return [ChangeLogEntry(seq, key, what) for seq, key, what in found]
 
-    def events(self, reader: Reader, after: int, limit: int) -> Events:
+    def events(self, reader: Reader, after: int, limit: int) -> ChangeEvents:
         """What changed after a point among what this reader sees. An erasure is told to nobody: not even an id is left of it.
 
         Missed is what the log does not hold any more, or a vault that was restored never held.
@@ -307,8 +307,8 @@ class Reading(Path):
                 """,
                 (min(after, latest), latest, *values, limit),
             )
-            found = tuple(Event(seq, memory, what) for seq, memory, what in rows)
-        return Events(found, found[-1].seq if len(found) == limit else latest, not oldest <= after + 1 <= latest + 1)
+            found = tuple(ChangeEvent(seq, memory, what) for seq, memory, what in rows)
+        return ChangeEvents(found, found[-1].seq if len(found) == limit else latest, not oldest <= after + 1 <= latest + 1)
 
     def audit(self, reader: Reader, *, limit: int) -> list[AuditEntry]:
         """Newest first: one's own entries, or the owner's view of all."""

@@ -9,7 +9,7 @@ import apsw
 
 from engram.frozen import replace
 from engram.guard.scopes import readable, require_writable, writable
-from engram.kinds import Ending, Episode, Happening, Participant, Skill
+from engram.kinds import Episode, EpisodeEvent, EpisodeOutcome, Participant, Skill
 from engram.store.admission import bounded, check_event, check_memory, check_participants, check_period, dated
 from engram.store.protocol import Once
 from engram.store.sqlite import edges, embeddings, episodes, memories, skills, turns
@@ -54,7 +54,7 @@ class Recounting(Writing):
             entry = self._audit.entry(reader, "episode", subject=born.id, count=1, digest=self._audit.digest(born.text))
             return self._write(reader, "episode", work, entries=[entry], once=once)
 
-    def add_event(self, reader: Reader, episode_id: str, event: Happening, *, once: Once | None = None) -> None:
+    def add_event(self, reader: Reader, episode_id: str, event: EpisodeEvent, *, once: Once | None = None) -> None:
         """One more event of an episode that is going on."""
         with self._watched(reader, "event", episode_id):
             check_event(event, self._live.now)
@@ -68,7 +68,7 @@ class Recounting(Writing):
         self,
         reader: Reader,
         draft: Draft,
-        outcome: Ending,
+        outcome: EpisodeOutcome,
         result: str,
         valence: float,
         *,
@@ -98,7 +98,7 @@ class Recounting(Writing):
         ids: Sequence[str] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
-        outcomes: Sequence[Ending] = (),
+        outcomes: Sequence[EpisodeOutcome] = (),
         limit: int = 50,
     ) -> list[Episode]:
         """Recorded episodes, the latest first; or those of `ids`, in that order."""

@@ -17,7 +17,7 @@ from engram.store.sqlite import inheriting, memories, questions, sealed, turns
 from engram.store.sqlite.path import Path
 from engram.store.sqlite.scopes import predicate
 from engram.text.terms import identity_of
-from engram.types import Memory, Reader, StatusChange, Tier
+from engram.types import Memory, Reader, Sensitivity, StatusChange
 
 _DONE, _TURNS, _MEMORIES = "sealed_all", "sealed_turns_to", "sealed_to"
 _TIERS_SINCE = "SELECT coalesce(max(applied_at), 0) FROM schema_version WHERE version = 4"
@@ -95,8 +95,8 @@ def _seal_turns(connection: apsw.Connection, limit: int) -> int:
     sql = "SELECT key, tier, text FROM turns WHERE key > ? ORDER BY key LIMIT ?"
     found: list[Any] = connection.execute(sql, (_reached(connection, _TURNS), limit)).fetchall()
     for key, tier, text in found:
-        wanted = pii.tier_of(pii.closely(text)) if tier == Tier.CLEARTEXT else Tier.CLEARTEXT
-        if wanted is not Tier.CLEARTEXT:
+        wanted = pii.sensitivity_of(pii.find_sensitive(text)) if tier == Sensitivity.CLEARTEXT else Sensitivity.CLEARTEXT
+        if wanted is not Sensitivity.CLEARTEXT:
             turns.raise_tier(connection, key, wanted)
     return _reach(connection, _TURNS, [row[0] for row in found])
 
@@ -107,17 +107,17 @@ def _seal_memories(connection: apsw.Connection, limit: int, guarded: bool) -> in
     keys: list[Any] = connection.execute(sql, (_reached(connection, _MEMORIES), limit)).fetchall()
     for (key,) in keys:
         memory = memories.by_key(connection, key)
-        if memory.tier is Tier.CLEARTEXT and guarded and (memory.updated_at or since) < since:
-            inheriting.raise_to(connection, key, pii.tier_of(pii.closely(memory.text)))
+        if memory.tier is Sensitivity.CLEARTEXT and guarded and (memory.updated_at or since) < since:
+            inheriting.raise_to(connection, key, pii.sensitivity_of(pii.find_sensitive(memory.text)))
             memory = memories.by_key(connection, key)
-        if memory.tier is Tier.CLEARTEXT:
+        if memory.tier is Sensitivity.CLEARTEXT:
             sealed.retier(connection, key, memory.tier, memory.tier, _OWN_WORDS)
             continue
         sealed.retier(connection, key, memory.tier, memory.tier)
         connection.execute(
             "UPDATE contents SET digest = blind(digest) WHERE memory = ? AND digest = ?", (key, identity_of(memory))
         )
-        if memory.tier is Tier.CONFIDENTIAL:  # which of these are projected cannot be told; what was said of the very words stays
+        if memory.tier is Sensitivity.CONFIDENTIAL:  # whether a feedback vector is projected cannot be told, so all are dropped
             connection.execute("UPDATE feedback SET vector = x'', space = NULL WHERE memory = ?", (key,))
         inheriting.follow(connection, memory)
     return _reach(connection, _MEMORIES, [row[0] for row in keys])

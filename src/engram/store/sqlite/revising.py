@@ -16,24 +16,24 @@ import apsw
 from engram.env import to_micros
 from engram.frozen import field, mutable, replace
 from engram.guard.scopes import readable, writable
-from engram.guard.tiers import closer
-from engram.kinds import REHEARSED, rehearsal, rehearsals
+from engram.guard.tiers import strictest
+from engram.kinds import REHEARSED, rehearsal_attributes, rehearsals_of
 from engram.links import DERIVED, LASTING
 from engram.passes import (
     LAYERS,
+    AddLink,
     Archive,
-    Ask,
-    Change,
     Derive,
-    Due,
-    Link,
     Merge,
-    Place,
+    Proposal,
+    ProposedChange,
+    Recheck,
+    RecordGap,
     Rehearse,
-    Revision,
-    Settle,
-    Unlink,
-    Weigh,
+    RemoveLink,
+    Reweigh,
+    SetLayer,
+    SettleContradiction,
 )
 from engram.store.admission import check_memory
 from engram.store.sqlite import claims, feedback, memories, naming, questions, turns, undoing
@@ -42,7 +42,7 @@ from engram.store.sqlite.scopes import intern
 from engram.store.sqlite.understanding import INFERRED_FROM
 from engram.store.sqlite.writing import Writing
 from engram.text.terms import identity_of
-from engram.types import Edge, Memory, Policy, Reader, Source, Status, Tier
+from engram.types import Edge, Memory, Policy, Reader, Sensitivity, Source, Status
 
 _AT_ONCE = 500
 
@@ -77,12 +77,12 @@ class Round:
         self.known[new.id] = new
 
 
-def named_in(revision: Revision) -> tuple[str, ...]:
+def named_in(revision: Proposal) -> tuple[str, ...]:
     """The ids that a revision is about."""
     match revision:
         case Merge(memory, into):
             return memory, into
-        case Link(edge) | Unlink(edge):
+        case AddLink(edge) | RemoveLink(edge):
             return edge.source, edge.target
         case Derive(sources=sources):
             return sources
@@ -91,7 +91,7 @@ def named_in(revision: Revision) -> tuple[str, ...]:
 
 
 def gather(
-    connection: apsw.Connection, reader: Reader, job: str, revisions: Sequence[Revision], since: int, now: datetime
+    connection: apsw.Connection, reader: Reader, job: str, revisions: Sequence[Proposal], since: int, now: datetime
 ) -> Round:
     """What these revisions are about, as it is now."""
     ids = list(dict.fromkeys(one for revision in revisions for one in named_in(revision)))
@@ -102,10 +102,12 @@ def gather(
     return Round(connection, reader, now, job, known, stale, undoing.spared(connection, keys))
 
 
-def affected(round: Round, revisions: Sequence[Revision]) -> set[int]:
+def affected(round: Round, revisions: Sequence[Proposal]) -> set[int]:
     """Keys of all that these may change: what they name, what that contradicts, and what was inferred from any of it."""
     keys = {memory.key for memory in round.known.values()}
-    settled = {round.known[one.memory].key for one in revisions if isinstance(one, Settle) and one.memory in round.known}
+    settled = {
+        round.known[one.memory].key for one in revisions if isinstance(one, SettleContradiction) and one.memory in round.known
+    }
     waiting = list(keys | _beside(round.connection, settled, claims.CONTRADICTS))
     keys.update(waiting)
     while settled and waiting:
@@ -119,37 +121,37 @@ def affected(round: Round, revisions: Sequence[Revision]) -> set[int]:
 class Revising(Writing):
     """Mixed into the store."""
 
-    def _revise(self, round: Round, revision: Revision) -> None:
+    def _revise(self, round: Round, revision: Proposal) -> None:
         """Make one revision, or count it as passed over."""
-        if isinstance(revision, Due):
+        if isinstance(revision, Recheck):
             _put_due(round, revision)
         elif done := self._made(round, revision):
             round.ids.setdefault(_DONE[type(revision)], []).append(done)
         else:
             round.passed_over += 1
 
-    def _made(self, round: Round, revision: Change) -> str:
+    def _made(self, round: Round, revision: ProposedChange) -> str:
         """The id of what was revised; empty if it was passed over."""
         match revision:
             case Merge():
                 return self._merge(round, revision)
             case Archive():
                 return _archive(round, revision)
-            case Place():
+            case SetLayer():
                 return _place(round, revision)
-            case Weigh():
+            case Reweigh():
                 return _weigh(round, revision)
             case Rehearse():
                 return _rehearse(round, revision)
-            case Link():
+            case AddLink():
                 return self._link(round, revision)
-            case Unlink():
+            case RemoveLink():
                 return _unlink(round, revision)
             case Derive():
                 return self._derive(round, revision)
-            case Settle():
+            case SettleContradiction():
                 return self._settled(round, revision)
-            case Ask():
+            case RecordGap():
                 return self._asked(round, revision)
 
     def _merge(self, round: Round, revision: Merge) -> str:
@@ -174,7 +176,7 @@ class Revising(Writing):
                 found.append(replace(edge, source=ends[0], target=ends[1]))
         return found
 
-    def _link(self, round: Round, revision: Link) -> str:
+    def _link(self, round: Round, revision: AddLink) -> str:
         ends = [round.standing(revision.edge.source), round.standing(revision.edge.target)]
         if ends[0] is None or ends[1] is None or ends[0].scope != ends[1].scope or ends[0].id == ends[1].id:
             return ""
@@ -199,7 +201,7 @@ class Revising(Writing):
         sources = [one for one in found if one is not None]
         if not sources or len(sources) < len(found) or len({one.scope for one in sources}) > 1 or revision.by not in DERIVED:
             return ""
-        tier = reduce(closer, (one.tier for one in sources), revision.memory.tier)
+        tier = reduce(strictest, (one.tier for one in sources), revision.memory.tier)
         born = self._born(replace(revision.memory, source=Source.INFERRED, tier=tier), sources[0].scope, round.now)
         check_memory(born, self._live.now)
         here = readable(replace(round.reader, scope=born.scope, policy=Policy.OWN))
@@ -208,7 +210,7 @@ class Revising(Writing):
         if known or memories.is_put_away(round.connection, here, digest[0]):
             return ""
         made = memories.insert(round.connection, born)
-        if made.tier is Tier.CLEARTEXT:
+        if made.tier is Sensitivity.CLEARTEXT:
             naming.note(round.connection, intern(round.connection, made.scope), made.key, made.text, made.speaker)
         claims.put(round.connection, made, revision.facts)
         round.known[made.id] = made
@@ -216,7 +218,7 @@ class Revising(Writing):
         self._put_links(round, [Edge(made.id, one.id, revision.by) for one in sources])
         return made.id
 
-    def _settled(self, round: Round, revision: Settle) -> str:
+    def _settled(self, round: Round, revision: SettleContradiction) -> str:
         memory = round.standing(revision.memory)
         if memory is None or not claims.is_contested(round.connection, memory.key):
             return ""
@@ -229,7 +231,7 @@ class Revising(Writing):
             round.known[one.id] = one
         return memory.id
 
-    def _asked(self, round: Round, revision: Ask) -> str:
+    def _asked(self, round: Round, revision: RecordGap) -> str:
         memory = round.standing(revision.memory)
         if memory is None:
             return ""
@@ -258,7 +260,7 @@ def _corroborated(heir: Memory, old: Memory, witnesses: int, now: datetime) -> M
     )
 
 
-def _unlink(round: Round, revision: Unlink) -> str:
+def _unlink(round: Round, revision: RemoveLink) -> str:
     edge = revision.edge
     source, target = round.known.get(edge.source), round.known.get(edge.target)
     if source is None or target is None or edge.kind in LASTING or round.stale & {source.id, target.id}:
@@ -275,7 +277,7 @@ def _archive(round: Round, revision: Archive) -> str:
     return old.id
 
 
-def _place(round: Round, revision: Place) -> str:
+def _place(round: Round, revision: SetLayer) -> str:
     old = round.standing(revision.memory)
     known = ("", *LAYERS)  # anything else is somebody's own word
     if old is None or not {held := old.attributes.get(undoing.LAYER, ""), revision.layer} <= set(known) or held == revision.layer:
@@ -286,7 +288,7 @@ def _place(round: Round, revision: Place) -> str:
     return old.id
 
 
-def _weigh(round: Round, revision: Weigh) -> str:
+def _weigh(round: Round, revision: Reweigh) -> str:
     old = round.standing(revision.memory)
     if old is None:
         return ""
@@ -301,14 +303,14 @@ def _weigh(round: Round, revision: Weigh) -> str:
 
 def _rehearse(round: Round, revision: Rehearse) -> str:
     old = round.standing(revision.memory)
-    done = 0 if old is None else rehearsals(old)[0]
+    done = 0 if old is None else rehearsals_of(old)[0]
     if old is None or revision.times != done + 1 or (REHEARSED in old.attributes and not done):  # else it is somebody's own word
         return ""
-    round.rewrite(old, replace(old, attributes={**old.attributes, **rehearsal(revision.times, round.now)}))
+    round.rewrite(old, replace(old, attributes={**old.attributes, **rehearsal_attributes(revision.times, round.now)}))
     return old.id
 
 
-def _put_due(round: Round, revision: Due) -> None:
+def _put_due(round: Round, revision: Recheck) -> None:
     memory = round.known.get(revision.memory)
     if memory is None:
         return
@@ -335,12 +337,12 @@ def _beside(connection: apsw.Connection, keys: set[int], kind: str) -> set[int]:
 _DONE = {
     Merge: "merged",
     Archive: "archived",
-    Place: "placed",
-    Weigh: "weighed",
+    SetLayer: "placed",
+    Reweigh: "weighed",
     Rehearse: "rehearsed",
-    Link: "linked",
-    Unlink: "unlinked",
+    AddLink: "linked",
+    RemoveLink: "unlinked",
     Derive: "derived",
-    Settle: "settled",
-    Ask: "asked",
+    SettleContradiction: "settled",
+    RecordGap: "asked",
 }

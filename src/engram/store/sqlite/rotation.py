@@ -19,8 +19,8 @@ import apsw
 
 from engram.env import Env
 from engram.errors import VaultDamaged, VaultLocked
-from engram.guard.keys import MasterKey, Purpose, hand_over, taken_over
-from engram.guard.unlock import Ask, planned, put_in_place, unlock
+from engram.guard.keys import MasterKey, Purpose, unwrap_next_key, wrap_next_key
+from engram.guard.unlock import PassphrasePrompt, plan_header, store_planned_key, unlock
 from engram.log import Log
 from engram.settings import LiveSettings
 from engram.store.folder import (
@@ -52,9 +52,9 @@ def rotate(
     env: Env,
     *,
     key: MasterKey | None,
-    ask: Ask | None,
+    ask: PassphrasePrompt | None,
     new: MasterKey | None = None,
-    ask_new: Ask | None = None,
+    ask_new: PassphrasePrompt | None = None,
     tell: Told = lambda what: None,
 ) -> str:
     """Give the vault a new key (or the one that is given), in the same sort of place; the sentence about it.
@@ -71,8 +71,8 @@ def rotate(
             if old is None:
                 raise VaultLocked("the key of this vault was not given.")
             with new or MasterKey.generate(env.random) as made:
-                to = planned(header.key, made, live.now, env, vault=folder.path, ask=ask_new)
-                sealed = hand_over(old, made, vault_id=header.key.vault_id, random=env.random)
+                to = plan_header(header.key, made, live.now, env, vault=folder.path, ask=ask_new)
+                sealed = wrap_next_key(old, made, vault_id=header.key.vault_id, random=env.random)
                 both = Header(header.cipher, header.key, header.format, to, sealed)
                 for copy in folder.backups.glob("*.toml"):
                     write_header(copy, both)
@@ -84,7 +84,7 @@ def rotate(
             hide_times(folder)
 
 
-def finished(folder: VaultFolder, live: LiveSettings, env: Env, key: MasterKey | None, ask: Ask | None) -> MasterKey:
+def finished(folder: VaultFolder, live: LiveSettings, env: Env, key: MasterKey | None, ask: PassphrasePrompt | None) -> MasterKey:
     """The key of a vault whose change of keys was cut short, once that is finished. For whoever opens it."""
     lock = VaultLock(folder.lock, env)
     lock.alone(live.now.write_patience_s)
@@ -111,7 +111,7 @@ def finished(folder: VaultFolder, live: LiveSettings, env: Env, key: MasterKey |
 
 @contextmanager
 def held(
-    header: Header, live: LiveSettings, path: Path, key: MasterKey | None, ask: Ask | None
+    header: Header, live: LiveSettings, path: Path, key: MasterKey | None, ask: PassphrasePrompt | None
 ) -> Iterator[tuple[MasterKey | None, MasterKey | None]]:
     """The present key and, while it is being changed, the next one; wiped afterwards."""
     if header.next is None:
@@ -128,7 +128,7 @@ def held(
 
 
 def _both(
-    header: Header, live: LiveSettings, path: Path, key: MasterKey | None, ask: Ask | None
+    header: Header, live: LiveSettings, path: Path, key: MasterKey | None, ask: PassphrasePrompt | None
 ) -> tuple[MasterKey | None, MasterKey]:
     """From the present key comes the next. Where only the next is to be had, everything is under it already."""
     following = header.next
@@ -142,7 +142,7 @@ def _both(
         if key is not None or following.source == "passphrase":
             raise
         return None, unlock(following, live.now, vault=path, ask=ask)
-    return old, taken_over(header.handover, old, vault_id=header.key.vault_id)
+    return old, unwrap_next_key(header.handover, old, vault_id=header.key.vault_id)
 
 
 def finish(
@@ -172,7 +172,7 @@ def finish(
             before.wipe()
             after.wipe()
         clear_snapshots(folder)
-    notice = put_in_place(header.next, new, live.now, env, vault=folder.path)
+    notice = store_planned_key(header.next, new, live.now, env, vault=folder.path)
     done = Header(header.cipher, header.next, header.format)
     for copy in folder.backups.glob("*.toml"):
         write_header(copy, done)

@@ -13,7 +13,19 @@ import apsw
 from engram.env import from_micros, to_micros
 from engram.store.protocol import Filter
 from engram.store.sqlite import sealed
-from engram.types import NEUTRAL, NO_ATTRIBUTES, SCOPE_DIMENSIONS, Affect, Kind, Memory, Scope, Source, Status, Tier, scope_values
+from engram.types import (
+    NEUTRAL,
+    NO_ATTRIBUTES,
+    SCOPE_DIMENSIONS,
+    Affect,
+    Kind,
+    Memory,
+    Scope,
+    Sensitivity,
+    Source,
+    Status,
+    scope_values,
+)
 
 Value = None | int | float | str | bytes
 
@@ -37,7 +49,7 @@ this order": left to choose, it starts at the scopes and sorts all that is visib
 _KINDS = {kind.value: kind for kind in Kind}
 _SOURCES = {source.value: source for source in Source}
 _STATUSES = {status.value: status for status in Status}
-_TIERS = {tier.value: tier for tier in Tier}
+_TIERS = {tier.value: tier for tier in Sensitivity}
 _scope = lru_cache(maxsize=4096)(Scope)
 
 
@@ -175,8 +187,8 @@ def conditions(where: Filter, alias: str = "m") -> tuple[str, list[Value]]:
     return "".join(f" AND {part}" for part in parts), values
 
 
-_SEALED = f"seal('{Tier.SENSITIVE}', ?, 0, ?)"
-_SHUT = sealed.kept("attributes", "value", "?", f"'{Tier.SENSITIVE}'", ("?",))
+_SEALED = f"seal('{Sensitivity.SENSITIVE}', ?, 0, ?)"
+_SHUT = sealed.kept("attributes", "value", "?", f"'{Sensitivity.SENSITIVE}'", ("?",))
 """A value as memories that are kept closely have it, by older releases and by this one: the same for all, so that they are found
 by it too."""
 

@@ -20,7 +20,7 @@ from types import MappingProxyType
 import apsw
 
 from engram.guard.fields import FieldCipher
-from engram.who import Tier
+from engram.who import Sensitivity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def register(connection: apsw.Connection, cipher: FieldCipher, guarded: Callable
     """`guarded`: are words that are personal by themselves sealed beside a cleartext memory?"""
 
     def seal(tier: str, value: str, row: int, column: str) -> str:
-        return value if tier == Tier.CLEARTEXT else cipher.seal(value, f"{column}/{row}")
+        return value if tier == Sensitivity.CLEARTEXT else cipher.seal(value, f"{column}/{row}")
 
     def unseal(value: str, row: int, column: str) -> str:
         return cipher.unseal(value, f"{column}/{row}")
@@ -68,7 +68,7 @@ def register(connection: apsw.Connection, cipher: FieldCipher, guarded: Callable
     def shut(tier: str, value: str, place: str) -> str:
         if not value:
             return ""
-        if tier == Tier.CLEARTEXT and not value.startswith(MARK) and not (guarded() and _is_personal(value)):
+        if tier == Sensitivity.CLEARTEXT and not value.startswith(MARK) and not (guarded() and _is_personal(value)):
             return value
         return MARK + cipher.seal(value, place)
 
@@ -120,7 +120,7 @@ def told(table: str, column: str, alias: str, tier: str = "m.tier") -> str:
 
 def either(table: str, column: str, value: str, row: Iterable[str] = ()) -> str:
     """The forms that a value may have in a column whose rows are not named by their memory: to be looked up by `IN`."""
-    return f"{value}, shut('{Tier.SENSITIVE}', {value}, {_place(table, column, row)})"
+    return f"{value}, shut('{Sensitivity.SENSITIVE}', {value}, {_place(table, column, row)})"
 
 
 def retier(connection: apsw.Connection, memory: int, old: str, new: str, tables: Iterable[str] = BESIDE) -> None:
@@ -132,7 +132,7 @@ def retier(connection: apsw.Connection, memory: int, old: str, new: str, tables:
             for column in columns
         )
         connection.execute(f"UPDATE {table} AS t SET {changes} WHERE t.memory = ?1", (memory, old, new))
-    if new not in (old, Tier.CLEARTEXT):
+    if new not in (old, Sensitivity.CLEARTEXT):
         seal_put_away(connection)
 
 
@@ -177,23 +177,23 @@ def digests(connection: apsw.Connection, plain: Iterable[bytes]) -> dict[bytes, 
 
 def clear_of(memory: Memory) -> str:
     """What may stand in the text index of a sensitive memory: the rest of its words; nothing, if it cannot be told what is."""
-    return rest_of(memory.text) if memory.tier is Tier.SENSITIVE else ""
+    return rest_of(memory.text) if memory.tier is Sensitivity.SENSITIVE else ""
 
 
 def _is_personal(text: str) -> bool:
     from engram.guard import pii  # only writing needs its patterns, which take longer to make than a hook has
 
-    return bool(pii.closely(text))
+    return bool(pii.find_sensitive(text))
 
 
 def rest_of(text: str) -> str:
     """Words that are kept closely, without what makes them so; nothing, if that cannot be told from them."""
     from engram.guard import pii  # as above
 
-    spans = pii.closely(text)
-    return pii.masked(text, spans) if spans else ""
+    spans = pii.find_sensitive(text)
+    return pii.mask(text, spans) if spans else ""
 
 
 def indexed_of(memory: Memory) -> str:
     """The words of a memory that go into the text index."""
-    return memory.text if memory.tier is Tier.CLEARTEXT else clear_of(memory)
+    return memory.text if memory.tier is Sensitivity.CLEARTEXT else clear_of(memory)

@@ -19,7 +19,7 @@ import apsw
 
 from engram.errors import DiskFull, EncryptionFailed
 from engram.guard.scopes import require_owner
-from engram.guard.sealing import Opener, Sealer
+from engram.guard.sealing import SealedFileReader, SealedFileWriter
 from engram.log import Log
 from engram.store.folder import hide_snapshot_times, sync_folder
 from engram.store.sqlite.path import Path
@@ -34,7 +34,7 @@ class Shelving(Path):
     """Mixed into the store."""
 
     @contextmanager
-    def snapshot(self, reader: Reader, name: str) -> Iterator[Opener | None]:
+    def snapshot(self, reader: Reader, name: str) -> Iterator[SealedFileReader | None]:
         """What was put away under this name, if it is still good; reading it may raise EncryptionFailed."""
         require_owner(reader, "the snapshot of an index")
         with self._readers.use("a snapshot") as connection:
@@ -50,7 +50,7 @@ class Shelving(Path):
     def has_snapshot(self, name: str) -> bool:
         return (self._opened.folder.index / f"{name}.snap").exists()
 
-    def put_snapshot(self, reader: Reader, name: str, fill: Callable[[Sealer], int]) -> bool:
+    def put_snapshot(self, reader: Reader, name: str, fill: Callable[[SealedFileWriter], int]) -> bool:
         """Put away what `fill` writes (it says how many rows); it is called once the file is made. False if it was erased."""
         require_owner(reader, "the snapshot of an index")
         if self._opened.read_only or self._writer.damage is not None or self._closed:
@@ -80,9 +80,9 @@ class Shelving(Path):
             self._hide_index_times()
         return placed
 
-    def _write_part(self, part: os.PathLike[str], name: str, number: int, fill: Callable[[Sealer], int]) -> int:
+    def _write_part(self, part: os.PathLike[str], name: str, number: int, fill: Callable[[SealedFileWriter], int]) -> int:
         with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            sealer = Sealer(file, self._opened.snapshot_key, name, self._env.random)
+            sealer = SealedFileWriter(file, self._opened.snapshot_key, name, self._env.random)
             sealer.write(number.to_bytes(_NUMBER_BYTES))
             count = fill(sealer)
             bucket = self._live.now.size_bucket_kib * 1024
@@ -93,9 +93,9 @@ class Shelving(Path):
             os.fsync(file.fileno())
         return count
 
-    def _opener(self, file: object, name: str, known: object) -> Opener | None:
+    def _opener(self, file: object, name: str, known: object) -> SealedFileReader | None:
         try:
-            opener = Opener(file, self._opened.snapshot_key, name)  # type: ignore[arg-type]
+            opener = SealedFileReader(file, self._opened.snapshot_key, name)  # type: ignore[arg-type]
             if int.from_bytes(opener.read(_NUMBER_BYTES)) == known:
                 return opener
             log.info("the snapshot of an index belongs to another state of the vault; it is not used")

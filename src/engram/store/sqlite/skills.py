@@ -10,7 +10,7 @@ import apsw
 
 from engram.env import from_micros
 from engram.guard.scopes import Visibility
-from engram.kinds import Cue, FailureMode, Practice, Precondition, Refinement, Skill, Step
+from engram.kinds import Cue, FailureMode, Practice, Precondition, Refinement, Skill, SkillStep
 from engram.store.sqlite import sealed
 from engram.store.sqlite.rows import Value, micros
 from engram.store.sqlite.scopes import predicate
@@ -106,7 +106,7 @@ def _skill(connection: apsw.Connection, memory: Memory) -> Skill | None:
         cues=tuple(Cue(text, weight) for text, _, weight, _, _ in parts.get(_CUE, ())),
         threshold=threshold,
         preconditions=tuple(Precondition(text, extra) for text, extra, *_ in parts.get(_PRECONDITION, ())),
-        steps=tuple(Step(text, extra) for text, extra, *_ in parts.get(_STEP, ())),
+        steps=tuple(SkillStep(text, extra) for text, extra, *_ in parts.get(_STEP, ())),
         practice=Practice(
             executions, successes, failures, partials, rate, seconds, None if used_at is None else from_micros(used_at)
         ),

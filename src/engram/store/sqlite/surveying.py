@@ -14,7 +14,7 @@ import apsw
 
 from engram.env import from_micros, to_micros
 from engram.guard.scopes import Visibility, readable
-from engram.known import Gap, Lack
+from engram.known import Gap, GapKind
 from engram.store.admission import bounded
 from engram.store.sqlite import memories
 from engram.store.sqlite.path import Path
@@ -162,7 +162,7 @@ def _contested(connection: apsw.Connection, seen: Visibility, keys: Sequence[int
     ).fetchall()
     known = {one.key: one for one in memories.by_keys(connection, seen, [key for row in rows for key in row[:2]])}
     pairs = [(known[one], known[other], at, uses) for one, other, at, uses in rows]
-    return [_gap(Lack.CONTESTED, f"Which holds: “{_said(a)}” or “{_said(b)}”?", uses, at, a, b) for a, b, at, uses in pairs]
+    return [_gap(GapKind.CONTESTED, f"Which holds: “{_said(a)}” or “{_said(b)}”?", uses, at, a, b) for a, b, at, uses in pairs]
 
 
 def _stale(
@@ -179,7 +179,7 @@ def _stale(
         (*stale, *values, *scopes, max(limit, 0)),
     ).fetchall()
     known = {one.key: one for one in memories.by_keys(connection, seen, [row[0] for row in rows])}
-    return [_gap(Lack.STALE, f"Is this still so: “{_said(known[key])}”?", uses, at, known[key]) for key, at, uses in rows]
+    return [_gap(GapKind.STALE, f"Is this still so: “{_said(known[key])}”?", uses, at, known[key]) for key, at, uses in rows]
 
 
 def _among(columns: Sequence[str], keys: Sequence[int] | None) -> tuple[str, list[int]]:
@@ -193,7 +193,7 @@ def _said(memory: Memory) -> str:
     return " ".join((memory.summary or memory.text).split()).rstrip(".")
 
 
-def _gap(kind: Lack, text: str, uses: int, at: int, *about: Memory) -> Gap:
+def _gap(kind: GapKind, text: str, uses: int, at: int, *about: Memory) -> Gap:
     return Gap(
         text=text,
         scope=about[0].scope,

@@ -12,14 +12,14 @@ import apsw
 from engram.env import to_micros
 from engram.errors import ContentTooLarge
 from engram.guard.scopes import require_writable
-from engram.guard.tiers import closer
+from engram.guard.tiers import strictest
 from engram.store.admission import check_scope
 from engram.store.protocol import Once
 from engram.store.sqlite import minds
 from engram.store.sqlite.path import Path
 from engram.store.sqlite.scopes import intern
 from engram.store.sqlite.sealed import PUT_AWAY
-from engram.types import Reader, Tier
+from engram.types import Reader, Sensitivity
 
 
 class Suspending(Path):
@@ -32,7 +32,7 @@ class Suspending(Path):
         body: bytes,
         session: str,
         *,
-        tier: Tier = Tier.CONFIDENTIAL,
+        tier: Sensitivity = Sensitivity.CONFIDENTIAL,
         sources: Sequence[str] = (),
         since: int | None = None,
         once: Once | None = None,
@@ -52,7 +52,7 @@ class Suspending(Path):
             def work(connection: apsw.Connection) -> datetime | None:
                 if since is not None and minds.erased_since(connection, since):
                     return None
-                is_clear = closer(tier, *_tiers(connection, sources)) is Tier.CLEARTEXT
+                is_clear = strictest(tier, *_tiers(connection, sources)) is Sensitivity.CLEARTEXT
                 kept, held = ("?3", body) if is_clear else (PUT_AWAY, body.decode("latin-1"))
                 place = intern(connection, reader.scope)
                 connection.execute(
@@ -83,7 +83,7 @@ class Suspending(Path):
             return self._write(reader, "suspend", work, once=once)
 
 
-def _tiers(connection: apsw.Connection, sources: Sequence[str]) -> list[Tier]:
+def _tiers(connection: apsw.Connection, sources: Sequence[str]) -> list[Sensitivity]:
     """How closely memories of these ids and turns of these refs are kept, whosever they are: nobody is told. One that is not
     there may have been anything."""
     sql = """
@@ -93,4 +93,4 @@ def _tiers(connection: apsw.Connection, sources: Sequence[str]) -> list[Tier]:
     """
     found: list[Any] = connection.execute(sql, (json.dumps(list(sources)),)).fetchall()
     unknown = set(sources).difference(name for name, _ in found)
-    return [*(Tier(tier) for _, tier in found), *([Tier.CONFIDENTIAL] if unknown else [])]
+    return [*(Sensitivity(tier) for _, tier in found), *([Sensitivity.CONFIDENTIAL] if unknown else [])]

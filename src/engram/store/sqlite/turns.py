@@ -14,11 +14,11 @@ import apsw
 
 from engram.env import from_micros, to_micros
 from engram.guard.scopes import Visibility
-from engram.guard.tiers import closer
+from engram.guard.tiers import strictest
 from engram.store.sqlite import embeddings, memories, sealed
 from engram.store.sqlite.scopes import intern, predicate
 from engram.text.person import is_assistant
-from engram.types import Draft, Memory, Scope, Tier, Turn, Waiting, scope_values
+from engram.types import Draft, Memory, PendingTurn, Scope, Sensitivity, Turn, scope_values
 
 _SAID = sealed.opened("text", table="t", tier="t.tier", row="t.key", place="'turn'")
 
@@ -79,10 +79,10 @@ def keep_closely(connection: apsw.Connection, memory: int) -> None:
         (memory,),
     ).fetchall()
     for turn, now, asked in found:
-        raise_tier(connection, turn, closer(Tier(now), Tier(asked)))
+        raise_tier(connection, turn, strictest(Sensitivity(now), Sensitivity(asked)))
 
 
-def raise_tier(connection: apsw.Connection, turn: int, tier: Tier) -> None:
+def raise_tier(connection: apsw.Connection, turn: int, tier: Sensitivity) -> None:
     """Keep the words of a turn more closely than they were."""
     sql = f"UPDATE turns AS t SET text = seal(?2, {_SAID}, t.key, 'turn'), tier = ?2 WHERE t.key = ?1 AND t.tier <> ?2"
     connection.execute(sql, (turn, tier))
@@ -117,10 +117,10 @@ def frame(connection: apsw.Connection, turn: int) -> str:
 def _to_be_found_by(connection: apsw.Connection, key: int) -> str:
     """The words of a turn that may stand in the text index: by its tier all, what is not personal, or none."""
     found: list[Any] = connection.execute(f"SELECT t.tier, {_SAID} FROM turns AS t WHERE t.key = ?", (key,)).fetchall()
-    if not found or found[0][0] == Tier.CONFIDENTIAL:
+    if not found or found[0][0] == Sensitivity.CONFIDENTIAL:
         return ""
     text = str(found[0][1])
-    return text if found[0][0] == Tier.CLEARTEXT else sealed.rest_of(text)
+    return text if found[0][0] == Sensitivity.CLEARTEXT else sealed.rest_of(text)
 
 
 _AROUND = 600
@@ -221,7 +221,7 @@ def known_refs(connection: apsw.Connection, seen: Visibility, refs: Sequence[str
     return known
 
 
-def waiting(connection: apsw.Connection, scope: Scope, session: str, limit: int) -> list[Waiting]:
+def waiting(connection: apsw.Connection, scope: Scope, session: str, limit: int) -> list[PendingTurn]:
     """The turns of a session that a model has not read, the first said first."""
     found: list[Any] = connection.execute(
         f"""
@@ -231,7 +231,7 @@ def waiting(connection: apsw.Connection, scope: Scope, session: str, limit: int)
         """,
         (*scope_values(scope), session, limit),
     ).fetchall()
-    return [Waiting(row[0], from_micros(row[1]), _turn(row[2:])) for row in found]
+    return [PendingTurn(row[0], from_micros(row[1]), _turn(row[2:])) for row in found]
 
 
 def waiting_sessions(connection: apsw.Connection) -> list[tuple[Scope, str]]:
@@ -283,18 +283,18 @@ def been_read(connection: apsw.Connection, owned: Visibility, keys: Sequence[int
 
 def _turn(row: Sequence[Any]) -> Turn:
     text, speaker, at, session, ref, tier = row
-    return Turn(text, speaker, from_micros(at), session, ref or None, Tier(tier))
+    return Turn(text, speaker, from_micros(at), session, ref or None, Sensitivity(tier))
 
 
 def _record(connection: apsw.Connection, place: int, turn: Turn, waiting: int) -> int:
     said_at = to_micros(_said_at(turn))
-    text = turn.text if turn.tier is Tier.CLEARTEXT else ""  # sealed below: what seals it is bound to its key
+    text = turn.text if turn.tier is Sensitivity.CLEARTEXT else ""  # sealed below: what seals it is bound to its key
     values: tuple[Any, ...] = (place, turn.session or "", turn.speaker, text, said_at, turn.ref or "", waiting, turn.tier)
     connection.execute(
         "INSERT INTO turns (scope, session, speaker, text, at, ref, waiting, tier) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values
     )
     key = connection.last_insert_rowid()
-    if turn.tier is not Tier.CLEARTEXT:
+    if turn.tier is not Sensitivity.CLEARTEXT:
         connection.execute("UPDATE turns SET text = seal(?2, ?3, ?1, 'turn') WHERE key = ?1", (key, turn.tier, turn.text))
     return key
 

@@ -18,7 +18,7 @@ from engram.store.sqlite import edges as links
 from engram.store.sqlite.scopes import intern
 from engram.store.sqlite.scrubbing import Scrubbing
 from engram.text.facts import Fact
-from engram.types import Edge, Memory, Policy, Reader, Role, Source, Status, Tier
+from engram.types import Edge, Memory, Policy, Reader, Role, Sensitivity, Source, Status
 
 INFERRED_FROM = "inferred_from"
 _ANYONE = readable(Reader(policy=Policy.ALL, role=Role.OWNER))
@@ -56,14 +56,14 @@ class Understanding(Scrubbing):
         told: Sequence[Fact] | None,
         scope: int,
     ) -> Memory:
-        if memory.tier is Tier.CLEARTEXT:
+        if memory.tier is Sensitivity.CLEARTEXT:
             naming.note(connection, scope, memory.key, memory.text, memory.speaker)
         return self._outdate(connection, reader, memory, claims.note(connection, scope, memory, told), now)
 
     def _retiered(self, connection: apsw.Connection, memory: Memory) -> None:
         """A memory that is kept more or less closely says what it said: nothing is outdated. In the clear it names again."""
         inheriting.follow(connection, memory)
-        if memory.tier is Tier.CLEARTEXT:
+        if memory.tier is Sensitivity.CLEARTEXT:
             naming.note(connection, intern(connection, memory.scope), memory.key, memory.text, memory.speaker)
 
     def _outdate(

@@ -16,7 +16,7 @@ from engram.store.sqlite.scopes import intern, predicate
 from engram.store.sqlite.writing import Writing
 from engram.text.entities import folded
 from engram.text.substance import told
-from engram.types import Memory, Reader, Tier
+from engram.types import Memory, Reader, Sensitivity
 
 _UNREAD, _READ = "unread_to", "read_to"
 
@@ -177,7 +177,7 @@ def _read_page(connection: apsw.Connection, seen: Visibility, limit: int) -> int
 
 def _read_one(connection: apsw.Connection, memory: Memory) -> None:
     scope = intern(connection, memory.scope)
-    if memory.tier is Tier.CLEARTEXT:
+    if memory.tier is Sensitivity.CLEARTEXT:
         naming.note(connection, scope, memory.key, memory.text, memory.speaker)
         claims.note(connection, scope, memory)
     values = (*told(memory.text, memory.speaker, memory.category), memory.key)

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 
 import apsw
 
-from engram.deadline import Deadline, acquired, done, overtime, sooner
+from engram.deadline import Deadline, acquire_in_time, deadline_within, wait_for, without_deadline
 from engram.env import Env
 from engram.errors import DiskFull, EngramError, InvalidContent, VaultDamaged, WriteFailed
 from engram.frozen import field, mutable
@@ -125,7 +125,7 @@ class Writer:
 
     def run(self, work: Work[T], doing: str, *, timeout: float | None = None) -> T:
         """Do `work` in a transaction; returns its result once that is durable."""
-        job = _Job(work, doing, until=sooner(timeout, self._env.monotonic))
+        job = _Job(work, doing, until=deadline_within(timeout, self._env.monotonic))
         self._accept(job)
         outcome: T = self._wait_for(job)
         return outcome
@@ -133,14 +133,14 @@ class Writer:
     def aside(self, work: Work[T], doing: str, late: T) -> T:
         """Do `work` on the writer's connection between transactions. When the deadline passes it goes on, and this is `late`."""
         job = _Job(work, doing, aside=True)
-        with overtime():
+        with without_deadline():
             self._accept(job)
-        outcome: T = late if not done(job.waits) else self._wait_for(job)
+        outcome: T = late if not wait_for(job.waits) else self._wait_for(job)
         return outcome
 
     def _wait_for(self, job: _Job) -> Any:
         try:
-            if not done(job.waits, job.until) and job.give_up():
+            if not wait_for(job.waits, job.until) and job.give_up():
                 raise WriteFailed(f"time ran out before {job.doing} had its turn.")
             return job.outcome()  # if its transaction is under way: a moment more, and the outcome is known
         except BaseException:
@@ -173,7 +173,7 @@ class Writer:
 
     def _accept(self, job: _Job) -> None:
         self._refuse_if_needed()
-        if not acquired(self._places, None, job.until):
+        if not acquire_in_time(self._places, None, job.until):
             raise WriteFailed(f"the queue was full and time ran out before {job.doing} had its turn.")
         self._put(job)
 
