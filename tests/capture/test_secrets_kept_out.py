@@ -17,7 +17,7 @@ from serve.test_operations import arguments_of
 from engram.engine import Engram
 from engram.errors import EngramError, InvalidContent
 from engram.serve.operations import OPERATIONS, read
-from engram.serve.operations.operation import Field
+from engram.serve.operations.operation import InputField
 from engram.types import Fate, Role, Turn
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vX7zB9dF1hJ3kL5"
@@ -102,7 +102,7 @@ def test_a_password_that_differs_only_in_its_secret_is_one_memory(mem: Engram) -
 _NAMES = {"id", "ids", "source", "target", "caused_by", "skill", "jobs", "dimension"}
 
 
-def _worded(field: Field, text: str) -> Any:
+def _worded(field: InputField, text: str) -> Any:
     """The text as a value of this field; None where it takes no words."""
     parts = get_args(field.type)
     if get_origin(field.type) is Mapping:

@@ -217,7 +217,7 @@ def test_every_operation_that_takes_a_question_is_counted() -> None:
     for operation in OPERATIONS.values():
         asks = {field.name for field in operation.fields} & questions
         if asks and operation.name not in writes_down | by_name:
-            assert operation.name in rationing.PROBES or rationing.WITH.get(operation.name) in asks, operation.name
+            assert operation.name in rationing.PROBES or rationing.PROBES_WITH.get(operation.name) in asks, operation.name
 
 
 def test_a_session_has_an_end_and_another_identity_its_own_count(tmp_path: Path) -> None:

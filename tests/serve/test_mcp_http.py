@@ -174,7 +174,7 @@ def test_a_client_that_asks_for_it_is_told_how_far_a_long_call_is(mem: Engram, m
         talk(address, rex, work, mode)
     assert told["memory_ingest"][-1] == (1.0, 1.0, "300 taken in")
     assert all(told.values())
-    assert {f"memory_{name}" for name, one in OPERATIONS.items() if one.tells} == told.keys()
+    assert {f"memory_{name}" for name, one in OPERATIONS.items() if one.reports_progress} == told.keys()
 
 
 def test_only_a_long_call_of_a_client_that_takes_a_stream_is_answered_by_one(mem: Engram) -> None:

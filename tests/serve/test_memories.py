@@ -9,7 +9,7 @@ from serve.console import Engram
 
 from engram import open as open_vault
 from engram.serve.cli.memories import _notes
-from engram.serve.operations.keeping import Remember
+from engram.serve.operations.keeping import RememberInput
 
 
 def test_what_is_remembered_can_be_listed_and_shown(engram: Engram) -> None:
@@ -193,7 +193,7 @@ def test_what_is_known_in_nearly_the_same_words_is_not_called_corrected(tmp_path
     given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "dream": False}
     with open_vault(tmp_path / "vault", key=b"k" * 32, agent="rex", settings=given) as mem:
         kept = mem.remember("The API runs on Fly in Frankfurt")
-        notes = list(_notes(mem, Remember(text="The API also runs on Fly in Frankfurt"), kept))
+        notes = list(_notes(mem, RememberInput(text="The API also runs on Fly in Frankfurt"), kept))
     assert "is known" in notes[0]
 
 

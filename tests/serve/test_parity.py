@@ -126,8 +126,8 @@ def words_for(operation: Operation, given: Mapping[str, Any], folder: Path) -> l
             continue
         value = given[one.name]
         flag = one.arg.flags[0] if one.arg.flags else f"--{one.name.replace('_', '-')}"
-        if one.arg.main:
-            (texts if one.arg.words else ids).extend(value if isinstance(value, list) else [str(value)])
+        if one.arg.positional:
+            (texts if one.arg.free_text else ids).extend(value if isinstance(value, list) else [str(value)])
         elif get_origin(one.type) is tuple and Turn in one.type.__args__:
             file = folder.parent / f"{one.name}.jsonl"
             file.write_text("".join(json.dumps(turn) + "\n" for turn in value))

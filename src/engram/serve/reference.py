@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any, Literal, Union, get_args, get_origin
 
 from engram.serve.http.routes import Route, routes
-from engram.serve.operations.operation import Field, Operation
+from engram.serve.operations.operation import InputField, Operation
 from engram.types import Turn
 
 _HEAD = """\
@@ -61,12 +61,12 @@ def _section(route: Route) -> str:
 
 def _command(operation: Operation) -> str:
     """As it is typed: ids before words, and what must be there without brackets."""
-    main = sorted((one for one in operation.fields if one.arg.main), key=lambda one: one.arg.words)
+    main = sorted((one for one in operation.fields if one.arg.positional), key=lambda one: one.arg.free_text)
     words = [one.name.upper() if one.required else f"[{one.name.upper()}]" for one in main]
     return " ".join([operation.name.replace("_", "-"), *words])
 
 
-def _row(one: Field) -> str:
+def _row(one: InputField) -> str:
     default = "needed" if one.required else "" if one.default in (None, (), "", {}) else f"`{_plain(one.default)}`"
     return f"| `{one.name}` | {_type(one.type)}{_bounds(one)} | {default} | {one.arg.help} |\n"
 
@@ -77,7 +77,7 @@ def _plain(value: Any) -> str:
     return str(value.value if isinstance(value, Enum) else value).lower() if isinstance(value, bool | Enum) else str(value)
 
 
-def _bounds(one: Field) -> str:
+def _bounds(one: InputField) -> str:
     low, high = one.arg.low, one.arg.high
     if high is None:
         return "" if low is None else f", from {low:g}"

@@ -12,7 +12,7 @@ import typer
 from engram.serve.cli import caller, serving, show
 from engram.serve.cli.caller import BadCall, Json
 from engram.serve.cli.progress import progress
-from engram.serve.operations.telling import Tell
+from engram.serve.operations.telling import ProgressCallback
 
 app = typer.Typer(help="Measure speed, as ratios to a baseline in the same run, and how well recall finds.", add_completion=False)
 
@@ -130,7 +130,7 @@ def hook(
     _measure(ctx, as_json, "hook", lambda run, tell: run(memories, runs, progress=tell))
 
 
-def _measure(ctx: typer.Context, as_json: bool, name: str, work: Callable[[Callable[..., Any], Tell], Any]) -> None:
+def _measure(ctx: typer.Context, as_json: bool, name: str, work: Callable[[Callable[..., Any], ProgressCallback], Any]) -> None:
     """Run one of the benchmarks and show its figures, or its page."""
     asked = caller.of(ctx, as_json)
     module = import_module(f"engram.serve.bench_{name}")  # here: start-up time of every other command, and the plain sqlite3

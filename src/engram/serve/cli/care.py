@@ -14,7 +14,7 @@ from engram.passes import Pass
 from engram.serve.cli import caller, show
 from engram.serve.cli.caller import BadCall, Caller, Json, Yes
 from engram.serve.cli.commands import Done, Face
-from engram.serve.operations.caring import Backups, Checked, Purge
+from engram.serve.operations.caring import BackupList, CheckResult, PurgeInput
 from engram.store.folder import Header, VaultFolder, hide, read_header
 from engram.store.sqlite import maintenance
 from engram.store.sqlite.decoy import leave
@@ -251,7 +251,7 @@ def list_backups(ctx: typer.Context, as_json: Json = False) -> None:
     asked = caller.of(ctx, as_json)
     live = asked.live()
     asked.harden(live)
-    known = Backups(tuple(maintenance.list_backups(asked.path, live, asked.env, asked.credentials)))
+    known = BackupList(tuple(maintenance.list_backups(asked.path, live, asked.env, asked.credentials)))
     if asked.json:
         show.data(known)
         return
@@ -290,14 +290,14 @@ def restore_backup(
 
 
 def _checked(done: Done) -> None:
-    found: Checked = done.value
+    found: CheckResult = done.value
     for problem in found.problems:
         show.line(f"error: {problem}", style="bold red")
     if found.ok:
         done.asked.say("Every page is whole.")
 
 
-def _purges(given: Purge) -> str:
+def _purges(given: PurgeInput) -> str:
     return "" if given.dry_run else f"Remove everything of {given.dimension} {given.name!r}, for good?"
 
 

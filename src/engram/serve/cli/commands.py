@@ -23,9 +23,9 @@ from engram.serve.cli.caller import All, BadCall, Caller, Json, Yes
 from engram.serve.cli.interrupts import called_off_by_interrupt
 from engram.serve.cli.progress import progress
 from engram.serve.operations import OPERATIONS, Operation
-from engram.serve.operations.operation import Field
+from engram.serve.operations.operation import InputField
 from engram.serve.operations.schema import moment
-from engram.serve.operations.telling import telling
+from engram.serve.operations.telling import progress_to
 from engram.types import Role, Turn
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def carry_out(
         if face.warms:
             vault.warm(_PATIENCE_S)
         mem = vault if everything else vault.as_reader(replace(vault.reader, role=face.narrow))
-        with called_off_by_interrupt(), progress(asked) as tell, telling(tell):
+        with called_off_by_interrupt(), progress(asked) as tell, progress_to(tell):
             value = operation.call(mem, meant, timeout=given.get("timeout"), idempotency_key=given.get("once"))
         notes = list(face.notes(mem, meant, value))
     for note in notes:
@@ -134,7 +134,7 @@ def _meant(operation: Operation, arguments: Mapping[str, Any]) -> Any:
 
 def _parameters(operation: Operation, face: Face) -> list[inspect.Parameter]:
     """Ids come before words, of which there may be any number."""
-    ordered = sorted(operation.fields, key=lambda one: (not one.arg.main, one.arg.words))
+    ordered = sorted(operation.fields, key=lambda one: (not one.arg.positional, one.arg.free_text))
     made = [_parameter("ctx", typer.Context), *(_of_field(one) for one in ordered)]
     made += [_parameter(name, hint, False) for name, hint in face.options.items()]
     if face.asks is not None:
@@ -150,12 +150,12 @@ def _parameter(name: str, hint: Any, default: Any = inspect.Parameter.empty) -> 
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
-def _of_field(one: Field) -> inspect.Parameter:
+def _of_field(one: InputField) -> inspect.Parameter:
     kind, many, optional = _taken_apart(one.type)
     told: dict[str, Any] = {"help": one.arg.help, "show_default": one.default not in (None, (), "", {})}
-    default = inspect.Parameter.empty if one.required else None if many or one.arg.words else one.default
-    if one.arg.main:
-        if one.arg.words:
+    default = inspect.Parameter.empty if one.required else None if many or one.arg.free_text else one.default
+    if one.arg.positional:
+        if one.arg.free_text:
             told["help"] += " A single - reads standard input."
             hint: Any = list[str]
         else:
@@ -199,10 +199,10 @@ def _moment(name: str, text: str) -> datetime:
         raise typer.BadParameter("it is not a time as in 2023-05-08T13:56:40Z or 2023-05-08.") from None
 
 
-def _value(one: Field, given: Any, asked: Caller) -> Any:
+def _value(one: InputField, given: Any, asked: Caller) -> Any:
     """What typer read as the input has it."""
     kind, many, _ = _taken_apart(one.type)
-    if one.arg.words:
+    if one.arg.free_text:
         most = asked.live().now.import_bytes if one.arg.long else caller.INPUT_BYTES
         return caller.words(given, most) if given else one.default
     if given is None:
@@ -214,7 +214,7 @@ def _value(one: Field, given: Any, asked: Caller) -> Any:
     return tuple(given) if many else given
 
 
-def _pair(text: str, one: Field) -> tuple[str, str]:
+def _pair(text: str, one: InputField) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not sign:
         raise BadCall(f"{one.arg.flags[0]} takes a name and its value with = between them.")

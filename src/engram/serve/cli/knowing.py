@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engram.known import Belief, Knowledge, KnowledgeLevel, Profile
+from engram.known import Belief, Knowledge, KnowledgeLevel, Profile, Timeline
 from engram.serve.cli import show
 from engram.serve.cli.commands import Done, Face
-from engram.serve.operations.knowing import Assessed, Told
+from engram.serve.operations.knowing import KnowledgeReport
 from engram.types import Memory, Status
 
 
@@ -38,7 +38,7 @@ def _entities(done: Done) -> None:
 
 
 def _timeline(done: Done) -> None:
-    told: Told = done.value
+    told: Timeline = done.value
     marks: dict[str, list[str]] = {}
     for one in told.revisions:
         marks.setdefault(one.memory, []).append(f"{_REVISED[one.kind]} {one.other}")
@@ -63,7 +63,7 @@ def _state(memory: Memory) -> list[str]:
     return [] if memory.status is Status.ACTIVE else [memory.status.value]
 
 
-def _drawn(told: Told) -> None:
+def _drawn(told: Timeline) -> None:
     """How much there is of each time, as bars; a star marks a peak. Times of which there is nothing stand only between others."""
     if len(told.buckets) < 2:
         return
@@ -104,7 +104,7 @@ _COLOURS = {KnowledgeLevel.CONFIDENT: "green", KnowledgeLevel.UNCERTAIN: "yellow
 
 
 def _knows(done: Done) -> None:
-    found: Assessed = done.value
+    found: KnowledgeReport = done.value
     if done.given.subject is not None:
         _known(found.domains[0])
         return

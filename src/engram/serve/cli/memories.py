@@ -10,8 +10,8 @@ from engram.memory.layers import layer_of
 from engram.memory.lifecycle import Standing
 from engram.serve.cli import show
 from engram.serve.cli.commands import Done, Face
-from engram.serve.operations.keeping import Forget, Remember
-from engram.serve.operations.looking import Whole
+from engram.serve.operations.keeping import ForgetInput, RememberInput
+from engram.serve.operations.looking import MemoryDetails
 from engram.text.metadata import Metadata
 from engram.text.terms import digest_of
 from engram.types import NEUTRAL, Affect, Memory, Page
@@ -24,7 +24,7 @@ def _remember(done: Done) -> None:
     show.line(done.value.id)
 
 
-def _notes(mem: Engram, given: Remember, kept: Memory) -> Iterator[str]:
+def _notes(mem: Engram, given: RememberInput, kept: Memory) -> Iterator[str]:
     """What is worth saying of what was kept."""
     if "[secret: " in kept.text and "[secret: " not in given.text:
         yield "a key, token or password in it was left out."
@@ -123,7 +123,7 @@ def _about(found: Metadata) -> None:
         show.pairs(told, indent="  ")
 
 
-def _history(whole: Whole) -> None:
+def _history(whole: MemoryDetails) -> None:
     me = whole.memory.id
     wordings = [(f"v{one.number}", f"{one.text}\n(until {show.when(one.replaced_at)})") for one in whole.versions]
     states = [(show.when(one.at), f"{one.old.value} → {one.new.value}: {one.reason}") for one in whole.status_history]
@@ -143,7 +143,7 @@ def _updated(done: Done) -> None:
     done.asked.say(f"{done.value.id} is now version {done.value.version}.")
 
 
-def _erases(given: Forget) -> str:
+def _erases(given: ForgetInput) -> str:
     sure = given.erase and not given.dry_run
     return f"Erase {show.many(len(set(given.ids)), 'memory', 'memories')} for good?" if sure else ""
 

@@ -8,14 +8,14 @@ from contextlib import contextmanager
 
 from engram.serve.cli import show
 from engram.serve.cli.caller import Caller
-from engram.serve.operations.telling import Tell
+from engram.serve.operations.telling import ProgressCallback
 
 _WIPED = "\r\x1b[K"
 _WIDTH = 24
 
 
 @contextmanager
-def progress(asked: Caller) -> Iterator[Tell]:
+def progress(asked: Caller) -> Iterator[ProgressCallback]:
     """Call what it gives with a stage and the share that is done, or None where nobody knows of how much."""
     room: int | None = None
 

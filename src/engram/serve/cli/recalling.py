@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from engram.serve.cli import show
 from engram.serve.cli.commands import Done, Face
-from engram.serve.operations.keeping import Observe
+from engram.serve.operations.keeping import ObserveInput
 from engram.types import Evidence, Hit, LeftOut, Outcome, Reasoning, Recall, Report, Verdict
 
 _LEFT_OUT = 10
@@ -116,7 +116,7 @@ def _fate(one: Verdict) -> tuple[str, str, str]:
     return one.fate.value, one.memory, one.reason
 
 
-def _piece(given: Observe, one: Verdict) -> str:
+def _piece(given: ObserveInput, one: Verdict) -> str:
     exchange = [text for text in (given.user, given.assistant) if text is not None]
     said = [turn.text for turn in given.turns] or exchange or [given.text or ""]
     return said[one.turn][one.start : one.end]

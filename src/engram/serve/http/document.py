@@ -7,7 +7,7 @@ from typing import Any
 import engram
 from engram.serve.http.problems import SCHEMA as PROBLEM
 from engram.serve.http.routes import Route
-from engram.serve.operations.schema import described, input_schema, output_schema
+from engram.serve.operations.schema import argument_schema, input_schema, output_schema
 
 _COMPONENTS = "#/components/schemas/"
 LEAST_S = 0.01
@@ -123,7 +123,8 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
     ]
     if not route.has_body:
         made += [
-            {"name": one.name, "in": "query", "required": one.required, "schema": _unquoted(described(one))} for one in route.rest
+            {"name": one.name, "in": "query", "required": one.required, "schema": _unquoted(argument_schema(one))}
+            for one in route.rest
         ]
     if not route.operation.reads:
         made.append(_KEY)

@@ -9,7 +9,7 @@ from typing import Any, get_args, get_origin
 from engram.errors import InvalidQuery
 from engram.frozen import frozen
 from engram.serve.operations import OPERATIONS, Operation
-from engram.serve.operations.operation import Field
+from engram.serve.operations.operation import InputField
 
 _PLACES: Mapping[str, str] = {
     "remember": "POST /v1/memories",
@@ -58,7 +58,7 @@ class Route:
         return tuple(re.findall(r"{(\w+)}", self.path))
 
     @property
-    def rest(self) -> tuple[Field, ...]:
+    def rest(self) -> tuple[InputField, ...]:
         return tuple(one for one in self.operation.fields if one.name not in self.in_path)
 
     @property
@@ -95,7 +95,7 @@ def arguments(route: Route, path: Mapping[str, str], query: Sequence[tuple[str, 
     return {**body, **asked, **placed}
 
 
-def _of_query(field: Field, values: list[str]) -> object:
+def _of_query(field: InputField, values: list[str]) -> object:
     """Text from an address as JSON would have it; what does not fit is left for the reader of arguments to refuse."""
     if get_origin(field.type) is tuple:
         return values

@@ -15,10 +15,10 @@ from engram.context.window import ContextWindow
 from engram.frozen import MISSING, fields, is_dataclass
 from engram.serve import wire
 from engram.serve.operations import Operation
-from engram.serve.operations.caring import Condition
-from engram.serve.operations.keeping import Linked
-from engram.serve.operations.knowing import Assessed
-from engram.serve.operations.looking import Whole
+from engram.serve.operations.caring import VaultStatus
+from engram.serve.operations.keeping import CreatedEdge
+from engram.serve.operations.knowing import KnowledgeReport
+from engram.serve.operations.looking import MemoryDetails
 from engram.serve.operations.schema import Schema, output_schema
 from engram.text.fence import fence
 from engram.types import Evidence, Hit, Memory, Outcome, Page, Reasoning, Recall, Report, Trust
@@ -179,7 +179,7 @@ def _branch(one: Evidence, indent: str) -> Iterator[str]:
         yield from _branch(part, indent + "  ")
 
 
-def _assessed(found: Assessed) -> str:
+def _assessed(found: KnowledgeReport) -> str:
     lines = []
     for one in found.domains:
         lines.append(f"{one.subject}: {one.level.value} ({one.confidence:.2f}). {one.said}")
@@ -187,7 +187,7 @@ def _assessed(found: Assessed) -> str:
     return fence("\n".join(lines)) if lines else found.said
 
 
-def _whole(found: Whole) -> str:
+def _whole(found: MemoryDetails) -> str:
     """A memory and where it comes from, for a person or a model that opens it."""
     lines = [line(found.memory)]
     lines += [f"As it was said by {turn.speaker}: {turn.text}" for turn in found.turns]
@@ -197,7 +197,7 @@ def _whole(found: Whole) -> str:
     return f"{fence(chr(10).join(lines))}\n{_kept(found.memory)}"
 
 
-def _conditioned(found: Condition) -> str:
+def _conditioned(found: VaultStatus) -> str:
     by_status = ", ".join(f"{number:,} {name}" for name, number in found.counts.by_status.items() if number)
     lines = [
         f"{found.counts.memories:,} memories ({by_status or 'none'}), {found.counts.edges:,} links.",
@@ -214,8 +214,8 @@ _TEXTS: Mapping[type, Callable[[Any], str]] = {
     Memory: _kept,
     Report: _reported,
     Reasoning: _reasoned,
-    Assessed: _assessed,
-    Whole: _whole,
-    Condition: _conditioned,
-    Linked: lambda link: f"[{link.source}] {link.kind} [{link.target}]: {'linked' if link.edges else 'was linked already'}.",
+    KnowledgeReport: _assessed,
+    MemoryDetails: _whole,
+    VaultStatus: _conditioned,
+    CreatedEdge: lambda link: f"[{link.source}] {link.kind} [{link.target}]: {'linked' if link.edges else 'was linked already'}.",
 }

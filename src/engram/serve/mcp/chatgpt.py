@@ -24,7 +24,7 @@ _TEXT: Schema = {"type": "string"}
 
 def search(mem: Engram, given: Mapping[str, Any]) -> Said:
     query = _text(given, "query")
-    with rationing.asked(mem):
+    with rationing.limited(mem):
         hits = mem.recall(query).hits[:_MOST]
     return _said({"results": [_reference(hit.memory) for hit in hits]})
 

@@ -119,7 +119,7 @@ def open_nodes(mem: Engram, given: Mapping[str, Any]) -> Said:
 
 def search_nodes(mem: Engram, given: Mapping[str, Any]) -> Said:
     """By meaning, as every search here; what the words stand in is found too."""
-    with rationing.asked(mem):
+    with rationing.limited(mem):
         hits = mem.recall(given["query"])  # a limit would bring the nearest so many, however far they are
         named = [hit.memory.attributes[_ENTITY] for hit in hits if {_PART, _ENTITY} <= hit.memory.attributes.keys()]
         return _graph(mem, _nodes(mem, named) if named else {})

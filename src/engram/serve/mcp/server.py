@@ -24,7 +24,7 @@ from engram.errors import EngramError, InvalidQuery, SystemError_
 from engram.serve import wire
 from engram.serve.mcp import greeting, profiles, resources
 from engram.serve.mcp.tools import Tool
-from engram.serve.operations.telling import Tell, telling
+from engram.serve.operations.telling import ProgressCallback, progress_to
 from engram.types import Reader
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Handlers:
         if tool is None:
             raise MCPError(_INVALID, f"there is no such tool; there are {', '.join(self.tools)}.")
         arguments, key = params.arguments or {}, (params.meta or {}).get(_ONCE)
-        with telling(_teller(ctx)):
+        with progress_to(_teller(ctx)):
             return await self._in_thread(lambda until: _called(until, self._door, ctx.request, tool, arguments, key))
 
     async def list_resources(self, ctx: Context, params: PaginatedRequestParams | None) -> Answer:
@@ -126,7 +126,7 @@ def _timed(begun: list[Deadline], mem: Engram) -> Iterator[Engram]:
         yield mem
 
 
-def _teller(ctx: Context) -> Tell:
+def _teller(ctx: Context) -> ProgressCallback:
     """Called in the thread of the operation, which a client that takes nothing in may hold up for a moment, and no longer."""
     numbers = count(1)  # it may only rise, and what a job has looked at begins anew with the next one
 

@@ -252,7 +252,7 @@ def _tool(
         effect=operation.effect,
         idempotent=operation.idempotent,
         role=operation.role,
-        tells=operation.tells,
+        tells=operation.reports_progress,
     )
 
 

@@ -1,6 +1,7 @@
-"""The table of operations: everything that can be asked of a memory, once; the command line, MCP and HTTP are its faces.
+"""The table of operations: every call that the command line, MCP, HTTP and the web page offer, defined once.
 
-`OPERATIONS[name].answer(mem, read(operation, arguments))` is a whole call. `schema` has the JSON schemas of both ends.
+`OPERATIONS[name].answer(mem, read(operation, arguments))` is a complete call. `schema` makes the JSON schemas of an operation's
+input and output.
 """
 
 from __future__ import annotations

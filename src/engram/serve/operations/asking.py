@@ -1,4 +1,4 @@
-"""Operations that answer a question or a message. They write nothing."""
+"""Operations that answer a question or a message: recall, explain, context, reason. They write nothing."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 @frozen(kw_only=True)
-class Question:
-    """A question, and what its answer is narrowed to."""
+class QueryInput:
+    """A question and the filters on its answer."""
 
-    query: Annotated[str, Arg("What to ask.", main=True, words=True)]
+    query: Annotated[str, Arg("What to ask.", positional=True, free_text=True)]
     limit: Annotated[
         int | None, Arg("How many at most; else as many as are worth it.", low=1, high=10_000, flags=("--limit", "-n"))
     ] = None
@@ -39,7 +39,7 @@ class Question:
     )
 
     @property
-    def where(self) -> Filter:
+    def filters(self) -> Filter:
         return Filter(
             kinds=self.kinds,
             categories=self.categories,
@@ -52,28 +52,28 @@ class Question:
 
 
 @frozen(kw_only=True)
-class Ask(Question):
+class RecallInput(QueryInput):
     explain: Annotated[bool, Arg("Say why each one is here, and why others are not.")] = False
 
 
-def recall(mem: Engram, given: Ask) -> Recall:
+def recall(mem: Engram, given: RecallInput) -> Recall:
     return mem.recall(
         given.query,
         limit=given.limit,
         budget=given.budget,
         as_of=given.as_of,
         mode=given.mode,
-        filters=given.where,
+        filters=given.filters,
         explain=given.explain,
     )
 
 
 @frozen(kw_only=True)
-class Explain(Question):
-    id: Annotated[str, Arg("The id of the memory that is, or is not, in the answer.", main=True)]
+class ExplainInput(QueryInput):
+    id: Annotated[str, Arg("The id of the memory that is, or is not, in the answer.", positional=True)]
 
 
-def explain(mem: Engram, given: Explain) -> Explanation:
+def explain(mem: Engram, given: ExplainInput) -> Explanation:
     return mem.explain(
         given.query,
         given.id,
@@ -81,13 +81,13 @@ def explain(mem: Engram, given: Explain) -> Explanation:
         budget=given.budget,
         as_of=given.as_of,
         mode=given.mode,
-        filters=given.where,
+        filters=given.filters,
     )
 
 
 @frozen(kw_only=True)
-class Context:
-    message: Annotated[str, Arg("What the agent was asked.", main=True, words=True)]
+class ContextInput:
+    message: Annotated[str, Arg("What the agent was asked.", positional=True, free_text=True)]
     model: Annotated[str, Arg("Whose window and tokenizer count.")] = "gpt-4o"
     budget: Annotated[int | None, Arg("Tokens, else what the model has room for.", low=1, high=10_000_000)] = None
     profile: Annotated[str, Arg("chat, task, cron, orchestrator, swarm or flow.")] = "chat"
@@ -97,43 +97,43 @@ class Context:
     ] = ()
 
 
-def context(mem: Engram, given: Context) -> ContextWindow:
+def context(mem: Engram, given: ContextInput) -> ContextWindow:
     return mem.context(
         given.message, model=given.model, budget=given.budget, history=given.history, profile=given.profile, mode=given.mode
     )
 
 
 @frozen(kw_only=True)
-class Reason:
-    question: Annotated[str, Arg("What to find evidence for.", main=True, words=True)]
+class ReasonInput:
+    question: Annotated[str, Arg("What to find evidence for.", positional=True, free_text=True)]
     depth: Annotated[int | None, Arg("How deep it is taken apart at most.", low=1, high=8)] = None
     calls: Annotated[int | None, Arg("How many recalls it may take.", low=1, high=200)] = None
 
 
-def reason(mem: Engram, given: Reason) -> Reasoning:
+def reason(mem: Engram, given: ReasonInput) -> Reasoning:
     return mem.reason(given.question, depth=given.depth, calls=given.calls)
 
 
 OPERATIONS = (
-    Operation(name="recall", help="Ask what is known; the best comes first.", input=Ask, output=Recall, run=recall),
+    Operation(name="recall", help="Ask what is known; the best comes first.", input=RecallInput, output=Recall, run=recall),
     Operation(
         name="explain",
         help="Say why a memory is, or is not, in the answer to a question: the stage that dropped it, and by how much.",
-        input=Explain,
+        input=ExplainInput,
         output=Explanation,
         run=explain,
     ),
     Operation(
         name="context",
         help="Show what an agent should read for a message: memories and history in a budget, fenced as data.",
-        input=Context,
+        input=ContextInput,
         output=ContextWindow,
         run=context,
     ),
     Operation(
         name="reason",
         help="Take a question apart, recall each part, follow what is missing: a tree of evidence, with its gaps.",
-        input=Reason,
+        input=ReasonInput,
         output=Reasoning,
         run=reason,
     ),

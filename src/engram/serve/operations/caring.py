@@ -1,4 +1,4 @@
-"""Operations on the vault as a whole."""
+"""Operations on the vault as a whole: status, audit, check, doctor, purge, backups."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from engram.frozen import fields, frozen
 from engram.passes import Pass
-from engram.serve.operations.minding import Nothing
+from engram.serve.operations.arguments import NoInput
 from engram.serve.operations.operation import Arg, Effect, Operation
 from engram.types import AuditEntry, Backup, EncoderState, Finding, Health, LanguageModelState, Report, Role, Severity
 
@@ -15,126 +15,131 @@ if TYPE_CHECKING:
 
 
 @frozen(kw_only=True)
-class Condition(Health):
-    """The figures of a vault, and the models in use."""
+class VaultStatus(Health):
+    """The figures of a vault, the models in use and the last background pass."""
 
     encoder: EncoderState
     language: LanguageModelState
-    last_dream: Pass | None = None  # what was done at rest last
-    dreams_alone: bool = True  # whether it consolidates by itself when nobody asks
+    last_dream: Pass | None = None
+    dreams_alone: bool = True  # the setting `dream`: passes run without being asked for
 
 
-def status(mem: Engram, given: Nothing) -> Condition:
+def status(mem: Engram, given: NoInput) -> VaultStatus:
     health = mem.health()
-    figures = {one.name: getattr(health, one.name) for one in fields(health)}
-    last = next(iter(mem.dreams(limit=1)), None)
-    alone = mem.settings.now.dream
-    return Condition(**figures, encoder=mem.encoder(), language=mem.language(), last_dream=last, dreams_alone=alone)
+    figures = {field.name: getattr(health, field.name) for field in fields(health)}
+    last_pass = next(iter(mem.dreams(limit=1)), None)
+    return VaultStatus(
+        **figures,
+        encoder=mem.encoder(),
+        language=mem.language(),
+        last_dream=last_pass,
+        dreams_alone=mem.settings.now.dream,
+    )
 
 
 @frozen(kw_only=True)
-class Audit:
+class AuditInput:
     limit: Annotated[int, Arg("How many at most.", low=1, high=1_000_000, flags=("--limit", "-n"))] = 50
 
 
 @frozen
-class Trail:
-    """Who did what, newest first; never what was said."""
+class AuditTrail:
+    """Entries of the audit log, newest first. They name operations and identities, and hold no stored text."""
 
     entries: tuple[AuditEntry, ...]
 
 
-def audit(mem: Engram, given: Audit) -> Trail:
-    return Trail(tuple(mem.audit(limit=given.limit)))
+def audit(mem: Engram, given: AuditInput) -> AuditTrail:
+    return AuditTrail(tuple(mem.audit(limit=given.limit)))
 
 
 @frozen(kw_only=True)
-class Purge:
-    dimension: Annotated[Literal["user", "agent", "channel", "squad", "project"], Arg("What sort of place.", main=True)]
-    name: Annotated[str, Arg("Its name.", main=True)]
+class PurgeInput:
+    dimension: Annotated[Literal["user", "agent", "channel", "squad", "project"], Arg("What sort of place.", positional=True)]
+    name: Annotated[str, Arg("Its name.", positional=True)]
     dry_run: Annotated[bool, Arg("Only count what would go.")] = False
 
 
-def purge(mem: Engram, given: Purge) -> Report:
+def purge(mem: Engram, given: PurgeInput) -> Report:
     return mem.purge(dry_run=given.dry_run, **{given.dimension: given.name})
 
 
-def backup(mem: Engram, given: Nothing) -> Backup:
+def backup(mem: Engram, given: NoInput) -> Backup:
     return mem.backup()
 
 
 @frozen
-class Backups:
+class BackupList:
     backups: tuple[Backup, ...]
 
 
-def backups(mem: Engram, given: Nothing) -> Backups:
-    return Backups(tuple(mem.backups()))
+def backups(mem: Engram, given: NoInput) -> BackupList:
+    return BackupList(tuple(mem.backups()))
 
 
 @frozen
-class Checked:
-    """What is wrong with the file, by page and table; nothing, if it is whole."""
+class CheckResult:
+    """Problems of the database file, by page and table; none if the file is intact."""
 
     ok: bool
     problems: tuple[str, ...]
 
 
-def check(mem: Engram, given: Nothing) -> Checked:
+def check(mem: Engram, given: NoInput) -> CheckResult:
     problems = tuple(mem.check())
-    return Checked(not problems, problems)
+    return CheckResult(not problems, problems)
 
 
 @frozen
-class Examined:
-    """What is wrong, worst first, each with what to do; `ok`: nothing that is an error."""
+class Diagnosis:
+    """Findings of the doctor, the most severe first, each with a way out. `ok`: none of them is an error."""
 
     ok: bool
     findings: tuple[Finding, ...]
 
 
-def doctor(mem: Engram, given: Nothing) -> Examined:
-    found = tuple(mem.doctor())
-    return Examined(all(one.severity is not Severity.ERROR for one in found), found)
+def doctor(mem: Engram, given: NoInput) -> Diagnosis:
+    findings = tuple(mem.doctor())
+    return Diagnosis(all(finding.severity is not Severity.ERROR for finding in findings), findings)
 
 
 OPERATIONS = (
     Operation(
         name="doctor",
         help="Say what is wrong with the vault, how bad it is and what to do; changes nothing.",
-        input=Nothing,
-        output=Examined,
+        input=NoInput,
+        output=Diagnosis,
         run=doctor,
         role=Role.OWNER,
     ),
     Operation(
         name="status",
         help="Show the figures of the vault, as far as this identity sees it.",
-        input=Nothing,
-        output=Condition,
+        input=NoInput,
+        output=VaultStatus,
         run=status,
         role=Role.AGENT,
     ),
     Operation(
         name="audit",
         help="Show who did what, newest first; never what was said.",
-        input=Audit,
-        output=Trail,
+        input=AuditInput,
+        output=AuditTrail,
         run=audit,
         role=Role.AGENT,
     ),
     Operation(
         name="check",
         help="Verify every page of the vault.",
-        input=Nothing,
-        output=Checked,
+        input=NoInput,
+        output=CheckResult,
         run=check,
         role=Role.OWNER,
     ),
     Operation(
         name="purge",
         help="Remove everything of one user, agent, channel, squad or project from every table, for good.",
-        input=Purge,
+        input=PurgeInput,
         output=Report,
         run=purge,
         effect=Effect.DESTRUCTIVE,
@@ -143,7 +148,7 @@ OPERATIONS = (
     Operation(
         name="backup",
         help="Make a backup now; the oldest beyond what `backups_kept` says goes.",
-        input=Nothing,
+        input=NoInput,
         output=Backup,
         run=backup,
         effect=Effect.WRITE,
@@ -153,8 +158,8 @@ OPERATIONS = (
     Operation(
         name="backups",
         help="Show the backups there are.",
-        input=Nothing,
-        output=Backups,
+        input=NoInput,
+        output=BackupList,
         run=backups,
         role=Role.OWNER,
     ),

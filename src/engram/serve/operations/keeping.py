@@ -1,4 +1,4 @@
-"""Operations that change what is kept."""
+"""Operations that add memories or change them: remember, observe, ingest, update, forget, relate, feedback and others."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from engram.errors import InvalidQuery
 from engram.frozen import field, frozen
 from engram.guard.scopes import require_owner
 from engram.guard.tiers import strictest
-from engram.serve.operations.arguments import Id, Ids, Turns, Unchanged
+from engram.serve.operations.arguments import Id, IdInput, Ids, Turns, UnchangedSince
 from engram.serve.operations.operation import Arg, Effect, Operation
-from engram.serve.operations.telling import teller
+from engram.serve.operations.telling import progress_callback
 from engram.types import Kind, Memory, Report, Role, Sensitivity, Source, Turn
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ _IMPORTANCE = "How much it matters, from 0 to 1."
 
 
 @frozen(kw_only=True)
-class Remember:
-    text: Annotated[str, Arg("What to keep.", main=True, words=True)]
+class RememberInput:
+    text: Annotated[str, Arg("What to keep.", positional=True, free_text=True)]
     importance: Annotated[
         float | None, Arg("How much it matters, from 0 to 1; left out, middling, and raised by what is new.", low=0.0, high=1.0)
     ] = None
@@ -37,7 +37,7 @@ class Remember:
     ] = field(default_factory=dict)
 
 
-def remember(mem: Engram, given: Remember) -> Memory:
+def remember(mem: Engram, given: RememberInput) -> Memory:
     return mem.remember(
         given.text,
         kind=given.kind,
@@ -46,23 +46,23 @@ def remember(mem: Engram, given: Remember) -> Memory:
         source=given.source,
         happened_at=given.happened_at,
         attributes=given.attributes,
-        tier=_at_least(mem, given),
+        tier=_allowed_tier(mem, given),
     )
 
 
-def _at_least(mem: Engram, given: Remember) -> Sensitivity | None:
-    """Only the owner has words kept less closely than they ask for, or than they are kept already."""
+def _allowed_tier(mem: Engram, given: RememberInput) -> Sensitivity | None:
+    """Return the tier asked for, raised to the one that the text needs: only the owner may store text at a lower tier."""
     if given.tier is None or mem.reader.role is Role.OWNER:
         return given.tier
-    from engram.capture.screen import tier_of  # its patterns take longer to make than the whole table
+    from engram.capture.screen import tier_of  # late: compiling its patterns takes longer than loading the whole table
 
-    wanted = strictest(given.tier, tier_of(given.text, mem.settings.now))
-    return None if wanted is Sensitivity.CLEARTEXT else wanted
+    tier = strictest(given.tier, tier_of(given.text, mem.settings.now))
+    return None if tier is Sensitivity.CLEARTEXT else tier
 
 
 @frozen(kw_only=True)
-class Observe:
-    text: Annotated[str | None, Arg("One thing that was said.", main=True, words=True)] = None
+class ObserveInput:
+    text: Annotated[str | None, Arg("One thing that was said.", positional=True, free_text=True)] = None
     speaker: Annotated[str, Arg("Who said it.")] = "user"
     user: Annotated[str | None, Arg("What the user said, in an exchange.")] = None
     assistant: Annotated[str | None, Arg("What the assistant said to it.")] = None
@@ -72,124 +72,114 @@ class Observe:
         exchange = self.user is not None or self.assistant is not None
         if (self.text is not None) + exchange + bool(self.turns) != 1:
             raise InvalidQuery(
-                "what was said must come in one way.",
+                "the turns must be given in exactly one way.",
                 way_out="Give `text`, or `user` and `assistant`, or `turns` where they are taken.",
             )
 
 
-def observe(mem: Engram, given: Observe) -> Report:
-    said = given.turns if given.text is None else (Turn(given.text, given.speaker),)
-    return mem.observe(*said, user=given.user, assistant=given.assistant)
+def observe(mem: Engram, given: ObserveInput) -> Report:
+    turns = given.turns if given.text is None else (Turn(given.text, given.speaker),)
+    return mem.observe(*turns, user=given.user, assistant=given.assistant)
 
 
 @frozen(kw_only=True)
-class Ingest:
-    text: Annotated[str | None, Arg("A long text; it is split.", main=True, words=True, long=True)] = None
+class IngestInput:
+    text: Annotated[str | None, Arg("A long text; it is split.", positional=True, free_text=True, long=True)] = None
     turns: Turns = ()
 
     def __post_init__(self) -> None:
         if (self.text is None) == (not self.turns):
-            raise InvalidQuery("what to take in must come in one way.", way_out="Give `text` or `turns`.")
+            raise InvalidQuery("the content must be given in exactly one way.", way_out="Give `text` or `turns`.")
 
 
-def ingest(mem: Engram, given: Ingest) -> Report:
-    tell, done = teller(), 0
+def ingest(mem: Engram, given: IngestInput) -> Report:
+    report, done = progress_callback(), 0
 
-    def heard(size: int) -> None:
+    def count(size: int) -> None:
         nonlocal done
         done += size
-        tell(f"{done:,} taken in", done / len(given.turns) if given.turns else None)
+        report(f"{done:,} taken in", done / len(given.turns) if given.turns else None)
 
-    return mem.ingest(given.turns if given.text is None else given.text, progress=heard)
+    return mem.ingest(given.turns if given.text is None else given.text, progress=count)
 
 
 @frozen(kw_only=True)
-class Update:
+class UpdateInput:
     id: Id
-    text: Annotated[str | None, Arg("Its new wording.", main=True, words=True)] = None
+    text: Annotated[str | None, Arg("Its new wording.", positional=True, free_text=True)] = None
     importance: Annotated[float | None, Arg(_IMPORTANCE, low=0.0, high=1.0)] = None
     tier: Annotated[Sensitivity | None, Arg("How closely it is kept.")] = None
     flagged: Annotated[
         bool | None,
         Arg("Whether it is held to be an attack on the model, and left out of answers.", flags=("--flagged/--no-flagged",)),
     ] = None
-    unchanged_since: Unchanged = None
+    unchanged_since: UnchangedSince = None
 
     def __post_init__(self) -> None:
         if all(given is None for given in (self.text, self.importance, self.tier, self.flagged)):
-            raise InvalidQuery("there is nothing to change.", way_out="Give what shall be other, as in `text` or `importance`.")
+            raise InvalidQuery("there is nothing to change.", way_out="Give a new value, such as `text` or `importance`.")
 
 
-def update(mem: Engram, given: Update) -> Memory:
-    """Whoever may write may mark a memory, or have it kept more closely. To take either back is the owner's: else whoever plants
-    an attack clears it too."""
+def update(mem: Engram, given: UpdateInput) -> Memory:
+    """Change a memory. Every writer may flag it or raise its tier; only the owner may clear the flag or lower the tier, because
+    otherwise an attacker could clear the flag of a memory that they planted."""
     if given.flagged is False:
-        require_owner(mem.reader, "clearing the mark of an attack")
+        require_owner(mem.reader, "clearing the injection flag of a memory")
     if given.tier is not None and mem.reader.role is not Role.OWNER:
         old = mem.get(given.id)
         if old is not None and strictest(old.tier, given.tier) is not given.tier:
-            require_owner(mem.reader, "keeping a memory less closely")
-    wanted = {"text": given.text, "importance": given.importance, "tier": given.tier, "flagged": given.flagged}
-    return mem.update(given.id, **wanted, unchanged_since=given.unchanged_since)  # type: ignore[arg-type]
+            require_owner(mem.reader, "lowering the tier of a memory")
+    changes = {"text": given.text, "importance": given.importance, "tier": given.tier, "flagged": given.flagged}
+    return mem.update(given.id, **changes, unchanged_since=given.unchanged_since)  # type: ignore[arg-type]
 
 
 @frozen(kw_only=True)
-class Forget:
+class ForgetInput:
     ids: Ids
     erase: Annotated[bool, Arg("Remove every trace, for good, instead of archiving.")] = False
     dry_run: Annotated[bool, Arg("With `erase`: only count what would go.")] = False
     reason: Annotated[str, Arg("Why; it stands in the memory's history.")] = "forgotten on request"
-    unchanged_since: Unchanged = None
+    unchanged_since: UnchangedSince = None
 
 
-def forget(mem: Engram, given: Forget) -> Report:
-    how = {"erase": given.erase, "dry_run": given.dry_run, "reason": given.reason, "unchanged_since": given.unchanged_since}
-    return mem.forget(*dict.fromkeys(given.ids), **how)  # type: ignore[arg-type]
+def forget(mem: Engram, given: ForgetInput) -> Report:
+    options = {"erase": given.erase, "dry_run": given.dry_run, "reason": given.reason, "unchanged_since": given.unchanged_since}
+    return mem.forget(*dict.fromkeys(given.ids), **options)  # type: ignore[arg-type]
 
 
-@frozen(kw_only=True)
-class Restore:
-    id: Id
-
-
-def restore(mem: Engram, given: Restore) -> Memory:
+def restore(mem: Engram, given: IdInput) -> Memory:
     return mem.restore(given.id)
 
 
 @frozen(kw_only=True)
-class Pin:
+class PinInput:
     id: Id
     pinned: Annotated[bool, Arg("False lets it be forgotten with time again.", flags=("--on/--off",))] = True
 
 
-def pin(mem: Engram, given: Pin) -> Memory:
+def pin(mem: Engram, given: PinInput) -> Memory:
     return mem.pin(given.id, given.pinned)
 
 
-@frozen(kw_only=True)
-class Layered:
-    id: Id
-
-
-def promote(mem: Engram, given: Layered) -> Memory:
+def promote(mem: Engram, given: IdInput) -> Memory:
     return mem.promote(given.id)
 
 
-def demote(mem: Engram, given: Layered) -> Memory:
+def demote(mem: Engram, given: IdInput) -> Memory:
     return mem.demote(given.id)
 
 
 @frozen(kw_only=True)
-class Relate:
-    source: Annotated[str, Arg("The id that the link goes out from.", main=True)]
-    target: Annotated[str, Arg("The id that it leads to.", main=True)]
+class RelateInput:
+    source: Annotated[str, Arg("The id that the link goes out from.", positional=True)]
+    target: Annotated[str, Arg("The id that it leads to.", positional=True)]
     kind: Annotated[str, Arg("What the link means.")] = "related_to"
     weight: Annotated[float, Arg("How strong it is, from 0 to 1.", low=0.0, high=1.0)] = 1.0
 
 
 @frozen
-class Linked:
-    """A link that was made, or is surer because it was told again."""
+class CreatedEdge:
+    """An edge that was added, or strengthened because it was there already."""
 
     source: str
     target: str
@@ -197,13 +187,13 @@ class Linked:
     edges: int
 
 
-def relate(mem: Engram, given: Relate) -> Linked:
-    made = mem.relate(given.source, given.target, given.kind, weight=given.weight)
-    return Linked(given.source, given.target, given.kind, made)
+def relate(mem: Engram, given: RelateInput) -> CreatedEdge:
+    edges = mem.relate(given.source, given.target, given.kind, weight=given.weight)
+    return CreatedEdge(given.source, given.target, given.kind, edges)
 
 
 @frozen(kw_only=True)
-class Feedback:
+class FeedbackInput:
     id: Id
     helpful: Annotated[bool | None, Arg("Did it help? Yes, if nothing is said.", flags=("--helpful/--unhelpful",))] = None
     query: Annotated[
@@ -213,10 +203,10 @@ class Feedback:
 
     def __post_init__(self) -> None:
         if self.correction is not None and self.helpful:
-            raise InvalidQuery("what has to be corrected was not helpful.", way_out="Give `correction` alone.")
+            raise InvalidQuery("a memory that needs a correction cannot be marked helpful.", way_out="Give `correction` alone.")
 
 
-def feedback(mem: Engram, given: Feedback) -> Memory:
+def feedback(mem: Engram, given: FeedbackInput) -> Memory:
     return mem.feedback(given.id, given.helpful is not False, query=given.query, correction=given.correction)
 
 
@@ -224,7 +214,7 @@ OPERATIONS = (
     Operation(
         name="remember",
         help="Keep one statement; it is durable when this returns.",
-        input=Remember,
+        input=RememberInput,
         output=Memory,
         run=remember,
         effect=Effect.WRITE,
@@ -233,7 +223,7 @@ OPERATIONS = (
     Operation(
         name="observe",
         help="Hear what was said and keep what matters of it; says what became of each piece.",
-        input=Observe,
+        input=ObserveInput,
         output=Report,
         run=observe,
         effect=Effect.WRITE,
@@ -242,17 +232,17 @@ OPERATIONS = (
     Operation(
         name="ingest",
         help="Take in a long text, or many turns; turns whose ref is known are passed over, so it can be run again.",
-        input=Ingest,
+        input=IngestInput,
         output=Report,
         run=ingest,
         effect=Effect.WRITE,
         idempotent=False,
-        tells=True,
+        reports_progress=True,
     ),
     Operation(
         name="update",
         help="Change a memory. Its earlier wording stays reachable.",
-        input=Update,
+        input=UpdateInput,
         output=Memory,
         run=update,
         effect=Effect.WRITE,
@@ -260,7 +250,7 @@ OPERATIONS = (
     Operation(
         name="forget",
         help="Archive memories, which `restore` brings back, or erase them for good.",
-        input=Forget,
+        input=ForgetInput,
         output=Report,
         run=forget,
         effect=Effect.DESTRUCTIVE,
@@ -268,7 +258,7 @@ OPERATIONS = (
     Operation(
         name="restore",
         help="Bring a forgotten memory back.",
-        input=Restore,
+        input=IdInput,
         output=Memory,
         run=restore,
         effect=Effect.WRITE,
@@ -276,7 +266,7 @@ OPERATIONS = (
     Operation(
         name="pin",
         help="Protect a memory from being forgotten with time.",
-        input=Pin,
+        input=PinInput,
         output=Memory,
         run=pin,
         effect=Effect.WRITE,
@@ -284,7 +274,7 @@ OPERATIONS = (
     Operation(
         name="promote",
         help="Raise a memory by a layer: from working to episodic, from episodic to semantic.",
-        input=Layered,
+        input=IdInput,
         output=Memory,
         run=promote,
         effect=Effect.WRITE,
@@ -293,17 +283,19 @@ OPERATIONS = (
     Operation(
         name="demote",
         help="Lower a memory by a layer.",
-        input=Layered,
+        input=IdInput,
         output=Memory,
         run=demote,
         effect=Effect.WRITE,
         idempotent=False,
     ),
-    Operation(name="relate", help="Link one memory to another.", input=Relate, output=Linked, run=relate, effect=Effect.WRITE),
+    Operation(
+        name="relate", help="Link one memory to another.", input=RelateInput, output=CreatedEdge, run=relate, effect=Effect.WRITE
+    ),
     Operation(
         name="feedback",
         help="Say whether a memory helped, or what is true instead.",
-        input=Feedback,
+        input=FeedbackInput,
         output=Memory,
         run=feedback,
         effect=Effect.WRITE,

@@ -1,7 +1,7 @@
-"""One operation as every face sees it: what it takes, what it gives, what it may do, and the one way to call it.
+"""The `Operation`: name, input, output, effect and least role of a call, and the one function that runs it.
 
-An input is a frozen dataclass whose fields are `Annotated[type, Arg(help, …)]`; a face makes options, a JSON schema or a tool
-of them and decides nothing. Who asks is not among them: that is the `mem` an operation is called with.
+An input is a frozen dataclass whose fields are `Annotated[type, Arg(help, …)]`; a face turns them into options, a JSON schema or
+a tool. The caller's identity is no field: it belongs to the `mem` that an operation is called with.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _RANKS = tuple(Role)
 
 
 class Effect(StrEnum):
-    """What calling it may do to what is kept."""
+    """The most that an operation may do to stored data."""
 
     READ = "read"
     WRITE = "write"
@@ -32,24 +32,24 @@ class Effect(StrEnum):
 
 @frozen
 class Arg:
-    """One argument: a sentence about it, and its bounds (of a number, or of how many there are of it).
+    """The help text and bounds of an argument. `low` and `high` bound a number, or the length of a list or mapping.
 
-    main: what the operation is about; the command line takes it without an option. words: free text, which may there be many
-    words, or come from standard input. long: of any length. flags: its options there, else its name.
+    The rest is for the command line. positional: taken without an option name. free_text: may be several words, or come from
+    standard input. long: limited by the setting `import_bytes` only. flags: names of its option, else the argument's name.
     """
 
     help: str
     low: float | None = None
     high: float | None = None
-    main: bool = False
-    words: bool = False
+    positional: bool = False
+    free_text: bool = False
     long: bool = False
     flags: tuple[str, ...] = ()
 
 
 @frozen
-class Field:
-    """A field of an input as a face needs it: its type without the annotation, and what was said of it."""
+class InputField:
+    """A field of an input as faces need it: its type without the annotation, its `Arg` and its default."""
 
     name: str
     type: Any
@@ -60,8 +60,8 @@ class Field:
 
 @frozen(kw_only=True)
 class Operation:
-    """A line of the table. `role`: the least that may call it. `idempotent`: calling it again changes nothing more. A write that
-    is called with an idempotency key is made once for it. `tells`: it works in many steps, and says how far it is."""
+    """An entry of the table. `role`: the lowest role that may call it. `idempotent`: a second call changes nothing more. A write
+    called with an idempotency key is done once per key. `reports_progress`: it calls the callback of `progress_to`."""
 
     name: str
     help: str
@@ -71,65 +71,62 @@ class Operation:
     effect: Effect = Effect.READ
     idempotent: bool = True
     role: Role = Role.GUEST
-    tells: bool = False
+    reports_progress: bool = False
 
     @property
     def reads(self) -> bool:
         return self.effect is Effect.READ
 
     @property
-    def fields(self) -> tuple[Field, ...]:
+    def fields(self) -> tuple[InputField, ...]:
         return fields_of(self.input)
 
     def allows(self, role: Role) -> bool:
         return _RANKS.index(role) >= _RANKS.index(self.role)
 
     def call(self, mem: Engram, given: object, *, timeout: float | None = None, idempotency_key: str | None = None) -> Any:
-        """The value it answers with. Here, and nowhere else, who may not is refused, and a deadline and a key are set."""
+        """Run the operation and return its value. The role check, the deadline and the idempotency key are applied only here."""
         reader = mem.reader
         if not self.allows(reader.role):
             raise AccessDenied(
                 f"`{self.name}` is for the role {self.role.value!r} and above, not for {reader.role.value!r}.",
-                way_out=f"Ask with a token of that role: `engram token create NAME --role {self.role.value}`.",
+                way_out=f"Use a token of that role: `engram token create NAME --role {self.role.value}`.",
             )
         if not self.reads:
             require_writes(reader, self.name)
         if timeout is not None and not timeout > 0:
-            raise InvalidQuery("`timeout` is a number of seconds above 0.")
+            raise InvalidQuery("`timeout` must be a number of seconds above 0.")
         if idempotency_key is not None and not self.reads:
             mem = mem.keyed(idempotency_key)
         with mem.deadline(timeout):
             return self.run(mem, given)
 
     def answer(self, mem: Engram, given: object, *, timeout: float | None = None, key: str | None = None) -> wire.Plain:
-        """The same in its wire form, which is equal on every face.
-
-        key: the caller's own name for this very request; a write that is asked for again under it is not done again.
-        """
+        """Run the operation and return its value in the wire form, which is equal on every face. key: the idempotency key."""
         return wire.plain(self.call(mem, given, timeout=timeout, idempotency_key=key))
 
 
 def require_writes(reader: Reader, name: str) -> None:
-    """Refuse whoever only reads; on a face that is a token which was made so."""
+    """Raise `AccessDenied` for a reader without write access, such as one from a read-only token."""
     if not reader.writes:
         raise AccessDenied(
             f"`{name}` writes, and this identity ({reader.role.value}) may only read.",
-            way_out="Ask with a token that may write: `engram token create NAME --write`.",
+            way_out="Use a token that may write: `engram token create NAME --write`.",
         )
 
 
 @cache
-def fields_of(input: type) -> tuple[Field, ...]:
+def fields_of(input: type) -> tuple[InputField, ...]:
     hints = get_type_hints(input, include_extras=True)
-    return tuple(_field(one.name, hints[one.name], one.default, one.default_factory) for one in fields(input))
+    return tuple(_field(field.name, hints[field.name], field.default, field.default_factory) for field in fields(input))
 
 
-def _field(name: str, hint: Any, default: Any, factory: Any) -> Field:
+def _field(name: str, hint: Any, default: Any, factory: Any) -> InputField:
     if get_origin(hint) is not Annotated:
-        raise TypeError(f"{name} says nothing about itself")
+        raise TypeError(f"the field {name} has no Arg annotation")
     kind, arg = get_args(hint)[:2]
-    made = factory() if factory is not MISSING else default
-    return Field(name, kind, arg, None if made is MISSING else made, made is MISSING)
+    value = factory() if factory is not MISSING else default
+    return InputField(name, kind, arg, None if value is MISSING else value, value is MISSING)
 
 
 def table(*groups: tuple[Operation, ...]) -> Mapping[str, Operation]:

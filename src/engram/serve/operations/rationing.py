@@ -1,6 +1,7 @@
-"""Operations as callers from outside may use them: so often, with numbers and at moments that tell no more than they must. R15
+"""Operations for callers from outside: tools and clients of the network. Their questions are rate limited, their scores are
+rounded and their answers leave on a time grid, so that many small questions reveal no more than one large one (R15).
 
-Every face of the network and of tools goes through here. The owner is nobody from outside: a token of theirs is told all.
+The owner is exempt, over a token too: an owner's answers are exact and immediate.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ if TYPE_CHECKING:
     from engram.engine import Engram
 
 PROBES = frozenset({"recall", "explain", "reason", "context", "timeline", "begin_episode"})
-"""What can be asked a thousand small questions: these are counted. What begins is told what went wrong and well before."""
+"""Operations that search by free text and so are counted. `begin_episode` is one of them: it answers with warnings and skills."""
 
-WITH = {"episodes": "similar", "warnings": "about", "skills": "situation", "knows": "subject"}
-"""And these, if they are asked by words."""
+PROBES_WITH = {"episodes": "similar", "warnings": "about", "skills": "situation", "knows": "subject"}
+"""Operations that are counted only if this argument is given."""
 
 SESSION: ContextVar[str | None] = ContextVar("session", default=None)
-"""The session that is served, where one is: a process on standard input is one, a request to a server stands alone."""
+"""The session being served. A process on standard input is one session; requests to a network server belong to none."""
 
 
 def call(operation: Operation, mem: Engram, given: object, *, timeout: float | None = None, key: str | None = None) -> Any:
-    """The value it answers with, for a tool or a client of the network; a write is made once for its key."""
-    with _asking(operation, mem, given, timeout):
+    """Run an operation for a caller from outside and return its value. key: the idempotency key of a write."""
+    with _limited_if_probe(operation, mem, given, timeout):
         value = operation.call(mem, given, timeout=timeout, idempotency_key=key)
         return value if mem.reader.role is Role.OWNER or not (operation.reads or operation.name in PROBES) else mem.coarse(value)
 
@@ -37,18 +38,18 @@ def call(operation: Operation, mem: Engram, given: object, *, timeout: float | N
 def answer(
     operation: Operation, mem: Engram, given: object, *, timeout: float | None = None, key: str | None = None
 ) -> wire.Plain:
-    """The same in its wire form."""
+    """Run an operation for a caller from outside and return its value in the wire form."""
     return wire.plain(call(operation, mem, given, timeout=timeout, key=key))
 
 
-def _asking(operation: Operation, mem: Engram, given: object, timeout: float | None) -> AbstractContextManager[None]:
-    asks = operation.name in PROBES or getattr(given, WITH.get(operation.name, ""), None)
-    return asked(mem, timeout) if asks else nullcontext()
+def _limited_if_probe(operation: Operation, mem: Engram, given: object, timeout: float | None) -> AbstractContextManager[None]:
+    is_probe = operation.name in PROBES or getattr(given, PROBES_WITH.get(operation.name, ""), None)
+    return limited(mem, timeout) if is_probe else nullcontext()
 
 
 @contextmanager
-def asked(mem: Engram, timeout: float | None = None) -> Iterator[None]:
-    """One question more: it is counted, and whatever comes of it, an answer, none, or a refusal, goes out on the grid of time."""
+def limited(mem: Engram, timeout: float | None = None) -> Iterator[None]:
+    """Count one question against the caller's rate limit, and end the block on the time grid, also if it raises."""
     if mem.reader.role is Role.OWNER:
         yield
         return

@@ -1,4 +1,4 @@
-"""Operations on a memory at rest."""
+"""Operations on background passes: consolidate, dream, undo_dream, dreams."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from engram.frozen import frozen
 from engram.passes import Pass, PassReport
 from engram.serve.operations.operation import Arg, Effect, Operation
-from engram.serve.operations.telling import teller
+from engram.serve.operations.telling import progress_callback
 from engram.types import Report, Role
 
 if TYPE_CHECKING:
@@ -17,74 +17,74 @@ if TYPE_CHECKING:
 
 
 @frozen(kw_only=True)
-class Rest:
+class PassInput:
     jobs: Annotated[tuple[str, ...], Arg("Only this job.", high=32, flags=("--job", "-j"))] = ()
     dry_run: Annotated[bool, Arg("Only tell what would change.")] = False
 
 
-def consolidate(mem: Engram, given: Rest) -> PassReport:
-    return mem.consolidate(jobs=given.jobs, dry_run=given.dry_run, progress=_by_pages())
+def consolidate(mem: Engram, given: PassInput) -> PassReport:
+    return mem.consolidate(jobs=given.jobs, dry_run=given.dry_run, progress=_report_pages())
 
 
-def dream(mem: Engram, given: Rest) -> PassReport:
-    return mem.dream(jobs=given.jobs, dry_run=given.dry_run, progress=_by_pages())
+def dream(mem: Engram, given: PassInput) -> PassReport:
+    return mem.dream(jobs=given.jobs, dry_run=given.dry_run, progress=_report_pages())
 
 
-def _by_pages() -> Callable[[Progress], None]:
-    tell = teller()
-    return lambda one: tell(f"{one.job}: {one.visited:,} looked at, {one.changed:,} changed", None)
+def _report_pages() -> Callable[[Progress], None]:
+    report = progress_callback()
+    return lambda page: report(f"{page.job}: {page.visited:,} looked at, {page.changed:,} changed", None)
 
 
 @frozen(kw_only=True)
-class Undo:
-    id: Annotated[str, Arg("The id of a pass.", main=True)]
+class UndoDreamInput:
+    id: Annotated[str, Arg("The id of a pass.", positional=True)]
 
 
-def undo_dream(mem: Engram, given: Undo) -> Report:
+def undo_dream(mem: Engram, given: UndoDreamInput) -> Report:
     return mem.undo_dream(given.id)
 
 
 @frozen(kw_only=True)
-class Dreams:
+class DreamsInput:
     limit: Annotated[int, Arg("How many at most.", low=1, high=1000, flags=("--limit", "-n"))] = 20
 
 
 @frozen
-class Past:
-    """Passes, the latest first."""
+class PassList:
+    """Passes of `consolidate` and `dream`, the latest first."""
 
     passes: tuple[Pass, ...]
 
 
-def dreams(mem: Engram, given: Dreams) -> Past:
-    return Past(tuple(mem.dreams(limit=given.limit)))
+def dreams(mem: Engram, given: DreamsInput) -> PassList:
+    return PassList(tuple(mem.dreams(limit=given.limit)))
 
 
 OPERATIONS = (
     Operation(
         name="consolidate",
         help="Merge memories that say the same, decide contradictions, put away what has faded.",
-        input=Rest,
+        input=PassInput,
         output=PassReport,
         run=consolidate,
         effect=Effect.WRITE,
         role=Role.AGENT,
-        tells=True,
+        reports_progress=True,
     ),
     Operation(
         name="dream",
         help="Run all jobs for a memory at rest, those of `consolidate` among them; it is undone if recall gets worse by it.",
-        input=Rest,
+        input=PassInput,
         output=PassReport,
         run=dream,
         effect=Effect.WRITE,
         role=Role.AGENT,
-        tells=True,
+        reports_progress=True,
     ),
     Operation(
         name="undo_dream",
         help="Take back what a pass of `consolidate` or `dream` did.",
-        input=Undo,
+        input=UndoDreamInput,
         output=Report,
         run=undo_dream,
         effect=Effect.WRITE,
@@ -94,8 +94,8 @@ OPERATIONS = (
     Operation(
         name="dreams",
         help="Show what was done at rest, the latest first.",
-        input=Dreams,
-        output=Past,
+        input=DreamsInput,
+        output=PassList,
         run=dreams,
         role=Role.AGENT,
     ),

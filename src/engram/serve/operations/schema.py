@@ -1,7 +1,7 @@
-"""The shapes of both ends of an operation as JSON Schema (2020-12), and JSON read into an input.
+"""JSON Schema (2020-12) of an operation's input and output, and the reader that turns JSON into an input.
 
-Made from the types of the values themselves, by the standard library: what is told is what is read and written, and no face
-can tell it otherwise. What is refused is named by its argument and never quoted, because it may be somebody's words.
+Schema and reader are both derived from the types of the values, so they cannot disagree. An error names the argument that was
+refused and never quotes its value, which may be private.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from engram.errors import InvalidQuery
 from engram.frozen import MISSING, fields, is_dataclass
 from engram.serve import wire
-from engram.serve.operations.operation import Arg, Field, Operation
+from engram.serve.operations.operation import Arg, InputField, Operation
 from engram.text.messages import turn_of
 from engram.types import Turn
 
 Schema = dict[str, Any]
 
-_MOST = 2**53
-"""Whole numbers beyond this are not the same in every JSON reader."""
+_LARGEST = 2**53
+"""The largest integer that every JSON reader represents exactly (RFC 8259, section 6)."""
 
 _PLAIN: Mapping[Any, Schema] = {
     str: {"type": "string"},
@@ -41,7 +41,7 @@ _PLAIN: Mapping[Any, Schema] = {
 
 _MESSAGE: Schema = {
     "type": "object",
-    "description": "A message as most programs hold it; more than this is passed over.",
+    "description": "A chat message; other members are ignored.",
     "properties": {"role": {"type": "string"}, "content": {"type": ["string", "array", "null"], "items": {}}},
     "required": ["role"],
 }
@@ -51,31 +51,31 @@ _MESSAGE: Schema = {
 
 
 def read(operation: Operation, arguments: Mapping[str, object]) -> Any:
-    """The input that these arguments mean; every argument that does not fit is refused by name."""
-    known = {one.name: one for one in operation.fields}
+    """Return the input that JSON arguments describe. Raise `InvalidQuery`, which names the argument, if one is invalid."""
+    known = {field.name: field for field in operation.fields}
     if any(name not in known for name in arguments):
-        told = ", ".join(f"`{name}`" for name in known) or "none"
-        raise InvalidQuery(f"there is an argument that is not known here; known are {told}.")
-    missing = [name for name, one in known.items() if one.required and name not in arguments]
+        names = ", ".join(f"`{name}`" for name in known) or "none"
+        raise InvalidQuery(f"there is an argument that is not known here; known are {names}.")
+    missing = [name for name, field in known.items() if field.required and name not in arguments]
     if missing:
         raise InvalidQuery(f"`{missing[0]}` is missing.")
     return operation.input(**{name: _argument(known[name], value) for name, value in arguments.items()})
 
 
-def _argument(field: Field, value: object) -> Any:
-    made = _read(field.type, value, field.name)
-    size = len(made) if isinstance(made, tuple | dict) else made
+def _argument(field: InputField, value: object) -> Any:
+    argument = _read(field.type, value, field.name)
+    size = len(argument) if isinstance(argument, tuple | dict) else argument
     if isinstance(size, int | float) and not isinstance(size, bool):
-        _require_between(field, size)
-    return made
+        _require_within_bounds(field, size)
+    return argument
 
 
-def _require_between(field: Field, size: float) -> None:
+def _require_within_bounds(field: InputField, size: float) -> None:
     low, high = field.arg.low, field.arg.high
-    if (low is not None and size < low) or size > (_MOST if high is None else high):
+    if (low is not None and size < low) or size > (_LARGEST if high is None else high):
         bounds = f"at least {low:g}" if high is None else f"from {low or 0:g} to {high:,.12g}"
-        what = "the number of" if _is_many(field.type) else "the value of"
-        raise InvalidQuery(f"{what} `{field.name}` must be {bounds}.")
+        bounded = "the number of" if _is_collection(field.type) else "the value of"
+        raise InvalidQuery(f"{bounded} `{field.name}` must be {bounds}.")
 
 
 def _read(kind: Any, value: object, name: str) -> Any:
@@ -83,65 +83,67 @@ def _read(kind: Any, value: object, name: str) -> Any:
     if origin in (Union, types.UnionType):
         return None if value is None and type(None) in inner else _read(_without_none(inner), value, name)
     if origin is tuple:
-        return tuple(_read(inner[0], each, name) for each in _required(value, list, name, "a list"))
+        return tuple(_read(inner[0], item, name) for item in _required(value, list, name, "a list"))
     if origin is Mapping:
-        found = _required(value, dict, name, "an object of names and texts")
-        return {_text(each, name): _text(found[each], name) for each in found}
+        pairs = _required(value, dict, name, "an object of names and texts")
+        return {_text(key, name): _text(pairs[key], name) for key in pairs}
     if kind is Turn and isinstance(value, dict) and "role" in value:
         return _message(value, name)
     if is_dataclass(kind):
         return _object(kind, value, name)
     if origin is Literal or (isinstance(kind, type) and issubclass(kind, Enum)):
-        return _word(kind, value, name)
+        return _choice(kind, value, name)
     return _READERS[kind](value, name)
 
 
 def _object(kind: Any, value: object, name: str) -> Any:
-    row = _required(value, dict, name, "an object")
+    members = _required(value, dict, name, "an object")
     hints = get_type_hints(kind)
-    if any(each not in hints for each in row):
-        raise InvalidQuery(f"`{name}` has a part that is not known; known are {', '.join(f'`{one}`' for one in hints)}.")
-    for one in fields(kind):
-        if one.default is MISSING and one.default_factory is MISSING and one.name not in row:
-            raise InvalidQuery(f"`{name}` needs `{one.name}`.")
-    return kind(**{each: _read(hints[each], row[each], f"{name}.{each}") for each in row})
+    if any(member not in hints for member in members):
+        raise InvalidQuery(f"`{name}` has a member that is not known; known are {', '.join(f'`{hint}`' for hint in hints)}.")
+    for field in fields(kind):
+        if field.default is MISSING and field.default_factory is MISSING and field.name not in members:
+            raise InvalidQuery(f"`{name}` needs `{field.name}`.")
+    return kind(**{member: _read(hints[member], members[member], f"{name}.{member}") for member in members})
 
 
 def _message(value: Mapping[str, object], name: str) -> Turn:
-    """A turn as most programs hold it, like the library and the command line take it."""
+    """Read a chat message of `role` and `content`, which the library and the command line accept too."""
     turn = turn_of(value)
     if turn is None:
-        raise InvalidQuery(f"`{name}` has a message whose `role` is no text, or whose `content` is no text and no list of parts.")
+        raise InvalidQuery(
+            f"`{name}` has a message whose `role` is not text, or whose `content` is neither text nor a list of parts."
+        )
     return Turn(_text(turn.text, name), _text(turn.speaker, name))
 
 
-def _word(kind: Any, value: object, name: str) -> Any:
-    words = _words(kind)
-    if isinstance(value, str) and value in words:
+def _choice(kind: Any, value: object, name: str) -> Any:
+    choices = _choices(kind)
+    if isinstance(value, str) and value in choices:
         return value if get_origin(kind) is Literal else kind(value)
-    raise InvalidQuery(f"`{name}` is one of: {', '.join(map(str, words))}.")
+    raise InvalidQuery(f"`{name}` must be one of: {', '.join(map(str, choices))}.")
 
 
-def _required(value: object, kind: type, name: str, what: str) -> Any:
+def _required(value: object, kind: type, name: str, expected: str) -> Any:
     if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
-        raise InvalidQuery(f"`{name}` must be {what}.")
+        raise InvalidQuery(f"`{name}` must be {expected}.")
     return value
 
 
 def _text(value: object, name: str) -> str:
     text: str = _required(value, str, name, "text")
-    if any("\ud800" <= character <= "\udfff" for character in text):  # half of a character: no encoding has it
-        raise InvalidQuery(f"`{name}` is not text that can be written.")
+    if any("\ud800" <= character <= "\udfff" for character in text):  # half of a surrogate pair, which UTF-8 cannot encode
+        raise InvalidQuery(f"`{name}` holds half of a surrogate pair, which cannot be stored as text.")
     return text
 
 
 def _integer(value: object, name: str) -> int:
-    whole = int(value) if isinstance(value, float) and value.is_integer() else value  # JSON has one sort of number
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value  # JSON has one number type: 5.0 is 5
     return int(_required(whole, int, name, "a whole number"))
 
 
 def _number(value: object, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > _MOST or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > _LARGEST or not math.isfinite(value):
         raise InvalidQuery(f"`{name}` must be a number.")
     return float(value)
 
@@ -154,14 +156,15 @@ def _moment(value: object, name: str) -> datetime:
 
 
 def moment(text: str, name: str) -> datetime:
-    """A day stands for its beginning; where it is the last of a span, for its end: who asks until Friday means all of it."""
-    found = datetime.fromisoformat(text)
+    """Parse a time in ISO 8601. A bare day means its beginning, except for `until`, where it means its end: "until Friday"
+    includes all of Friday."""
+    parsed = datetime.fromisoformat(text)
     if name != "until":
-        return found
+        return parsed
     with suppress(ValueError):
         date.fromisoformat(text)
-        return found + timedelta(days=1, microseconds=-1)
-    return found
+        return parsed + timedelta(days=1, microseconds=-1)
+    return parsed
 
 
 _READERS: Mapping[Any, Callable[[object, str], Any]] = {
@@ -177,47 +180,47 @@ _READERS: Mapping[Any, Callable[[object, str], Any]] = {
 
 
 def input_schema(operation: Operation) -> Schema:
-    """What the arguments of an operation look like."""
-    properties = {one.name: described(one) for one in operation.fields}
-    required = [one.name for one in operation.fields if one.required]
+    """Return the schema of an operation's arguments, as an object."""
+    properties = {field.name: argument_schema(field) for field in operation.fields}
+    required = [field.name for field in operation.fields if field.required]
     return _closed(properties, required)
 
 
-def described(field: Field) -> Schema:
-    """One argument, with its bounds, its default and what is said of it."""
-    made = _bounded(_input(field.type), field.type, field.arg) | {"description": field.arg.help}
-    return made if field.required or field.default is None else made | {"default": wire.plain(field.default)}
+def argument_schema(field: InputField) -> Schema:
+    """Return the schema of one argument, with its bounds, default and description."""
+    schema = _bounded(_input(field.type), field.type, field.arg) | {"description": field.arg.help}
+    return schema if field.required or field.default is None else schema | {"default": wire.plain(field.default)}
 
 
 def _input(kind: Any) -> Schema:
     if is_dataclass(kind) and isinstance(kind, type):
         hints = get_type_hints(kind)
-        required = [one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING]
-        made = _closed({name: _input(hint) for name, hint in hints.items()}, required)
-        return {"anyOf": [made, _MESSAGE]} if kind is Turn else made
+        required = [field.name for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING]
+        schema = _closed({name: _input(hint) for name, hint in hints.items()}, required)
+        return {"anyOf": [schema, _MESSAGE]} if kind is Turn else schema
     return _shape(kind, _input)
 
 
 def _closed(properties: Schema, required: Sequence[str]) -> Schema:
-    made: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
-    return made | ({"required": list(required)} if required else {})
+    schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    return schema | ({"required": list(required)} if required else {})
 
 
 def _bounded(schema: Schema, kind: Any, arg: Arg) -> Schema:
-    if _is_many(kind):
+    if _is_collection(kind):
         names = ("minProperties", "maxProperties") if schema.get("type") == "object" else ("minItems", "maxItems")
     elif arg.low is not None or arg.high is not None:
         names = ("minimum", "maximum")
     else:
         return schema
-    found = {name: value for name, value in zip(names, (arg.low, arg.high), strict=True) if value is not None}
+    bounds = {name: value for name, value in zip(names, (arg.low, arg.high), strict=True) if value is not None}
     if "anyOf" in schema:  # a number, or null
-        return {"anyOf": [one | found if one != {"type": "null"} else one for one in schema["anyOf"]]}
-    return schema | found
+        return {"anyOf": [part | bounds if part != {"type": "null"} else part for part in schema["anyOf"]]}
+    return schema | bounds
 
 
 def output_schema(operation: Operation, ref: str = "#/$defs/") -> tuple[Schema, dict[str, Schema]]:
-    """What an operation answers with, and the values it names by reference under `ref`."""
+    """Return the schema of an operation's output, and the schemas of the values that it references under `ref`."""
     named: dict[str, Schema] = {}
     return _output(operation.output, ref, named), named
 
@@ -230,12 +233,12 @@ def _output(kind: Any, ref: str, named: dict[str, Schema]) -> Schema:
         return _shape(kind, inner)
     name = kind.__name__
     if name not in named:
-        named[name] = {}  # it may hold others of its kind
+        named[name] = {}  # entered first: the type may refer to itself
         hints = get_type_hints(kind)
         shown = wire.shown(kind)
         named[name] = {
             "type": "object",
-            "properties": {each: inner(hints[each]) for each in shown},
+            "properties": {field: inner(hints[field]) for field in shown},
             "required": list(shown),
             "description": (kind.__doc__ or "").partition("\n")[0],
         }
@@ -247,24 +250,24 @@ def _shape(kind: Any, inner: Callable[[Any], Schema]) -> Schema:
     if origin in (Union, types.UnionType):
         return {"anyOf": [inner(part) for part in parts]}
     if origin is tuple and parts[-1] is not Ellipsis:
-        sorts = [inner(part) for part in dict.fromkeys(parts)]
-        items = sorts[0] if len(sorts) == 1 else {"anyOf": sorts}
+        alternatives = [inner(part) for part in dict.fromkeys(parts)]
+        items = alternatives[0] if len(alternatives) == 1 else {"anyOf": alternatives}
         return {"type": "array", "items": items, "minItems": len(parts), "maxItems": len(parts)}
     if origin in (tuple, list, Sequence, frozenset, set):
         return {"type": "array", "items": inner(parts[0])}
     if origin in (Mapping, dict):
         return {"type": "object", "additionalProperties": inner(parts[1])}
     if origin is Literal or (isinstance(kind, type) and issubclass(kind, Enum)):
-        words = _words(kind)
-        return {"type": "string" if all(isinstance(word, str) for word in words) else "integer", "enum": list(words)}
+        choices = _choices(kind)
+        return {"type": "string" if all(isinstance(choice, str) for choice in choices) else "integer", "enum": list(choices)}
     return dict(_PLAIN[kind])
 
 
-def _words(kind: Any) -> tuple[Any, ...]:
-    return get_args(kind) if get_origin(kind) is Literal else tuple(one.value for one in kind)
+def _choices(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) is Literal else tuple(member.value for member in kind)
 
 
-def _is_many(kind: Any) -> bool:
+def _is_collection(kind: Any) -> bool:
     return get_origin(kind) in (tuple, Mapping)
 
 

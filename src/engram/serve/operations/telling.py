@@ -1,4 +1,4 @@
-"""How far an operation is, for whoever waits. A face says who that is; what takes long tells it."""
+"""Progress reports of long operations. A face installs a callback; the operation calls it."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-Tell = Callable[[str, float | None], None]
-"""Takes a stage, in words of ours, and the share that is done, or None where nobody knows of how much."""
+ProgressCallback = Callable[[str, float | None], None]
+"""Takes the name of a stage, which holds no stored text, and the share done from 0 to 1, or None if the total is unknown."""
 
-_TELL: ContextVar[Tell] = ContextVar("tell", default=lambda stage, share: None)
+_CALLBACK: ContextVar[ProgressCallback] = ContextVar("progress", default=lambda stage, share: None)
 
 
 @contextmanager
-def telling(tell: Tell) -> Iterator[None]:
-    """Whatever is called meanwhile tells this one."""
-    before = _TELL.set(tell)
+def progress_to(callback: ProgressCallback) -> Iterator[None]:
+    """Report the progress of operations in this block to a callback."""
+    token = _CALLBACK.set(callback)
     try:
         yield
     finally:
-        _TELL.reset(before)
+        _CALLBACK.reset(token)
 
 
-def teller() -> Tell:
-    """Whom to tell. Asked for once: what goes on in another thread would find nobody."""
-    return _TELL.get()
+def progress_callback() -> ProgressCallback:
+    """Return the callback in force. Call this before starting a thread: the context variable is not set in new threads."""
+    return _CALLBACK.get()
