@@ -6,7 +6,7 @@ Comes in: what a program, a command or a server asks for. Goes out: values. Iden
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -62,10 +62,12 @@ class Engram(Running, Assessing, Knowing, Recounting, Looking, Carrying, Grantin
         extractor: Extractor | None = None,
         llm: Callable[[str], str] | None = None,
         role: Role | str = Role.AGENT,
+        tuning: Iterable[object] = (),
     ) -> Self:
         """Open the vault for a reader whose identity the caller has established; `engram.open` is the plain way.
 
-        role: of the reader that the settings name, if none is given.
+        role: of the reader that the settings name, if none is given. tuning: `Weights` and `Limits` of rooms, for benchmarks
+        and tests (see `LiveSettings`).
         """
         standing = _role(role)
         vault = OpenVault(
@@ -78,6 +80,7 @@ class Engram(Running, Assessing, Knowing, Recounting, Looking, Carrying, Grantin
             reranker=reranker,
             extractor=extractor,
             llm=llm,
+            tuning=tuning,
         )
         policy = Policy.ALL if standing is Role.OWNER else Policy(vault.live.now.policy)
         return cls(vault, reader or Reader(scope_of(vault.live.now), policy, standing))

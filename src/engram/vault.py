@@ -9,7 +9,7 @@ import atexit
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -90,9 +90,10 @@ class OpenVault:
         reranker: Reranker | None = None,
         extractor: Extractor | None = None,
         llm: Callable[[str], str] | None = None,
+        tuning: Iterable[object] = (),
     ) -> None:
         self.env = env
-        self.live = LiveSettings(settings, monotonic=env.monotonic)
+        self.live = LiveSettings(settings, monotonic=env.monotonic, tuning=tuning)
         if self.live.now.harden_process:
             for note in harden():
                 log.info("%s", note)

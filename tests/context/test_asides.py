@@ -15,6 +15,7 @@ from engram.engine import Engram
 from engram.env import Env
 from engram.errors import InvalidQuery
 from engram.memory.gaps import question_in
+from engram.recall.recall_weights import RecallWeights
 from engram.store.protocol import Filter
 from engram.text.tokens import count
 from engram.types import Outcome, Reader, Role, Scope, Turn
@@ -28,8 +29,9 @@ DAY = 86_400.0
 
 def opened(path: Path, env: Env, **settings: Any) -> Engram:
     quiet = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
-    given = {**quiet, "support_least": 0.7, **settings}  # hashed words: what shares only small words is no answer
-    mem = Engram.open(path, reader=REX, key=KEY, settings=given, env=env, embedder=words_apart())
+    given = {**quiet, **settings}
+    stricter = RecallWeights(support_least=0.7)  # hashed words: memories that share only small words are no answer
+    mem = Engram.open(path, reader=REX, key=KEY, settings=given, env=env, embedder=words_apart(), tuning=[stricter])
     settle(mem)
     return mem
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -42,11 +42,17 @@ def words_apart() -> CallableEmbedder:
 
 
 def open_mind(
-    path: Path, *, agent: str = "rex", embedder: Embedder | None = None, words_only: bool = False, **settings: object
+    path: Path,
+    *,
+    agent: str = "rex",
+    embedder: Embedder | None = None,
+    words_only: bool = False,
+    tuning: Iterable[object] = (),
+    **settings: object,
 ) -> Engram:
     made = None if words_only else embedder or words_apart()
-    given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False, **settings}
-    mem = engram.open(path, key=KEY, agent=agent, embedder=made, settings=given)
+    given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "agent": agent, **settings}
+    mem = Engram.open(path, key=KEY, embedder=made, settings=given, tuning=tuning)
     if mem._vault.index is not None:  # there is none over the vectors of another model
         settle(mem)
     return mem

@@ -14,6 +14,7 @@ import engram
 from engram.engine import Engram
 from engram.errors import EngramError, InvalidQuery
 from engram.models.embed import OnnxEmbedder
+from engram.recall.recall_weights import RecallWeights
 from engram.recall.suppress import telling
 from engram.types import Outcome, Reader, Role, Scope, Stage
 
@@ -97,14 +98,14 @@ def test_it_lasts_ninety_days(timed: Engram, clock: HandClock) -> None:
     assert one in ids(timed, LIKE)
 
 
-def test_how_long_and_how_like_are_settings(timed: Engram, clock: HandClock) -> None:
+def test_how_long_it_lasts_is_a_setting_and_how_alike_questions_must_be_a_weight(timed: Engram, clock: HandClock) -> None:
     one = api(timed)
     timed.settings.set(suppress_days=1.0)
     timed.feedback(one, False, query=ASKED)
     clock.advance(DAY)
     assert one in ids(timed, LIKE)
     timed.feedback(one, False, query=ASKED)
-    timed.settings.set(suppress_likeness=1.0)
+    timed.settings.tune(RecallWeights(suppress_likeness=1.0))
     assert one in ids(timed, LIKE)
     assert one not in ids(timed, ASKED), "the same words are the same question"
 

@@ -18,6 +18,7 @@ from engram.recall.activation import spread
 from engram.recall.arms import GRAPH
 from engram.recall.intent import sought
 from engram.recall.plan import hops
+from engram.recall.recall_weights import RecallWeights
 from engram.settings import Settings
 from engram.store.protocol import Filter
 from engram.store.sqlite.nearby import Step
@@ -40,30 +41,30 @@ def steps(links: Mapping[int, list[tuple[int, float]]]) -> object:
 
 def test_activation_falls_with_every_link_and_the_strongest_way_counts() -> None:
     links = {1: [(2, 1.0), (3, 0.5)], 2: [(3, 1.0)], 3: [(4, 1.0)]}
-    made = spread({1: 1.0}, steps(links), Settings(graph_threshold=0.05), hops=3, most=100)  # type: ignore[arg-type]
+    made = spread({1: 1.0}, steps(links), RecallWeights(graph_threshold=0.05), hops=3, most=100)  # type: ignore[arg-type]
     levels = dict(zip(made.keys.tolist(), made.levels.tolist(), strict=True))
     assert levels == pytest.approx({2: 0.6, 3: 0.36, 4: 0.216})
     assert made.ways[4].start == 1
     assert len(made.ways[4].by) == 3
-    near = spread({1: 1.0}, steps(links), Settings(), hops=1, most=100)  # type: ignore[arg-type]
+    near = spread({1: 1.0}, steps(links), RecallWeights(), hops=1, most=100)  # type: ignore[arg-type]
     assert near.keys.tolist() == [2, 3]
-    faint = spread({1: 1.0}, steps(links), Settings(graph_threshold=0.5), hops=3, most=100)  # type: ignore[arg-type]
+    faint = spread({1: 1.0}, steps(links), RecallWeights(graph_threshold=0.5), hops=3, most=100)  # type: ignore[arg-type]
     assert faint.keys.tolist() == [2]
 
 
 def test_a_start_is_reached_from_another_and_never_from_itself() -> None:
     links = {1: [(2, 1.0)], 2: [(1, 1.0)]}
-    made = spread({1: 1.0, 2: 0.5}, steps(links), Settings(), hops=3, most=100)  # type: ignore[arg-type]
+    made = spread({1: 1.0, 2: 0.5}, steps(links), RecallWeights(), hops=3, most=100)  # type: ignore[arg-type]
     assert dict(zip(made.keys.tolist(), made.levels.tolist(), strict=True)) == pytest.approx({1: 0.3, 2: 0.6})
-    alone = spread({1: 1.0}, steps({1: [(1, 1.0), (2, 1.0)], 2: [(1, 1.0)]}), Settings(), hops=5, most=100)  # type: ignore[arg-type]
+    alone = spread({1: 1.0}, steps({1: [(1, 1.0), (2, 1.0)], 2: [(1, 1.0)]}), RecallWeights(), hops=5, most=100)  # type: ignore[arg-type]
     assert alone.keys.tolist() == [2]
 
 
 def test_what_many_ways_lead_to_stands_higher_if_that_is_asked_for() -> None:
     links = {1: [(9, 1.0), (8, 1.0)], 2: [(9, 1.0), (7, 1.0)], 3: [(9, 1.0)]}
     starts = {1: 1.0, 2: 1.0, 3: 1.0}
-    plain = spread(starts, steps(links), Settings(), hops=2, most=100)  # type: ignore[arg-type]
-    ranked = spread(starts, steps(links), Settings(graph_rank=True), hops=2, most=100)  # type: ignore[arg-type]
+    plain = spread(starts, steps(links), RecallWeights(), hops=2, most=100)  # type: ignore[arg-type]
+    ranked = spread(starts, steps(links), RecallWeights(graph_rank=True), hops=2, most=100)  # type: ignore[arg-type]
     assert plain.levels.tolist() == pytest.approx([0.6] * 3)
     assert ranked.keys.tolist()[0] == 9
     assert ranked.levels[0] == pytest.approx(0.6)
@@ -72,20 +73,18 @@ def test_what_many_ways_lead_to_stands_higher_if_that_is_asked_for() -> None:
 
 @given(st.dictionaries(st.integers(1, 9), st.lists(st.tuples(st.integers(1, 9), st.floats(0, 1)), max_size=6)), st.booleans())
 def test_no_graph_raises_anything_above_where_it_began(links: dict[int, list[tuple[int, float]]], rank: bool) -> None:
-    made = spread({1: 1.0}, steps(links), Settings(graph_rank=rank), hops=5, most=100)  # type: ignore[arg-type]
+    made = spread({1: 1.0}, steps(links), RecallWeights(graph_rank=rank), hops=5, most=100)  # type: ignore[arg-type]
     assert all(0.0 < level <= 0.6 + 1e-6 for level in made.levels.tolist())
     assert 1 not in made.keys.tolist()
 
 
 def test_links_are_followed_where_a_question_asks_for_what_they_tell() -> None:
-    settings = Settings()
-    asked = {
-        text: hops(sought(text, NOW), settings) for text in ("Why did it fail?", "How is Ada related to Tom?", "What is it?")
-    }
+    weights = RecallWeights()
+    asked = {text: hops(sought(text, NOW), weights) for text in ("Why did it fail?", "How is Ada related to Tom?", "What is it?")}
     assert list(asked.values()) == [3, 2, 0]
-    assert hops(sought("Everything about Ada", NOW), settings) == 2
-    assert hops(sought("What is it?", NOW), Settings(graph_always=True)) == 2
-    assert hops(sought("Why did it fail?", NOW), Settings(graph_weight=0.0)) == 0
+    assert hops(sought("Everything about Ada", NOW), weights) == 2
+    assert hops(sought("What is it?", NOW), RecallWeights(graph_always=True)) == 2
+    assert hops(sought("Why did it fail?", NOW), RecallWeights(graph_weight=0.0)) == 0
 
 
 # ── in a vault ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -110,7 +109,7 @@ def test_causes_are_found_over_their_links_and_connections_over_names(linked: En
     between = [(row["question"], {row["second"]}) for row in rows("connections.csv")]
     assert _found(linked, causes) >= 0.9
     assert _found(linked, between) >= 0.5
-    linked._vault.live.set(graph_weight=0.0)
+    linked.settings.tune(RecallWeights(graph_weight=0.0))
     assert _found(linked, causes) <= 0.2
     assert _found(linked, between) <= 0.1
 

@@ -12,6 +12,7 @@ from recall.minds import FACTS, OWNER, open_mind, store_of, texts
 
 from engram.engine import Engram
 from engram.errors import EmbeddingFailed, InvalidQuery, NotFound
+from engram.recall.recall_weights import RecallWeights
 from engram.recall.select import CONTRADICTS, DERIVED, SUPERSEDES
 from engram.recall.tuning import Tuning, shifted
 from engram.store.protocol import Filter
@@ -100,7 +101,7 @@ def test_one_that_is_archived_or_not_asked_for_says_so(full: Engram) -> None:
 
 
 def test_one_that_no_arm_brought_says_what_was_nearer(full: Engram) -> None:
-    full.settings.set(recall_candidates=10)
+    full.settings.tune(RecallWeights(recall_candidates=10))
     for number in range(30):
         full.remember(f"Carla saw bird {number} in Lisbon where she lives")
     told = full.explain(ASKED, _id(full, FACTS[7]))
@@ -158,7 +159,8 @@ def test_with_a_limit_the_outcome_still_says_what_the_hits_are_worth(full: Engra
 
 
 def test_a_thin_answer_is_looked_for_again_further_down(full: Engram) -> None:
-    full.settings.set(recall_candidates=10, recall_threshold=50.0)
+    full.settings.tune(RecallWeights(recall_candidates=10))
+    full.settings.set(recall_threshold=50.0)
     for number in range(30):
         full.remember(f"bird {number} came to the feeder")
     assert full.recall("birds at the feeder").quality.strategy.endswith("deep")
@@ -338,7 +340,7 @@ class _Opinionated:
 
 
 def test_a_reranking_model_has_the_last_word(full: Engram, tmp_path: Path) -> None:
-    with open_mind(tmp_path / "other", rerank_weight=1.0) as mem:
+    with open_mind(tmp_path / "other", tuning=[RecallWeights(rerank_weight=1.0)]) as mem:
         for fact in FACTS:
             mem.remember(fact)
         mem._vault._reranker = _Opinionated()

@@ -11,6 +11,7 @@ from recall.minds import texts
 
 from engram.engine import Engram
 from engram.recall.fusion import ArmResult, calibrated
+from engram.recall.recall_weights import RecallWeights
 from engram.recall.standing import AFFECT, LIFECYCLE, alike, standing_of, weighed
 from engram.settings import Settings
 from engram.store.protocol import Filter
@@ -35,10 +36,10 @@ def test_of_two_that_are_as_near_the_confirmed_one_stands_first_and_nothing_else
     arm = ArmResult("vectors", np.array([3, 2, 1], np.int64), np.array([2.0, 2.0, 1.0], np.float32))
     fused = calibrated([arm], {"vectors": 1.0})
     memories = {3: replace(PLAIN, key=3, unhelpful=1), 2: replace(PLAIN, key=2, helpful=1)}
-    made = weighed(fused, memories, "Where is it?", NOW, Settings())
+    made = weighed(fused, memories, "Where is it?", NOW, RecallWeights(), Settings())
     assert made.keys.tolist() == [2, 3, 1]
     assert made.parts[LIFECYCLE].tolist() == pytest.approx([0.15, -0.15, 0.0])
-    off = weighed(fused, memories, "Where is it?", NOW, Settings(lifecycle_weight=0.0, affect_weight=0.0))
+    off = weighed(fused, memories, "Where is it?", NOW, RecallWeights(lifecycle_weight=0.0, affect_weight=0.0), Settings())
     assert off is fused
 
 
@@ -48,8 +49,9 @@ def test_what_feels_as_the_question_does_comes_sooner_to_mind() -> None:
     arm = ArmResult("vectors", np.array([2, 1], np.int64), np.array([2.0, 2.0], np.float32))
     fused = calibrated([arm], {"vectors": 1.0})
     memories = {2: replace(PLAIN, key=2, affect=sad), 1: replace(PLAIN, key=1, affect=glad)}
-    assert weighed(fused, memories, "What a wonderful, happy day that was!", NOW, Settings()).keys.tolist() == [1, 2]
-    assert AFFECT not in weighed(fused, memories, "Where is it?", NOW, Settings()).parts
+    happy = weighed(fused, memories, "What a wonderful, happy day that was!", NOW, RecallWeights(), Settings())
+    assert happy.keys.tolist() == [1, 2]
+    assert AFFECT not in weighed(fused, memories, "Where is it?", NOW, RecallWeights(), Settings()).parts
 
 
 def test_a_judgement_moves_the_next_answer(mem: Engram) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from engram.recall.fusion import ArmResult, Fused, calibrated
 from engram.recall.intent import Sought
+from engram.recall.recall_weights import RecallWeights
 from engram.recall.weights import (
     about,
     asks_assistant,
@@ -20,7 +21,6 @@ from engram.recall.weights import (
     support,
     word_weight,
 )
-from engram.settings import Settings
 from engram.store.protocol import Heard
 
 
@@ -94,7 +94,7 @@ def test_without_sessions_or_with_bad_candidates_only_nothing_is_lifted() -> Non
 
 def test_the_order_follows_who_said_it_and_where() -> None:
     heard = [Heard("assistant", "one"), Heard("user", "two"), Heard("user", "one")]
-    ranked = settled(fused(3.0, 2.9, 2.5), heard, "Where is it?", Sought(), Settings(beside_weight=0.0))
+    ranked = settled(fused(3.0, 2.9, 2.5), heard, "Where is it?", Sought(), RecallWeights(beside_weight=0.0))
     assert ranked.keys.tolist() == [2, 3, 1]
     assert ranked.parts["assistant"].tolist() == [0.0, 0.0, -1.0]
     assert ranked.scores.tolist() == pytest.approx([sum(part[at] for part in ranked.parts.values()) for at in range(3)])
@@ -102,13 +102,13 @@ def test_the_order_follows_who_said_it_and_where() -> None:
 
 def test_what_is_not_known_stays_below_in_its_order() -> None:
     heard = [Heard("assistant", "one"), Heard("user", "one")]
-    ranked = settled(fused(3.0, 2.9, 2.8, 2.7), heard, "Where is it?", Sought(), Settings(session_weight=0.0))
+    ranked = settled(fused(3.0, 2.9, 2.8, 2.7), heard, "Where is it?", Sought(), RecallWeights(session_weight=0.0))
     assert ranked.keys.tolist() == [2, 1, 3, 4]
     assert all(high >= low for high, low in zip(ranked.scores, ranked.scores[1:], strict=False))
 
 
 def test_nothing_found_stays_nothing() -> None:
-    assert not len(settled(fused(), [], "Where is it?", Sought(), Settings()).keys)
+    assert not len(settled(fused(), [], "Where is it?", Sought(), RecallWeights()).keys)
 
 
 def test_an_answer_is_about_the_person_the_question_names() -> None:

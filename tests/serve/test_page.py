@@ -325,8 +325,8 @@ def test_a_setting_takes_effect_and_says_where_it_is_fixed(
         assert begin in TABLE
         assert re.search(rf"<h2 [^>]*>{topic} ", told), topic
     assert "fixed by the program" in owner.read("/ui/settings?find=answer_grid_ms")
-    monkeypatch.setenv("ENGRAM_RERANK_TOP", "7")
-    assert "fixed by the environment" in owner.read("/ui/settings?find=rerank_top")
+    monkeypatch.setenv("ENGRAM_REASON_CALLS", "7")
+    assert "fixed by the environment" in owner.read("/ui/settings?find=reason_calls")
 
 
 def test_settings_are_changed_only_where_the_vault_is(mem: Engram) -> None:

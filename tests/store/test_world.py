@@ -17,6 +17,7 @@ from engram.engine import Engram
 from engram.errors import InvalidContent, InvalidQuery
 from engram.models.embed import CallableEmbedder
 from engram.models.fakes import hashing_embedder
+from engram.recall.recall_weights import RecallWeights
 from engram.text.entities import folded
 from engram.types import Memory, Reader, Scope, Sensitivity, Status, Turn
 
@@ -379,7 +380,7 @@ def test_all_about_somebody_is_found_by_any_name(mem: Engram) -> None:
     assert {"Maria" in hit.memory.text for hit in found} == {True}
     assert any("Bergen" in hit.memory.text for hit in found)
     assert "entity" in found.quality.strategy
-    mem.settings.set(entity_weight=0.0)
+    mem.settings.tune(RecallWeights(entity_weight=0.0))
     assert "entity" not in mem.recall("Tell me about @mlo", limit=5).quality.strategy
 
 

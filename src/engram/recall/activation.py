@@ -13,7 +13,7 @@ import numpy as np
 
 from engram.frozen import field, frozen, mutable
 from engram.recall.fusion import Keys, Scores
-from engram.settings import Settings
+from engram.recall.recall_weights import RecallWeights
 from engram.store.sqlite.nearby import Step
 
 Follow = Callable[[Sequence[int]], Sequence[Step]]
@@ -38,7 +38,7 @@ class Reached:
     ways: Mapping[int, Way]
 
 
-def spread(starts: Mapping[int, float], follow: Follow, settings: Settings, *, hops: int, most: int) -> Reached:
+def spread(starts: Mapping[int, float], follow: Follow, weights: RecallWeights, *, hops: int, most: int) -> Reached:
     """Let activation flow for so many steps. `most` bounds what a step goes on from."""
     flow = _Flow(dict(starts), {key: Way(key, ()) for key in starts})
     steps: list[Step] = []
@@ -46,11 +46,11 @@ def spread(starts: Mapping[int, float], follow: Follow, settings: Settings, *, h
     for _ in range(hops):
         taken = follow(front)
         steps += taken
-        raised = flow.take(taken, settings.graph_decay, settings.graph_threshold)
+        raised = flow.take(taken, weights.graph_decay, weights.graph_threshold)
         front = sorted(raised, key=lambda key: (-flow.levels[key], key))[:most]
         if not front:
             break
-    got = _refined(flow.got, starts, steps) if settings.graph_rank else flow.got
+    got = _refined(flow.got, starts, steps) if weights.graph_rank else flow.got
     reached = sorted(got, key=lambda key: (-got[key], -key))
     strengths = np.array([got[key] for key in reached], np.float32)
     return Reached(np.array(reached, np.int64), strengths, {key: flow.came[key] for key in reached})

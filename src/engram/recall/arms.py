@@ -19,7 +19,6 @@ from engram.recall.activation import Way, spread
 from engram.recall.fusion import ArmResult, Fused
 from engram.recall.plan import Asked, Plan
 from engram.recall.weights import attainable
-from engram.settings import Settings
 from engram.store.sqlite.nearby import Step
 from engram.store.sqlite.rows import narrow
 from engram.store.sqlite.store import SqliteStore
@@ -108,23 +107,22 @@ class Arms:
         keys = np.array([key for key in found[1] if key in allowed][: plan.breadth], np.int64)
         return [ArmResult(ENTITY, keys, np.ones(len(keys), np.float32))] if len(keys) else []
 
-    def graph(
-        self, reader: Reader, plan: Plan, asked: Asked, found: Fused, settings: Settings
-    ) -> tuple[list[ArmResult], Mapping[int, Way]]:
+    def graph(self, reader: Reader, plan: Plan, asked: Asked, found: Fused) -> tuple[list[ArmResult], Mapping[int, Way]]:
         """What links lead to from the first candidates, and what names whom the question names; with the way to each."""
-        first = zip(found.keys[: settings.graph_seeds].tolist(), found.scores.tolist(), strict=False)
+        weights = plan.weights
+        first = zip(found.keys[: weights.graph_seeds].tolist(), found.scores.tolist(), strict=False)
         top = max(float(found.scores[0]), 1e-6) if len(found.keys) else 1.0
         starts = {key: min(score / top, 1.0) for key, score in first if score > 0}
         names = [mention.name for mention in mentions(asked.text)]
-        named = {one.there: one.by for one in self._store.naming(reader, names, most=settings.graph_seeds)}
+        named = {one.there: one.by for one in self._store.naming(reader, names, most=weights.graph_seeds)}
         starts = dict.fromkeys(named, _NAMED) | starts
 
         def follow(front: Sequence[int]) -> list[Step]:
-            links = self._store.linked(reader, front, asked.now, most=settings.graph_links)
-            return links + self._store.named_alike(reader, front, fan=settings.graph_fan, most=settings.graph_links)
+            links = self._store.linked(reader, front, asked.now, most=weights.graph_links)
+            return links + self._store.named_alike(reader, front, fan=weights.graph_fan, most=weights.graph_links)
 
         by_name = 1.0 if plan.sought.connects else _BY_NAME
-        reached = spread(starts, follow, settings, hops=plan.hops, most=plan.breadth)
+        reached = spread(starts, follow, weights, hops=plan.hops, most=plan.breadth)
         ways = {key: Way(key, (name,), named=True) for key, name in named.items()} | dict(reached.ways)
         levels = dict.fromkeys(named, _NAMED) | dict(zip(reached.keys.tolist(), reached.levels.tolist(), strict=True))
         levels = {key: level * (by_name if ways[key].named else 1.0) for key, level in levels.items()}

@@ -14,6 +14,7 @@ from engram.index.lexical import asks_nothing as asks_nothing
 from engram.memory.layers import RULES, STORIES
 from engram.models.embed import Vectors
 from engram.recall.intent import Intent, Sought, sought
+from engram.recall.recall_weights import RecallWeights
 from engram.settings import Settings
 from engram.store.admission import check_filter
 from engram.store.protocol import Filter
@@ -21,6 +22,7 @@ from engram.types import Kind, Mode
 
 QUERY_CHARACTERS = 16_384
 _PLAIN = Sought()
+_WEIGHTS = RecallWeights()
 _ANY = Filter()
 
 
@@ -51,7 +53,7 @@ class Plan:
     deep: bool = False
     whole: bool = False
     sought: Sought = _PLAIN
-    entity_weight: float = 0.0
+    weights: RecallWeights = _WEIGHTS
     hops: int = 0
 
     def deeper(self, settings: Settings) -> Plan:
@@ -60,7 +62,7 @@ class Plan:
         return replace(self, breadth=breadth, postings=self.postings * 10, deep=True)
 
 
-def plan(asked: Asked, settings: Settings) -> Plan:
+def plan(asked: Asked, settings: Settings, weights: RecallWeights) -> Plan:
     where = narrowed(asked.where, asked.mode)
     if asked.as_of is not None:
         where = replace(where, as_of=asked.as_of)
@@ -68,22 +70,22 @@ def plan(asked: Asked, settings: Settings) -> Plan:
     return Plan(
         where=where,
         vector_weight=settings.vector_weight,
-        breadth=min(max(settings.recall_candidates, 2 * (asked.limit or 0)), settings.page_limit),
-        postings=settings.posting_budget,
+        breadth=min(max(weights.recall_candidates, 2 * (asked.limit or 0)), settings.page_limit),
+        postings=weights.posting_budget,
         most=asked.limit or settings.recall_limit,
         sought=after,
-        entity_weight=settings.entity_weight,
-        hops=hops(after, settings) if where.as_of is None else 0,
+        weights=weights,
+        hops=hops(after, weights) if where.as_of is None else 0,
     )
 
 
-def hops(sought: Sought, settings: Settings) -> int:
+def hops(sought: Sought, weights: RecallWeights) -> int:
     """How many links far to look: as far as a cause may be, where one is asked for; not at all for an ordinary question."""
-    if not settings.graph_weight:
+    if not weights.graph_weight:
         return 0
     if sought.intent is Intent.CAUSAL:
-        return settings.graph_hops_causal
-    return settings.graph_hops if sought.connects or sought.intent is Intent.ENTITY or settings.graph_always else 0
+        return weights.graph_hops_causal
+    return weights.graph_hops if sought.connects or sought.intent is Intent.ENTITY or weights.graph_always else 0
 
 
 def narrowed(where: Filter, mode: Mode | None) -> Filter:

@@ -29,9 +29,10 @@ from engram.recall.activation import Way
 from engram.recall.arms import ENTITY, GRAPH, SPACE, VECTORS, WORDINGS, WORDS, Arms
 from engram.recall.fusion import ArmResult, Fused, calibrated, reciprocal, reordered, scores_of
 from engram.recall.plan import Asked, Plan, asks_nothing, checked, plan
+from engram.recall.recall_weights import RecallWeights
 from engram.recall.related import held, names_stranger, related
 from engram.recall.rerank import by_opinion, mmr, newest
-from engram.recall.select import CONTRADICTS, DERIVED, SUPERSEDES, as_found, best_of, choose, enough, least
+from engram.recall.select import CONTRADICTS, DERIVED, SUPERSEDES, as_found, best_of, choose, enough, least, near
 from engram.recall.standing import faded, weighed
 from engram.recall.suppress import suppressed, telling, with_twins
 from engram.recall.trust import trust
@@ -145,6 +146,10 @@ class Searcher:
         """The cosine of things that have nothing to do with each other."""
         return self._arms.background
 
+    def near(self, hit: Hit) -> bool:
+        """Return True if a hit is near enough to its question to be put before an agent."""
+        return near(hit, self.background, self._live.tuned(RecallWeights))
+
     def explain(self, reader: Reader, asked: Asked, memory: Memory) -> Explanation:
         """Why this memory, which the reader may see, is or is not in the answer."""
         asked = checked(asked)
@@ -192,8 +197,8 @@ class Searcher:
 
     def _walk(self, reader: Reader, asked: Asked, *, whole: bool) -> Walk:
         """`whole`: look at every candidate, not only at those that can become hits."""
-        settings = self._live.now
-        planned = replace(plan(asked, settings), vector_weight=self._weight(settings), whole=whole)
+        settings, weights = self._live.now, self._live.tuned(RecallWeights)
+        planned = replace(plan(asked, settings, weights), vector_weight=self._weight(settings), whole=whole)
         watch = Stopwatch(self._env.monotonic)
         notes: list[str] = []
         words = self._start(self._read_words, reader, planned, asked.text, watch)
@@ -221,7 +226,7 @@ class Searcher:
     def _read_words(self, reader: Reader, planned: Plan, text: str, watch: Stopwatch) -> list[ArmResult]:
         with watch.stage("words"):
             found = self._arms.words(reader, planned, text) + self._arms.wordings(reader, planned, text)
-            return found + self._arms.entity(reader, planned) if self._live.now.entity_weight else found
+            return found + self._arms.entity(reader, planned) if planned.weights.entity_weight else found
 
     def _look(
         self,
@@ -236,26 +241,26 @@ class Searcher:
     ) -> Walk:
         with watch.stage("vectors"):
             arms = self._arms.vectors(reader, planned, query, notes if not planned.deep else [])
-            if settings.time_weight:
+            if planned.weights.time_weight:
                 arms = self._arms.of_that_time(reader, planned, query, arms)
         with watch.stage("waited"):
             arms += words()
         with watch.stage("fuse"):
             arms = self._arms.complete(reader, query, arms)
-            weights = _weights(arms, planned, settings)
+            weights = _weights(arms, planned)
             fused = _fuse(arms, weights, settings)
             ways: Mapping[int, Way] = {}
             if planned.hops:
-                more, ways = self._arms.graph(reader, planned, asked, fused, settings)
+                more, ways = self._arms.graph(reader, planned, asked, fused)
                 arms = self._arms.complete(reader, query, arms + more)
-                weights = _weights(arms, planned, settings)
+                weights = _weights(arms, planned)
                 fused = _fuse(arms, weights, settings)
             fused = self._settle(reader, asked, planned, query, fused, settings)
         with watch.stage("fetch"):
             got = self._gather(reader, asked, query, fused, planned, settings)
         with watch.stage("rerank"):
-            fused = weighed(fused, got.memories, asked.text, asked.now, settings)
-            fused, how = self._rerank(reader, asked, fused, got.memories, settings, notes)
+            fused = weighed(fused, got.memories, asked.text, asked.now, planned.weights, settings)
+            fused, how = self._rerank(reader, asked, planned, fused, got.memories, settings, notes)
         with watch.stage("select"):
             kinds = (SUPERSEDES, DERIVED, CONTRADICTS)
             links = self._store.links(reader, list(got.memories), kinds) if got.memories else []
@@ -290,15 +295,13 @@ class Searcher:
         if planned.sought.asks_when:
             heard |= {key: replace(heard[key], lasts=True) for key in self._store.lasting(reader, keys) if key in heard}
         meaning = None
-        if query is not None and planned.sought.gathers and settings.gather_weight:
+        if query is not None and planned.sought.gathers and planned.weights.gather_weight:
             vectors = self._arms.vectors_of(reader, keys)
             meaning = None if vectors is None else (query, vectors)
-        fused = settled(fused, [heard.get(key, Heard()) for key in keys], asked.text, planned.sought, settings, meaning)
-        return self._newest_first(reader, asked, planned, fused, heard, settings)
+        fused = settled(fused, [heard.get(key, Heard()) for key in keys], asked.text, planned.sought, planned.weights, meaning)
+        return self._newest_first(reader, asked, planned, fused, heard)
 
-    def _newest_first(
-        self, reader: Reader, asked: Asked, planned: Plan, fused: Fused, heard: Mapping[int, Heard], settings: Settings
-    ) -> Fused:
+    def _newest_first(self, reader: Reader, asked: Asked, planned: Plan, fused: Fused, heard: Mapping[int, Heard]) -> Fused:
         """Of the first candidates that say nearly the same of something, the newest first, if it is asked how things are now."""
         keys = fused.keys[:_FIRST].tolist()
         if not planned.sought.asks_now or asked.as_of is not None or len(keys) < 2:
@@ -308,7 +311,7 @@ class Searcher:
             return fused
         known = [heard.get(key, Heard()) for key in keys]
         background = self._arms.background
-        like = background + (1.0 - background) * settings.newest_likeness
+        like = background + (1.0 - background) * planned.weights.newest_likeness
         order = newest(fused.scores[: len(keys)], vectors, [one.happened for one in known], [one.speaker for one in known], like)
         return reordered(fused, keys, order)
 
@@ -333,24 +336,30 @@ class Searcher:
         """The candidates worth looking at. Where one that is suppressed set the bar, it is set anew without it."""
         hushed: Set[int] = frozenset()
         while True:
-            needed = enough(fused, hushed, asked, settings)
+            needed = enough(fused, hushed, asked, planned, settings)
             memories, digests, unseen = self._fetch(reader, asked, fused, planned, needed, settings)
-            now = with_twins(self._suppressed(reader, asked, query, memories, settings), digests)
+            now = with_twins(self._suppressed(reader, asked, planned, query, memories, settings), digests)
             flagged = frozenset(key for key, one in memories.items() if settings.guard_injection and is_flagged(one))
             if now.keys() | flagged <= hushed:
                 return Got(memories, digests, now, flagged, unseen, needed)
             hushed = now.keys() | flagged
 
     def _suppressed(
-        self, reader: Reader, asked: Asked, query: Vectors | None, memories: Mapping[int, Memory], settings: Settings
+        self,
+        reader: Reader,
+        asked: Asked,
+        planned: Plan,
+        query: Vectors | None,
+        memories: Mapping[int, Memory],
+        settings: Settings,
     ) -> dict[int, datetime]:
         """What does not help with such a question, and until when. Nothing is looked up unless one was ever judged so."""
-        assess_cached = [key for key, memory in memories.items() if memory.unhelpful]
-        if not assess_cached:
+        judged = [key for key, memory in memories.items() if memory.unhelpful]
+        if not judged:
             return {}
         question = Question(words=telling(asked.text), space=self._arms.space)
-        said = self._store.judgements(reader, assess_cached, question)
-        return suppressed(said, asked, query, self._arms.background, settings)
+        said = self._store.judgements(reader, judged, question)
+        return suppressed(said, asked, query, self._arms.background, planned.weights, settings)
 
     def _fetch(
         self, reader: Reader, asked: Asked, fused: Fused, planned: Plan, needed: float | None, settings: Settings
@@ -374,6 +383,7 @@ class Searcher:
         self,
         reader: Reader,
         asked: Asked,
+        planned: Plan,
         fused: Fused,
         memories: Mapping[int, Memory],
         settings: Settings,
@@ -383,13 +393,13 @@ class Searcher:
         how = settings.fusion
         head = [key for key in fused.keys.tolist() if key in memories]
         if self._reranker is not None and head:
-            top = head[: settings.rerank_top]
+            top = head[: planned.weights.rerank_top]
             try:
                 opinions = self._reranker.score(asked.text, [memories[key].text for key in top])
             except EmbeddingError as error:
                 notes.append(f"{error.code}: the reranking model did not answer: the order is the one before it.")
             else:
-                fused = reordered(fused, top, by_opinion(scores_of(fused, top), opinions, settings.rerank_weight))
+                fused = reordered(fused, top, by_opinion(scores_of(fused, top), opinions, planned.weights.rerank_weight))
                 how += f"+{self._reranker.name}"
         if settings.diversity and head:
             vectors = self._arms.vectors_of(reader, head)
@@ -415,20 +425,21 @@ class Searcher:
             for pick in taken
         )
         hidden = walk.unseen + sum(pick.stage in _HIDDEN for pick in walk.picks)
-        near = max(walk.least, best * self._live.now.recall_floor)
+        near = max(walk.least, best * walk.plan.weights.recall_floor)
         attacks = sum(pick.stage is Stage.FLAGGED and found[pick.at] >= near for pick in walk.picks)
         notes = (*walk.notes, *([_HELD_BACK.format(attacks, "are" if attacks > 1 else "is")] if attacks else []))
-        outcome = _outcome(walk, hidden, self._live.now)
+        outcome = _outcome(walk, hidden)
         return Recall(hits, outcome, _quality(walk, hits), hidden, tuple(dict.fromkeys(notes)))
 
 
-def _weights(arms: Sequence[ArmResult], planned: Plan, settings: Settings) -> dict[str, float]:
+def _weights(arms: Sequence[ArmResult], planned: Plan) -> dict[str, float]:
     """What each arm counts for this question: words less, where the best match holds little of what was asked (R2)."""
     words = 1.0 - planned.vector_weight
     found = next((arm for arm in arms if arm.name == WORDS), None)
     if found is not None and found.most and len(found.scores):
         words = word_weight(words, float(found.scores[0]), found.most)
-    known = {VECTORS: 1.0 - words, WORDS: words, WORDINGS: 1.0, ENTITY: planned.entity_weight, GRAPH: settings.graph_weight}
+    own = planned.weights
+    known = {VECTORS: 1.0 - words, WORDS: words, WORDINGS: 1.0, ENTITY: own.entity_weight, GRAPH: own.graph_weight}
     return {arm.name: known[arm.name] for arm in arms}
 
 
@@ -436,15 +447,15 @@ def _fuse(arms: Sequence[ArmResult], weights: Mapping[str, float], settings: Set
     return calibrated(arms, weights) if settings.fusion == "calibrated" else reciprocal(arms, weights)
 
 
-def _outcome(walk: Walk, hidden: int, settings: Settings) -> Outcome:
+def _outcome(walk: Walk, hidden: int) -> Outcome:
     if walk.notes:
         return Outcome.DEGRADED
     if walk.taken:
         # A limit brings the best so many however far they are, the best of a vault may have nothing to do with the question, and
         # what is near may be about someone else: the hits are worth showing, and the outcome says that they are no answer.
         found = walk.standing
-        near = found.related is None or found.related >= settings.related_least
-        enough = near and (found.support is None or found.support >= settings.support_least)
+        near = found.related is None or found.related >= walk.plan.weights.related_least
+        enough = near and (found.support is None or found.support >= walk.plan.weights.support_least)
         return Outcome.ANSWERED if enough and walk.best >= walk.least else Outcome.BELOW_THRESHOLD
     return Outcome.BELOW_THRESHOLD if hidden else Outcome.NOTHING_KNOWN
 

@@ -13,6 +13,7 @@ import numpy as np
 from engram.frozen import field, frozen, mutable
 from engram.recall.fusion import Fused, Scores
 from engram.recall.plan import Asked, Plan
+from engram.recall.recall_weights import RecallWeights
 from engram.recall.weights import ADDED
 from engram.settings import Settings
 from engram.text.tokens import count
@@ -64,27 +65,27 @@ def best_of(fused: Fused, suppressed: Collection[int]) -> float:
     return float(found.max()) if len(found) else 0.0
 
 
-def enough(fused: Fused, suppressed: Collection[int], asked: Asked, settings: Settings) -> float | None:
+def enough(fused: Fused, suppressed: Collection[int], asked: Asked, plan: Plan, settings: Settings) -> float | None:
     """What the arms must say of a hit. With a limit the caller gets the best so many, however far they are; the outcome tells."""
     if asked.limit is not None or not len(fused.keys):
         return None
-    return max(least(fused, settings), best_of(fused, suppressed) * settings.recall_floor)
+    return max(least(fused, settings), best_of(fused, suppressed) * plan.weights.recall_floor)
 
 
-def near(hit: Hit, background: float, settings: Settings) -> bool:
+def near(hit: Hit, background: float, weights: RecallWeights) -> bool:
     """Is a hit, brought by a limit however far it is, near enough to be put before an agent?
 
     Fused scores are relative to what else was found, so that the best of what has nothing to do with a message has a good one;
     likeness over the encoder's background is not. On LoCoMo the defaults drop no evidence from a window, while "What is the
     capital of France?" brings nothing. What is found by its words needs no likeness: names and numbers have little of it.
     """
-    if hit.trust.relevance < settings.context_floor:
+    if hit.trust.relevance < weights.context_floor:
         return False
     given = {signal.arm: signal for signal in hit.why.signals}
     meaning = given.get("vectors")
     if meaning is None or sum(one.share for one in given.values() if one is not meaning) >= _BY_WORDS:
         return True
-    return (meaning.score - background) / max(1.0 - background, 1e-6) >= settings.context_likeness
+    return (meaning.score - background) / max(1.0 - background, 1e-6) >= weights.context_likeness
 
 
 _BY_WORDS = 0.3  # of a score: what the other arms give one that is found by its words

@@ -13,6 +13,7 @@ import numpy as np
 
 from engram.memory.lifecycle import Lifecycle, Verification, lifecycle, verification
 from engram.recall.fusion import Fused, Scores
+from engram.recall.recall_weights import RecallWeights
 from engram.settings import Settings
 from engram.text.affect import affect
 from engram.types import Affect, Kind, Memory
@@ -29,18 +30,20 @@ _DISPUTED = -1.0
 _CONCLUDED = -0.5
 
 
-def weighed(fused: Fused, memories: Mapping[int, Memory], question: str, now: datetime, settings: Settings) -> Fused:
+def weighed(
+    fused: Fused, memories: Mapping[int, Memory], question: str, now: datetime, weights: RecallWeights, settings: Settings
+) -> Fused:
     """The candidates that were fetched, which are the first, with what their standing gives them; the rest as it was."""
-    weights = settings.lifecycle_weight or settings.affect_weight
-    if not memories or not weights or settings.fusion != "calibrated":  # ranks are on no scale to add to
+    any_weight = weights.lifecycle_weight or weights.affect_weight
+    if not memories or not any_weight or settings.fusion != "calibrated":  # ranks are on no scale to add to
         return fused
     places = [place for place, key in enumerate(fused.keys.tolist()) if key in memories]
     parts: dict[str, Scores] = {}
-    felt = affect(question) if settings.affect_weight else None
-    if settings.lifecycle_weight:
-        parts[LIFECYCLE] = _over(fused, memories, places, lambda one: settings.lifecycle_weight * standing_of(one, now, settings))
+    felt = affect(question) if weights.affect_weight else None
+    if weights.lifecycle_weight:
+        parts[LIFECYCLE] = _over(fused, memories, places, lambda one: weights.lifecycle_weight * standing_of(one, now, settings))
     if felt is not None and felt.valence:
-        parts[AFFECT] = _over(fused, memories, places, lambda one: settings.affect_weight * alike(felt, one.affect))
+        parts[AFFECT] = _over(fused, memories, places, lambda one: weights.affect_weight * alike(felt, one.affect))
     moved = {name: part for name, part in parts.items() if part.any()}
     return fused.adjusted(moved) if moved else fused
 

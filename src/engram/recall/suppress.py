@@ -16,6 +16,7 @@ from engram.index.lexical import STOP_WORDS
 from engram.index.vectors.encoding import decode, restore, turn
 from engram.models.embed import Vectors
 from engram.recall.plan import Asked
+from engram.recall.recall_weights import RecallWeights
 from engram.settings import Settings
 from engram.store.protocol import Judgement
 from engram.text.terms import terms
@@ -28,7 +29,12 @@ def telling(question: str) -> str:
 
 
 def suppressed(
-    judgements: Sequence[Judgement], asked: Asked, query: Vectors | None, background: float, settings: Settings
+    judgements: Sequence[Judgement],
+    asked: Asked,
+    query: Vectors | None,
+    background: float,
+    weights: RecallWeights,
+    settings: Settings,
 ) -> dict[int, datetime]:
     """Keys of what is to be left out, and until when. `judgements` are oldest first."""
     moment, lasting = asked.as_of or asked.now, timedelta(days=settings.suppress_days)
@@ -36,7 +42,7 @@ def suppressed(
     left_out: dict[int, datetime] = {}
     for judgement, likeness in zip(judgements, likenesses, strict=True):
         unknown_yet = asked.as_of is not None and judgement.at > asked.as_of
-        if unknown_yet or not (judgement.same_words or likeness > settings.suppress_likeness):
+        if unknown_yet or not (judgement.same_words or likeness > weights.suppress_likeness):
             continue
         if judgement.helpful:
             left_out.pop(judgement.key, None)

@@ -18,8 +18,8 @@ from engram.models.embed import Vectors
 from engram.recall.fusion import Fused, Scores
 from engram.recall.intent import Sought
 from engram.recall.parts import BESIDE, GATHER, SUBSTANCE, TIME, beside_part, gather_part, substance_part, time_part
+from engram.recall.recall_weights import RecallWeights
 from engram.recall.standing import AFFECT, LIFECYCLE
-from engram.settings import Settings
 from engram.store.protocol import Heard
 from engram.text.person import is_assistant
 from engram.text.terms import terms
@@ -103,7 +103,7 @@ def settled(
     heard: Sequence[Heard],
     question: str,
     sought: Sought,
-    settings: Settings,
+    weights: RecallWeights,
     meaning: tuple[Vectors, Vectors] | None = None,
 ) -> Fused:
     """The candidates in the order that who said them, where, when, and what they tell makes. `heard` is of the first so many.
@@ -112,17 +112,17 @@ def settled(
     for: then a session that holds much of it counts for less, and what sets each apart for more.
     """
     head = len(heard)
-    discounted = assistant_part([one.speaker for one in heard], question, settings.assistant_discount)
-    share = _GATHERED if sought.gathers and settings.gather_weight else 1.0
-    voted = session_part(fused.scores[:head] + discounted, [one.session for one in heard], share * settings.session_weight)
-    told = settings.substance_weight * (_TELLING if share < 1.0 else 1.0)
+    discounted = assistant_part([one.speaker for one in heard], question, weights.assistant_discount)
+    share = _GATHERED if sought.gathers and weights.gather_weight else 1.0
+    voted = session_part(fused.scores[:head] + discounted, [one.session for one in heard], share * weights.session_weight)
+    told = weights.substance_weight * (_TELLING if share < 1.0 else 1.0)
     parts: dict[str, Scores] = {ASSISTANT: discounted, SESSION: voted, SUBSTANCE: substance_part(heard, sought, told)}
-    if sought.when is not None and settings.time_weight:
-        parts[TIME] = time_part(heard, sought.when, settings.time_weight)
-    if meaning is not None and sought.gathers and settings.gather_weight:
-        parts[GATHER] = gather_part(*meaning, settings.gather_weight)
-    if settings.beside_weight and head:
-        near = settings.beside_weight * (_SCATTERED if sought.gathers else 1.0)
+    if sought.when is not None and weights.time_weight:
+        parts[TIME] = time_part(heard, sought.when, weights.time_weight)
+    if meaning is not None and sought.gathers and weights.gather_weight:
+        parts[GATHER] = gather_part(*meaning, weights.gather_weight)
+    if weights.beside_weight and head:
+        near = weights.beside_weight * (_SCATTERED if sought.gathers else 1.0)
         so_far = fused.scores[:head] + sum(parts.values(), np.zeros(head, np.float32))
         parts[BESIDE] = beside_part(fused.keys[:head], so_far, [one.session for one in heard], near)
     return fused.adjusted(parts)

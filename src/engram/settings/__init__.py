@@ -22,12 +22,16 @@ from engram.errors import ConfigInvalid
 from engram.frozen import Field, fields, replace
 from engram.log import Log
 from engram.settings.folders import own_folder
+from engram.settings.table import FIXED
 from engram.settings.table import Settings as Settings
 from engram.settings.table import Value as Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Iterable
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
 
 log = Log("engram.settings")
 
@@ -97,7 +101,9 @@ def _parse(value: object, like: Value) -> Value | None:
 
 
 def unknown(name: str) -> str:
-    """The sentence for a name that is not in the table."""
+    """Say why a name that is not in the table is none: it is fixed by now, or there never was such a setting."""
+    if name in FIXED:
+        return f"{name} is no longer a setting: its value is fixed"
     import difflib  # late: for a mistake alone
 
     close = difflib.get_close_matches(name, TABLE, n=1)
@@ -110,7 +116,8 @@ def usable(changes: Mapping[str, object], *, origin: str) -> tuple[dict[str, Val
     warnings: list[str] = []
     for name, value in changes.items():
         if name not in TABLE:
-            warnings.append(f"{origin}: {unknown(name)}")
+            ignored = "; remove it, it changes nothing" if name in FIXED else ""
+            warnings.append(f"{origin}: {unknown(name)}{ignored}")
             continue
         good[name], warning = coerce(name, value)
         if warning:
@@ -234,16 +241,27 @@ def _parsed(text: str) -> dict[str, object]:
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
     named = {name.removeprefix("ENGRAM_").lower(): name for name in environ if name.startswith("ENGRAM_") and name.isupper()}
-    return {name: environ[said] for name, said in named.items() if name in TABLE}
+    return {name: environ[said] for name, said in named.items() if name in TABLE or name in FIXED}
 
 
 class LiveSettings:
     """The settings of one open vault: a snapshot that is swapped whole when something changes.
 
     The configuration file is looked at again at most once a second, so `engram config set` reaches running processes.
+
+    `tuning`: `Weights` and `Limits` of rooms to use instead of the classes' defaults. Users set none of them: benchmarks sweep
+    them, and tests shorten a pause or lower a limit.
     """
 
-    def __init__(self, arguments: Mapping[str, object] | None = None, *, monotonic: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        arguments: Mapping[str, object] | None = None,
+        *,
+        monotonic: Callable[[], float],
+        tuning: Iterable[object] = (),
+    ) -> None:
+        self._tuning: dict[type, object] = {}
+        self.tune(*tuning)
         self._arguments = dict(arguments or {})
         for name, value in self._arguments.items():
             if name not in TABLE:
@@ -280,6 +298,17 @@ class LiveSettings:
             self._arguments.update(changes)
             self._now = self._load()
         return self._now
+
+    def tuned(self, kind: type[T]) -> T:
+        """Return the value of a room's `Weights` or `Limits` class that is in force: its defaults unless it was tuned."""
+        value = self._tuning.get(kind)
+        if value is None:
+            value = self._tuning[kind] = kind()
+        return value  # type: ignore[return-value]  # each value stands under its own class
+
+    def tune(self, *values: object) -> None:
+        """Use these `Weights` and `Limits` from the next operation on."""
+        self._tuning.update((type(value), value) for value in values)
 
     def again(self) -> Settings:
         """Look at the file now, for who has just written it."""

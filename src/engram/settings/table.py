@@ -295,3 +295,16 @@ class Settings(Finding):
     latency_window: int = tunable(
         1000, "Calls that the latency figures look back on.", unit="calls", low=10, high=100000, ref="§34.8", restart=True
     )
+
+
+_FIXED_IN = {
+    "RecallWeights": (
+        "assistant_discount session_weight substance_weight time_weight gather_weight lifecycle_weight affect_weight "
+        "beside_weight entity_weight graph_weight graph_always graph_hops graph_hops_causal graph_decay graph_threshold "
+        "graph_seeds graph_links graph_fan graph_rank newest_likeness support_least related_least recall_candidates "
+        "recall_floor context_likeness context_floor posting_budget rerank_top rerank_weight suppress_likeness"
+    ),
+}
+"""Names that were settings before they moved, with the same values, into the `Weights` or `Limits` of a room."""
+
+FIXED = frozenset(name for names in _FIXED_IN.values() for name in names.split())

@@ -20,7 +20,6 @@ from engram.memory.export import Form
 from engram.recall.evidence import reason
 from engram.recall.plan import QUERY_CHARACTERS
 from engram.recall.search import Asked, sound
-from engram.recall.select import near
 from engram.session.asides import asides, shown, wonder
 from engram.session.working import Working
 from engram.store.protocol import Filter, Once
@@ -112,7 +111,7 @@ class Asking(View):
             cost=plan.cost,
             working=lambda room: mind.export(Form.PLAIN, room).text if room > 0 else "",
             safe=lambda line: not settings.guard_injection or assess_cached(line).verdict is InjectionVerdict.CLEAN,
-            near=lambda hit: near(hit, searcher.background, settings),
+            near=searcher.near,
             history=said,
             asides=asides(desks, searcher, self._reader, message, found, plan.mode),
         )

@@ -12,7 +12,6 @@ from engram.memory.gaps import question_in
 from engram.memory.knowledge import confidence, level, mapped, told
 from engram.memory.likeness import stems
 from engram.recall.search import Asked, sound
-from engram.recall.select import near
 from engram.recall.trust import accuracy, surety
 from engram.store.sqlite.surveying import Subject, Tally, moment
 from engram.types import Hit
@@ -52,7 +51,7 @@ class Assessing(Asking, Minding):
         found = searcher.look_up(self._reader, Asked(text=subject, now=now))
         named = store.entity(self._reader, subject)
         covered = 1.0 if named is not None else found.quality.covered
-        about = [hit for hit in found if near(hit, searcher.background, settings)] if covered >= settings.known_unknown else []
+        about = [hit for hit in found if searcher.near(hit)] if covered >= settings.known_unknown else []
         keys = list(dict.fromkeys([*(named[1] if named else ()), *(hit.memory.key for hit in about)]))
         figures = figured(store.tally(self._reader, keys))
         sure = confidence(covered, figures, now, settings, asked=bool(question_in(subject)))

@@ -1,0 +1,48 @@
+"""The numbers that tune recall, in one value that a benchmark can sweep."""
+
+from __future__ import annotations
+
+from engram.frozen import frozen
+
+
+@frozen(kw_only=True)
+class RecallWeights:
+    """Weights and thresholds of one recall. Parts of a score are in standard deviations of likeness to the question."""
+
+    # parts of a score beside the arms (R2, R3, R4, R10)
+    assistant_discount: float = 1.0  # an assistant's words lose this unless the question asks for them
+    session_weight: float = 0.5  # most that a candidate gains from others of its session
+    substance_weight: float = 0.4  # a statement gains by names, deeds and dates in it
+    time_weight: float = 2.0  # a memory of the time that the question names gains this
+    gather_weight: float = 0.6  # for being unlike other candidates, where a question asks for many things
+    lifecycle_weight: float = 0.15  # confirmed gains, disputed loses; faded or inferred loses half of it
+    affect_weight: float = 0.15  # most that a memory gains by feeling as the question does
+    beside_weight: float = 0.2  # share of a better neighbour's score, of the turn just before or after
+
+    # the entity arm (R6) and the graph arm (R5)
+    entity_weight: float = 1.0  # 0: memories are not looked up by the name that a question asks about
+    graph_weight: float = 3.0  # 0: edges are not followed
+    graph_always: bool = False  # follow edges for every question; measured to gain nothing (docs/benchmarks.md)
+    graph_hops: int = 2
+    graph_hops_causal: int = 3  # for a question that asks for a cause
+    graph_decay: float = 0.6  # share of activation that is left after an edge
+    graph_threshold: float = 0.1  # activation below which an edge is not followed further
+    graph_seeds: int = 10  # first candidates that activation starts from
+    graph_links: int = 500  # edges followed in one step, the surest first
+    graph_fan: int = 40  # a name in more memories than this connects none of them
+    graph_rank: bool = False  # refine activation by PageRank; measured to gain nothing
+
+    # thresholds (R9, R18, K2, X5); likeness is cosine over the encoder's background, 0 … 1
+    newest_likeness: float = 0.87  # two statements are of one matter: the newer stands first
+    support_least: float = 0.5  # support of the first hits below which a question counts as not answered
+    related_least: float = 0.03  # chance that the first hits have to do with a question, likewise
+    recall_floor: float = 0.35  # hits under this share of the best score are held back when no limit was asked for
+    context_likeness: float = 0.15  # least likeness to a message for a memory that its words did not find
+    context_floor: float = 0.1  # least share of the best score, likewise
+    suppress_likeness: float = 0.7  # two questions are alike: feedback on one suppresses a memory for the other
+
+    # work for one question
+    recall_candidates: int = 150  # candidates that each arm brings
+    posting_budget: int = 5000  # entries of the text index that one question may read (R20)
+    rerank_top: int = 20  # hits that a cross-encoder scores
+    rerank_weight: float = 0.5  # of its opinion against the order before it
