@@ -24,7 +24,7 @@ SERVER = (sys.executable, "-m", "engram.serve.cli", "mcp")
 
 
 class As:
-    """A door through which everyone is this reader."""
+    """An access that takes every caller for this reader."""
 
     def __init__(self, mem: Engram) -> None:
         self._mem = mem
@@ -32,7 +32,7 @@ class As:
     def reader(self, request: Any) -> Reader:
         return self._mem.reader
 
-    def enter(self, request: Any) -> Engram:
+    def vault(self, request: Any) -> Engram:
         return self._mem
 
 

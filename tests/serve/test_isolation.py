@@ -260,7 +260,7 @@ def test_nor_through_other_tools_resources_and_prompts(ada: Engram, profile: str
             told = f"{[one.text for one in answer.content]} {answer.structured_content}".lower()
             assert SECRET in json.dumps(given) or SECRET not in told, (name, given, told)
     places = [f"memory://memory/{one}" for one in hers.ids]
-    for place in (*places, *(one["uri"] for one in resources.listed(rex.reader))):
+    for place in (*places, *(one["uri"] for one in resources.listing(rex.reader))):
         told = _attempted(lambda place=place: resources.read_text(rex, place))
         assert SECRET not in told.lower(), place
         assert not [one for one in ids if one in told and one not in place], place

@@ -20,7 +20,7 @@ from engram.engine import Engram
 from engram.models.embed import CallableEmbedder, Vectors
 from engram.serve import wire
 from engram.serve.mcp import tools
-from engram.serve.mcp.fitting import pruned
+from engram.serve.mcp.fitting import prune
 from engram.serve.mcp.greeting import PROFILES
 from engram.serve.operations import OPERATIONS, rationing, read
 from engram.text.tokens import count
@@ -195,23 +195,23 @@ def test_a_call_with_a_key_is_made_once(mem: Engram) -> None:
 
 
 def test_a_vault_that_does_not_open_is_an_error_of_the_call_and_tried_again(tmp_path: Path) -> None:
-    from engram.serve.mcp.stdio import House
+    from engram.serve.mcp.stdio import ProcessAccess
 
     keys = [bytes(32), bytes(31)]
-    house = House(lambda: engram.open(tmp_path / "vault", key=keys.pop(), settings={"model": "none"}))
+    access = ProcessAccess(lambda: engram.open(tmp_path / "vault", key=keys.pop(), settings={"model": "none"}))
     from engram.serve.mcp.server import build
 
     async def work(client: Client) -> list[bool]:
         return [(await client.call_tool("memory_list", {})).is_error for _ in range(2)]
 
-    assert talk(build(house), work) == [True, False]
-    house.close()
+    assert talk(build(access), work) == [True, False]
+    access.close()
 
 
 def test_a_model_is_told_that_a_secret_was_not_kept(mem: Engram) -> None:
     kept = call(mem, "memory_store", {"text": "The password of the router is hunter2-Kx9!"})
     assert "hunter2" not in kept.model_dump_json()
-    assert "secret in it was not kept" in kept.content[0].text
+    assert "looks like a secret" in kept.content[0].text
 
 
 def test_stored_words_cannot_leave_their_fence(mem: Engram) -> None:
@@ -245,7 +245,7 @@ def test_no_answer_of_the_core_fills_the_window_of_a_model(mem: Engram) -> None:
     whole, said = mem.reason(asked), call(mem, "memory_reason", {"question": asked})
     assert sum(len(one.hits) for one in whole.evidence.walk()) > said.content[0].text.count("- [") > 0
     assert "did not fit" in said.content[0].text
-    assert pruned(whole, 1_000_000) == whole
+    assert prune(whole, 1_000_000) == whole
 
     async def others(client: Client) -> list[str]:
         begun = await client.get_prompt("session_start", {})

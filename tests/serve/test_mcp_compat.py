@@ -70,7 +70,7 @@ def test_what_has_nothing_to_do_with_a_question_is_not_found(tmp_path: Path) -> 
         assert call(mem, "search", {"query": "volcanoes of Iceland"}, "chatgpt").structured_content == {"results": []}
         far = call(mem, "memory_search", {"query": "volcanoes of Iceland", "limit": 2})
         assert len(far.structured_content["hits"]) == 2
-        assert "none comes near enough" in far.content[0].text
+        assert "none scored above the threshold" in far.content[0].text
 
 
 def test_what_does_not_fit_or_is_not_there_is_refused(mem: Engram) -> None:

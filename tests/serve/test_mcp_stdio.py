@@ -98,11 +98,11 @@ def test_the_greeting_is_what_the_sdk_says(tmp_path: Path) -> None:
 def test_the_first_list_of_tools_is_what_the_sdk_says(tmp_path: Path, profile: str, mode: str) -> None:
     with engram.open(tmp_path / "vault", settings={"model": "none"}) as mem:
         told = talk(server_of(mem, profile), lambda client: client.list_tools(), mode)
-    ours = greeting.listing(profiles.listed(profiles.tools_of(profile), profiles.HOST), modern=mode == "auto")
+    ours = greeting.tools_answer(profiles.listing(profiles.tools_of(profile), profiles.HOST), discovery=mode == "auto")
     assert ours["tools"] == [tool.model_dump(by_alias=True, exclude_none=True) for tool in told.tools]
 
 
-def test_the_first_list_on_the_wire_is_the_same_as_the_next(tmp_path: Path) -> None:
+def test_the_first_list_on_the_transport_is_the_same_as_the_next(tmp_path: Path) -> None:
     """The first is ours, the next the SDK's; a client of the newest protocol gets what that one adds, too."""
     server = Process(tmp_path / "vault")
     server.request("server/discover", {"_meta": MODERN})
@@ -115,18 +115,18 @@ def test_the_first_list_on_the_wire_is_the_same_as_the_next(tmp_path: Path) -> N
 @pytest.mark.parametrize("params", [{"cursor": "x"}, {"_meta": MODERN}, {"_meta": 7}, [], {"more": 1}])
 def test_a_list_that_is_asked_for_otherwise_is_left_to_the_sdk(params: object) -> None:
     asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params}
-    assert not greeting.listable(asked, modern=False)
-    assert greeting.listable(asked, modern=True) is (params == {"_meta": MODERN})
-    assert greeting.listable({"id": 1, "method": "tools/list"}, modern=False)
+    assert not greeting.asks_for_tools(asked, discovery=False)
+    assert greeting.asks_for_tools(asked, discovery=True) is (params == {"_meta": MODERN})
+    assert greeting.asks_for_tools({"id": 1, "method": "tools/list"}, discovery=False)
 
 
 def test_handshake_and_tools_are_told_before_anything_heavy_is_loaded() -> None:
     heavy = {"numpy", "typer", "mcp", "pydantic", "apsw", "cryptography", "engram.engine", "engram.settings"}
     heavy |= {"engram.text.entities", "engram.text.timex"}
     code = (
-        "import sys; from engram.serve.mcp import greeting; wire = greeting.begin(); wire.lines.get(); "
-        "from engram.serve.mcp import profiles; wire.offer(profiles.listed(profiles.tools_of('full'), profiles.HOST)); "
-        f"assert wire.lines.get() is None; print(sorted({heavy} & set(sys.modules)), file=sys.stderr)"
+        "import sys; from engram.serve.mcp import greeting; transport = greeting.begin(); transport.lines.get(); "
+        "from engram.serve.mcp import profiles; transport.set_tools(profiles.listing(profiles.tools_of('full'), profiles.HOST)); "
+        f"assert transport.lines.get() is None; print(sorted({heavy} & set(sys.modules)), file=sys.stderr)"
     )
     asked = INITIALIZE + b'{"jsonrpc":"2.0","id":8,"method":"tools/list"}\n'
     ran = subprocess.run([sys.executable, "-c", code], input=asked, capture_output=True, timeout=60, check=True)
@@ -145,16 +145,16 @@ def test_beside_the_older_sdk_nothing_is_promised_and_the_way_leads_out(tmp_path
     ran = in_process_of_its_own("mcp", given=INITIALIZE, environment={"PYTHONPATH": where, "ENGRAM_HOME": str(tmp_path / "v")})
     assert (ran.code, ran.out) == (1, "")
     assert ran.err.startswith("E5003")
-    assert "an environment for Engram alone" in ran.err
+    assert "python -m venv" in ran.err
 
 
 @pytest.mark.parametrize(
     "first", [b'{"jsonrpc":"2.0","id":1,"method":"initialize"}\n', b'\n{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n']
 )
 def test_what_is_no_handshake_is_left_to_the_sdk(first: bytes) -> None:
-    code = "from engram.serve.mcp import greeting; wire = greeting.begin(); print(wire.lines.get() is not None, flush=True)"
+    code = "from engram.serve.mcp import greeting; print(greeting.begin().lines.get() is not None, flush=True)"
     ran = subprocess.run([sys.executable, "-c", code], input=first, capture_output=True, timeout=60, check=True)
-    assert (ran.stdout, ran.stderr.strip()) == (b"", b"True")  # prints go to standard error: the wire is not theirs
+    assert (ran.stdout, ran.stderr.strip()) == (b"", b"True")  # prints go to standard error: the transport is not theirs
 
 
 def test_what_is_no_message_is_refused_and_those_of_a_batch_are_answered_one_by_one() -> None:
@@ -168,8 +168,8 @@ def test_what_is_no_message_is_refused_and_those_of_a_batch_are_answered_one_by_
     odd += [b'{"jsonrpc":"2.0","id":5}', b'{"jsonrpc":"2.0","id":null,"method":"ping"}', b"[]", b"17"]
     batch = b'[{"jsonrpc":"2.0","id":8,"method":"tools/list"},{"jsonrpc":"2.0","method":"notifications/initialized"},1]'
     code = (
-        "from engram.serve.mcp import greeting; wire = greeting.begin(); wire.offer([])\n"
-        "for line in iter(wire.lines.get, None): print(line.strip()[-30:])"
+        "from engram.serve.mcp import greeting; transport = greeting.begin(); transport.set_tools([])\n"
+        "for line in iter(transport.lines.get, None): print(line.strip()[-30:])"
     )
     asked = b"\n".join([*odd, INITIALIZE.strip(), batch]) + b"\n"
     ran = subprocess.run([sys.executable, "-c", code], input=asked, capture_output=True, timeout=60, check=True)
@@ -203,8 +203,8 @@ def test_streams_that_were_closed_lead_nowhere(closed: tuple[int, ...], tmp_path
     said = tmp_path / "said"
     code = (
         f"import os, pathlib; [os.close(one) for one in {closed}]\n"
-        "from engram.serve.mcp import greeting; wire = greeting.begin()\n"
-        f"pathlib.Path({str(said)!r}).write_text(repr(list(iter(wire.lines.get, None))))"
+        "from engram.serve.mcp import greeting; transport = greeting.begin()\n"
+        f"pathlib.Path({str(said)!r}).write_text(repr(list(iter(transport.lines.get, None))))"
     )
     ran = subprocess.run([sys.executable, "-c", code], input=b"\n", capture_output=True, timeout=60, check=False)
     assert (said.read_text(), ran.stdout, ran.stderr) == ("[]", b"", b"")

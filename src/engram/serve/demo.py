@@ -160,7 +160,7 @@ def _know(vault: Engram, title: Say, say: Say) -> None:
 
 def _serve(folder: Path, title: Say, say: Say) -> None:
     title("A model's client, over MCP, to a server in a process of its own")
-    if not greeting.installed():
+    if not greeting.sdk_installed():
         say('  left out: the SDK is not installed (pip install "engram-local[mcp]")')
         return
     import anyio  # both come with the extra, and take half a second to load

@@ -99,11 +99,11 @@ def test_any_arguments_of_a_tool_are_taken_or_refused(
     mem: Engram, tool: Tool, arguments: dict[str, Any], data: st.DataObject
 ) -> None:
     """S4: what a model makes up, under names that the tool has and under others."""
-    known = sorted(tool.listed()["inputSchema"].get("properties", {}))
+    known = sorted(tool.listing()["inputSchema"].get("properties", {}))
     if known:
         arguments |= data.draw(st.dictionaries(st.sampled_from(known), ANY, max_size=3))
     with contextlib.suppress(EngramError):
-        tool.run(As(mem).enter(None), arguments)
+        tool.run(As(mem).vault(None), arguments)
 
 
 @FEW

@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given[:1] == ["mcp"]:
             from engram.serve.mcp import greeting, start
 
-            if (profile := greeting.meant(given)) is not None:
+            if (profile := greeting.profile_of(given)) is not None:
                 return start.start(profile)
         from engram.serve.cli.app import run  # here, so that an interrupt while the program loads ends as quietly
 

@@ -1,7 +1,7 @@
-"""The MCP server: the table of operations as tools for a model, with what is kept as resources and a prompt to begin with.
+"""The MCP server: operations as tools for a model, memories as resources, and a prompt that opens a session.
 
-Comes in: MCP of any revision since 2024-11-05, over standard input or HTTP. Goes out: answers short enough to read, what was
-recalled fenced as data, and errors that the model can act on. Who asks is settled by the process or the token; no argument of a
-tool names anybody. The protocol is the official SDK's (`pip install "engram-local[mcp]"`), which takes 1.3 s to import: only
-`server`, `stdio` and `http` need it, and `greeting` answers the handshake meanwhile.
+Input: MCP messages of any revision since 2024-11-05, over standard input or HTTP. Output: answers within a token budget, with
+recalled text fenced as data, and errors that the model can act on. The caller's identity comes from the process or from a token,
+never from a tool's argument. The official SDK (`pip install "engram-local[mcp]"`) implements the protocol and takes 1.3 s to
+import: only `server`, `stdio` and `http` import it, and `greeting` answers the handshake while it loads.
 """

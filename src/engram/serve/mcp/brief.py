@@ -1,8 +1,8 @@
-"""Answers as a model reads them: the parts of a value that matter to it, and the same as a few lines of text.
+"""Short answers for a model: a value reduced to the fields it needs, as data and as a few lines of text.
 
-A value has three dozen fields and a model pays for each of them: here a memory is its words, its id and what is not as usual.
-Names and values are those of the wire form, so that what MCP says is always a part of what every other face says. Stored words
-stand between the marks of the fence, where they are data and where capture knows them again.
+A memory has three dozen fields and a model pays tokens for each of them, so an answer carries its text, its id and the fields
+that differ from their defaults. Field names and values are those of the wire form: an MCP answer is always a subset of what the
+other faces return. Stored text stands inside the fence, which marks it as data and by which capture recognises it.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _SHOWN: Mapping[type, tuple[str, ...]] = {
     Reasoning: ("evidence", "gaps", "calls", "notes"),
 }  # fmt: skip
 _ALWAYS: Mapping[type, set[str]] = {Memory: {"id", "text", "category"}}
-_SAID = {
+_OUTCOMES = {
     Outcome.ANSWERED: "",
     Outcome.NOTHING_KNOWN: "Nothing is known about this.",
-    Outcome.BELOW_THRESHOLD: "Nothing that is known comes near enough.",
-    Outcome.DEGRADED: "Not all that usually answers did: what is missing here may be known.",
+    Outcome.BELOW_THRESHOLD: "No memory scored above the threshold.",
+    Outcome.DEGRADED: "A part of the search failed: memories that are missing here may exist.",
 }
-_FAR = "These are the nearest, and none comes near enough to be an answer."
+_ALL_BELOW_THRESHOLD = "These are the nearest memories; none scored above the threshold."
 _DIGITS = 3
 
 
@@ -52,14 +52,14 @@ _DIGITS = 3
 
 
 def brief(value: object) -> Any:
-    """The parts of a value that a model is told; what is as usual is left out, and numbers have three digits."""
+    """Return the short form of a value: fields at their default are left out, floats are rounded to three digits."""
     shown = _SHOWN.get(type(value))
     if shown is not None:
         always = _ALWAYS.get(type(value), set())
-        usual = {one.name: _default(one) for one in fields(value)}  # type: ignore[arg-type]
-        told = {name: getattr(value, name) for name in shown if name in always or getattr(value, name) != usual[name]}
-        made = {name: brief(part) for name, part in told.items()}
-        return {name: part for name, part in made.items() if part != {}}
+        defaults = {field.name: _default(field) for field in fields(value)}  # type: ignore[arg-type]
+        kept = {name: getattr(value, name) for name in shown if name in always or getattr(value, name) != defaults[name]}
+        shortened = {name: brief(part) for name, part in kept.items()}
+        return {name: part for name, part in shortened.items() if part != {}}
     if is_dataclass(value) and not isinstance(value, type):
         return {name: brief(getattr(value, name)) for name in wire.shown(type(value))}
     if isinstance(value, tuple | list):
@@ -69,153 +69,163 @@ def brief(value: object) -> Any:
     return wire.plain(value)
 
 
-def _default(one: Any) -> Any:
-    return one.default_factory() if one.default_factory is not MISSING else one.default
+def _default(field: Any) -> Any:
+    return field.default_factory() if field.default_factory is not MISSING else field.default
 
 
 def brief_schema(operation: Operation) -> Schema:
-    """What `brief` makes of an operation's answers."""
-    _, named = output_schema(operation)
-    kinds = {kind.__name__: kind for kind in _SHOWN}
-    for name, shape in named.items():
-        kind = kinds.get(name)
-        if kind is not None:
-            named[name] = shape | {
-                "properties": {each: shape["properties"][each] for each in _SHOWN[kind]},
-                "required": sorted(_required(kind)),
+    """Return the schema of an operation's answers in the form that `brief` gives them."""
+    _, definitions = output_schema(operation)
+    types = {type_.__name__: type_ for type_ in _SHOWN}
+    for name, schema in definitions.items():
+        type_ = types.get(name)
+        if type_ is not None:
+            definitions[name] = schema | {
+                "properties": {field: schema["properties"][field] for field in _SHOWN[type_]},
+                "required": sorted(_required(type_)),
             }
-    return _rooted(operation.output.__name__, named)
+    return _rooted(operation.output.__name__, definitions)
 
 
-def whole_schema(operation: Operation) -> Schema:
-    """What the wire form of an operation's answers looks like."""
+def full_schema(operation: Operation) -> Schema:
+    """Return the schema of an operation's answers in the wire form."""
     return _rooted(operation.output.__name__, output_schema(operation)[1])
 
 
-def _required(kind: type) -> set[str]:
-    bare = {one.name for one in fields(kind) if _default(one) is MISSING}
-    return (bare | _ALWAYS.get(kind, set())) & set(_SHOWN[kind])
+def _required(type_: type) -> set[str]:
+    without_default = {field.name for field in fields(type_) if _default(field) is MISSING}
+    return (without_default | _ALWAYS.get(type_, set())) & set(_SHOWN[type_])
 
 
-def _rooted(name: str, named: dict[str, Schema]) -> Schema:
-    """One schema with an object at its root, as revisions before 2026 ask; only what it reaches is defined in it."""
-    root = {part: value for part, value in named[name].items() if part != "description"}  # that is for who programs
+def _rooted(name: str, definitions: dict[str, Schema]) -> Schema:
+    """Return the named definition as the root, an object as protocol revisions before 2026 require, with those it refers to.
+
+    Descriptions are dropped: they are written for programmers, and a model would pay tokens for them.
+    """
+    root = {key: value for key, value in definitions[name].items() if key != "description"}
     reached: dict[str, Schema] = {}
     waiting = list(_references(root))
     while waiting:
-        each = waiting.pop()
-        if each not in reached:
-            reached[each] = {name: part for name, part in named[each].items() if name != "description"}
-            waiting += _references(named[each])
+        reference = waiting.pop()
+        if reference not in reached:
+            reached[reference] = {key: value for key, value in definitions[reference].items() if key != "description"}
+            waiting += _references(definitions[reference])
     return root | ({"$defs": reached} if reached else {})
 
 
-def _references(part: Any) -> Iterator[str]:
-    if isinstance(part, dict):
-        if isinstance(part.get("$ref"), str):
-            yield part["$ref"].removeprefix("#/$defs/")
-        part = list(part.values())
-    for each in part if isinstance(part, list) else ():
-        yield from _references(each)
+def _references(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        if isinstance(node.get("$ref"), str):
+            yield node["$ref"].removeprefix("#/$defs/")
+        node = list(node.values())
+    for child in node if isinstance(node, list) else ():
+        yield from _references(child)
 
 
 # ── as text ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def text(value: object, *, asked: bool = False) -> str:
-    """The same as a few lines; for hosts that show a model no structured answers, and for people who look over its shoulder.
+def text(value: object, *, quoted: bool = False) -> str:
+    """Return an answer as a few lines, for hosts that do not pass structured answers to their model, and for people.
 
-    asked: a memory that was asked for is told in its words; one that was kept or changed is known to who did that.
+    quoted: include the text of a memory. A caller that has just stored or changed the memory knows its text.
     """
-    if asked and isinstance(value, Memory):
-        return f"{fence(line(value))}\n{_kept(value)}"
-    for kind, told in _TEXTS.items():
-        if isinstance(value, kind):
-            return told(value)
+    if quoted and isinstance(value, Memory):
+        return f"{fence(line(value))}\n{_memory_state(value)}"
+    for type_, describe in _TEXTS.items():
+        if isinstance(value, type_):
+            return describe(value)
     return fence(json.dumps(wire.plain(value), ensure_ascii=False))
 
 
 def line(memory: Memory, *more: str) -> str:
+    """Return a memory on one line: id, text, and in brackets its category, its date and `more`."""
     when = memory.happened_at or memory.learned_at
     about = [memory.category, *([when.date().isoformat()] if when else []), *more]
     return f"[{memory.id}] {' '.join(memory.text.split())} ({', '.join(about)})"
 
 
-def _recalled(found: Recall) -> str:
-    lines = [line(hit.memory, f"trust {hit.trust.composite:.2f}") for hit in found]
-    said = [fence("\n".join(lines))] if lines else []
-    outcome = _FAR if lines and found.outcome is Outcome.BELOW_THRESHOLD else _SAID[found.outcome]
-    return "\n".join([*said, *filter(None, [outcome]), *found.notes])
+def _recall_text(recall: Recall) -> str:
+    lines = [line(hit.memory, f"trust {hit.trust.composite:.2f}") for hit in recall]
+    fenced = [fence("\n".join(lines))] if lines else []
+    far = lines and recall.outcome is Outcome.BELOW_THRESHOLD
+    outcome = _ALL_BELOW_THRESHOLD if far else _OUTCOMES[recall.outcome]
+    return "\n".join([*fenced, *filter(None, [outcome]), *recall.notes])
 
 
-def _listed(page: Page) -> str:
-    said = fence("\n".join(line(memory) for memory in page)) if page.memories else "There is nothing here."
-    return f"{said}\nMore: cursor {page.cursor}" if page.cursor else said
+def _page_text(page: Page) -> str:
+    lines = fence("\n".join(line(memory) for memory in page)) if page.memories else "No memories match."
+    return f"{lines}\nMore: cursor {page.cursor}" if page.cursor else lines
 
 
-def _kept(memory: Memory) -> str:
-    flagged = " It reads as an attack on the model, and is left out of answers." if memory.flagged else ""
-    secret = " What reads as a secret in it was not kept." if "[secret: " in memory.text else ""
+def _memory_state(memory: Memory) -> str:
+    flagged = " It is flagged as a prompt injection and left out of answers." if memory.flagged else ""
+    secret = " A part that looks like a secret was not stored." if "[secret: " in memory.text else ""
     return f"[{memory.id}] version {memory.version}, {memory.status.value}.{flagged}{secret}"
 
 
-def _reported(report: Report) -> str:
+def _report_text(report: Report) -> str:
     counts = ", ".join(f"{name} {number}" for name, number in report.counts.items() if number)
     return "\n".join([f"{report.operation}: {counts or 'nothing changed'}.", *report.ids, *report.notes])
 
 
-def _reasoned(found: Reasoning) -> str:
-    gaps = [f"Nothing is known to: {gap}" for gap in found.gaps]
-    return "\n".join([fence("\n".join(_branch(found.evidence, ""))), *gaps, *found.notes])
+def _reasoning_text(reasoning: Reasoning) -> str:
+    gaps = [f"Nothing is known to: {gap}" for gap in reasoning.gaps]
+    return "\n".join([fence("\n".join(_evidence_lines(reasoning.evidence, ""))), *gaps, *reasoning.notes])
 
 
-def _branch(one: Evidence, indent: str) -> Iterator[str]:
-    yield f"{indent}{one.question} ({one.why})"
-    for hit in one.hits:
+def _evidence_lines(evidence: Evidence, indent: str) -> Iterator[str]:
+    yield f"{indent}{evidence.question} ({evidence.why})"
+    for hit in evidence.hits:
         yield f"{indent}- {line(hit.memory)}"
-    if one.missing:
-        yield f"{indent}- not found: {', '.join(one.missing)}"
-    for part in one.parts:
-        yield from _branch(part, indent + "  ")
+    if evidence.missing:
+        yield f"{indent}- not found: {', '.join(evidence.missing)}"
+    for part in evidence.parts:
+        yield from _evidence_lines(part, indent + "  ")
 
 
-def _assessed(found: KnowledgeReport) -> str:
+def _knowledge_text(report: KnowledgeReport) -> str:
     lines = []
-    for one in found.domains:
-        lines.append(f"{one.subject}: {one.level.value} ({one.confidence:.2f}). {one.said}")
-        lines += [f"- {text}" for text in one.strong] + [f"- not known: {gap.text}" for gap in one.holes]
-    return fence("\n".join(lines)) if lines else found.said
+    for domain in report.domains:
+        lines.append(f"{domain.subject}: {domain.level.value} ({domain.confidence:.2f}). {domain.said}")
+        lines += [f"- {text}" for text in domain.strong] + [f"- not known: {gap.text}" for gap in domain.holes]
+    return fence("\n".join(lines)) if lines else report.said
 
 
-def _whole(found: MemoryDetails) -> str:
-    """A memory and where it comes from, for a person or a model that opens it."""
-    lines = [line(found.memory)]
-    lines += [f"As it was said by {turn.speaker}: {turn.text}" for turn in found.turns]
-    lines += [f"Worded until {one.replaced_at.date()}: {one.text}" for one in found.versions]
-    lines += [f"{one.old.value} → {one.new.value}, {one.at.date()}: {one.reason}" for one in found.status_history]
-    lines += [f"[{edge.source}] {edge.kind} [{edge.target}]" for edge in found.edges]
-    return f"{fence(chr(10).join(lines))}\n{_kept(found.memory)}"
-
-
-def _conditioned(found: VaultStatus) -> str:
-    by_status = ", ".join(f"{number:,} {name}" for name, number in found.counts.by_status.items() if number)
-    lines = [
-        f"{found.counts.memories:,} memories ({by_status or 'none'}), {found.counts.edges:,} links.",
-        f"{found.vault_bytes / 2**20:.1f} MiB, {found.backups} backups; writes: {found.writes}; recall: {found.degradation}.",
-        f"Encoder: {found.encoder.name or 'none'}. Language model: {found.language.name or 'none'}.",
+def _details_text(details: MemoryDetails) -> str:
+    """Return a memory with its provenance: turns, earlier versions, status changes and edges."""
+    lines = [line(details.memory)]
+    lines += [f"As it was said by {turn.speaker}: {turn.text}" for turn in details.turns]
+    lines += [f"Worded until {version.replaced_at.date()}: {version.text}" for version in details.versions]
+    lines += [
+        f"{change.old.value} → {change.new.value}, {change.at.date()}: {change.reason}" for change in details.status_history
     ]
-    return "\n".join([*lines, *filter(None, (found.encoder.trouble, found.language.trouble)), *found.warnings])
+    lines += [f"[{edge.source}] {edge.kind} [{edge.target}]" for edge in details.edges]
+    return f"{fence(chr(10).join(lines))}\n{_memory_state(details.memory)}"
+
+
+def _status_text(status: VaultStatus) -> str:
+    counts = status.counts
+    by_status = ", ".join(f"{number:,} {name}" for name, number in counts.by_status.items() if number)
+    size = f"{status.vault_bytes / 2**20:.1f} MiB, {status.backups} backups"
+    lines = [
+        f"{counts.memories:,} memories ({by_status or 'none'}), {counts.edges:,} links.",
+        f"{size}; writes: {status.writes}; recall: {status.degradation}.",
+        f"Encoder: {status.encoder.name or 'none'}. Language model: {status.language.name or 'none'}.",
+    ]
+    troubles = filter(None, (status.encoder.trouble, status.language.trouble))
+    return "\n".join([*lines, *troubles, *status.warnings])
 
 
 _TEXTS: Mapping[type, Callable[[Any], str]] = {
-    Recall: _recalled,
-    ContextWindow: lambda window: "\n".join([window.text or "There is nothing to read for this.", *window.notes]),
-    Page: _listed,
-    Memory: _kept,
-    Report: _reported,
-    Reasoning: _reasoned,
-    KnowledgeReport: _assessed,
-    MemoryDetails: _whole,
-    VaultStatus: _conditioned,
+    Recall: _recall_text,
+    ContextWindow: lambda window: "\n".join([window.text or "Memory has nothing for this message.", *window.notes]),
+    Page: _page_text,
+    Memory: _memory_state,
+    Report: _report_text,
+    Reasoning: _reasoning_text,
+    KnowledgeReport: _knowledge_text,
+    MemoryDetails: _details_text,
+    VaultStatus: _status_text,
     CreatedEdge: lambda link: f"[{link.source}] {link.kind} [{link.target}]: {'linked' if link.edges else 'was linked already'}.",
 }

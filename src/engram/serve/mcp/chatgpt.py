@@ -1,4 +1,4 @@
-"""`search` and `fetch` as ChatGPT's connectors and deep research call them: results by id, title and url, then one in full."""
+"""The tools `search` and `fetch` of ChatGPT's connectors and deep research: results by id, title and url, then one in full."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.errors import InvalidQuery, NotFound
 from engram.serve.mcp import resources
-from engram.serve.mcp.tools import DATA, Said, Tool
+from engram.serve.mcp.tools import DATA, Tool, ToolAnswer
 from engram.serve.operations import rationing
 from engram.serve.operations.schema import Schema
 from engram.text.fence import fence, harmless
@@ -17,32 +17,34 @@ from engram.types import Memory, Turn
 if TYPE_CHECKING:
     from engram.engine import Engram
 
-_MOST = 10
-_TITLE = 80
+_RESULTS = 10
+_TITLE = 80  # characters
 _TEXT: Schema = {"type": "string"}
 
 
-def search(mem: Engram, given: Mapping[str, Any]) -> Said:
-    query = _text(given, "query")
+def search(mem: Engram, arguments: Mapping[str, Any]) -> ToolAnswer:
+    """Return id, title and url of at most ten memories."""
+    query = _text(arguments, "query")
     with rationing.limited(mem):
-        hits = mem.recall(query).hits[:_MOST]
-    return _said({"results": [_reference(hit.memory) for hit in hits]})
+        hits = mem.recall(query).hits[:_RESULTS]
+    return _json_answer({"results": [_reference(hit.memory) for hit in hits]})
 
 
-def fetch(mem: Engram, given: Mapping[str, Any]) -> Said:
-    memory = mem.get(_text(given, "id"))
+def fetch(mem: Engram, arguments: Mapping[str, Any]) -> ToolAnswer:
+    """Return a memory in full, with the turns it came from."""
+    memory = mem.get(_text(arguments, "id"))
     if memory is None or not mem.sound([memory]):
         raise NotFound("there is no memory of that id that this identity may see.", way_out="Take an id that `search` returned.")
-    said = "\n".join(f"{turn.speaker}: {turn.text}" for turn in mem.words(memory.id) if _clean(mem, turn))
+    turns = "\n".join(f"{turn.speaker}: {turn.text}" for turn in mem.words(memory.id) if _is_clean(mem, turn))
     when = memory.happened_at or memory.learned_at
     about = {"category": memory.category, "status": memory.status.value, **({"date": when.date().isoformat()} if when else {})}
-    text = memory.text if not said else f"{memory.text}\n\nAs it was said:\n{said}"
-    return _said(_reference(memory) | {"text": fence(text), "metadata": about})
+    text = memory.text if not turns else f"{memory.text}\n\nAs it was said:\n{turns}"
+    return _json_answer(_reference(memory) | {"text": fence(text), "metadata": about})
 
 
-def _clean(mem: Engram, turn: Turn) -> bool:
-    """A statement may stand by itself, and what was said around it be an attack."""
-    from engram.capture.screen import judged  # its patterns take longer to make than the list of tools
+def _is_clean(mem: Engram, turn: Turn) -> bool:
+    """Return whether a turn holds no prompt injection. A harmless statement may come from a turn that holds one elsewhere."""
+    from engram.capture.screen import judged  # compiling its patterns takes longer than making the list of tools
     from engram.guard.injection import InjectionVerdict
 
     return judged(turn.text, mem.settings.now).verdict is InjectionVerdict.CLEAN
@@ -54,15 +56,15 @@ def _reference(memory: Memory) -> dict[str, Any]:
     return {"id": memory.id, "title": title, "url": resources.uri_of(memory.id)}
 
 
-def _said(data: Any) -> Said:
-    """Its text is the same as JSON: that is where ChatGPT looks."""
-    return Said(data, json.dumps(data, ensure_ascii=False))
+def _json_answer(data: Any) -> ToolAnswer:
+    """Return an answer whose text is the data as JSON: ChatGPT reads the text."""
+    return ToolAnswer(data, json.dumps(data, ensure_ascii=False))
 
 
-def _text(given: Mapping[str, Any], name: str) -> str:
-    value = given.get(name)
-    if not isinstance(value, str) or set(given) != {name}:
-        raise InvalidQuery(f"`{name}` is needed, as text, and nothing else.")
+def _text(arguments: Mapping[str, Any], name: str) -> str:
+    value = arguments.get(name)
+    if not isinstance(value, str) or set(arguments) != {name}:
+        raise InvalidQuery(f"this tool takes one argument, `{name}`, as text.")
     return value
 
 
@@ -71,6 +73,7 @@ def _object(**properties: Schema) -> Schema:
 
 
 def tools() -> tuple[Tool, ...]:
+    """Return the tools of the profile."""
     reference = {"id": _TEXT, "title": _TEXT, "url": _TEXT}
     return (
         Tool(

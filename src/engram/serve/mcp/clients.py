@@ -1,4 +1,4 @@
-"""The hosts that can start the server, and where each keeps the list of those it starts."""
+"""The hosts that can start the MCP server, and the settings file in which each lists its servers."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ NAME = "engram"
 
 @frozen
 class Client:
-    """A host: the file that it reads for a person, the one for a project, and where in it servers stand.
+    """A host of MCP servers.
 
-    more: what its entries say besides how to start the server.
+    file: the settings file of a person. project: that of a project, relative to its folder; "" if the host has none. place: keys
+    that lead to the servers in the file. more: fields of an entry besides the command. after: advice to print after installing.
     """
 
     title: str
@@ -38,12 +39,12 @@ def _home(*parts: str) -> Callable[[], Path]:
 
 
 def _own(variable: str, folder: str, file: str) -> Callable[[], Path]:
-    """In the host's own folder, which its variable may move."""
+    """Return the path of a file in the host's own folder, which an environment variable may move."""
     return lambda: settings_room.host_folder(variable, folder) / file
 
 
 def _config(folder: str, *parts: str) -> Callable[[], Path]:
-    """`~/.config`, `~/Library/Application Support` or `%APPDATA%`."""
+    """Return the path of a file under `~/.config`, `~/Library/Application Support` or `%APPDATA%`."""
     return lambda: platformdirs.user_config_path(folder, appauthor=False, roaming=True).joinpath(*parts)
 
 
@@ -57,7 +58,7 @@ CLIENTS: Mapping[str, Client] = {
     ),
     "cursor": Client("Cursor", _home(".cursor", "mcp.json"), ("mcpServers",), ".cursor/mcp.json"),
     "vscode": Client("VS Code", _config("Code", "User", "mcp.json"), ("servers",), ".vscode/mcp.json", _STDIO),
-    # It gives up after 10 s, which a laptop that just woke may need for the first start.
+    # Codex gives up after 10 s by default, and the first start on a laptop that just woke may take that long.
     "codex": Client(
         "Codex", _own("CODEX_HOME", ".codex", "config.toml"), ("mcp_servers",), ".codex/config.toml", {"startup_timeout_sec": 30}
     ),
@@ -66,43 +67,46 @@ CLIENTS: Mapping[str, Client] = {
 
 
 def entry(client: Client, arguments: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any]:
+    """Return the entry that makes this host start the server."""
     command = hosts.program()
     start = {"command": command[0], "args": [*command[1:], "mcp", *arguments]}
     return {**client.more, **start, **({"env": dict(environment)} if environment else {})}
 
 
 def path_of(client: Client, project: Path | None) -> Path:
+    """Return the host's settings file, of the person or of a project."""
     if project is None:
         return client.file()
     if not client.project:
-        raise ConfigInvalid(f"{client.title} has no settings of a project.", way_out="Leave `--project` out.")
+        raise ConfigInvalid(f"{client.title} has no settings file per project.", way_out="Leave `--project` out.")
     return project / client.project
 
 
 def installed(client: Client, project: Path | None, wanted: Mapping[str, Any]) -> Edit:
+    """Return the edit that adds our entry to the host's settings file."""
     path, place = path_of(client, project), (*client.place, NAME)
     put = hosts.put_toml if path.suffix == ".toml" else hosts.put_json
     return put(path, hosts.read(path), place, wanted)
 
 
 def uninstalled(client: Client, project: Path | None) -> Edit:
-    """Without our entry: to the byte as the file was before it came, if nothing else was changed since."""
+    """Return the edit that removes our entry; it restores the file byte for byte if nothing else changed since the entry came."""
     path, place = path_of(client, project), (*client.place, NAME)
     text, toml = hosts.read(path), path.suffix == ".toml"
     put, take = (hosts.put_toml, hosts.take_toml) if toml else (hosts.put_json, hosts.take_json)
-    gone = take(path, text, place)
-    for before in hosts.backups(path) if gone.changes else ():
-        with suppress(ConfigInvalid):  # somebody changed the backup
+    removal = take(path, text, place)
+    for before in hosts.backups(path) if removal.changes else ():
+        with suppress(ConfigInvalid):  # the backup was edited and no longer parses
             if (
                 not take(path, before, place).changes
-                and take(path, put(path, before, place, {}).after, place).after == gone.after
+                and take(path, put(path, before, place, {}).after, place).after == removal.after
             ):
                 return Edit(path, text, before)
-    return gone
+    return removal
 
 
 def shown(client: Client, wanted: Mapping[str, Any]) -> str:
-    """The entry alone, for who adds it by hand."""
+    """Return a settings file that holds our entry alone, for people who add it by hand."""
     path, place = client.file(), (*client.place, NAME)
     put = hosts.put_toml if path.suffix == ".toml" else hosts.put_json
     return put(path, None, place, wanted).after or ""

@@ -1,4 +1,4 @@
-"""Answers without a budget of their own, within what a model is given to read (`mcp_answer_tokens`)."""
+"""Cut the answers of `list` and `reason`, which take no token budget, to the setting `mcp_answer_tokens`."""
 
 from __future__ import annotations
 
@@ -16,41 +16,45 @@ if TYPE_CHECKING:
     from engram.engine import Engram
 
 
-def listed(mem: Engram, asked: Mapping[str, Any]) -> Page:
-    """As many memories as fit, one at least; the cursor goes on behind them."""
-    page: Page = _called(mem, "list", asked)
-    upto = list(accumulate(count(line(memory)) for memory in page))
-    fit = sum(tokens <= mem.settings.now.mcp_answer_tokens for tokens in upto)
-    if fit < len(page):
-        page = _called(mem, "list", {**asked, "limit": max(fit, 1)})
+def list_within_budget(mem: Engram, arguments: Mapping[str, Any]) -> Page:
+    """Return as many memories as fit, at least one; the page's cursor continues after the last of them."""
+    page: Page = _call(mem, "list", arguments)
+    totals = list(accumulate(count(line(memory)) for memory in page))
+    fitting = sum(tokens <= mem.settings.now.mcp_answer_tokens for tokens in totals)
+    if fitting < len(page):
+        page = _call(mem, "list", {**arguments, "limit": max(fitting, 1)})
     return page
 
 
-def reasoned(mem: Engram, asked: Mapping[str, Any]) -> Reasoning:
-    return pruned(_called(mem, "reason", asked), mem.settings.now.mcp_answer_tokens)
+def reason_within_budget(mem: Engram, arguments: Mapping[str, Any]) -> Reasoning:
+    """Return the evidence for a question, cut to the budget."""
+    return prune(_call(mem, "reason", arguments), mem.settings.now.mcp_answer_tokens)
 
 
-def pruned(found: Reasoning, tokens: int) -> Reasoning:
-    """The best hit of every question, then the second of each, for as long as they fit; one at least."""
-    questions = list(found.evidence.walk())
-    kept, left = [0] * len(questions), tokens - sum(count(one.question) for one in questions)
-    for rank in range(max(len(one.hits) for one in questions)):
-        for at, one in enumerate(questions):
-            if kept[at] == rank < len(one.hits) and ((cost := count(line(one.hits[rank].memory))) <= left or not any(kept)):
+def prune(reasoning: Reasoning, tokens: int) -> Reasoning:
+    """Keep the best hit of every question, then the second of each, as long as they fit; at least one hit in all."""
+    questions = list(reasoning.evidence.walk())
+    kept, left = [0] * len(questions), tokens - sum(count(question.question) for question in questions)
+    for rank in range(max(len(question.hits) for question in questions)):
+        for at, question in enumerate(questions):
+            if kept[at] != rank or rank >= len(question.hits):
+                continue
+            cost = count(line(question.hits[rank].memory))
+            if cost <= left or not any(kept):
                 kept[at], left = rank + 1, left - cost
-    over = sum(len(one.hits) for one in questions) - sum(kept)
-    if not over:
-        return found
-    note = f"{over} more did not fit: search for one part of the question to see them."
-    return replace(found, evidence=_cut(found.evidence, iter(kept)), notes=(*found.notes, note))
+    dropped = sum(len(question.hits) for question in questions) - sum(kept)
+    if not dropped:
+        return reasoning
+    note = f"{dropped} more did not fit: search for one part of the question to see them."
+    return replace(reasoning, evidence=_keep_hits(reasoning.evidence, iter(kept)), notes=(*reasoning.notes, note))
 
 
-def _cut(one: Evidence, kept: Iterator[int]) -> Evidence:
-    """In the order of `walk`."""
-    hits: Sequence[Any] = one.hits[: next(kept)]
-    return replace(one, hits=tuple(hits), parts=tuple(_cut(part, kept) for part in one.parts))
+def _keep_hits(evidence: Evidence, kept: Iterator[int]) -> Evidence:
+    """Cut each question to its number of hits; `kept` is in the order of `Evidence.walk`."""
+    hits: Sequence[Any] = evidence.hits[: next(kept)]
+    return replace(evidence, hits=tuple(hits), parts=tuple(_keep_hits(part, kept) for part in evidence.parts))
 
 
-def _called(mem: Engram, name: str, asked: Mapping[str, Any]) -> Any:
+def _call(mem: Engram, name: str, arguments: Mapping[str, Any]) -> Any:
     operation = OPERATIONS[name]
-    return rationing.call(operation, mem, read(operation, asked))
+    return rationing.call(operation, mem, read(operation, arguments))

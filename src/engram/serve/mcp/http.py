@@ -1,8 +1,8 @@
 """The server over streamable HTTP, for hosts on other machines and for several at once.
 
-Every request stands alone and carries a token, and the token says who asks: there is no session that could be taken over. Names
-and pages that may call, tokens, their rates and the size of a request are the HTTP API's, by the same code. An answer is one JSON
-document, or, where a client asks to be told how far a long call is, a stream that ends with it.
+Every request is complete in itself and its token identifies the caller: there is no session that could be hijacked. Host and
+origin checks, tokens, rate limits and the maximum request size are the HTTP API's, by the same code. An answer is one JSON
+document, or, if the client asked for the progress of a long call, a stream of events that ends with it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from engram.serve.http.body import body_of
 from engram.serve.http.doors import Doors, Entry, Rates, doors
 from engram.serve.http.listening import address_of, granted
 from engram.serve.http.server import Server
-from engram.serve.mcp.greeting import mended, refused
+from engram.serve.mcp.greeting import refusal_of, without_surrogates
 from engram.serve.mcp.profiles import tools_of
 from engram.serve.mcp.server import build
 from engram.types import Reader
@@ -49,8 +49,8 @@ _HOLDER = "engram.holder"
 _STREAM = "text/event-stream"
 
 
-class Gate:
-    """Whoever `Guarded` let in, as their token says."""
+class TokenAccess:
+    """The shared vault, as the reader of the token that `TokenGuard` accepted."""
 
     def __init__(self, mem: Engram) -> None:
         self._mem = mem
@@ -59,12 +59,12 @@ class Gate:
         reader: Reader = request.scope[_HOLDER].reader
         return reader
 
-    def enter(self, request: Any) -> Engram:
+    def vault(self, request: Any) -> Engram:
         return self._mem.as_reader(self.reader(request))
 
 
-class Guarded:
-    """Lets a request pass if it names this server, comes from no strange page, and has a token that holds."""
+class TokenGuard:
+    """Middleware that passes on a request with an allowed host name, an allowed origin and a valid token."""
 
     def __init__(self, app: ASGIApp, allowed: Doors, entry: Entry) -> None:
         self._app = app
@@ -86,28 +86,27 @@ class Guarded:
         await self._app({**scope, _HOLDER: token}, receive, send)
 
 
-class Answering:
-    """Answers each request as its client wants it, and ends what it began when the client leaves."""
+class McpEndpoint:
+    """Answers MCP requests with a JSON document or a stream, and cancels a call when its client disconnects."""
 
     def __init__(self, mem: Engram, profile: str) -> None:
         self._mem = mem
-        self._tells = frozenset(tool.name for tool in tools_of(profile) if tool.tells)
-        made = partial(
+        self._reporting = frozenset(tool.name for tool in tools_of(profile) if tool.reports_progress)
+        make_manager = partial(
             StreamableHTTPSessionManager,
-            build(Gate(mem), profile),
+            build(TokenAccess(mem), profile),
             stateless=True,
-            security_settings=TransportSecuritySettings(
-                enable_dns_rebinding_protection=False
-            ),  # `Guarded` looks at every request
-            max_request_body_size=sys.maxsize,  # `body_of` has looked at that
+            # `TokenGuard` checks host and origin, `body_of` the size.
+            security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+            max_request_body_size=sys.maxsize,
         )
-        self._document, self._stream = made(json_response=True), made(json_response=False)
+        self._document, self._stream = make_manager(json_response=True), make_manager(json_response=False)
 
     @asynccontextmanager
-    async def life(self, app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            for one in (self._document, self._stream):
-                await stack.enter_async_context(one.run())
+            for manager in (self._document, self._stream):
+                await stack.enter_async_context(manager.run())
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -120,20 +119,20 @@ class Answering:
             await problems.response(error)(scope, receive, send)
             return
         text = body.decode(errors="replace")
-        if (refusal := refused(text)) is not None:
+        if (refusal := refusal_of(text)) is not None:
             await Response(refusal, 400, media_type="application/json")(scope, receive, send)
             return
-        body = mended(text).encode()
-        streams = _STREAM in Headers(scope=scope).get("accept", "").lower() and wants_telling(body, self._tells)
+        body = without_surrogates(text).encode()
+        streams = _STREAM in Headers(scope=scope).get("accept", "").lower() and wants_progress(body, self._reporting)
         manager = self._stream if streams else self._document
-        await _while_there(manager.handle_request, body, scope, receive, send)
+        await _until_disconnect(manager.handle_request, body, scope, receive, send)
 
 
-async def _while_there(app: ASGIApp, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
-    """For as long as the client is: by leaving it calls off what it asked for."""
+async def _until_disconnect(app: ASGIApp, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+    """Run `app` with a body that was already read; cancel it when the client disconnects."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def again() -> Message:
+    async def receive_again() -> Message:
         return waiting.pop() if waiting else await receive()
 
     async with anyio.create_task_group() as tasks:
@@ -144,35 +143,35 @@ async def _while_there(app: ASGIApp, body: bytes, scope: Scope, receive: Receive
             tasks.cancel_scope.cancel()
 
         tasks.start_soon(watch)
-        await app(scope, again, send)
+        await app(scope, receive_again, send)
         tasks.cancel_scope.cancel()
 
 
-def wants_telling(body: bytes, tells: frozenset[str]) -> bool:
-    """Does it call a tool that tells how far it is, with a token to be told by?
+def wants_progress(body: bytes, reporting: frozenset[str]) -> bool:
+    """Return whether the request calls one of the tools that report progress, with a progress token.
 
-    All others are answered at once or in a moment; a stream would only cost them more.
+    Every other call is answered within a moment, and a stream would only make it dearer.
     """
     if b"progressToken" not in body:
         return False
     try:
-        asked = json.loads(body)
+        message = json.loads(body)
     except (ValueError, RecursionError):
         return False
-    match asked:
+    match message:
         case {"method": "tools/call", "params": {"name": str(name), "_meta": {"progressToken": str() | int()}}}:
-            return name in tells
+            return name in reporting
     return False
 
 
 def make_app(mem: Engram, profile: str, host: str) -> tuple[ASGIApp, GrantedToken | None]:
-    """The application for this address, and the token that it made for itself where there is none."""
+    """Return the application for this address, and the token that was made for it if the vault has none."""
     settings, own = mem.settings.now, granted(mem, host)
-    answering, allowed = Answering(mem, profile), doors(host, settings.serve_names, settings.serve_origins)
-    # Only POST: a client that listens for what a server has to say unasked would hold a connection for nothing.
-    inner = Starlette(routes=[Route(PATH, answering, methods=["POST"])], lifespan=answering.life)
-    app: ASGIApp = Guarded(inner, allowed, Entry(mem, Rates(mem.env.monotonic), own))
-    if allowed.origins:  # a browser asks for leave first, without a token
+    endpoint, allowed = McpEndpoint(mem, profile), doors(host, settings.serve_names, settings.serve_origins)
+    # POST only: this server sends nothing unasked, so a client that listens with GET would hold a connection for nothing.
+    inner = Starlette(routes=[Route(PATH, endpoint, methods=["POST"])], lifespan=endpoint.lifespan)
+    app: ASGIApp = TokenGuard(inner, allowed, Entry(mem, Rates(mem.env.monotonic), own))
+    if allowed.origins:  # a browser's preflight request carries no token, so CORS stands outside the guard
         app = CORSMiddleware(app, allow_origins=sorted(allowed.origins), allow_methods=["POST"], allow_headers=["*"])
     return app, own
 
@@ -180,7 +179,7 @@ def make_app(mem: Engram, profile: str, host: str) -> tuple[ASGIApp, GrantedToke
 def serve(
     mem: Engram, profile: str, host: str, listening: socket.socket, begun: Callable[[str, GrantedToken | None], None]
 ) -> None:
-    """Serve until a signal ends it. `begun` is told the address once it is taken."""
+    """Serve until a signal arrives. `begun` is called with the address once it is bound, and with the token that was made."""
     app, own = make_app(mem, profile, host)
     begun(address_of(listening) + PATH, own)
     settings = mem.settings.now

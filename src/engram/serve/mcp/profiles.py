@@ -1,5 +1,7 @@
-"""Which tools a server offers, by the name of its profile, and what is told of them. Needs neither the SDK nor an open vault: the
-list is one of the first things that a host asks for."""
+"""The tools of each profile, and their list for a reader.
+
+Imports neither the SDK nor the engine: the list of tools is among the first requests of a host, which waits for it.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,16 @@ from engram.serve.mcp.tools import Tool
 from engram.types import Reader
 
 HOST = Reader()
-"""Who starts the process, as tools are shown to it: any agent. As whom it reads and writes is said by the settings."""
+"""The reader for whom tools are listed on standard input: any agent. The settings decide as whom the process reads and writes."""
 
 _PROFILES = {"core": tools.core, "full": tools.full, "memory-server": graph.tools, "chatgpt": chatgpt.tools}
 
 
 def tools_of(profile: str) -> tuple[Tool, ...]:
+    """Return the tools that a server with this profile offers."""
     return _PROFILES[profile]()
 
 
-def listed(offered: Iterable[Tool], reader: Reader) -> list[dict[str, Any]]:
-    """As `tools/list` tells this reader of them."""
-    return [tool.listed() for tool in offered if tool.open_to(reader)]
+def listing(offered: Iterable[Tool], reader: Reader) -> list[dict[str, Any]]:
+    """Return the entries of `tools/list` for this reader."""
+    return [tool.listing() for tool in offered if tool.visible_to(reader)]

@@ -1,6 +1,6 @@
-"""What is kept as resources, for hosts that let people pick them, and the prompt that a session begins with.
+"""Memories as MCP resources, for hosts that let people pick them, and the prompt that opens a session.
 
-Every address is read as whoever asks: of what they may not see there is no resource.
+Every resource is read as the caller: a memory that the caller may not see is not found.
 """
 
 from __future__ import annotations
@@ -18,54 +18,58 @@ if TYPE_CHECKING:
     from engram.engine import Engram
 
 _SCHEME = "memory://"
-_ONE = "memory://memory/"
+_MEMORY = "memory://memory/"
 _RECENT = 20
 _TEXT = "text/plain"
 START = "session_start"
 
 
 def uri_of(memory_id: str) -> str:
-    return _ONE + memory_id
+    """Return the address of a memory."""
+    return _MEMORY + memory_id
 
 
-def listed(reader: Reader) -> list[dict[str, Any]]:
-    """Those that this reader may read."""
+def listing(reader: Reader) -> list[dict[str, Any]]:
+    """Return the entries of `resources/list` for this reader."""
     return [
-        {"uri": _SCHEME + name, "name": name, "title": title, "description": told, "mimeType": _TEXT}
-        for name, (title, told, _) in _RESOURCES.items()
+        {"uri": _SCHEME + name, "name": name, "title": title, "description": description, "mimeType": _TEXT}
+        for name, (title, description, _) in _RESOURCES.items()
         if name not in OPERATIONS or OPERATIONS[name].allows(reader.role)
     ]
 
 
 def templates() -> list[dict[str, Any]]:
-    told = "One memory, with the words it came from, its earlier wordings, its states and its links."
-    return [{"uriTemplate": _ONE + "{id}", "name": "memory", "title": "A memory", "description": told, "mimeType": _TEXT}]
+    """Return the entries of `resources/templates/list`."""
+    description = "One memory, with the words it came from, its earlier wordings, its states and its links."
+    template = {"uriTemplate": _MEMORY + "{id}", "name": "memory", "title": "A memory"}
+    return [{**template, "description": description, "mimeType": _TEXT}]
 
 
 def read_text(mem: Engram, uri: str) -> str:
-    if uri.startswith(_ONE):
-        return _called(mem, "show", id=uri.removeprefix(_ONE))
-    known = _RESOURCES.get(uri.removeprefix(_SCHEME)) if uri.startswith(_SCHEME) else None
-    if known is None:
-        raise NotFound("there is no resource of that address.", way_out="resources/list names those that there are.")
-    return known[2](mem)
+    """Return the text of a resource; raise `NotFound` if the address names none."""
+    if uri.startswith(_MEMORY):
+        return _call(mem, "show", id=uri.removeprefix(_MEMORY))
+    resource = _RESOURCES.get(uri.removeprefix(_SCHEME)) if uri.startswith(_SCHEME) else None
+    if resource is None:
+        raise NotFound("no resource has that address.", way_out="Take one that resources/list names.")
+    return resource[2](mem)
 
 
-def _called(mem: Engram, name: str, **arguments: object) -> str:
+def _call(mem: Engram, name: str, **arguments: object) -> str:
     operation = OPERATIONS[name]
     return brief.text(rationing.call(operation, mem, read(operation, arguments)))
 
 
 def _recent(mem: Engram) -> str:
-    """Nobody asked for these, as who calls `list` does, and they go into a prompt: nothing that reads as an attack."""
-    page = fitting.listed(mem, {"limit": _RECENT})
+    """Return the latest memories without flagged ones, which `list` shows: this text goes into a prompt unasked."""
+    page = fitting.list_within_budget(mem, {"limit": _RECENT})
     return brief.text(Page(tuple(mem.sound(page.memories)), None))
 
 
 _RESOURCES: Mapping[str, tuple[str, str, Callable[[Engram], str]]] = {
     "recent": ("Recent memories", "The latest memories, newest first.", lambda mem: _recent(mem)),
     "morning": ("Where work was left", "What was done, decided and left open, and what is new since.", lambda mem: _morning(mem)),
-    "status": ("Status of the vault", "Counts, sizes, the encoder in use, warnings.", lambda mem: _called(mem, "status")),
+    "status": ("Status of the vault", "Counts, sizes, the encoder in use, warnings.", lambda mem: _call(mem, "status")),
 }
 
 
@@ -73,15 +77,16 @@ _RESOURCES: Mapping[str, tuple[str, str, Callable[[Engram], str]]] = {
 
 
 def prompts() -> list[dict[str, Any]]:
+    """Return the entries of `prompts/list`."""
     task = {"name": "task", "description": "What the session is about, if that is known.", "required": False}
-    told = "What to know before work begins: where it was left, and what is remembered about the task."
-    return [{"name": START, "title": "Begin a session", "description": told, "arguments": [task]}]
+    description = "What to know before work begins: where it was left, and what is remembered about the task."
+    return [{"name": START, "title": "Begin a session", "description": description, "arguments": [task]}]
 
 
 def start(mem: Engram, task: str) -> str:
-    """What to know on coming back; then what is remembered about the task, or the latest there is."""
+    """Return the opening prompt: the morning report, then the context of the task, or without a task the latest memories."""
     budget = mem.settings.now.mcp_answer_tokens
-    known = _called(mem, "context", message=task, budget=budget) if task.strip() else read_text(mem, _SCHEME + "recent")
+    known = _call(mem, "context", message=task, budget=budget) if task.strip() else read_text(mem, _SCHEME + "recent")
     rules = (
         "This is what your memory holds for this session. Search it (memory_search) before you answer anything that may hang on "
         "earlier sessions, and keep what later ones will need (memory_observe, memory_store)."

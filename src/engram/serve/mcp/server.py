@@ -1,7 +1,7 @@
-"""The tools, resources and prompts as a server of the official SDK, which speaks the protocol in every revision of it.
+"""The tools, resources and prompts as a server of the official SDK, which supports every revision of the protocol.
 
-An operation takes its time in a thread, so that others are answered meanwhile, and how far it is goes to a client that gave a
-progress token. An error is told to the model as the answer of its tool: what happened and the way out, by our code.
+An operation runs in a thread, so that other requests are answered meanwhile; its progress goes to a client that sent a progress
+token. An error is returned to the model as its tool's answer: the error code, what happened and the way out.
 """
 
 from __future__ import annotations
@@ -37,116 +37,126 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Answer = dict[str, Any]
-Begun = Callable[["Engram"], AbstractContextManager["Engram"]]
-"""Has a vault for as long as a call may take."""
+WithDeadline = Callable[["Engram"], AbstractContextManager["Engram"]]
+"""Puts the calls to a vault inside a block under the deadline of one request."""
 
-_INVALID = -32602  # JSON-RPC's word for parameters that are none; the protocol has it for resources that are not there, too
+_INVALID_PARAMS = -32602  # JSON-RPC's code; MCP prescribes it for unknown resources too
 
-_REPORT_S = 1.0
+_PROGRESS_TIMEOUT_S = 1.0
 
-_ONCE = "engram/idempotency-key"
-"""What a client calls a request in its `_meta`, if it is to be made once however often it is sent."""
+_IDEMPOTENCY_KEY = "engram/idempotency-key"
+"""Name of the idempotency key in a request's `_meta`: a write sent again with the same key is made once."""
 
 
-class Door(Protocol):
-    """Where identity is established. `request` is the HTTP request, or None on standard input."""
+class Access(Protocol):
+    """Resolves a request to its caller. `request` is the HTTP request, or None on standard input."""
 
-    def reader(self, request: Any) -> Reader: ...
+    def reader(self, request: Any) -> Reader:
+        """Return the identity and rights of the caller, without opening a vault."""
+        ...
 
-    def enter(self, request: Any) -> Engram:
-        """The vault as the caller sees it. It may have to be opened first."""
+    def vault(self, request: Any) -> Engram:
+        """Return the vault as the caller sees it, opening it if necessary."""
         ...
 
 
 class Handlers:
-    """What is answered to each method of the protocol, to whoever comes through the door."""
+    """Answers each method of the protocol."""
 
-    def __init__(self, door: Door, tools: tuple[Tool, ...]) -> None:
-        self._door = door
+    def __init__(self, access: Access, tools: tuple[Tool, ...]) -> None:
+        self._access = access
         self.tools = {tool.name: tool for tool in tools}
 
     async def list_tools(self, ctx: Context, params: PaginatedRequestParams | None) -> Answer:
-        reader = self._door.reader(ctx.request)
-        return _fresh(tools=profiles.listed(self.tools.values(), reader))
+        reader = self._access.reader(ctx.request)
+        return _uncached(tools=profiles.listing(self.tools.values(), reader))
 
     async def call_tool(self, ctx: Context, params: CallToolRequestParams) -> Answer:
         tool = self.tools.get(params.name)
         if tool is None:
-            raise MCPError(_INVALID, f"there is no such tool; there are {', '.join(self.tools)}.")
-        arguments, key = params.arguments or {}, (params.meta or {}).get(_ONCE)
-        with progress_to(_teller(ctx)):
-            return await self._in_thread(lambda until: _called(until, self._door, ctx.request, tool, arguments, key))
+            raise MCPError(_INVALID_PARAMS, f"there is no such tool; there are {', '.join(self.tools)}.")
+        arguments, key = params.arguments or {}, (params.meta or {}).get(_IDEMPOTENCY_KEY)
+        with progress_to(_progress_reporter(ctx)):
+            return await self._in_thread(
+                lambda with_deadline: _call_tool(with_deadline, self._access, ctx.request, tool, arguments, key)
+            )
 
     async def list_resources(self, ctx: Context, params: PaginatedRequestParams | None) -> Answer:
-        return _fresh(resources=resources.listed(self._door.reader(ctx.request)))
+        return _uncached(resources=resources.listing(self._access.reader(ctx.request)))
 
     async def list_templates(self, ctx: Context, params: PaginatedRequestParams | None) -> Answer:
-        return _fresh(resourceTemplates=resources.templates())
+        return _uncached(resourceTemplates=resources.templates())
 
     async def read_resource(self, ctx: Context, params: ReadResourceRequestParams) -> Answer:
         uri = str(params.uri)
-        text = await self._told(ctx, lambda mem: resources.read_text(mem, uri))
-        return _fresh(contents=[{"uri": uri, "mimeType": "text/plain", "text": text}])
+        text = await self._text_from_vault(ctx, lambda mem: resources.read_text(mem, uri))
+        return _uncached(contents=[{"uri": uri, "mimeType": "text/plain", "text": text}])
 
     async def list_prompts(self, ctx: Context, params: PaginatedRequestParams | None) -> Answer:
-        return _fresh(prompts=resources.prompts())
+        return _uncached(prompts=resources.prompts())
 
     async def get_prompt(self, ctx: Context, params: GetPromptRequestParams) -> Answer:
         if params.name != resources.START:
-            raise MCPError(_INVALID, f"there is no such prompt; there is {resources.START}.")
+            raise MCPError(_INVALID_PARAMS, f"there is no such prompt; there is {resources.START}.")
         task = (params.arguments or {}).get("task", "")
-        text = await self._told(ctx, lambda mem: resources.start(mem, task))
+        text = await self._text_from_vault(ctx, lambda mem: resources.start(mem, task))
         return _complete(messages=[{"role": "user", "content": _text(text)}])
 
-    async def _told(self, ctx: Context, work: Callable[[Engram], str]) -> str:
-        def told(until: Begun) -> str:
+    async def _text_from_vault(self, ctx: Context, make: Callable[[Engram], str]) -> str:
+        def work(with_deadline: WithDeadline) -> str:
             try:
-                with until(self._door.enter(ctx.request)) as mem:
-                    return work(mem)
+                with with_deadline(self._access.vault(ctx.request)) as mem:
+                    return make(mem)
             except EngramError as error:
-                raise MCPError(_INVALID, str(error), wire.problem(error)) from None
+                raise MCPError(_INVALID_PARAMS, str(error), wire.problem(error)) from None
 
-        return await self._in_thread(told)
+        return await self._in_thread(work)
 
-    async def _in_thread(self, work: Callable[[Begun], T]) -> T:
-        """What the client calls off, or leaves behind, ends there too."""
-        begun: list[Deadline] = []
+    async def _in_thread(self, work: Callable[[WithDeadline], T]) -> T:
+        """Run `work` in a thread; cancel its deadline, and so its calls, when the client cancels the request or disconnects."""
+        deadlines: list[Deadline] = []
         try:
-            return await anyio.to_thread.run_sync(work, partial(_timed, begun), abandon_on_cancel=True)
+            return await anyio.to_thread.run_sync(work, partial(_with_deadline, deadlines), abandon_on_cancel=True)
         except anyio.get_cancelled_exc_class():
-            for one in begun:
-                one.cancel()
+            for deadline in deadlines:
+                deadline.cancel()
             raise
 
 
 @contextmanager
-def _timed(begun: list[Deadline], mem: Engram) -> Iterator[Engram]:
-    with mem.deadline(mem.settings.now.serve_timeout_s) as until:
-        begun.append(until)
+def _with_deadline(deadlines: list[Deadline], mem: Engram) -> Iterator[Engram]:
+    with mem.deadline(mem.settings.now.serve_timeout_s) as deadline:
+        deadlines.append(deadline)
         yield mem
 
 
-def _teller(ctx: Context) -> ProgressCallback:
-    """Called in the thread of the operation, which a client that takes nothing in may hold up for a moment, and no longer."""
-    numbers = count(1)  # it may only rise, and what a job has looked at begins anew with the next one
+def _progress_reporter(ctx: Context) -> ProgressCallback:
+    """Return a callback that reports progress to the client.
+
+    The operation's own thread calls it: a client that does not read delays the operation by `_PROGRESS_TIMEOUT_S` at most.
+    """
+    numbers = count(1)  # MCP's progress may only rise, while a job's own count begins again with each stage
 
     async def report(stage: str, share: float | None) -> None:
-        with anyio.move_on_after(_REPORT_S):
+        with anyio.move_on_after(_PROGRESS_TIMEOUT_S):
             if share is None:
                 await ctx.session.report_progress(next(numbers), None, stage)
             else:
                 await ctx.session.report_progress(share, 1.0, stage)
 
-    def tell(stage: str, share: float | None) -> None:
+    def report_from_thread(stage: str, share: float | None) -> None:
         anyio.from_thread.run(report, stage, share)
 
-    return tell
+    return report_from_thread
 
 
-def build(door: Door, profile: str = "core") -> Server[Any]:
-    """A server for whoever comes through the door. What the SDK types as models of its own it takes, and checks, as mappings."""
-    logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)  # what it logs of a failure quotes the answer
-    handlers: Any = Handlers(door, profiles.tools_of(profile))
+def build(access: Access, profile: str = "core") -> Server[Any]:
+    """Return an SDK server with the tools of a profile.
+
+    `handlers` is typed `Any` because the SDK's signatures name its own models, while it accepts, and validates, mappings.
+    """
+    logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)  # its log of a failure would quote the answer
+    handlers: Any = Handlers(access, profiles.tools_of(profile))
     server: Server[Any] = Server(
         greeting.NAME,
         version=greeting.version(),
@@ -161,7 +171,7 @@ def build(door: Door, profile: str = "core") -> Server[Any]:
         on_list_prompts=handlers.list_prompts,
         on_get_prompt=handlers.get_prompt,
     )
-    server.middleware.clear()  # its first is telemetry
+    server.middleware.clear()  # the SDK's default middleware is telemetry
     return server
 
 
@@ -169,33 +179,39 @@ def _complete(**parts: Any) -> Answer:
     return {"resultType": "complete", **parts}
 
 
-def _fresh(**parts: Any) -> Answer:
-    """To be asked for anew each time, and nobody else's: what may be seen hangs on who asks."""
+def _uncached(**parts: Any) -> Answer:
+    """Return an answer that clients must not cache or share: its content depends on the caller's rights."""
     return _complete(ttlMs=0, cacheScope="private", **parts)
 
 
-def _called(until: Begun, door: Door, request: Any, tool: Tool, arguments: Mapping[str, Any], key: Any) -> Answer:
+def _call_tool(
+    with_deadline: WithDeadline, access: Access, request: Any, tool: Tool, arguments: Mapping[str, Any], key: Any
+) -> Answer:
     try:
-        with until(door.enter(request)) as mem:
-            said = tool.run(mem if key is None else _keyed(mem, tool, key), arguments)
+        with with_deadline(access.vault(request)) as mem:
+            answer = tool.run(mem if key is None else _with_key(mem, tool, key), arguments)
     except EngramError as error:
-        return _refused(error)
+        return _error_answer(error)
     except RecursionError:
-        return _refused(InvalidQuery("the arguments are nested too deeply."))
-    except Exception as defect:  # noqa: BLE001  a face has the one net; what it caught could quote stored words
-        return _refused(SystemError_(f"unexpected {type(defect).__name__}: a defect in Engram.", way_out="Run `engram doctor`."))
-    return _complete(content=[_text(said.text)], structuredContent=said.data, isError=False)
+        return _error_answer(InvalidQuery("the arguments are nested too deeply."))
+    except Exception as error:  # noqa: BLE001  a face catches everything; only the type is shown, the message could quote memories
+        defect = SystemError_(f"unexpected {type(error).__name__}: a defect in Engram.", way_out="Run `engram doctor`.")
+        return _error_answer(defect)
+    return _complete(content=[_text(answer.text)], structuredContent=answer.data, isError=False)
 
 
-def _keyed(mem: Engram, tool: Tool, key: Any) -> Engram:
-    """A key stands for one write, and tools in the shape of somebody else's may be several."""
+def _with_key(mem: Engram, tool: Tool, key: Any) -> Engram:
+    """Return the vault with an idempotency key for its next write.
+
+    A key covers one write, and the tools of another server's profile may make several: they take none.
+    """
     if not tool.operation:
         raise InvalidQuery("this tool takes no idempotency key.", way_out="Leave it out, or call a tool of Engram's own.")
     return mem.keyed(key)
 
 
-def _refused(error: EngramError) -> Answer:
-    """For the model to act on; for programs the parts of it, beside."""
+def _error_answer(error: EngramError) -> Answer:
+    """Return an error as text for the model, with its code and parts in `_meta` for programs."""
     return _complete(content=[_text(str(error))], isError=True, _meta={"engram/problem": wire.problem(error)})
 
 

@@ -1,4 +1,4 @@
-"""The server on standard input from its first moment: what a host asks for at once is answered while the SDK loads."""
+"""Start the server on standard input; the handshake and the list of tools are answered while the SDK loads."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from engram.serve.mcp import greeting
 
 
 def start(profile: str, path: Path | None = None, identity: Mapping[str, object] | None = None) -> int:
-    """The whole command; returns its exit code. Each step takes longer to load than the one before, so each begins late."""
-    wire = greeting.begin()
+    """Run the command `engram mcp` and return its exit code.
+
+    The imports stand between the steps because each takes longer than the one before, and a host waits for the first answers.
+    """
+    transport = greeting.begin()
     from engram.serve.mcp import profiles
 
-    wire.offer(profiles.listed(profiles.tools_of(profile), profiles.HOST))
+    transport.set_tools(profiles.listing(profiles.tools_of(profile), profiles.HOST))
     try:
         from engram.serve.mcp.stdio import run
-    except ImportError as broken:
-        missing = ConfigInvalid(f"the MCP SDK does not load ({broken.name}).", way_out='Run `pip install "engram-local[mcp]"`.')
+    except ImportError as error:
+        missing = ConfigInvalid(f"the MCP SDK does not load ({error.name}).", way_out='Run `pip install "engram-local[mcp]"`.')
         print(missing, file=sys.stderr)
         return 1
-    return run(wire, profile, path, identity)
+    return run(transport, profile, path, identity)

@@ -1,4 +1,4 @@
-"""The server on standard input and output, for a host that starts it: one process a session, gone when its host is."""
+"""The server on standard input and output: one process per session, which ends with the host that started it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mcp_types import jsonrpc_message_adapter
 
 from engram.errors import EngramError
 from engram.serve.mcp import profiles
-from engram.serve.mcp.greeting import Wire
+from engram.serve.mcp.greeting import StdioTransport
 from engram.serve.mcp.server import build
 from engram.serve.operations import rationing
 from engram.types import Reader
@@ -25,8 +25,12 @@ if TYPE_CHECKING:
     from engram.engine import Engram
 
 
-class House:
-    """A vault that is opened when it is first needed. One that would not open is tried again: its owner may have mended it."""
+class ProcessAccess:
+    """The process's own vault and identity, for every request.
+
+    The vault is opened at the first call that needs it. If opening fails, the next call tries again: the owner may have repaired
+    it meanwhile.
+    """
 
     def __init__(self, open_vault: Callable[[], Engram]) -> None:
         self._open = open_vault
@@ -37,7 +41,7 @@ class House:
     def reader(self, request: Any) -> Reader:
         return profiles.HOST
 
-    def enter(self, request: Any) -> Engram:
+    def vault(self, request: Any) -> Engram:
         with self._opening:
             if self._opened is None:
                 self._opened = self._open()
@@ -46,33 +50,34 @@ class House:
             return self._opened
 
     def close(self) -> None:
+        """Close the vault if it was opened."""
         with self._opening:
             if self._opened is not None:
                 self._opened.close()
 
 
-class _Lines:
-    """The wire as the SDK reads and writes files."""
+class _AsyncLines:
+    """The transport in the form of an asynchronous text file, which the SDK reads and writes."""
 
-    def __init__(self, wire: Wire) -> None:
-        self._wire = wire
+    def __init__(self, transport: StdioTransport) -> None:
+        self._transport = transport
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        while (line := await anyio.to_thread.run_sync(self._wire.lines.get, abandon_on_cancel=True)) is not None:
-            if _readable(line):
+        while (line := await anyio.to_thread.run_sync(self._transport.lines.get, abandon_on_cancel=True)) is not None:
+            if _parses(line):
                 yield line
             else:
-                await anyio.to_thread.run_sync(self._wire.refuse, line)
+                await anyio.to_thread.run_sync(self._transport.refuse, line)
 
     async def write(self, text: str) -> None:
-        await anyio.to_thread.run_sync(self._wire.send, text)
+        await anyio.to_thread.run_sync(self._transport.send, text)
 
     async def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing: `write` does not buffer."""
 
 
-def _readable(line: str) -> bool:
-    """Can the SDK read it? What it cannot, such as what is nested too deeply for it, it drops without a word."""
+def _parses(line: str) -> bool:
+    """Return whether the SDK can parse the line. A line that it cannot, such as a deeply nested one, it drops unanswered."""
     try:
         jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValueError:
@@ -80,19 +85,19 @@ def _readable(line: str) -> bool:
     return True
 
 
-def run(wire: Wire, profile: str, path: Path | None = None, identity: Mapping[str, object] | None = None) -> int:
-    """The whole command: the vault and who asks are those of the settings, or these. Returns its exit code."""
+def run(transport: StdioTransport, profile: str, path: Path | None = None, identity: Mapping[str, object] | None = None) -> int:
+    """Serve until the host is gone and return the exit code; `path` and `identity` override the settings."""
     try:
-        serve(wire, House(partial(_opened, path, identity)), profile)
-    except EngramError as problem:
-        print(problem, file=sys.stderr)
+        serve(transport, ProcessAccess(partial(_open_vault, path, identity)), profile)
+    except EngramError as error:
+        print(error, file=sys.stderr)
         return 1
     return 0
 
 
-def _opened(path: Path | None, identity: Mapping[str, object] | None) -> Engram:
-    """The vault, made if it is missing. Nobody can be asked for a passphrase here."""
-    from engram.engine import Engram  # half a second that the list of tools does not need
+def _open_vault(path: Path | None, identity: Mapping[str, object] | None) -> Engram:
+    """Open the vault, creating it if it is missing. No terminal is attached, so a passphrase is never asked for."""
+    from engram.engine import Engram  # takes half a second to import, which the list of tools does not need
 
     vault = Engram.open(path, settings=identity)
     if vault.notice:
@@ -100,17 +105,17 @@ def _opened(path: Path | None, identity: Mapping[str, object] | None) -> Engram:
     return vault
 
 
-def serve(wire: Wire, house: House, profile: str) -> None:
-    """Until the host is gone, or an interrupt; then the vault is closed in order."""
+def serve(transport: StdioTransport, access: ProcessAccess, profile: str) -> None:
+    """Serve until the input ends or an interrupt arrives, then close the vault."""
     try:
-        anyio.run(partial(_serve, wire, house, profile))
+        anyio.run(partial(_serve, transport, access, profile))
     finally:
-        wire.end()  # a thread may still wait for the next line, and the process for the thread
-        house.close()
+        transport.end()  # a thread may still block on the next line, and the process would wait for the thread
+        access.close()
 
 
-async def _serve(wire: Wire, house: House, profile: str) -> None:
-    server = build(house, profile)
-    lines: Any = _Lines(wire)
+async def _serve(transport: StdioTransport, access: ProcessAccess, profile: str) -> None:
+    server = build(access, profile)
+    lines: Any = _AsyncLines(transport)
     async with stdio_server(lines, lines) as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
