@@ -1,4 +1,4 @@
-"""Where the tests of the index get rows from: a real vault, and vectors that lie in clusters as those of texts do."""
+"""Rows for the tests of the index: from a real vault, with vectors in clusters like those of real text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def clustered(count: int, seed: int, *, dimensions: int = DIMENSIONS, clusters: 
 
 
 class VaultSource:
-    """The verbs that the index lives on, over a vault of the real store; and ways to write there."""
+    """A `VectorSource` over a vault of the real store, with methods to write to it."""
 
     def __init__(self, path: Path, env: Env | None = None, **settings: object) -> None:
         self.path = path
@@ -78,7 +78,7 @@ class VaultSource:
     # ── what the tests do ──────────────────────────────────────────────────────────────────────────────────────────
 
     def add(self, vectors: Vectors, scope: Scope = Scope(), **fields: Any) -> list[Memory]:
-        """One memory for each vector."""
+        """Add one memory per vector."""
         texts = [f"thing {number}" for number in range(len(vectors))]
         kept = self.store.add(OWNER, [Memory(text=text, scope=scope, **fields) for text in texts])
         self.put([memory.key for memory in kept], vectors)
@@ -95,7 +95,7 @@ class VaultSource:
         self.store.erase(OWNER, [memory.id for memory in memories])
 
     def cut_log(self) -> None:
-        """What happens to a log that grew too long: only the last entry stays."""
+        """Truncate the change log to its last entry, as happens when it grows too long."""
         with closing(connect(VaultFolder(self.path).database)) as connection:
             connection.execute("DELETE FROM changes WHERE seq < (SELECT max(seq) FROM changes)")
 

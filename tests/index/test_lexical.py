@@ -1,4 +1,4 @@
-"""Which words of a question are looked up."""
+"""Choosing the terms of a question that the text index looks up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engram.index.lexical import STOP_WORDS, TermPlanner
 
 
 class Vocabulary:
-    """How often words stand in a vault, and what was asked of it."""
+    """Document frequencies of a vault, and a record of the requests for them."""
 
     def __init__(self, **counts: int) -> None:
         self.counts = counts
@@ -24,38 +24,38 @@ class Vocabulary:
         return [min(self.counts.get(term, 0), most) for term in terms]
 
 
-def test_stop_words_are_left_out_and_the_rare_come_first() -> None:
+def test_stop_words_are_left_out_and_rare_terms_come_first() -> None:
     planner = TermPlanner(Vocabulary(heroku=3, api=40, runs=10, the=9000, on=8000))
     assert planner.plan("What is the API that runs on Heroku?", 1000, 1).terms == ("heroku", "runs", "api")
 
 
-def test_words_that_nobody_said_are_left_out() -> None:
+def test_terms_that_no_memory_contains_are_left_out() -> None:
     assert TermPlanner(Vocabulary(heroku=3)).plan("Heroku unheard", 1000, 1).terms == ("heroku",)
     assert TermPlanner(Vocabulary()).plan("Heroku unheard", 1000, 1).terms == ()
 
 
 @pytest.mark.parametrize(("budget", "wanted"), [(2, ("a1",)), (3, ("a1", "b2")), (6, ("a1", "b2", "c3")), (5, ("a1", "b2"))])
-def test_the_budget_is_kept(budget: int, wanted: tuple[str, ...]) -> None:
+def test_chosen_terms_stay_within_the_posting_budget(budget: int, wanted: tuple[str, ...]) -> None:
     assert TermPlanner(Vocabulary(a1=1, b2=2, c3=3)).plan("c3 b2 a1", budget, 1).terms == wanted
 
 
-def test_one_word_is_looked_up_whatever_it_costs() -> None:
+def test_at_least_one_term_is_chosen_even_over_budget() -> None:
     assert TermPlanner(Vocabulary(tea=10**6)).plan("tea", 100, 1).terms == ("tea",)
     assert len(TermPlanner(Vocabulary(tea=10**6, cup=10**6)).plan("cup of tea", 100, 1).terms) == 1
 
 
-def test_a_question_of_stop_words_alone_still_has_words() -> None:
+def test_a_question_of_stop_words_alone_is_still_looked_up() -> None:
     planner = TermPlanner(Vocabulary(to=50, be=30, why=5))
     assert set(planner.plan("to be or not to be", 1000, 1).terms) == {"to", "be"}
     assert planner.plan("Why?", 1000, 1).terms == ("why",)
 
 
 @pytest.mark.parametrize("question", ["", "  ", "???", '"*"', "\x00"])
-def test_no_words_no_terms(question: str) -> None:
+def test_a_question_without_words_has_no_terms(question: str) -> None:
     assert TermPlanner(Vocabulary(a=1)).plan(question, 1000, 1).terms == ()
 
 
-def test_counts_are_asked_once_and_again_when_much_has_changed() -> None:
+def test_frequencies_are_cached_until_much_of_the_vault_has_changed() -> None:
     vocabulary = Vocabulary(tea=1, cup=5)
     planner = TermPlanner(vocabulary)
     assert planner.plan("cup tea", 1000, 1).terms == ("tea", "cup")
@@ -68,7 +68,7 @@ def test_counts_are_asked_once_and_again_when_much_has_changed() -> None:
     assert len(vocabulary.asked) == 3
 
 
-def test_a_word_that_was_new_is_seen_at_once() -> None:
+def test_a_term_that_was_absent_is_counted_again_in_the_next_plan() -> None:
     vocabulary = Vocabulary()
     planner = TermPlanner(vocabulary)
     assert planner.plan("Miso", 1000, 1).terms == ()
@@ -76,15 +76,15 @@ def test_a_word_that_was_new_is_seen_at_once() -> None:
     assert planner.plan("Miso", 1000, 2).terms == ("miso",)
 
 
-def test_a_larger_budget_counts_anew() -> None:
-    """What was counted up to a small budget looks rarer than it is."""
+def test_a_larger_budget_clears_the_cached_frequencies() -> None:
+    """A frequency is counted only up to the budget, so one counted under a smaller budget is too low."""
     planner = TermPlanner(Vocabulary(tea=5000, cup=4000))
     assert len(planner.plan("tea cup", 100, 1).terms) == 1
     assert planner.plan("tea cup", 6000, 1).terms == ("cup",)
 
 
-def test_no_word_is_lost_when_another_thread_makes_it_count_anew() -> None:
-    """Between looking and counting the other thread may have forgotten what was known."""
+def test_no_term_is_lost_when_another_thread_clears_the_cache() -> None:
+    """Another thread may clear the cache between the look-up and the count."""
     vocabulary = Vocabulary(tea=1)
     planner = TermPlanner(vocabulary)
     stop = threading.Event()
@@ -107,8 +107,8 @@ def test_no_word_is_lost_when_another_thread_makes_it_count_anew() -> None:
     assert lost == []
 
 
-def test_what_was_forgotten_by_another_is_counted_in_the_same_call() -> None:
-    """The same, without chance: the known words are cleared while this call asks for an unknown one."""
+def test_terms_cleared_by_another_thread_are_counted_in_the_same_call() -> None:
+    """The same race made deterministic: the cache is cleared while this call counts an unknown term."""
     counts = {"tea": 1, "cup": 1}
     planner: TermPlanner
 
@@ -123,7 +123,7 @@ def test_what_was_forgotten_by_another_is_counted_in_the_same_call() -> None:
 
 
 @given(st.text(max_size=60), st.integers(1, 50))
-def test_any_question_is_planned(question: str, budget: int) -> None:
+def test_planning_any_question_keeps_its_invariants(question: str, budget: int) -> None:
     planner = TermPlanner(lambda terms, most: [min(len(term), most) for term in terms])
     chosen = planner.plan(question, budget, 1).terms
     assert len(set(chosen)) == len(chosen)

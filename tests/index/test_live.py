@@ -1,4 +1,4 @@
-"""The index of a vault: loads by itself, follows every process's writes, shows nobody more than they may see."""
+"""The live index of a vault: loads in the background, follows writes of every process, respects visibility."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from store.vaults import OWNER
 
 from engram.errors import AccessDenied, DimensionMismatch, InvalidQuery
 from engram.index.vectors import registry
-from engram.index.vectors.encoding import decode, encode, restore, turn_back
+from engram.index.vectors.encoding import decode, encode, restore, rotate_back
 from engram.index.vectors.live import LiveIndex, Nearest
 from engram.index.vectors.quantized import Quantized
 from engram.index.vectors.registry import Backend
@@ -38,7 +38,7 @@ MakeIndex = Callable[..., LiveIndex]
 
 
 def tuned(**values: Any) -> LiveSettings:
-    """Settings as an open vault has them, with values that the table does not hold yet."""
+    """Live settings with values that the settings table has no entry for."""
     defaults: dict[str, Any] = {
         "vector_backend": "auto",
         "vector_exact_limit": 20_000,
@@ -85,18 +85,18 @@ def keys(memories: list[Memory]) -> list[int]:
     return [memory.key for memory in memories]
 
 
-def test_it_finds_the_nearest_of_what_the_vault_holds(source: VaultSource, open_index: MakeIndex) -> None:
+def test_search_returns_the_nearest_memories_of_the_vault(source: VaultSource, open_index: MakeIndex) -> None:
     vectors = clustered(300, 1)
     kept = source.add(vectors)
     index = open_index()
     query = clustered(1, 2)[0]
     found = nearest(index, query)
-    scores = turn_back(restore(*decode(encode(vectors), DIMENSIONS))) @ query
+    scores = rotate_back(restore(*decode(encode(vectors), DIMENSIONS))) @ query
     assert found.keys.tolist() == [kept[place].key for place in np.argsort(-scores)[:10]]
     np.testing.assert_allclose(found.scores, np.sort(scores)[::-1][:10], atol=1e-5)
 
 
-def test_before_it_is_loaded_it_answers_with_nothing_and_says_how_far_it_is(source: VaultSource, open_index: MakeIndex) -> None:
+def test_search_returns_none_and_reports_progress_while_loading(source: VaultSource, open_index: MakeIndex) -> None:
     source.add(clustered(5, 1))
     index = open_index(started=False)
     assert index.search(OWNER, clustered(1, 2)[0], 10) is None
@@ -108,13 +108,13 @@ def test_before_it_is_loaded_it_answers_with_nothing_and_says_how_far_it_is(sour
     assert index.warmth.memory_bytes > 5 * DIMENSIONS
 
 
-def test_an_empty_vault_is_ready_and_holds_nothing(open_index: MakeIndex) -> None:
+def test_the_index_of_an_empty_vault_is_ready_and_empty(open_index: MakeIndex) -> None:
     index = open_index()
     assert index.ready
     assert len(nearest(index, clustered(1, 2)[0]).keys) == 0
 
 
-def test_what_was_written_since_is_in_the_next_search(source: VaultSource, open_index: MakeIndex) -> None:
+def test_the_next_search_finds_memories_written_since_loading(source: VaultSource, open_index: MakeIndex) -> None:
     vectors = clustered(20, 1)
     index = open_index()
     (one,) = source.add(vectors[:1])
@@ -147,7 +147,7 @@ print(kept[2].key, kept[0].key)
 """
 
 
-def test_what_another_process_writes_is_in_the_next_search(source: VaultSource, open_index: MakeIndex) -> None:
+def test_the_next_search_finds_memories_written_by_another_process(source: VaultSource, open_index: MakeIndex) -> None:
     vectors = clustered(10, 1)
     source.add(vectors[:5])
     index = open_index()
@@ -161,7 +161,7 @@ def test_what_another_process_writes_is_in_the_next_search(source: VaultSource, 
     assert erased not in found
 
 
-def test_a_log_that_was_cut_is_followed_by_loading_anew(source: VaultSource, open_index: MakeIndex) -> None:
+def test_the_index_is_loaded_again_after_the_change_log_was_truncated(source: VaultSource, open_index: MakeIndex) -> None:
     vectors = clustered(10, 1)
     kept = source.add(vectors)
     index = open_index()
@@ -172,7 +172,7 @@ def test_a_log_that_was_cut_is_followed_by_loading_anew(source: VaultSource, ope
     assert sorted(nearest(index, vectors[0], 50).keys.tolist()) == keys(kept[5:])
 
 
-def test_a_vault_that_was_put_back_to_an_earlier_state_is_loaded_anew(source: VaultSource, open_index: MakeIndex) -> None:
+def test_the_index_is_loaded_again_after_a_vault_was_restored(source: VaultSource, open_index: MakeIndex) -> None:
     source.add(clustered(10, 1))
     index = open_index()
     index._seq += 100
@@ -181,7 +181,7 @@ def test_a_vault_that_was_put_back_to_an_earlier_state_is_loaded_anew(source: Va
     assert index.ready
 
 
-def test_links_alone_change_nothing(source: VaultSource, open_index: MakeIndex) -> None:
+def test_changes_to_edges_alone_leave_the_index_unchanged(source: VaultSource, open_index: MakeIndex) -> None:
     one, two = source.add(clustered(2, 1))
     index = open_index()
     source.store.relate(OWNER, [Edge(one.id, two.id, "like")])
@@ -191,7 +191,7 @@ def test_links_alone_change_nothing(source: VaultSource, open_index: MakeIndex) 
 # ── who sees what ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_nobody_is_shown_what_they_may_not_see(source: VaultSource, open_index: MakeIndex) -> None:
+def test_a_reader_finds_no_memory_outside_its_visible_scopes(source: VaultSource, open_index: MakeIndex) -> None:
     vectors = clustered(60, 1)
     everyones = source.add(vectors[:20])
     rexs = source.add(vectors[20:40], REX)
@@ -212,7 +212,7 @@ def test_nobody_is_shown_what_they_may_not_see(source: VaultSource, open_index: 
     np.testing.assert_allclose(made[1], vectors[20], atol=0.01)
 
 
-def test_a_scope_that_comes_up_later_is_seen_by_those_who_may(source: VaultSource, open_index: MakeIndex) -> None:
+def test_a_scope_created_later_is_visible_to_its_readers(source: VaultSource, open_index: MakeIndex) -> None:
     vectors = clustered(3, 1)
     source.add(vectors[:1], ADA)
     index = open_index()
@@ -254,12 +254,12 @@ def test_a_filter_by_attributes_needs_the_keys_that_have_them(open_index: MakeIn
 
 
 @pytest.mark.parametrize("k", [0, -1])
-def test_none_asked_for_is_none_found(source: VaultSource, open_index: MakeIndex, k: int) -> None:
+def test_a_search_for_zero_or_fewer_finds_nothing(source: VaultSource, open_index: MakeIndex, k: int) -> None:
     source.add(clustered(3, 1))
     assert len(nearest(open_index(), clustered(1, 1)[0], k).keys) == 0
 
 
-def test_a_question_of_another_length_is_refused(open_index: MakeIndex) -> None:
+def test_a_query_with_other_dimensions_is_refused(open_index: MakeIndex) -> None:
     index = open_index()
     for wrong in (np.ones(DIMENSIONS + 1, np.float32), np.ones((1, DIMENSIONS), np.float32)):
         with pytest.raises(DimensionMismatch):
@@ -268,7 +268,7 @@ def test_a_question_of_another_length_is_refused(open_index: MakeIndex) -> None:
         index.search(OWNER, np.full(DIMENSIONS, np.nan, np.float32), 5)
 
 
-def test_stored_vectors_of_another_length_are_a_problem_that_is_told(source: VaultSource, open_index: MakeIndex) -> None:
+def test_stored_vectors_with_other_dimensions_are_reported(source: VaultSource, open_index: MakeIndex) -> None:
     source.add(clustered(3, 1, dimensions=8))
     index = open_index()
     assert not index.ready
@@ -318,7 +318,7 @@ def test_a_changed_setting_swaps_the_tier_of_a_running_index(source: VaultSource
     assert index.warmth.backend == "quantized"
 
 
-def test_memory_pressure_sheds_what_can_be_made_again(source: VaultSource, open_index: MakeIndex) -> None:
+def test_memory_pressure_drops_cached_masks(source: VaultSource, open_index: MakeIndex) -> None:
     source.add(clustered(300, 1))
     index = open_index()
     nearest(index, clustered(1, 1)[0])
@@ -331,7 +331,7 @@ def test_memory_pressure_sheds_what_can_be_made_again(source: VaultSource, open_
     assert len(nearest(index, clustered(1, 1)[0]).keys) == 10
 
 
-def test_removed_rows_give_their_memory_back(source: VaultSource, open_index: MakeIndex) -> None:
+def test_compacting_frees_the_memory_of_removed_rows(source: VaultSource, open_index: MakeIndex) -> None:
     vectors = clustered(1200, 1)
     kept = source.add(vectors)
     index = open_index()
@@ -346,8 +346,8 @@ def test_removed_rows_give_their_memory_back(source: VaultSource, open_index: Ma
 
 @needs_faiss
 @pytest.mark.usefixtures("sealed_soon")
-def test_searches_go_on_while_tiers_are_swapped_and_rows_come_and_go(source: VaultSource, open_index: MakeIndex) -> None:
-    """No search is refused, none shows what its reader may not see, and each finds the one row that is always there."""
+def test_searches_continue_while_tiers_are_swapped_and_rows_change(source: VaultSource, open_index: MakeIndex) -> None:
+    """No search fails, none returns a row its reader may not see, and each finds the one row that is never removed."""
     vectors = clustered(1000, 1, clusters=500)
     mine = source.add(vectors[:300], REX)
     theirs = set(keys(source.add(vectors[300:400], ADA)))
@@ -391,7 +391,7 @@ def test_searches_go_on_while_tiers_are_swapped_and_rows_come_and_go(source: Vau
     assert tiers == {"exact", "quantized"}
 
 
-def test_closing_while_it_loads_stops_the_loading(source: VaultSource, open_index: MakeIndex) -> None:
+def test_closing_during_loading_stops_it(source: VaultSource, open_index: MakeIndex) -> None:
     source.add(clustered(300, 1))
     index = open_index(started=False)
     index.start()
@@ -399,7 +399,7 @@ def test_closing_while_it_loads_stops_the_loading(source: VaultSource, open_inde
     assert index.search(OWNER, clustered(1, 1)[0], 5) is None
 
 
-def test_a_guest_of_another_role_gets_no_more_than_its_policy(source: VaultSource, open_index: MakeIndex) -> None:
+def test_a_guest_sees_no_more_than_its_policy_allows(source: VaultSource, open_index: MakeIndex) -> None:
     source.add(clustered(3, 1))
     with pytest.raises(AccessDenied):
         open_index().search(Reader(policy=Policy.ALL, role=Role.AGENT), clustered(1, 1)[0], 5)

@@ -1,4 +1,4 @@
-"""Masks are what a filter says, row by row, however they were arrived at: made anew, or amended after changes."""
+"""Filter masks: equal to the filter applied row by row, whether made from scratch or updated after changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engram.env import from_micros, to_micros
 from engram.guard.scopes import Visibility, readable
-from engram.index.vectors.marks import Condition, Fresh, Marks
+from engram.index.vectors.marks import ColumnValues, FilterColumns, RowFilter
 from engram.index.vectors.rows import Rows
 from engram.store.protocol import Filter
 from engram.types import Kind, Policy, Reader, Role, Scope, Status
@@ -37,13 +37,13 @@ filters = st.builds(
 Mark = tuple[int, str, str, str, int]
 
 
-def fresh(some: list[Mark]) -> Fresh:
+def fresh(some: list[Mark]) -> ColumnValues:
     scopes, kinds, statuses, categories, times = zip(*some, strict=True) if some else ((),) * 5
     words: list[Any] = [np.asarray(column, np.object_) for column in (kinds, statuses, categories)]
-    return Fresh(np.asarray(scopes, np.int32), words[0], words[1], words[2], np.asarray(times, np.int64))
+    return ColumnValues(np.asarray(scopes, np.int32), words[0], words[1], words[2], np.asarray(times, np.int64))
 
 
-def append(rows: Rows, made: Marks, some: list[Mark]) -> bool:
+def append(rows: Rows, made: FilterColumns, some: list[Mark]) -> bool:
     new = made.append(rows.count, fresh(some))
     keys = np.arange(rows.count, rows.count + len(some))
     rows.add(keys, np.ones(len(some), np.float32), np.ones((len(some), 1), np.int8))
@@ -65,9 +65,9 @@ def admitted(mark: Mark | None, where: Filter, scopes: set[int] | None) -> bool:
 
 
 @given(st.data())
-def test_a_mask_is_the_filter_row_by_row(data: st.DataObject) -> None:
+def test_a_mask_equals_the_filter_applied_to_each_row(data: st.DataObject) -> None:
     rows = Rows(1)
-    made = Marks(rows)
+    made = FilterColumns(rows)
     model: list[Mark | None] = []
     # Few conditions asked again and again, so that kept masks are amended.
     asked: list[tuple[Visibility, set[int] | None, Filter]] = [
@@ -90,49 +90,49 @@ def test_a_mask_is_the_filter_row_by_row(data: st.DataObject) -> None:
             made.touch(np.asarray([number]))
             model[number] = None
         elif step == "forget":
-            made.forget()
+            made.drop_masks()
         else:
             visibility, scopes, where = data.draw(st.sampled_from(asked))
             keys = None if scopes is None else np.fromiter(scopes, np.int64, len(scopes))
-            allowed = made.allowed(Condition.of(visibility, where), keys)
+            allowed = made.allowed(RowFilter.of(visibility, where), keys)
             assert allowed.mask.tolist() == [admitted(mark, where, scopes) for mark in model]
             assert allowed.count == allowed.mask.sum()
 
 
-def test_a_mask_is_kept_until_something_changes() -> None:
+def test_a_mask_is_cached_until_a_row_changes() -> None:
     rows = Rows(1)
-    made = Marks(rows)
+    made = FilterColumns(rows)
     append(rows, made, [(1, "fact", "active", "goal", 0)] * 10)
-    condition = Condition.of(OWNER, Filter())
+    condition = RowFilter.of(OWNER, Filter())
     first = made.allowed(condition, None)
-    assert made.allowed(Condition.of(OWNER, Filter()), None) is first
+    assert made.allowed(RowFilter.of(OWNER, Filter()), None) is first
     append(rows, made, [(1, "fact", "active", "goal", 0)])
     assert made.allowed(condition, None) is not first
     assert len(first) == 10
 
 
-def test_a_scope_that_comes_up_for_the_first_time_is_told() -> None:
+def test_adding_rows_reports_a_scope_that_is_new() -> None:
     rows = Rows(1)
-    made = Marks(rows)
+    made = FilterColumns(rows)
     assert append(rows, made, [(3, "fact", "active", "goal", 0)])
     assert not append(rows, made, [(3, "fact", "active", "goal", 0)])
     assert append(rows, made, [(3, "fact", "active", "goal", 0), (2, "fact", "active", "goal", 0)])
 
 
-def test_more_words_than_a_byte_can_count() -> None:
+def test_a_column_widens_for_more_than_256_words() -> None:
     rows = Rows(1)
-    made = Marks(rows)
+    made = FilterColumns(rows)
     for number in range(700):
         append(rows, made, [(1, f"kind {number}", "active", "goal", 0)])
-    mask = made.allowed(Condition.of(OWNER, Filter(kinds=("kind 3", "kind 600"))), None).mask  # type: ignore[arg-type]
+    mask = made.allowed(RowFilter.of(OWNER, Filter(kinds=("kind 3", "kind 600"))), None).mask  # type: ignore[arg-type]
     assert np.flatnonzero(mask).tolist() == [3, 600]
 
 
-def test_as_many_masks_are_kept_as_memory_allows() -> None:
+def test_the_mask_cache_is_bounded_by_memory() -> None:
     rows = Rows(1)
-    made = Marks(rows)
+    made = FilterColumns(rows)
     append(rows, made, [(1, "fact", "active", "goal", 0)] * 1000)
     start = from_micros(0)
     for hour in range(5000):
-        made.allowed(Condition.of(OWNER, Filter(since=start + timedelta(hours=hour))), None)
+        made.allowed(RowFilter.of(OWNER, Filter(since=start + timedelta(hours=hour))), None)
     assert made.memory_bytes < 4 << 20

@@ -1,4 +1,4 @@
-"""Which tier is chosen, and what is done when it cannot be had."""
+"""The choice of a search tier, and the fallback if it is not available."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def wanted(**settings: Any) -> Settings:
 
 @pytest.fixture(autouse=True)
 def faiss_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rule does not depend on this machine: `quantized` needs a module that every Python has."""
+    """Make the rule independent of this machine: `quantized` needs a module that every Python has."""
     quantized = registry.BACKENDS["quantized"]
     monkeypatch.setitem(
         registry.BACKENDS, "quantized", Backend("quantized", quantized.make, quantized.bytes_per_vector, needs="json")
@@ -49,29 +49,29 @@ def faiss_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
         (16_000, "exact", "exact"),
     ],
 )
-def test_the_count_decides(count: int, current: str, name: str) -> None:
+def test_the_tier_is_chosen_by_row_count_with_hysteresis(count: int, current: str, name: str) -> None:
     assert choose(count, 384, 10_000, wanted(), current).name == name
 
 
-def test_a_named_tier_is_taken_at_any_count() -> None:
+def test_a_configured_tier_is_used_at_any_row_count() -> None:
     assert choose(10, 384, 10_000, wanted(vector_backend="quantized")).name == "quantized"
     assert choose(10**6, 384, 10_000, wanted(vector_backend="exact")).name == "exact"
 
 
-def test_where_memory_leaves_room_for_the_rows_alone_they_are_searched_exactly() -> None:
+def test_the_exact_tier_is_chosen_if_memory_fits_only_the_rows() -> None:
     rows_alone = 100_000 * registry.BACKENDS["exact"].bytes_per_vector(384) / 2**20
     chosen = choose(100_000, 384, rows_alone + 3, wanted(), "quantized")
     assert chosen.name == "exact"
     assert "MiB" in chosen.note
 
 
-def test_where_not_even_the_rows_fit_the_faster_tier_stays_and_says_so() -> None:
+def test_the_faster_tier_is_kept_with_a_note_if_not_even_the_rows_fit() -> None:
     chosen = choose(1_000_000, 384, 100, wanted(), "quantized")
     assert chosen.name == "quantized"
     assert "MiB" in chosen.note
 
 
-def test_a_tier_that_is_not_installed_gives_way_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tier_that_is_not_installed_falls_back_to_exact_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     quantized = registry.BACKENDS["quantized"]
     missing = Backend("quantized", quantized.make, quantized.bytes_per_vector, needs="a_module_that_nobody_has")
     monkeypatch.setitem(registry.BACKENDS, "quantized", missing)
@@ -80,19 +80,19 @@ def test_a_tier_that_is_not_installed_gives_way_with_a_note(monkeypatch: pytest.
     assert "a_module_that_nobody_has" in chosen.note
 
 
-def test_a_tier_of_ones_own_joins_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_registered_tier_can_be_configured_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "BACKENDS", dict(registry.BACKENDS))
     registry.register(Backend("mine", lambda rows, settings: Exact(rows), lambda dimensions: dimensions))
     assert choose(10, 384, 100, wanted(vector_backend="mine")).name == "mine"
     assert len(make("mine", Rows(4), wanted())) == 0
 
 
-def test_an_unknown_tier_is_a_mistake_in_the_settings() -> None:
+def test_an_unknown_tier_name_raises_config_invalid() -> None:
     with pytest.raises(ConfigInvalid, match="'hnsw'"):
         choose(10, 384, 100, wanted(vector_backend="hnsw"))
 
 
-def test_without_either_package_all_is_searched_by_numpy() -> None:
+def test_search_works_with_numpy_alone() -> None:
     """In an interpreter in which neither numkong nor faiss can be imported."""
     program = """
 import sys

@@ -1,4 +1,4 @@
-"""The index put away and taken up again: the same answers, and never an answer that the vault would not give."""
+"""Snapshots of the index: an index loaded from one gives the same answers, and never one that the vault would not give."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def file_of(source: VaultSource) -> Path:
 
 
 def plain(source: VaultSource) -> bytes:
-    """What the snapshot holds, decrypted."""
+    """Return the decrypted content of the snapshot."""
     with file_of(source).open("rb") as file:
         return SealedFileReader(file, source.store._opened.snapshot_key, SPACE).read(1 << 30)
 
 
-def test_what_was_put_away_answers_as_what_was_loaded(source: VaultSource) -> None:
+def test_an_index_from_a_snapshot_answers_like_one_from_rows(source: VaultSource) -> None:
     vectors = clustered(400, 1)
     source.add(vectors[:200], REX, kind=Kind.FACT)
     source.add(vectors[200:], category="goal", happened_at=None)
@@ -86,7 +86,7 @@ def test_what_was_put_away_answers_as_what_was_loaded(source: VaultSource) -> No
         np.testing.assert_array_equal(one.scores, other.scores)
 
 
-def test_what_changed_since_it_was_put_away_is_taken_in(source: VaultSource) -> None:
+def test_changes_since_the_snapshot_are_applied(source: VaultSource) -> None:
     vectors = clustered(60, 1)
     kept = source.add(vectors[:50])
     put_away(source)
@@ -102,7 +102,7 @@ def test_what_changed_since_it_was_put_away_is_taken_in(source: VaultSource) -> 
         assert len(found) == 50
 
 
-def test_another_process_sees_and_is_seen(source: VaultSource) -> None:
+def test_processes_with_snapshots_see_each_others_writes(source: VaultSource) -> None:
     vectors = clustered(10, 1)
     source.add(vectors[:5])
     put_away(source)
@@ -138,7 +138,7 @@ BREAKS: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("what", BREAKS)
-def test_a_snapshot_that_is_damaged_costs_only_time(source: VaultSource, what: str) -> None:
+def test_a_damaged_snapshot_is_ignored_and_rows_are_loaded(source: VaultSource, what: str) -> None:
     vectors = clustered(100, 1)
     kept = source.add(vectors)
     BREAKS[what](put_away(source))
@@ -156,7 +156,7 @@ def test_a_snapshot_of_another_key_or_another_state_of_the_vault_is_not_used(sou
     with opened(source) as index:
         (late,) = source.add(vectors[20:21])
         assert nearest(index, vectors[20], 1).keys.tolist() == [late.key]
-        index._put = type(index._put)()  # as after many changes: it is put away again
+        index._snapshot = type(index._snapshot)()  # as after many changes: it is written again
     file_of(source).write_bytes(earlier)
     with opened(source) as index:
         assert index.warmth.origin == "rows", "a snapshot that was put back was believed"
@@ -166,7 +166,7 @@ def test_a_snapshot_of_another_key_or_another_state_of_the_vault_is_not_used(sou
         assert index.warmth.origin == "rows"
 
 
-def test_a_snapshot_that_the_log_no_longer_reaches_is_not_used(source: VaultSource) -> None:
+def test_a_snapshot_older_than_the_change_log_is_not_used(source: VaultSource) -> None:
     vectors = clustered(30, 1)
     source.add(vectors[:20])
     put_away(source)
@@ -177,7 +177,7 @@ def test_a_snapshot_that_the_log_no_longer_reaches_is_not_used(source: VaultSour
         assert len(nearest(index, vectors[0], 99).keys) == 30
 
 
-def test_vectors_of_another_model_are_not_taken_from_a_snapshot(source: VaultSource) -> None:
+def test_a_snapshot_of_another_model_is_not_used(source: VaultSource) -> None:
     source.add(clustered(20, 1))
     put_away(source)
     index = LiveIndex(source, OWNER, SPACE, DIMENSIONS + 1, tuned(snapshot_from=1))
@@ -187,8 +187,8 @@ def test_vectors_of_another_model_are_not_taken_from_a_snapshot(source: VaultSou
     index.close()
 
 
-def test_nothing_of_what_was_erased_is_in_a_snapshot(source: VaultSource) -> None:
-    """V12: erasing removes it at once; the next one does not hold the vector, its key or its codes."""
+def test_no_trace_of_an_erased_memory_is_in_a_snapshot(source: VaultSource) -> None:
+    """V12: an erasure deletes the snapshot at once; the next one does not hold the vector, its key or its codes."""
     vectors = clustered(300, 1)
     kept = source.add(vectors)
     put_away(source)
@@ -205,8 +205,8 @@ def test_nothing_of_what_was_erased_is_in_a_snapshot(source: VaultSource) -> Non
     assert stored[stays.key][4:] in held
 
 
-def test_an_erasure_while_it_is_written_leaves_none(source: VaultSource) -> None:
-    """Whatever the moment: before the file is filled, or after and before it gets its name."""
+def test_an_erasure_during_writing_leaves_no_snapshot(source: VaultSource) -> None:
+    """The erasure may come before the file is filled, or after that and before it gets its name."""
     vectors = clustered(40, 1)
     kept = source.add(vectors)
     stored = dict(source.store.vectors(OWNER, SPACE))
@@ -232,9 +232,7 @@ def test_an_erasure_while_it_is_written_leaves_none(source: VaultSource) -> None
     index.close()
 
 
-def test_codes_of_the_tier_are_put_away_too_but_not_over_removed_rows(
-    source: VaultSource, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_snapshot_includes_tier_codes_unless_rows_were_removed(source: VaultSource, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("faiss")
     usual = registry.BACKENDS["quantized"]
     built: list[int] = []
@@ -265,7 +263,7 @@ def test_codes_of_the_tier_are_put_away_too_but_not_over_removed_rows(
         assert kept[3].key not in nearest(index, vectors[3], 500).keys
 
 
-def test_the_file_is_the_owners_alone_and_its_size_and_dates_say_nothing(source: VaultSource) -> None:
+def test_the_snapshot_file_is_private_with_padded_size_and_neutral_times(source: VaultSource) -> None:
     old = os.umask(0)
     try:
         source.add(clustered(100, 1))
@@ -287,7 +285,7 @@ def clear_and_add(source: VaultSource, count: int) -> None:
     source.add(clustered(count, 9))
 
 
-def test_a_small_vault_has_none_and_a_fresh_one_is_not_written_again(source: VaultSource) -> None:
+def test_small_vaults_write_no_snapshot_and_a_fresh_one_is_kept(source: VaultSource) -> None:
     source.add(clustered(30, 1))
     with opened(source, snapshot_from=31):
         pass
@@ -299,7 +297,7 @@ def test_a_small_vault_has_none_and_a_fresh_one_is_not_written_again(source: Vau
     assert file_of(source).read_bytes() == before, "one memory more is no reason to write all of it again"
 
 
-def test_a_restored_backup_drops_it(source: VaultSource) -> None:
+def test_restoring_a_backup_deletes_the_snapshot(source: VaultSource) -> None:
     from engram.store.sqlite import care
 
     source.add(clustered(10, 1))
@@ -313,8 +311,8 @@ def test_a_restored_backup_drops_it(source: VaultSource) -> None:
 # ── while it loads ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_the_words_found_is_compared_before_it_is_loaded(source: VaultSource) -> None:
-    """R16: the level between all vectors and none; nobody is shown what they may not see."""
+def test_text_hits_are_scored_by_vector_while_the_index_loads(source: VaultSource) -> None:
+    """R16: while vectors load, text hits are compared by vectors from the store; visibility holds there too."""
     vectors = clustered(6, 1)
     mine = source.add(vectors[:3], REX)
     theirs = source.add(vectors[3:], Scope(agent="ada"))
@@ -330,7 +328,7 @@ def test_what_the_words_found_is_compared_before_it_is_loaded(source: VaultSourc
     index.close()
 
 
-def test_a_search_just_after_the_start_waits_for_the_vectors(source: VaultSource) -> None:
+def test_a_search_just_after_start_waits_briefly_for_vectors(source: VaultSource) -> None:
     vectors = clustered(50, 1)
     source.add(vectors)
     index = LiveIndex(source, OWNER, SPACE, DIMENSIONS, tuned(warm_patience_s=60.0))
@@ -339,7 +337,7 @@ def test_a_search_just_after_the_start_waits_for_the_vectors(source: VaultSource
     index.close()
 
 
-def test_warming_tells_how_far_it_is(source: VaultSource) -> None:
+def test_warm_reports_loading_progress(source: VaultSource) -> None:
     source.add(clustered(50, 1))
     index = LiveIndex(source, OWNER, SPACE, DIMENSIONS, tuned())
     told: list[Any] = []

@@ -1,4 +1,4 @@
-"""Every tier against the oracle: a plain product in float32 over what the rows stand for."""
+"""Every tier against the oracle: a plain float32 product over the restored vectors of the rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from index.sources import DIMENSIONS, clustered
 
 from engram.index.vectors.encoding import quantize
 from engram.index.vectors.exact import Exact, blas, simd
-from engram.index.vectors.protocol import Allowed, Found, Mask, VectorIndex
+from engram.index.vectors.protocol import Allowed, Mask, NearestRows, VectorTier
 from engram.index.vectors.quantized import Quantized
 from engram.index.vectors.rows import BLOCK, Rows
 from engram.models.embed import Vectors, unit
@@ -22,7 +22,7 @@ from engram.models.embed import Vectors, unit
 needs_numkong = pytest.mark.skipif(find_spec("numkong") is None, reason="numkong is not installed")
 needs_faiss = pytest.mark.skipif(find_spec("faiss") is None, reason="faiss-cpu is not installed")
 
-TIERS: dict[str, Callable[[Rows], VectorIndex]] = {
+TIERS: dict[str, Callable[[Rows], VectorTier]] = {
     "exact-numpy": lambda rows: Exact(rows, blas),
     "exact-simd": lambda rows: Exact(rows, simd),
     "quantized": lambda rows: Quantized(rows, 500, tail=40, few=5, kernel=blas),
@@ -47,15 +47,15 @@ def add(rows: Rows, vectors: Vectors) -> None:
     rows.add(np.arange(rows.count, rows.count + len(vectors)) + 100, *quantize(vectors))
 
 
-def oracle(rows: Rows, query: Vectors, k: int, mask: Mask) -> Found:
+def oracle(rows: Rows, query: Vectors, k: int, mask: Mask) -> NearestRows:
     numbers = np.flatnonzero(mask)
     scores = (rows.vectors(numbers) @ query).astype(np.float32)
     order = np.argsort(-scores, kind="stable")[:k]
-    return Found(numbers[order], scores[order])
+    return NearestRows(numbers[order], scores[order])
 
 
-def assert_same(found: Found, true: Found, rows: Rows, query: Vectors) -> None:
-    """The same scores, place by place, and each the score of its row. Which of two equals comes first is left open."""
+def assert_same(found: NearestRows, true: NearestRows, rows: Rows, query: Vectors) -> None:
+    """Assert equal scores at each rank, each the score of its row. The order of ties is left open."""
     assert len(set(found.numbers.tolist())) == len(found.numbers) == len(true.numbers)
     np.testing.assert_allclose(found.scores, true.scores, atol=1e-5)
     np.testing.assert_allclose(found.scores, rows.vectors(found.numbers) @ query, atol=1e-5)
@@ -65,7 +65,7 @@ def assert_same(found: Found, true: Found, rows: Rows, query: Vectors) -> None:
 @each_tier
 @given(st.data())
 def test_a_tier_finds_what_the_oracle_finds(tier: str, data: st.DataObject) -> None:
-    """Under any mix of adding, removing, sealing and filtering. Few enough rows that all candidates are scored again."""
+    """Holds under any mix of adding, removing, sealing and filtering. Rows are few, so all candidates are scored again."""
     rows = Rows(DIMENSIONS)
     index = TIERS[tier](rows)
     vectors = clustered(400, data.draw(st.integers(0, 5)))
@@ -100,7 +100,7 @@ def test_a_tier_finds_what_the_oracle_finds(tier: str, data: st.DataObject) -> N
 
 
 @each_tier
-def test_scores_of_given_rows(tier: str) -> None:
+def test_score_returns_the_cosine_of_given_rows(tier: str) -> None:
     rows = Rows(DIMENSIONS)
     index = TIERS[tier](rows)
     add(rows, clustered(200, 1))
@@ -124,7 +124,7 @@ def test_an_empty_index_finds_nothing(tier: str) -> None:
 
 @each_tier
 def test_rows_after_the_end_of_a_filter_are_not_found(tier: str) -> None:
-    """A filter that was made before rows were added and sealed knows nothing of them."""
+    """A filter made before rows were added and sealed does not allow them."""
     rows = Rows(DIMENSIONS)
     index = TIERS[tier](rows)
     add(rows, clustered(100, 1))
@@ -136,8 +136,8 @@ def test_rows_after_the_end_of_a_filter_are_not_found(tier: str) -> None:
 
 
 @each_tier
-def test_as_many_come_back_as_were_asked_for_however_narrow_the_filter(tier: str) -> None:
-    """The nearest thousand are all forbidden: a filter behind a truncated scan would come back empty."""
+def test_a_narrow_filter_still_returns_k_rows(tier: str) -> None:
+    """The nearest thousand rows are forbidden: a filter applied after a truncated scan would return nothing."""
     rows = Rows(DIMENSIONS)
     index = TIERS[tier](rows)
     query = clustered(1, 9)[0]
@@ -150,7 +150,7 @@ def test_as_many_come_back_as_were_asked_for_however_narrow_the_filter(tier: str
 
 
 @each_tier
-def test_rows_in_many_blocks(tier: str) -> None:
+def test_rows_that_span_several_blocks_are_found(tier: str) -> None:
     rows = Rows(DIMENSIONS)
     index = TIERS[tier](rows)
     for seed in range(3):
@@ -163,8 +163,8 @@ def test_rows_in_many_blocks(tier: str) -> None:
 
 @needs_faiss
 @pytest.mark.parametrize("share", [1.0, 0.5, 0.1])
-def test_one_bit_codes_lose_at_most_two_of_a_hundred(share: float) -> None:
-    """Recall of the ten nearest, in clusters twice as large as the number of candidates."""
+def test_one_bit_codes_find_at_least_98_of_100_nearest(share: float) -> None:
+    """Measures recall of the ten nearest, in clusters twice as large as the number of candidates."""
     count, dimensions = 20_000, 384
     rows = Rows(dimensions)
     add(rows, clustered(count, 1, dimensions=dimensions, clusters=20))
@@ -178,7 +178,7 @@ def test_one_bit_codes_lose_at_most_two_of_a_hundred(share: float) -> None:
 
 
 @needs_faiss
-def test_a_row_is_sealed_again_only_a_few_times_however_often_the_tail_fills() -> None:
+def test_a_row_is_resealed_only_logarithmically_often() -> None:
     rows = Rows(DIMENSIONS)
     index = Quantized(rows, tail=40)
     for number in range(64):
@@ -191,7 +191,7 @@ def test_a_row_is_sealed_again_only_a_few_times_however_often_the_tail_fills() -
 
 
 @needs_faiss
-def test_sealing_that_is_stopped_leaves_the_index_as_it_was() -> None:
+def test_stopped_sealing_leaves_the_index_unchanged() -> None:
     rows = Rows(DIMENSIONS)
     index = Quantized(rows, tail=40)
     add(rows, clustered(100, 1))
@@ -201,8 +201,8 @@ def test_sealing_that_is_stopped_leaves_the_index_as_it_was() -> None:
 
 
 @each_tier
-def test_many_search_while_one_adds_removes_and_seals(tier: str) -> None:
-    """Every answer is the oracle's for the rows its filter was made of: few enough that all candidates are scored again."""
+def test_threads_search_while_one_adds_removes_and_seals(tier: str) -> None:
+    """Every answer equals the oracle's for the rows of its filter. Rows are few, so all candidates are scored again."""
     rows = Rows(DIMENSIONS)
     index = TIERS[tier](rows)
     vectors = clustered(560, 1)
@@ -234,7 +234,7 @@ def test_many_search_while_one_adds_removes_and_seals(tier: str) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(1, 60), st.booleans()), max_size=120))
-def test_keys_lead_to_their_rows_in_whatever_order_they_came(steps: list[tuple[int, bool]]) -> None:
+def test_keys_added_in_any_order_are_found(steps: list[tuple[int, bool]]) -> None:
     rows = Rows(2)
     at: dict[int, int] = {}
     for key, kept in steps:
@@ -248,7 +248,7 @@ def test_keys_lead_to_their_rows_in_whatever_order_they_came(steps: list[tuple[i
     assert len(rows) == len(at)
 
 
-def test_keys_that_came_out_of_order_are_sorted_in_once_there_are_many() -> None:
+def test_many_out_of_order_keys_are_merged_into_the_sorted_arrays() -> None:
     rows = Rows(1)
     keys = np.random.default_rng(1).permutation(40_000)
     for start in range(0, len(keys), 500):

@@ -184,7 +184,7 @@ def die_in_snapshot(path: str, step: int = 0) -> None:
     assert index is not None
     mem.settings.set(snapshot_from=1)
     counted = signal_at_step(step, signal.SIGKILL, "/guard/sealing", "/vectors/snapshot", "/shelving", only_main=True)
-    index._put_away()
+    index._write_snapshot()
     sys.settrace(None)
     say(steps=counted())
 

@@ -1,6 +1,6 @@
-"""What can be made again from the store, so that questions are answered in milliseconds.
+"""Indexes that answer a question in milliseconds and can be rebuilt from the store.
 
-Comes in: rows and the change log, through the store's verbs. Goes out: keys with scores, best first. An index holds
-nothing that is not in the store: delete it, and only time is lost. There is no SQL here, and no key leaves that the
-reader may not see.
+Input: rows and the change log, read through the store's ports. Output: keys with scores, best first. An index holds nothing
+that is not in the store, so deleting it costs only the time to rebuild it. There is no SQL here, and no key is returned that
+the reader may not see.
 """

@@ -1,4 +1,4 @@
-"""Which words of a question are worth looking up: rare ones first, and no more postings than a budget.
+"""The terms of a question to look up in the text index: the rarest first, within a budget of postings.
 
 An OR over all words of a natural question costs 45 ms at 100,000 rows; a budget on the summed frequencies keeps it at
 2 ms however long the question is. Stop words are left out unless the question has nothing else.
@@ -16,20 +16,20 @@ from engram.text.terms import terms
 
 
 @frozen
-class Wanted:
-    """The terms to look up; and in how many memories each telling word of the question stands, counted to the budget."""
+class TermPlan:
+    """The terms to look up, and the document frequency of each content word of the question, counted up to the budget."""
 
     terms: tuple[str, ...]
     frequencies: tuple[int, ...]
 
 
 def asks_nothing(text: str) -> bool:
-    """Is this only a courtesy, so that there is nothing to look up? "Ok, do it" is none: it wants what the talk is about."""
+    """True if the text is only a courtesy ("thanks!"). "Ok, do it" is not: it refers to the topic of the conversation."""
     return is_courtesy(text, terms(text))
 
 
 class TermPlanner:
-    """Remembers how common words are; forgets when the vault has changed a good deal."""
+    """Chooses search terms. Caches document frequencies until a tenth of the vault, and at least 200 rows, has changed."""
 
     def __init__(self, frequencies: Callable[[Sequence[str], int], Sequence[int]]) -> None:
         self._frequencies = frequencies
@@ -37,31 +37,31 @@ class TermPlanner:
         self._at = self._budget = 0
         self._lock = threading.Lock()
 
-    def plan(self, question: str, budget: int, change: int) -> Wanted:
-        """The terms to look up, rarest first, whose frequencies add up to no more than `budget`; at least one."""
-        asked = terms(question)
-        wanted = [term for term in asked if term not in STOP_WORDS] or list(asked)
-        counts = self._count(wanted, budget, change)
+    def plan(self, question: str, budget: int, change: int) -> TermPlan:
+        """Return the rarest terms whose frequencies add up to at most `budget`; at least one term that occurs."""
+        words = terms(question)
+        content = [term for term in words if term not in STOP_WORDS] or list(words)
+        counts = self._count(content, budget, change)
         chosen: list[str] = []
         spent = 0
-        for term in sorted(wanted, key=lambda term: counts[term]):
+        for term in sorted(content, key=lambda term: counts[term]):
             if counts[term] == 0:
                 continue
             spent += counts[term]
             if chosen and spent > budget:
                 break
             chosen.append(term)
-        return Wanted(tuple(chosen), tuple(counts[term] for term in wanted))
+        return TermPlan(tuple(chosen), tuple(counts[term] for term in content))
 
-    def _count(self, wanted: Sequence[str], budget: int, change: int) -> dict[str, int]:
+    def _count(self, content: Sequence[str], budget: int, change: int) -> dict[str, int]:
         with self._lock:
             if budget != self._budget or abs(change - self._at) > max(self._at // 10, 200):
                 self._known.clear()
                 self._at, self._budget = change, budget
-            counts = {term: self._known[term] for term in wanted if term in self._known}
-        unknown = [term for term in wanted if term not in counts]
-        found = self._frequencies(unknown, budget + 1) if unknown else ()
-        fresh = dict(zip(unknown, found, strict=True))
+            counts = {term: self._known[term] for term in content if term in self._known}
+        unknown = [term for term in content if term not in counts]
+        frequencies = self._frequencies(unknown, budget + 1) if unknown else ()
+        fresh = dict(zip(unknown, frequencies, strict=True))
         with self._lock:
             self._known.update({term: count for term, count in fresh.items() if count})
         return counts | fresh

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from engram.index.lexical import STOP_WORDS
-from engram.index.vectors.encoding import decode, restore, turn
+from engram.index.vectors.encoding import decode, restore, rotate
 from engram.models.embed import Vectors
 from engram.recall.plan import Asked
 from engram.recall.recall_weights import RecallWeights
@@ -57,7 +57,7 @@ def _likenesses(judgements: Sequence[Judgement], query: Vectors | None, backgrou
     made = [0.0] * len(judgements)
     if query is not None and known:
         stored = restore(*decode([judgements[place].vector for place in known], len(query)))
-        for place, cosine in zip(known, (stored @ turn(query)).tolist(), strict=True):
+        for place, cosine in zip(known, (stored @ rotate(query)).tolist(), strict=True):
             made[place] = (cosine - background) / (1.0 - background)
     return made
 

@@ -1,6 +1,6 @@
-"""Nearest vectors, in tiers behind one protocol.
+"""Nearest-vector search, in tiers behind one protocol.
 
-`live.LiveIndex` is what other rooms use: the vectors of one space of one open vault, followed through the change log.
-Below it lie the rows in memory (`rows`), what filters go by (`marks`), two ways to find the nearest (`exact`,
-`quantized`) and the choice between them (`registry`). A vector is stored as `encoding` says.
+Other rooms use `live.LiveIndex`: the vectors of one space of one open vault, kept up to date from the change log. It is made
+of the rows in memory (`rows`), the columns that filters compare (`marks`), two search tiers (`exact`, `quantized`) and the
+choice between them (`registry`). `encoding` defines the stored form of a vector.
 """

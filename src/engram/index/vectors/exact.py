@@ -1,9 +1,9 @@
-"""The scan that looks at every allowed row: the smallest tier, and the oracle of the others.
+"""The tier that scans every allowed row: the simplest one, and the oracle of the others.
 
-The question is rounded to a byte a dimension like the rows, so that the scan is one integer dot product a row (`numkong`'s
-SIMD kernels; 0.4 ms for 10,000 rows of 384 dimensions, 4.5 ms for 100,000); the best few are then scored against the
-question as it is, which mends what rounding it did. Without `numkong`, numpy multiplies in float32, block by block, at
-two to three times the cost. With few rows allowed, only those are gathered and scored.
+The query is rounded to a byte per dimension like the rows, so that the scan is one integer dot product per row (`numkong`'s
+SIMD kernels; 0.4 ms for 10,000 rows of 384 dimensions, 4.5 ms for 100,000); the best few are then scored again with the
+unrounded query, which removes the rounding error. Without `numkong`, numpy multiplies in float32, block by block, at
+two to three times the cost. If few rows are allowed, only those are gathered and scored.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 
 from engram.index.vectors.encoding import Codes, quantize
-from engram.index.vectors.protocol import Allowed, Found, Numbers, Scores, Sealed, Stop
+from engram.index.vectors.protocol import Allowed, NearestRows, Numbers, Scores, SealedSegments, Stop
 from engram.index.vectors.rows import Rows
 from engram.models.embed import Vectors
 
 Kernel = Callable[[Vectors], Callable[[Codes], Scores]]
-"""Takes a question; gives a function that multiplies it with rows of codes (their scales left out)."""
+"""Takes a query; returns a function that multiplies it with rows of codes (without their scales)."""
 
 
 def simd(query: Vectors) -> Callable[[Codes], Scores]:
-    numkong: Any = import_module("numkong")  # late: there is no wheel of it for some platforms
+    numkong: Any = import_module("numkong")  # late: some platforms have no wheel of it
     scales, codes = quantize(query)
     rounded, scale = codes[0], scales[0]
 
@@ -47,7 +47,7 @@ def best_kernel() -> Kernel:
 
 
 class Exact:
-    """Holds nothing of its own: rows that are added are there."""
+    """A scan over the shared rows. It has no structure of its own, so there is nothing to seal or pack."""
 
     name = "exact"
     unsealed = False
@@ -57,72 +57,72 @@ class Exact:
         self._rows = rows
         self._kernel = kernel or best_kernel()
 
-    def search(self, query: Vectors, k: int, allowed: Allowed | None = None) -> Found:
+    def search(self, query: Vectors, k: int, allowed: Allowed | None = None) -> NearestRows:
         allowed = self._rows.everything() if allowed is None else allowed
         stop = self._rows.count if allowed is None else len(allowed)
         return nearest(self._rows, self._kernel, query, k, allowed, 0, stop)
 
-    def search_many(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> list[Found]:
+    def search_many(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> list[NearestRows]:
         allowed = self._rows.everything() if allowed is None else allowed
         stop = self._rows.count if allowed is None else len(allowed)
         return nearest_many(self._rows, queries, k, allowed, 0, stop)
 
     def score(self, query: Vectors, numbers: Numbers) -> Scores:
-        return scored(self._rows, query, numbers)
+        return scores_of(self._rows, query, numbers)
 
     def seal(self, stop: Stop) -> None:
         return
 
-    def pack(self) -> Sealed:
-        return Sealed()
+    def pack(self) -> SealedSegments:
+        return SealedSegments()
 
-    def unpack(self, sealed: Sealed) -> None:
+    def unpack(self, sealed: SealedSegments) -> None:
         return
 
     def __len__(self) -> int:
         return len(self._rows)
 
 
-def nearest(rows: Rows, kernel: Kernel, query: Vectors, k: int, allowed: Allowed | None, start: int, stop: int) -> Found:
-    """The `k` nearest allowed rows from `start` to `stop`, every one of them looked at."""
+def nearest(rows: Rows, kernel: Kernel, query: Vectors, k: int, allowed: Allowed | None, start: int, stop: int) -> NearestRows:
+    """Return the `k` nearest allowed rows between `start` and `stop`, by scanning all of them."""
     if k < 1 or stop <= start:
-        return Found()
+        return NearestRows()
     if allowed is not None and allowed.count * _GATHER_COST < stop - start:
         numbers = allowed.numbers
-        few = numbers[np.searchsorted(numbers, start) : np.searchsorted(numbers, stop)]
-        return best(few, rows.score(query, few), k)
+        numbers = numbers[np.searchsorted(numbers, start) : np.searchsorted(numbers, stop)]
+        return top_k(numbers, rows.score(query, numbers), k)
     scores = _scan(rows, kernel(query), start, stop)
     if allowed is not None:
         scores[~allowed.mask[start:stop]] = -np.inf
     close = _top(scores, max(2 * k, k + _SPARE))
     close = close[scores[close] > -np.inf] + start
-    return best(close, rows.score(query, close), k)
+    return top_k(close, rows.score(query, close), k)
 
 
-def nearest_many(rows: Rows, queries: Vectors, k: int, allowed: Allowed | None, start: int, stop: int) -> list[Found]:
-    """The same for many questions: each piece of the rows is multiplied with all of them while it is in the cache."""
+def nearest_many(rows: Rows, queries: Vectors, k: int, allowed: Allowed | None, start: int, stop: int) -> list[NearestRows]:
+    """Return `nearest` of many queries. Each chunk of rows is multiplied with all queries while it is in the cache."""
     if k < 1 or stop <= start:
-        return [Found() for _ in queries]
+        return [NearestRows() for _ in queries]
     if allowed is not None and allowed.count * _GATHER_COST < stop - start:
         return [nearest(rows, blas, query, k, allowed, start, stop) for query in queries]
     dots = _products(queries)
-    wanted = max(2 * k, k + _SPARE)
+    depth = max(2 * k, k + _SPARE)
     numbers, rough = np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0), np.float32)
-    for first, codes in rows.spans(start, stop, _PIECE):
+    for first, codes in rows.spans(start, stop, _CHUNK):
         scores = dots(codes) * rows.scales(first, first + len(codes))
         if allowed is not None:
             scores[:, ~allowed.mask[first : first + len(codes)]] = -np.inf
         places = np.broadcast_to(np.arange(first, first + len(codes)), scores.shape)
-        numbers, rough = _top_many(np.hstack((numbers, places)), np.hstack((rough, scores)), wanted)
-    found = []
-    for query, close, likeness in zip(queries, numbers, rough, strict=True):
-        close = close[likeness > -np.inf]
-        found.append(best(close, rows.score(query, close), k))
-    return found
+        numbers, rough = _top_many(np.hstack((numbers, places)), np.hstack((rough, scores)), depth)
+    results = []
+    for query, close, rough_scores in zip(queries, numbers, rough, strict=True):
+        close = close[rough_scores > -np.inf]
+        results.append(top_k(close, rows.score(query, close), k))
+    return results
 
 
 def _top_many(numbers: Numbers, scores: Scores, k: int) -> tuple[Numbers, Scores]:
-    """The `k` highest of each row, in no order."""
+    """Return the `k` highest scores of each row with their numbers, unordered."""
     if k >= scores.shape[1]:
         return numbers, scores
     top = np.argpartition(scores, scores.shape[1] - k, axis=1)[:, -k:]
@@ -130,7 +130,7 @@ def _top_many(numbers: Numbers, scores: Scores, k: int) -> tuple[Numbers, Scores
 
 
 def _products(queries: Vectors) -> Callable[[Codes], Scores]:
-    """Takes questions; gives a function that multiplies rows of codes with each, a row of products a question."""
+    """Return a function that multiplies rows of codes with every query and returns one row of products per query."""
     if find_spec("numkong") is None:
         return lambda rows: queries @ rows.T.astype(np.float32)
     numkong: Any = import_module("numkong")
@@ -143,12 +143,12 @@ _GATHER_COST = 8
 """A row that is gathered and scored in float32 costs about this many rows of a scan (measured at 0.1 … 50 % allowed)."""
 
 _SPARE = 64
-"""Rows scored again beyond those asked for. Rounding the question moves a score by 0.0004 (one standard deviation at 384
-dimensions), so a row that belongs among the first `k` is practically never as far back as this."""
+"""Rows scored again beyond `k`. Rounding the query moves a score by 0.0004 (one standard deviation at 384 dimensions), so a row
+that belongs among the first `k` is practically never ranked below this many others."""
 
 
-def scored(rows: Rows, query: Vectors, numbers: Numbers) -> Scores:
-    """Scores of given rows; NaN for a number that is none, or was removed."""
+def scores_of(rows: Rows, query: Vectors, numbers: Numbers) -> Scores:
+    """Return the scores of given rows; NaN for a number that does not exist or was removed."""
     count = rows.count
     known = (numbers >= 0) & (numbers < count)
     known[known] = rows.alive(count)[numbers[known]]
@@ -157,31 +157,30 @@ def scored(rows: Rows, query: Vectors, numbers: Numbers) -> Scores:
     return scores
 
 
-def best(numbers: Numbers, scores: Scores, k: int) -> Found:
-    """The `k` highest in order; of equals, the earlier row first."""
+def top_k(numbers: Numbers, scores: Scores, k: int) -> NearestRows:
+    """Return the `k` highest scores in order; of equal scores, the lower row number first."""
     if len(numbers) > 4 * k:
-        some = _top(scores, k)
-        edge = scores[some].min(initial=np.inf)
-        some = np.flatnonzero(scores >= edge)  # all equals of the last one, so that which of them stay is not chance
-        numbers, scores = numbers[some], scores[some]
+        lowest = scores[_top(scores, k)].min(initial=np.inf)
+        kept = np.flatnonzero(scores >= lowest)  # with all ties of the k-th, so that the cut among them is deterministic
+        numbers, scores = numbers[kept], scores[kept]
     order = np.lexsort((numbers, -scores))[:k]
-    return Found(numbers[order], scores[order])
+    return NearestRows(numbers[order], scores[order])
 
 
 def _scan(rows: Rows, dots: Callable[[Codes], Scores], start: int, stop: int) -> Scores:
     scores = np.empty(stop - start, np.float32)
-    # Pieces: what one needs in float32 stays in the cache, and other threads get their turn (numkong keeps the GIL).
-    for first, codes in rows.spans(start, stop, _PIECE):
+    # In chunks: the float32 copy of one stays in the cache, and other threads can run in between (numkong keeps the GIL).
+    for first, codes in rows.spans(start, stop, _CHUNK):
         scores[first - start : first - start + len(codes)] = dots(codes)
     scores *= rows.scales(start, stop)
     return scores
 
 
-_PIECE = 4096
+_CHUNK = 4096
 
 
 def _top(scores: Scores, k: int) -> Numbers:
-    """The places of the `k` highest, in no order."""
+    """Return the positions of the `k` highest scores, unordered."""
     if k >= len(scores):
         return np.arange(len(scores))
     return np.argpartition(scores, len(scores) - k)[len(scores) - k :]

@@ -1,7 +1,7 @@
-"""What filters go by, one narrow column each, by row number: scope, kind, status, category and time.
+"""The columns that filters compare, by row number: scope, kind, status, category and time.
 
-A reader's visibility and a question's filter become one array of booleans, by numpy; it is kept until something changes,
-and then only what changed is looked at again. Columns are written and masks made under the lock of whoever owns this.
+A reader's visibility and a question's filter become one array of booleans. The array is cached; after a change only the changed
+rows are compared again. The owner of the columns holds its lock while it writes them or asks for a mask.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from engram.store.protocol import Filter
 
 
 @frozen
-class Condition:
-    """Who asks, and for what: everything that a mask depends on, so that equal ones share it.
+class RowFilter:
+    """Everything a mask depends on: the reader's visibility and the filter. It is the key under which the mask is cached.
 
-    `Filter.attributes` and `Filter.as_of` are not here: they have no column, the store looks them up.
+    `Filter.attributes` and `Filter.as_of` have no column; the store looks them up.
     """
 
     visibility: Visibility
@@ -37,7 +37,7 @@ class Condition:
     until: int | None
 
     @classmethod
-    def of(cls, visibility: Visibility, where: Filter) -> Condition:
+    def of(cls, visibility: Visibility, where: Filter) -> RowFilter:
         return cls(
             visibility,
             tuple(str(kind) for kind in where.kinds),
@@ -50,8 +50,8 @@ class Condition:
 
 
 @frozen
-class Fresh:
-    """The marks of some rows, column by column."""
+class ColumnValues:
+    """Values of the filter columns for some rows, column by column."""
 
     scopes: npt.NDArray[np.int32]
     kinds: npt.NDArray[np.object_]
@@ -59,61 +59,65 @@ class Fresh:
     categories: npt.NDArray[np.object_]
     times: npt.NDArray[np.int64]
 
-    def part(self, chosen: Mask) -> Fresh:
-        return Fresh(self.scopes[chosen], self.kinds[chosen], self.statuses[chosen], self.categories[chosen], self.times[chosen])
+    def part(self, chosen: Mask) -> ColumnValues:
+        return ColumnValues(
+            self.scopes[chosen], self.kinds[chosen], self.statuses[chosen], self.categories[chosen], self.times[chosen]
+        )
 
 
 @frozen
-class Packed:
-    """Marks as they are put away: scope, kind, status, category and time; the words of the three in the middle."""
+class PackedColumns:
+    """Filter columns as a snapshot stores them: scope, kind, status, category, time; and the words of the middle three."""
 
     columns: tuple[npt.NDArray[Any], ...]
     words: tuple[tuple[str, ...], ...]
 
 
-class Marks:
+class FilterColumns:
+    """Scope, kind, status, category and time of each row, and the cached masks made from them."""
+
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
         self._scope = Column(np.int32)
-        self._kind = _Words(np.uint8)
-        self._status = _Words(np.uint8)
-        self._category = _Words(np.uint16)
+        self._kind = _CodedColumn(np.uint8)
+        self._status = _CodedColumn(np.uint8)
+        self._category = _CodedColumn(np.uint16)
         self._time = Column(np.int64)
         self._known_scopes: set[int] = set()
         self._largest_scope = 0
         self._touched: list[Numbers] = []
         self._dropped = 0
-        self._masks: OrderedDict[Condition, tuple[int, Allowed]] = OrderedDict()
+        self._masks: OrderedDict[RowFilter, tuple[int, Allowed]] = OrderedDict()
 
     @property
     def memory_bytes(self) -> int:
-        columns = (self._scope, self._kind.column, self._status.column, self._category.column, self._time)
-        masks = sum(len(allowed) * 9 // 8 for _, allowed in tuple(self._masks.values()))  # at once: others ask too
+        columns = (self._scope, self._kind.codes, self._status.codes, self._category.codes, self._time)
+        masks = sum(len(allowed) * 9 // 8 for _, allowed in tuple(self._masks.values()))  # a copy: other threads add masks
         return self._rows.count * sum(column.values.itemsize for column in columns) + masks
 
     # ── writing ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def append(self, first: int, fresh: Fresh) -> bool:
-        """Marks of the rows from `first` on; True if a scope was among them that was never seen here."""
+    def append(self, first: int, fresh: ColumnValues) -> bool:
+        """Set the values of the rows from `first` on; return whether a scope among them is new here."""
         self._scope.put(first, fresh.scopes)
         self._kind.put(first, fresh.kinds)
         self._status.put(first, fresh.statuses)
         self._category.put(first, fresh.categories)
         self._time.put(first, fresh.times)
-        return self._meet(fresh.scopes)
+        return self._add_scopes(fresh.scopes)
 
-    def rewrite(self, numbers: Numbers, fresh: Fresh) -> bool:
-        """Other marks for rows that stay."""
+    def rewrite(self, numbers: Numbers, fresh: ColumnValues) -> bool:
+        """Replace the values of existing rows; return whether a scope among them is new here."""
         self._scope.values[numbers] = fresh.scopes
         self._kind.rewrite(numbers, fresh.kinds)
         self._status.rewrite(numbers, fresh.statuses)
         self._category.rewrite(numbers, fresh.categories)
         self._time.values[numbers] = fresh.times
         self.touch(numbers)
-        return self._meet(fresh.scopes)
+        return self._add_scopes(fresh.scopes)
 
     def touch(self, numbers: Numbers) -> None:
-        """These rows were changed or removed: kept masks must look at them again."""
+        """Note that these rows were changed or removed, so that cached masks compare them again."""
         if not len(numbers):
             return
         self._touched.append(numbers)
@@ -121,12 +125,12 @@ class Marks:
             del self._touched[0]
             self._dropped += 1
 
-    def forget(self) -> None:
-        """Let go of what can be made again."""
+    def drop_masks(self) -> None:
+        """Drop the cached masks; they are made again when needed."""
         self._masks.clear()
 
-    def copy_to(self, other: Marks, numbers: Numbers) -> None:
-        """Give these rows' marks to an empty one, in this order."""
+    def copy_to(self, other: FilterColumns, numbers: Numbers) -> None:
+        """Copy the values of these rows to an empty `FilterColumns`, in this order."""
         for mine, theirs in ((self._scope, other._scope), (self._time, other._time)):
             theirs.put(0, mine.values[numbers])
         for words, others in ((self._kind, other._kind), (self._status, other._status), (self._category, other._category)):
@@ -134,25 +138,25 @@ class Marks:
         other._known_scopes = set(self._known_scopes)
         other._largest_scope = self._largest_scope
 
-    def pack(self, numbers: Numbers) -> Packed:
-        """Copies of these rows' marks, and the words that numbers in them stand for."""
-        words = (self._kind, self._status, self._category)
-        columns = (self._scope, *(each.column for each in words), self._time)
-        return Packed(tuple(column.values[numbers] for column in columns), tuple(each.words for each in words))
+    def pack(self, numbers: Numbers) -> PackedColumns:
+        """Return copies of these rows' values, and the words that the codes in them stand for."""
+        coded = (self._kind, self._status, self._category)
+        columns = (self._scope, *(column.codes for column in coded), self._time)
+        return PackedColumns(tuple(column.values[numbers] for column in columns), tuple(column.words for column in coded))
 
-    def learn(self, words: Sequence[Sequence[str]]) -> None:
-        """Take up the words of a `Packed`, before its columns."""
-        for mine, theirs in zip((self._kind, self._status, self._category), words, strict=True):
-            mine.learn(theirs)
+    def set_words(self, words: Sequence[Sequence[str]]) -> None:
+        """Set the words of a `PackedColumns`. Call it before `unpack`."""
+        for column, column_words in zip((self._kind, self._status, self._category), words, strict=True):
+            column.set_words(column_words)
 
     def unpack(self, first: int, columns: Sequence[npt.NDArray[Any]]) -> None:
-        """Take up columns of a `Packed` as the marks of the rows from `first` on."""
-        mine = (self._scope, self._kind.column, self._status.column, self._category.column, self._time)
-        for column, values in zip(mine, columns, strict=True):
+        """Set the values of the rows from `first` on from columns of a `PackedColumns`."""
+        own = (self._scope, self._kind.codes, self._status.codes, self._category.codes, self._time)
+        for column, values in zip(own, columns, strict=True):
             column.put(first, values)
-        self._meet(columns[0])
+        self._add_scopes(columns[0])
 
-    def _meet(self, scopes: npt.NDArray[np.int32]) -> bool:
+    def _add_scopes(self, scopes: npt.NDArray[np.int32]) -> bool:
         new = set(np.unique(scopes).tolist()) - self._known_scopes
         self._known_scopes |= new
         self._largest_scope = max(self._largest_scope, *new, 0)
@@ -160,8 +164,8 @@ class Marks:
 
     # ── reading ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def allowed(self, condition: Condition, scopes: Keys | None) -> Allowed:
-        """The mask of a condition over all rows, kept for the next time."""
+    def allowed(self, condition: RowFilter, scopes: Keys | None) -> Allowed:
+        """Return the mask of a filter over all rows, from the cache if it is still valid."""
         count = self._rows.count
         now = self._dropped + len(self._touched)
         kept = self._masks.get(condition)
@@ -178,7 +182,7 @@ class Marks:
             self._masks.popitem(last=False)
         return made
 
-    def _amended(self, condition: Condition, scopes: Keys | None, old: Mask, touched: list[Numbers]) -> Mask | None:
+    def _amended(self, condition: RowFilter, scopes: Keys | None, old: Mask, touched: list[Numbers]) -> Mask | None:
         count = self._rows.count
         again = np.concatenate([*touched, np.arange(len(old), count)])
         if len(again) > count // 4:
@@ -188,8 +192,8 @@ class Marks:
         mask[again] = self.admits(condition, scopes, again)
         return mask
 
-    def admits(self, condition: Condition, scopes: Keys | None, at: Numbers | slice) -> Mask:
-        """Which of these rows are there, visible and asked for. `scopes`: keys of those visible, None for all."""
+    def admits(self, condition: RowFilter, scopes: Keys | None, at: Numbers | slice) -> Mask:
+        """Return the mask of those rows in `at` that exist, match and lie in `scopes` (visible scope keys; None: all)."""
         mask: Mask = self._rows.alive(self._rows.count)[at].copy()
         if scopes is not None:
             mask &= _among(self._scope.values[at], scopes, self._largest_scope)
@@ -210,61 +214,61 @@ class Marks:
 
 
 _HISTORY = 256
-"""Changes that kept masks are brought up to date from; older masks are made anew."""
+"""Changes remembered for updating cached masks; a mask older than these is made from scratch."""
 
 _FEWEST = 4
 _MASK_BYTES = 2 << 20
-"""Masks that are kept: so many bytes, and no fewer than so many."""
+"""Size of the mask cache: this many bytes, and at least `_FEWEST` masks."""
 
 
-class _Words:
-    """A column of words, each kept as a small number."""
+class _CodedColumn:
+    """A column of words, each stored as a small integer code."""
 
     def __init__(self, kind: npt.DTypeLike) -> None:
-        self.column = Column(kind)
-        self._codes: dict[str, int] = {}
+        self.codes = Column(kind)
+        self._code_of: dict[str, int] = {}
 
     def put(self, count: int, words: npt.NDArray[np.object_]) -> None:
         codes = self._encode(words)
-        self.column.put(count, codes)
+        self.codes.put(count, codes)
 
     def rewrite(self, numbers: Numbers, words: npt.NDArray[np.object_]) -> None:
         codes = self._encode(words)
-        self.column.values[numbers] = codes
+        self.codes.values[numbers] = codes
 
     def among(self, chosen: tuple[str, ...], at: Numbers | slice) -> Mask:
-        codes = [self._codes[word] for word in chosen if word in self._codes]
-        return _among(self.column.values[at], np.asarray(codes, np.int64), len(self._codes))
+        codes = [self._code_of[word] for word in chosen if word in self._code_of]
+        return _among(self.codes.values[at], np.asarray(codes, np.int64), len(self._code_of))
 
-    def copy_to(self, other: _Words, numbers: Numbers) -> None:
-        other._codes = dict(self._codes)
-        other.column = Column(self.column.values.dtype)
-        other.column.put(0, self.column.values[numbers])
+    def copy_to(self, other: _CodedColumn, numbers: Numbers) -> None:
+        other._code_of = dict(self._code_of)
+        other.codes = Column(self.codes.values.dtype)
+        other.codes.put(0, self.codes.values[numbers])
 
     @property
     def words(self) -> tuple[str, ...]:
-        return tuple(self._codes)
+        return tuple(self._code_of)
 
-    def learn(self, words: Sequence[str]) -> None:
-        self._codes = {word: code for code, word in enumerate(words)}
+    def set_words(self, words: Sequence[str]) -> None:
+        self._code_of = {word: code for code, word in enumerate(words)}
         self._widen()
 
     def _encode(self, words: npt.NDArray[np.object_]) -> npt.NDArray[np.int64]:
-        known = self._codes
+        known = self._code_of
         codes = np.fromiter((known.setdefault(word, len(known)) for word in words.tolist()), np.int64, len(words))
         self._widen()
         return codes
 
     def _widen(self) -> None:
-        if len(self._codes) - 1 > np.iinfo(self.column.values.dtype).max:  # categories may be anybody's
+        if len(self._code_of) - 1 > np.iinfo(self.codes.values.dtype).max:  # users may invent any number of categories
             wider = Column(np.int32)
-            wider.put(0, self.column.values)
-            self.column = wider
+            wider.put(0, self.codes.values)
+            self.codes = wider
 
 
 def _among(values: npt.NDArray[Any], chosen: Keys, largest: int) -> Mask:
-    """Which of `values` (0 … largest) are chosen: one look-up in a table each."""
+    """Return the mask of the `values` (0 … largest) that are in `chosen`, by one table look-up each."""
     table = np.zeros(largest + 1, np.bool_)
     table[chosen[chosen <= largest]] = True
-    found: Mask = table[values]
-    return found
+    mask: Mask = table[values]
+    return mask

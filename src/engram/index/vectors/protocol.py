@@ -1,7 +1,7 @@
-"""What every tier does, and what it is told about who may be found.
+"""The protocol of a search tier, and the filter and result that pass through it.
 
-Vectors are named here by row numbers: `rows.Rows` counts them up from 0 and never gives one twice, so that a filter is a
-plain array of booleans and no tier needs a map of its own. `live.LiveIndex` turns numbers into keys of memories.
+Vectors are identified by row number: `rows.Rows` counts from 0 and never reuses a number, so that a filter is a plain array of
+booleans and no tier needs a map of its own. `live.LiveIndex` translates numbers into keys of memories.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Stop = Callable[[], bool]
 
 
 class Allowed:
-    """The rows that may be found: one boolean a row. A row past its end may not be found."""
+    """The rows that a search may return: one boolean per row. A row past its end may not be returned."""
 
     def __init__(self, mask: Mask) -> None:
         self.mask = mask
@@ -48,76 +48,79 @@ class Allowed:
         return np.flatnonzero(self.mask)
 
     def covers(self, stop: int) -> bool:
-        """May every row before `stop` be found?"""
+        """True if every row before `stop` is allowed."""
         return self.count == len(self.mask) >= stop
 
     def bits(self, start: int, stop: int) -> npt.NDArray[np.uint8]:
-        """The rows from `start` to `stop` as a bitmap, lowest bit first; made once."""
-        made = self._bits.get((start, stop))
-        if made is None:
-            made = np.zeros((stop - start + 7) // 8, np.uint8)
+        """Return the rows from `start` to `stop` as a bitmap, lowest bit first; cached."""
+        bitmap = self._bits.get((start, stop))
+        if bitmap is None:
+            bitmap = np.zeros((stop - start + 7) // 8, np.uint8)
             packed = np.packbits(self.mask[start:stop], bitorder="little")
-            made[: len(packed)] = packed
+            bitmap[: len(packed)] = packed
             if len(self._bits) >= _BITMAPS:
                 self._bits = {}
-            self._bits[start, stop] = made
-        return made
+            self._bits[start, stop] = bitmap
+        return bitmap
 
 
 _BITMAPS = 16
-"""Bitmaps kept with one filter: a sealed index has fewer segments; those of segments that were merged away go."""
+"""Bitmaps cached with one filter: more than an index has segments, so only those of merged segments are ever dropped."""
 
 
 @frozen
-class Found:
-    """Row numbers, best first, and the cosine of each with the question."""
+class NearestRows:
+    """Row numbers, best first, and the cosine of each with the query."""
 
     numbers: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
     scores: Scores = field(default_factory=lambda: np.empty(0, np.float32))
 
 
 @frozen
-class Sealed:
-    """What a tier spent long on: stretches of rows (start, stop, their codes), and what alone can read the codes."""
+class SealedSegments:
+    """Structures that a tier spent long to build: row ranges with their codes (start, stop, codes), and the only reader of them.
+
+    `maker` names library, version and machine; codes of another maker cannot be read.
+    """
 
     maker: str = ""
     segments: tuple[tuple[int, int, npt.NDArray[np.uint8]], ...] = ()
 
 
-class VectorIndex(Protocol):
-    """One way to find the nearest among rows that it shares with whoever made it.
+class VectorTier(Protocol):
+    """A way to search rows, which it shares with its owner, for the nearest ones.
 
-    A row that was added is found by the next search. Any number of threads may search while one seals. Filters act
-    before or inside the scan: if at least `k` rows are allowed, `k` come back.
+    The next search finds a row that was added. Any number of threads may search while one seals. Filters act before or inside
+    the scan: if at least `k` rows are allowed, `k` are returned.
     """
 
     @property
     def name(self) -> str: ...
 
-    def search(self, query: Vectors, k: int, allowed: Allowed | None = None) -> Found:
-        """The `k` nearest of the allowed rows (of all that were not removed, if None)."""
+    def search(self, query: Vectors, k: int, allowed: Allowed | None = None) -> NearestRows:
+        """Return the `k` nearest of the allowed rows; None allows all rows that were not removed."""
 
-    def search_many(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> list[Found]:
-        """The same for many questions at once, beside other work: what is wanted is little time in all, not a quick answer."""
+    def search_many(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> list[NearestRows]:
+        """Search for many queries at once, for background work: tuned for total time, not for latency."""
 
     def score(self, query: Vectors, numbers: Numbers) -> Scores:
-        """The cosine of each of these rows; NaN where there is none."""
+        """Return the cosine of each of these rows; NaN where a row does not exist."""
 
     @property
     def unsealed(self) -> bool:
-        """Is there work for `seal`?"""
+        """True if there is work for `seal`."""
 
     def seal(self, stop: Stop) -> None:
-        """Bring faster structures up to date, beside searches that go on; gives up when `stop` says so."""
+        """Build the fast structures for new rows while searches go on; give up when `stop()` is true."""
 
-    def pack(self) -> Sealed:
-        """What `seal` has made so far, to be put away."""
+    def pack(self) -> SealedSegments:
+        """Return the structures that `seal` has built so far, for a snapshot."""
 
-    def unpack(self, sealed: Sealed) -> None:
-        """Take up what was put away, over the same rows; what another maker made is left."""
+    def unpack(self, sealed: SealedSegments) -> None:
+        """Load structures from a snapshot of the same rows; those of another maker are ignored."""
 
     def __len__(self) -> int: ...
 
     @property
     def memory_bytes(self) -> int:
-        """What this tier holds besides the shared rows."""
+        """The memory this tier needs beside the shared rows."""

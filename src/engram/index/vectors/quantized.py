@@ -1,13 +1,13 @@
-"""One bit a dimension, then the best few in full: the tier for more rows than a plain scan should touch.
+"""The tier for more rows than a plain scan should touch: one bit per dimension, then the best few scored in full.
 
 A sealed segment holds a RaBitQ code (64 bytes for 384 dimensions, its id included) of each of its rows; `faiss` estimates
 all distances from them four to five times as fast as bytes are multiplied, and the best few hundred are scored from the
 rows themselves. Newer rows are a tail that is scanned exactly. Filters are bitmaps that act inside the scan; removed
 rows are bits in them.
 
-faiss structures may not be changed while they are searched, so they never are: a segment is built aside and the list of
-segments replaced whole. Segments are merged like digits are carried, each at least as long as all after it, so that a
-row is sealed again only log(n) times however long the vault grows.
+A faiss structure must not change while it is searched, so a segment is built separately and then the list of segments is
+replaced as a whole. Segments are merged so that each is at least as long as all after it together; a row is therefore sealed
+again only log(n) times, however large the vault grows.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import numpy as np
 
 from engram.frozen import frozen
 from engram.index.vectors.encoding import restore
-from engram.index.vectors.exact import Kernel, best, best_kernel, nearest, nearest_many, scored
-from engram.index.vectors.protocol import Allowed, Found, Numbers, Scores, Sealed, Stop
+from engram.index.vectors.exact import Kernel, best_kernel, nearest, nearest_many, scores_of, top_k
+from engram.index.vectors.protocol import Allowed, NearestRows, Numbers, Scores, SealedSegments, Stop
 from engram.index.vectors.rows import Rows
 from engram.models.embed import Vectors
 
@@ -30,11 +30,13 @@ TAIL = 8192
 
 FEW = 2000
 _FEW_OF = 64
-"""Up to so many allowed rows, or one in so many, are gathered and scored without looking at the codes: 0.33 µs each."""
+"""Up to `FEW` allowed rows, or one in `_FEW_OF`, are gathered and scored without reading the codes: 0.33 µs each."""
 
 
 @frozen
 class _Segment:
+    """The codes of the rows from `start` to `stop`."""
+
     start: int
     stop: int
     codes: Any  # faiss.IndexIVFRaBitQFastScan
@@ -44,7 +46,7 @@ class _Segment:
         return (self.stop - self.start) * (int(self.codes.code_size) + 8)  # 8: faiss keeps an id beside each code
 
     def closest(self, faiss: Any, query: Vectors, depth: int, allowed: Allowed | None, lists: int) -> tuple[Numbers, Scores]:
-        """Row numbers and estimated squared distances, in no order; of the rows around the `lists` nearest centres."""
+        """Return numbers and estimated squared distances of rows around the `lists` nearest centres, unordered."""
         selected = faiss.SearchParametersIVF(nprobe=min(lists, int(self.codes.nlist)))
         if allowed is not None and not allowed.covers(self.stop):
             bits = allowed.bits(self.start, self.stop)
@@ -57,7 +59,7 @@ class _Segment:
 
 
 class Quantized:
-    """Rows sealed in segments, and a tail."""
+    """Segments of sealed rows, and a tail of newer rows."""
 
     name = "quantized"
 
@@ -77,50 +79,50 @@ class Quantized:
     def memory_bytes(self) -> int:
         return sum(segment.memory_bytes for segment in self._segments)
 
-    def search(self, query: Vectors, k: int, allowed: Allowed | None = None) -> Found:
+    def search(self, query: Vectors, k: int, allowed: Allowed | None = None) -> NearestRows:
         return self._search(query[None], k, allowed, max(self._rescore, 4 * k, self._rows.count // _SHARE), _LISTS)[0]
 
-    def search_many(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> list[Found]:
-        # One after the other: faiss gains nothing from a batch of codes.
+    def search_many(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> list[NearestRows]:
+        # Queries run one after the other: faiss gains nothing from a batch of them.
         return self._search(queries, k, allowed, max(8 * k, _DEPTH), _NEAR_LISTS)
 
-    def _search(self, queries: Vectors, k: int, allowed: Allowed | None, depth: int, lists: int) -> list[Found]:
+    def _search(self, queries: Vectors, k: int, allowed: Allowed | None, depth: int, lists: int) -> list[NearestRows]:
         if k < 1:
-            return [Found() for _ in queries]
+            return [NearestRows() for _ in queries]
         rows = self._rows
         allowed = rows.everything() if allowed is None else allowed
         stop = rows.count if allowed is None else len(allowed)
         if allowed is not None and allowed.count <= max(self._few, stop // _FEW_OF):
-            return [best(allowed.numbers, rows.score(query, allowed.numbers), k) for query in queries]
+            return [top_k(allowed.numbers, rows.score(query, allowed.numbers), k) for query in queries]
         segments = self._segments
         sealed = min(stop, segments[-1].stop) if segments else 0
         if len(queries) == 1:
             tails = [nearest(rows, self._kernel, queries[0], k, allowed, sealed, stop)]
         else:
             tails = nearest_many(rows, queries, k, allowed, sealed, stop)
-        found = []
+        results = []
         for query, tail in zip(queries, tails, strict=True):
             close = self._closest(segments, query, depth, allowed, lists)
             scores = np.concatenate((rows.score(query, close), tail.scores))
-            found.append(best(np.concatenate((close, tail.numbers)), scores, k))
-        return found
+            results.append(top_k(np.concatenate((close, tail.numbers)), scores, k))
+        return results
 
     def score(self, query: Vectors, numbers: Numbers) -> Scores:
-        return scored(self._rows, query, numbers)
+        return scores_of(self._rows, query, numbers)
 
     def _closest(
         self, segments: tuple[_Segment, ...], query: Vectors, depth: int, allowed: Allowed | None, lists: int
     ) -> Numbers:
-        # Of this thread only. A second one wins 2 ms at a million rows on an idle machine and nothing at 100,000; on a busy
-        # one both wait for each other in a loop: 9 ms instead of 1, and what comes next has a core less for a while.
+        # The setting is per thread. A second OpenMP thread saves 2 ms at a million rows on an idle machine and nothing at
+        # 100,000; on a busy machine the two spin waiting for each other: 9 ms instead of 1, and one core less afterwards.
         self._faiss.omp_set_num_threads(1)
-        found = [segment.closest(self._faiss, query, depth, allowed, lists) for segment in segments]
-        if not found:
+        per_segment = [segment.closest(self._faiss, query, depth, allowed, lists) for segment in segments]
+        if not per_segment:
             return np.empty(0, np.int64)
-        numbers = np.concatenate([numbers for numbers, _ in found])
+        numbers = np.concatenate([numbers for numbers, _ in per_segment])
         if len(numbers) <= depth:
             return numbers
-        return numbers[np.argpartition(np.concatenate([distances for _, distances in found]), depth)[:depth]]
+        return numbers[np.argpartition(np.concatenate([distances for _, distances in per_segment]), depth)[:depth]]
 
     # ── sealing ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -130,7 +132,7 @@ class Quantized:
         return self._rows.count - sealed >= self._tail
 
     def seal(self, stop: Stop) -> None:
-        """Make a segment of the tail, and of the segments before it that are no longer than what comes after."""
+        """Make one segment of the tail and of the preceding segments that are no longer than the rows after them."""
         count = self._rows.count
         kept = list(self._segments)
         start = kept[-1].stop if kept else 0
@@ -142,55 +144,56 @@ class Quantized:
         if codes is not None:
             self._segments = (*kept, _Segment(start, count, codes))
 
-    def pack(self) -> Sealed:
-        packed = ((one.start, one.stop, self._faiss.serialize_index(one.codes)) for one in self._segments)
-        return Sealed(self._maker, tuple(packed))
+    def pack(self) -> SealedSegments:
+        serialize = self._faiss.serialize_index
+        packed = ((segment.start, segment.stop, serialize(segment.codes)) for segment in self._segments)
+        return SealedSegments(self._maker, tuple(packed))
 
-    def unpack(self, sealed: Sealed) -> None:
+    def unpack(self, sealed: SealedSegments) -> None:
         if sealed.maker == self._maker and not self._segments:
             read = self._faiss.deserialize_index
             self._segments = tuple(_Segment(start, stop, read(codes)) for start, stop, codes in sealed.segments)
 
     @property
     def _maker(self) -> str:
-        """Codes are read only by what wrote them: the same release on the same kind of machine."""
+        """The faiss release and machine type, which must be equal for codes to be read back."""
         return f"faiss {self._faiss.__version__} {platform.machine()}"
 
     def _build(self, start: int, count: int, stop: Stop) -> Any | None:
         faiss = self._faiss
-        faiss.omp_set_num_threads(1)  # of this thread only: searches keep the other cores
+        faiss.omp_set_num_threads(1)  # for this thread: searches keep the other cores
         # L2 on vectors of length one orders as the cosine does, and its estimate needs a third of the depth for the same
         # recall that the estimate of the inner product needs (.990 against .956 at a depth of 200).
         lists = max(1, min(_LISTS, (count - start) // _LEAST))
         codes = faiss.index_factory(self._rows.dimensions, f"IVF{lists},RaBitQfs", faiss.METRIC_L2)
         codes.train(self._rows.vectors(np.arange(start, count, max(1, (count - start) // _SAMPLE))))
-        for first, some in self._rows.spans(start, count, _AT_ONCE):
+        for first, chunk in self._rows.spans(start, count, _AT_ONCE):
             if stop():
                 return None
-            codes.add(restore(self._rows.scales(first, first + len(some)), some))
+            codes.add(restore(self._rows.scales(first, first + len(chunk)), chunk))
         return codes
 
 
 _DEPTH = 40
 _NEAR_LISTS = 6
-"""Candidates scored again, and centres looked around, where many questions are asked at once and only the very nearest of
-each is wanted. (78,000 statements of chats: of the nearest that are nearer than .93 it finds .993, and the mean of the five
-nearest is .0005 lower than it should be; all sixteen centres cost three times as much.)"""
+"""Candidates scored again, and centres searched around, by `search_many`, whose callers want only the very nearest.
+(78,000 statements of chats: it finds .993 of the neighbours with a cosine above .93, and the mean cosine of the five nearest is
+.0005 too low; searching all sixteen centres costs three times as much.)"""
 
 _SHARE = 500
-"""One in so many rows is scored again at least: with more rows, more lie as close. (A million rows, a quarter of them in
-one cluster: 500 candidates hold .89 of the ten nearest, 2,000 hold .98 and cost 2.5 ms more.)"""
+"""At least one in this many rows is scored again: the more rows, the more lie equally close. (A million rows, a quarter of them
+in one cluster: 500 candidates hold .89 of the ten nearest, 2,000 hold .98 and cost 2.5 ms more.)"""
 
 _LISTS = 16
-"""Centres of a segment, all of which a question looks around: they are there to be near to the rows, not to leave any out.
-A code tells how a row differs from its centre: with 16 of them, on closely clustered rows, 500
-candidates hold .985 of the ten nearest, with one .930; scanning costs 0.1 ms more, memory the same (100,000 rows)."""
+"""Centres of a segment. `search` searches around all of them: they make the codes more precise, they prune nothing. A code
+stores the difference between a row and its centre: on closely clustered rows, 500 candidates hold .985 of the ten nearest with
+16 centres and .930 with one; the scan costs 0.1 ms more, memory is the same (100,000 rows)."""
 
 _LEAST = 64
-"""Rows that a centre is made from at least; faiss wants 39."""
+"""Fewest rows that a centre is trained on; faiss asks for 39."""
 
 _SAMPLE = 4096
-"""Rows that the centres of a segment are found from."""
+"""Rows that the centres of a segment are trained on."""
 
 _AT_ONCE = 2048
-"""Rows turned to float32 together while building: 3 MiB of 384 dimensions."""
+"""Rows converted to float32 together while building: 3 MiB at 384 dimensions."""

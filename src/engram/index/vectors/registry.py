@@ -1,6 +1,6 @@
-"""The tiers by name, and which of them suits a vault.
+"""The search tiers by name, and the choice of one for a vault.
 
-Another tier joins by `register`. Choosing is a rule on counts and bytes; the swap itself is `live.LiveIndex`'s.
+`register` adds a tier. The choice depends on row counts and bytes; `live.LiveIndex` performs the swap.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from engram.errors import ConfigInvalid
 from engram.frozen import frozen
 from engram.index.vectors.exact import Exact
-from engram.index.vectors.protocol import VectorIndex
+from engram.index.vectors.protocol import VectorTier
 from engram.index.vectors.quantized import Quantized
 from engram.index.vectors.rows import Rows
 from engram.settings import Settings
@@ -19,10 +19,10 @@ from engram.settings import Settings
 
 @frozen
 class Backend:
-    """A tier: how to make one, what a vector costs in it, and which module must be installed for it ('' for none)."""
+    """A tier: its constructor, the bytes a vector takes in it, and the module it needs ('' for none)."""
 
     name: str
-    make: Callable[[Rows, Settings], VectorIndex]
+    make: Callable[[Rows, Settings], VectorTier]
     bytes_per_vector: Callable[[int], int]
     needs: str = ""
 
@@ -33,7 +33,7 @@ class Backend:
 
 @frozen
 class Choice:
-    """A tier's name, and why it is not the one that was wanted ('' if it is)."""
+    """The name of the chosen tier, and the reason why the preferred one was not chosen ('' if it was)."""
 
     name: str
     note: str = ""
@@ -55,12 +55,12 @@ BACKENDS: dict[str, Backend] = {}
 
 
 def register(backend: Backend) -> None:
-    """Make a tier known; one of the same name is replaced."""
+    """Add a tier, replacing one of the same name."""
     BACKENDS[backend.name] = backend
 
 
 _ROW = 45
-"""Bytes of a row besides its codes: key, scale, marks, and its entry in the directory."""
+"""Bytes of a row beside its codes: key, scale, filter columns, and its entry in the key directory."""
 
 register(Backend("exact", lambda rows, settings: Exact(rows), lambda dimensions: dimensions + _ROW))
 register(
@@ -73,38 +73,38 @@ register(
 )
 
 
-def make(name: str, rows: Rows, settings: Settings) -> VectorIndex:
-    return _known(name).make(rows, settings)
+def make(name: str, rows: Rows, settings: Settings) -> VectorTier:
+    return _backend(name).make(rows, settings)
 
 
 def choose(count: int, dimensions: int, ram_budget_mib: float, settings: Settings, current: str = "") -> Choice:
-    """The tier for so many vectors, of which all, rows included, should fit into `ram_budget_mib`.
+    """Choose the tier for `count` vectors, which with their rows should fit into `ram_budget_mib`.
 
-    What is in use stays until the other is clearly better: a vault around the limit does not swap back and forth. If not
-    even the rows fit, a slower tier would not help, and speed decides.
+    The current tier is kept until the other is clearly better, so that a vault around the limit does not swap back and forth. If
+    not even the rows fit, a smaller tier would not help, and the faster one is chosen.
     """
-    wanted = setting_backend(settings)
-    if wanted == "auto":
+    preferred = setting_backend(settings)
+    if preferred == "auto":
         limit = setting_exact_limit(settings)
-        wanted = "quantized" if count > (limit * 3 // 4 if current == "quantized" else limit) else "exact"
-    backend = _known(wanted)
+        preferred = "quantized" if count > (limit * 3 // 4 if current == "quantized" else limit) else "exact"
+    backend = _backend(preferred)
     if not backend.installed:
-        return Choice("exact", f"{wanted!r} needs the package of the module {backend.needs!r}; searching exactly instead.")
+        return Choice("exact", f"{preferred!r} needs the package of the module {backend.needs!r}; searching exactly instead.")
     cost = count * backend.bytes_per_vector(dimensions) / 2**20
     rows_alone = count * BACKENDS["exact"].bytes_per_vector(dimensions) / 2**20
-    budget = ram_budget_mib * (1.0 if current == wanted else 0.9)
+    budget = ram_budget_mib * (1.0 if current == preferred else 0.9)
     if rows_alone <= budget < cost:
-        return Choice("exact", f"{wanted!r} would take {cost:.0f} MiB of {ram_budget_mib:.0f}; searching exactly instead.")
-    over = cost > max(ram_budget_mib, 1.0)  # where others hold all there is, a small index is not what is too large
-    return Choice(wanted, f"the vectors take {cost:.0f} MiB of {max(ram_budget_mib, 0.0):.0f}." if over else "")
+        return Choice("exact", f"{preferred!r} would take {cost:.0f} MiB of {ram_budget_mib:.0f}; searching exactly instead.")
+    over = cost > max(ram_budget_mib, 1.0)  # no warning about an index below 1 MiB when the rest of the process uses it all
+    return Choice(preferred, f"the vectors take {cost:.0f} MiB of {max(ram_budget_mib, 0.0):.0f}." if over else "")
 
 
-def _known(name: str) -> Backend:
+def _backend(name: str) -> Backend:
     if name not in BACKENDS:
         raise ConfigInvalid(f"there is no vector backend {name!r}; known are {', '.join(sorted(BACKENDS))}.")
     return BACKENDS[name]
 
 
 def tuning(settings: Settings) -> tuple[object, ...]:
-    """What a tier is made with."""
+    """Return the settings that a tier is made with; if they change, the tier is made again."""
     return setting_backend(settings), setting_exact_limit(settings), setting_rescore(settings)

@@ -1,8 +1,8 @@
-"""The vectors in memory, in the order they came: numbers, scales and codes, shared by all tiers.
+"""The vectors in memory, in the order they were added: keys, scales and codes, shared by all tiers.
 
-Rows are only ever appended, and one that was written never changes, so a search needs no lock: it looks at the rows that
-were there when it began. Removing sets a bit. Codes lie in blocks, so growing copies nothing; the narrow columns
-are replaced by longer ones, and whoever still reads an old one goes on reading it. One thread writes at a time.
+Rows are only appended and never change afterwards, so a search needs no lock: it reads the rows that existed when it began.
+Removing a row sets a bit. Codes are stored in blocks, so that growing copies nothing; the narrow columns are replaced by longer
+copies, and a search that still reads an old copy goes on reading it. One thread writes at a time.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from engram.models.embed import Vectors
 
 _BLOCK_BITS = 15
 BLOCK = 1 << _BLOCK_BITS
-"""Rows in a block: 12 MiB of 384 dimensions, of which the system lends only the pages that were written."""
+"""Rows in a block: 12 MiB at 384 dimensions, of which the system provides only the pages that were written."""
 
 _STRAY = 16384
-"""Keys out of order that are kept in a dictionary before the sorted arrays are made anew."""
+"""Most out-of-order keys held in a dictionary before the sorted arrays are rebuilt."""
 
 
 class Column:
-    """Numbers that grow at the end. Take `values` after the count of rows: it is never shorter."""
+    """An array that grows at the end. Read the row count before `values`: the array is never shorter than the count."""
 
     def __init__(self, kind: npt.DTypeLike) -> None:
         self.values: npt.NDArray[Any] = np.empty(0, kind)
 
     def put(self, count: int, fresh: npt.ArrayLike) -> None:
-        """Write `fresh` after the first `count`."""
+        """Write `fresh` after the first `count` values."""
         added = np.asarray(fresh, self.values.dtype)
         need = count + len(added)
         if need > len(self.values):
@@ -43,19 +43,21 @@ class Column:
 
 
 class Rows:
+    """Keys, scales, codes and removal bits of all rows, by row number."""
+
     def __init__(self, dimensions: int) -> None:
         self.dimensions = dimensions
         self._blocks: list[Codes] = []
         self._keys = Column(np.int64)
         self._scales = Column(np.float32)
         self._alive = Column(np.bool_)
-        self._directory = _Directory()
+        self._directory = _KeyDirectory()
         self._count = 0
         self._removed = 0
 
     @property
     def count(self) -> int:
-        """How many rows there ever were; the next one gets this number."""
+        """The number of rows ever added, removed ones included; the next row gets this number."""
         return self._count
 
     @property
@@ -73,25 +75,25 @@ class Rows:
     # ── writing ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def add(self, keys: Keys, scales: Scales, codes: Codes) -> Numbers:
-        """Append rows; a key that is already there must have been removed. Returns their numbers."""
+        """Append rows and return their numbers. A key that was added before must have been removed."""
         first, count = self._count, self._count + len(keys)
         done = 0
         while first + done < count:
             place = (first + done) & (BLOCK - 1)
             if not place:
                 self._blocks.append(np.empty((BLOCK, self.dimensions), np.int8))
-            some = min(BLOCK - place, len(keys) - done)
-            self._blocks[-1][place : place + some] = codes[done : done + some]
-            done += some
+            length = min(BLOCK - place, len(keys) - done)
+            self._blocks[-1][place : place + length] = codes[done : done + length]
+            done += length
         self._keys.put(first, keys)
         self._scales.put(first, scales)
         self._alive.put(first, np.ones(len(keys), np.bool_))
         numbers = np.arange(first, count)
         self._directory.add(keys, numbers)
-        self._count = count  # last: from here on searches see them
+        self._count = count  # last: from here on searches see the new rows
         if self._directory.strays > _STRAY:
             living = self.living()
-            self._directory = _Directory.of(self._keys.values[living], living)
+            self._directory = _KeyDirectory.of(self._keys.values[living], living)
         return numbers
 
     def remove(self, numbers: Numbers) -> None:
@@ -102,7 +104,7 @@ class Rows:
     # ── reading ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def find(self, keys: Keys) -> Numbers:
-        """The number of each key; -1 where there is none. Not while another thread writes."""
+        """Return the row number of each key, -1 where it has none. Not safe while another thread writes."""
         numbers = self._directory.find(keys)
         known = numbers >= 0
         known[known] = self._alive.values[numbers[known]]
@@ -115,26 +117,26 @@ class Rows:
         return self._scales.values[start:stop]
 
     def alive(self, count: int) -> npt.NDArray[np.bool_]:
-        """Which of the first `count` rows were not removed. It may change under whoever holds it: only to less."""
+        """Return the mask of the first `count` rows that were not removed. A view: bits may be cleared while it is held."""
         return self._alive.values[:count]
 
     def living(self) -> Numbers:
         return np.flatnonzero(self.alive(self._count))
 
     def everything(self) -> Allowed | None:
-        """The filter that lets all rows pass that were not removed; None if none was."""
+        """Return the filter that allows all rows that were not removed; None if no row was."""
         return Allowed(self.alive(self._count).copy()) if self._removed else None
 
     def spans(self, start: int, stop: int, most: int = BLOCK) -> Iterator[tuple[int, Codes]]:
-        """The codes from `start` to `stop` in pieces that lie in one block, each with the number of its first row."""
+        """Yield the codes from `start` to `stop` in chunks that each lie in one block, with the number of the first row."""
         while start < stop:
             place = start & (BLOCK - 1)
-            some = min(BLOCK - place, stop - start, most)
-            yield start, self._blocks[start >> _BLOCK_BITS][place : place + some]
-            start += some
+            length = min(BLOCK - place, stop - start, most)
+            yield start, self._blocks[start >> _BLOCK_BITS][place : place + length]
+            start += length
 
     def gather(self, numbers: Numbers) -> tuple[Scales, Codes]:
-        """Scales and codes of chosen rows, in the order asked."""
+        """Return scales and codes of chosen rows, in the given order."""
         codes = np.empty((len(numbers), self.dimensions), np.int8)
         order = np.argsort(numbers, kind="stable")
         ordered = numbers[order]
@@ -150,7 +152,7 @@ class Rows:
         return restore(*self.gather(numbers))
 
     def score(self, query: Vectors, numbers: Numbers) -> Scores:
-        """The dot product of each row with the question as it is, not as it was rounded for a scan."""
+        """Return the dot product of each row with the query, which is not rounded as it is for a scan."""
         scores = np.empty(len(numbers), np.float32)
         for start in range(0, len(numbers), _AT_ONCE):
             scales, codes = self.gather(numbers[start : start + _AT_ONCE])
@@ -159,11 +161,11 @@ class Rows:
 
 
 _AT_ONCE = 4096
-"""Rows turned to float32 together: 6 MiB of 384 dimensions."""
+"""Rows converted to float32 together: 6 MiB at 384 dimensions."""
 
 
-class _Directory:
-    """From key to row number: sorted arrays for keys that came in order, a dictionary for the few that did not."""
+class _KeyDirectory:
+    """The row number of each key: sorted arrays for keys added in order, a dictionary for the few that were not."""
 
     def __init__(self) -> None:
         self._keys = Column(np.int64)
@@ -172,11 +174,11 @@ class _Directory:
         self._stray: dict[int, int] = {}
 
     @classmethod
-    def of(cls, keys: Keys, numbers: Numbers) -> _Directory:
-        made = cls()
+    def of(cls, keys: Keys, numbers: Numbers) -> _KeyDirectory:
+        directory = cls()
         order = np.argsort(keys)
-        made.add(keys[order], numbers[order])
-        return made
+        directory.add(keys[order], numbers[order])
+        return directory
 
     @property
     def strays(self) -> int:

@@ -1,4 +1,4 @@
-"""What is searched: rows, their marks and a tier over them; and the store's rows, column by column, on their way in."""
+"""A loaded index: rows, the columns that filters compare and a search tier; and store rows turned into columns for it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from engram.frozen import frozen
 from engram.index.vectors.encoding import Codes, Scales, decode, restore
-from engram.index.vectors.marks import Fresh, Marks
-from engram.index.vectors.protocol import Keys, Mask, VectorIndex
+from engram.index.vectors.marks import ColumnValues, FilterColumns
+from engram.index.vectors.protocol import Keys, Mask, VectorTier
 from engram.index.vectors.rows import Rows
 from engram.index.vectors.source import SpaceRow
 from engram.models.embed import Vectors
@@ -19,46 +19,49 @@ _PRIOR = 32
 
 
 @frozen
-class Served:
-    """Replaced as a whole."""
+class LoadedIndex:
+    """Everything a search reads. `LiveIndex` replaces it as a whole, so a running search keeps a consistent one."""
 
     rows: Rows
-    marks: Marks
-    index: VectorIndex
+    columns: FilterColumns
+    tier: VectorTier
 
     @property
     def memory_bytes(self) -> int:
-        return self.rows.memory_bytes + self.marks.memory_bytes + self.index.memory_bytes
+        return self.rows.memory_bytes + self.columns.memory_bytes + self.tier.memory_bytes
 
     @property
     def wasteful(self) -> bool:
-        """Is a quarter of the memory held by rows that were removed?"""
+        """True if removed rows hold more than a quarter of the memory."""
         return self.rows.removed > max(256, self.rows.count // 4)
 
     def background(self, query: Vectors, prior: tuple[float, float]) -> tuple[float, float]:
-        """Mean and spread of a turned question's cosine over a sample of all vectors.
+        """Return the mean and standard deviation of a rotated query's cosine over a sample of all vectors.
 
-        A small vault has too few to tell, so `prior` counts like some more of them.
+        A small vault has too few vectors for an estimate, so `prior` counts like `_PRIOR` more of them.
         """
         if not self.rows.count:
             return prior
         sample = np.arange(0, self.rows.count, max(self.rows.count // _SAMPLE, 1), dtype=np.int64)
-        scores = self.index.score(query, sample)
+        scores = self.tier.score(query, sample)
         scores = scores[np.isfinite(scores)]
         if not len(scores):
             return prior
         share = len(scores) / (len(scores) + _PRIOR)
         return share * float(scores.mean()) + (1 - share) * prior[0], share * float(scores.std()) + (1 - share) * prior[1]
 
-    def append(self, batch: Batch) -> bool:
-        """Add rows; True if a scope came up that was never seen. Marks go first: a row is never there without them."""
-        new = self.marks.append(self.rows.count, batch.marks)
+    def append(self, batch: RowBatch) -> bool:
+        """Add rows; return whether a scope came up that was new here.
+
+        Filter columns are written first, so that no search sees a row without them.
+        """
+        new = self.columns.append(self.rows.count, batch.values)
         self.rows.add(batch.keys, batch.scales, batch.codes)
         return new
 
-    def take_in(self, keys: Keys, batch: Batch) -> bool:
-        """Make the rows of these keys what the store says they are; True if a scope came up that was never seen."""
-        rows, marks = self.rows, self.marks
+    def update(self, keys: Keys, batch: RowBatch) -> bool:
+        """Make the rows of `keys` equal to the store's, given in `batch`; return whether a scope came up that was new here."""
+        rows, columns = self.rows, self.columns
         before = rows.find(batch.keys)
         same = before >= 0
         scales, codes = rows.gather(before[same])
@@ -66,45 +69,45 @@ class Served:
         outdated = np.concatenate((rows.find(keys[~np.isin(keys, batch.keys)]), before[~same]))
         outdated = outdated[outdated >= 0]
         rows.remove(outdated)
-        marks.touch(outdated)
-        new = marks.rewrite(before[same], batch.part(same).marks)
+        columns.touch(outdated)
+        new = columns.rewrite(before[same], batch.part(same).values)
         return self.append(batch.part(~same)) or new
 
 
 @frozen
-class Batch:
+class RowBatch:
     """Rows of the store, column by column."""
 
     keys: Keys
     scales: Scales
     codes: Codes
-    marks: Fresh
+    values: ColumnValues
 
     @classmethod
-    def of(cls, found: Sequence[SpaceRow], dimensions: int) -> Batch:
-        keys, scopes, kinds, statuses, categories, times, stored = zip(*found, strict=True) if found else ((),) * 7
-        marks = Fresh(
+    def of(cls, rows: Sequence[SpaceRow], dimensions: int) -> RowBatch:
+        keys, scopes, kinds, statuses, categories, times, stored = zip(*rows, strict=True) if rows else ((),) * 7
+        values = ColumnValues(
             np.fromiter(scopes, np.int32, len(scopes)),
             np.asarray(kinds, np.object_),
             np.asarray(statuses, np.object_),
             np.asarray(categories, np.object_),
             np.fromiter(times, np.int64, len(times)),
         )
-        return cls(np.fromiter(keys, np.int64, len(keys)), *decode(stored, dimensions), marks)
+        return cls(np.fromiter(keys, np.int64, len(keys)), *decode(stored, dimensions), values)
 
-    def part(self, chosen: Mask) -> Batch:
-        return Batch(self.keys[chosen], self.scales[chosen], self.codes[chosen], self.marks.part(chosen))
-
-
-def spread(found: Sequence[SpaceRow], keys: Sequence[int], dimensions: int) -> Vectors:
-    """The vectors of rows, still turned, in the order of `keys`; NaN where a key has none."""
-    batch = Batch.of(found, dimensions)
-    at = {key: place for place, key in enumerate(batch.keys.tolist())}
-    places = np.array([at.get(key, -1) for key in keys], np.int64)
-    made = np.full((len(keys), dimensions), np.nan, np.float32)
-    made[places >= 0] = restore(batch.scales, batch.codes)[places[places >= 0]]
-    return made
+    def part(self, chosen: Mask) -> RowBatch:
+        return RowBatch(self.keys[chosen], self.scales[chosen], self.codes[chosen], self.values.part(chosen))
 
 
-def array(keys: Collection[int]) -> Keys:
+def vectors_of(rows: Sequence[SpaceRow], keys: Sequence[int], dimensions: int) -> Vectors:
+    """Return the vectors of store rows, still rotated, in the order of `keys`; NaN where a key has no row."""
+    batch = RowBatch.of(rows, dimensions)
+    place_of = {key: place for place, key in enumerate(batch.keys.tolist())}
+    places = np.array([place_of.get(key, -1) for key in keys], np.int64)
+    vectors = np.full((len(keys), dimensions), np.nan, np.float32)
+    vectors[places >= 0] = restore(batch.scales, batch.codes)[places[places >= 0]]
+    return vectors
+
+
+def key_array(keys: Collection[int]) -> Keys:
     return np.fromiter(keys, np.int64, len(keys))

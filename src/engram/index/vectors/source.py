@@ -1,4 +1,4 @@
-"""What an index lives on: the verbs that it asks of a store."""
+"""The part of a store that a vector index reads from."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from engram.guard.sealing import SealedFileReader, SealedFileWriter
 from engram.types import Reader, Space
 
 SpaceRow = tuple[int, int, str, str, str, int, bytes]
-"""key, scope key, kind, status, category, when it happened or was learned (µs), the vector as `encoding` has it."""
+"""Key, scope key, kind, status, category, time of the event or else of learning it (µs), vector as `encoding` stores it."""
 
 
 class VectorSource(Protocol):
-    """The verbs of the store that an index lives on."""
+    """The methods of a store that a vector index calls."""
 
     def space_rows(self, reader: Reader, space: str, *, after: int, limit: int) -> Sequence[SpaceRow]:
-        """Rows of a space with keys above `after`, in key order."""
+        """Return rows of a space with keys above `after`, in key order."""
 
     def space_rows_of(self, reader: Reader, space: str, keys: Sequence[int]) -> Sequence[SpaceRow]:
-        """The rows of these keys that have a vector in the space, in any order."""
+        """Return the rows of these keys that have a vector in the space, in any order."""
 
     def latest_change(self, reader: Reader) -> int:
-        """The end of the change log; cheap, it is asked before every search."""
+        """Return the number of the last change in the log. Called before every search, so it must be cheap."""
 
     def changed_keys(self, reader: Reader, after: int, limit: int) -> Sequence[tuple[int, int, str]]:
-        """The log after a point: (seq, key, what). Numbers follow each other without a gap unless the log was cut."""
+        """Return changes after a number, as (seq, key, what). Numbers have no gap unless the log was truncated."""
 
     def visible_scopes(self, reader: Reader) -> Collection[int] | None:
-        """Keys of the scopes this reader sees; None for all."""
+        """Return the keys of the scopes this reader sees; None for all."""
 
     def space(self, name: str) -> Space | None:
-        """Whose vectors a space holds; None while it holds none."""
+        """Return the model and dimensions of a space; None while it holds no vector."""
 
     def space_size(self, reader: Reader, space: str) -> int:
-        """About how many rows there are to load."""
+        """Return about how many rows there are to load."""
 
     def snapshot(self, reader: Reader, name: str) -> AbstractContextManager[SealedFileReader | None]:
-        """What was put away under this name, if it still belongs to this vault."""
+        """Open the snapshot stored under this name; None if there is none that belongs to this vault."""
 
     def has_snapshot(self, name: str) -> bool:
-        """Is there one? It goes when anything is erased."""
+        """True if a snapshot is stored under this name. Every erasure deletes it."""
 
     def put_snapshot(self, reader: Reader, name: str, fill: Callable[[SealedFileWriter], int]) -> bool:
-        """Put away what `fill` writes; it must look at the change log once more when it is called."""
+        """Store as a snapshot what `fill` writes. `fill` must read the change log again when it is called."""

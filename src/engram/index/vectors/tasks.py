@@ -1,4 +1,4 @@
-"""What one worker thread is called for: calls are counted, and whoever waits hears of every step."""
+"""Requests to one worker thread: callers count them up, the worker marks them done, waiters are notified of every step."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from engram.frozen import field, mutable
 
 
 @mutable
-class Tasks:
-    """How often the worker was called, and how many of these calls it has answered."""
+class WorkRequests:
+    """The number of requests made to the worker and the number it has finished."""
 
     changed: threading.Condition = field(default_factory=threading.Condition)
-    called: int = 0
+    requested: int = 0
     done: int = 0
     closing: bool = False
 
-    def call(self) -> None:
+    def request(self) -> None:
         with self.changed:
-            self.called += 1
+            self.requested += 1
             self.changed.notify_all()
 
     def close(self) -> None:
@@ -28,24 +28,24 @@ class Tasks:
             self.changed.notify_all()
 
     def next(self) -> int:
-        """Wait for a call; how many there were by then, 0 when closing."""
+        """Wait for a request; return the number requested so far, or 0 when closing."""
         with self.changed:
-            self.changed.wait_for(lambda: self.closing or self.called > self.done)
-            return 0 if self.closing else self.called
+            self.changed.wait_for(lambda: self.closing or self.requested > self.done)
+            return 0 if self.closing else self.requested
 
-    def answer(self, upto: int) -> None:
+    def finish(self, upto: int) -> None:
         with self.changed:
             self.done = upto
             self.changed.notify_all()
 
-    def step(self) -> None:
-        """Something that others may wait for has happened."""
+    def notify(self) -> None:
+        """Wake the threads in `wait_until`, after a change of state that they may wait for."""
         with self.changed:
             self.changed.notify_all()
 
-    def until(self, happened: Callable[[], bool], timeout: float | None) -> bool:
+    def wait_until(self, condition: Callable[[], bool], timeout: float | None) -> bool:
         with self.changed:
-            return self.changed.wait_for(lambda: self.closing or happened(), timeout)
+            return self.changed.wait_for(lambda: self.closing or condition(), timeout)
 
-    def settle(self, timeout: float | None) -> bool:
-        return self.until(lambda: self.done >= self.called, timeout)
+    def wait_idle(self, timeout: float | None) -> bool:
+        return self.wait_until(lambda: self.done >= self.requested, timeout)
