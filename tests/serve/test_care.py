@@ -227,7 +227,7 @@ def test_a_box_is_named_by_its_number(made: Engram) -> None:
     made("remember", "The API runs on Fly.io")
     number = str(made("boxes", "--json").json["boxes"][0]["key"])
     assert "Fly.io" in made("box", number).out
-    assert "There is no such box here" in made("box", "99").err
+    assert "There is no box of that number" in made("box", "99").err
 
 
 def test_the_vault_option_goes_over_the_environment(made: Engram, tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from serve.console import COMMAND, Engram, Terminal, heed_interrupts, in_process
 
 import engram as library
 from engram import deadline
-from engram.serve.cli import app, interrupted, memories
-from engram.serve.cli.interrupts import called_off_by_interrupt
+from engram.serve.cli import app, is_interrupt, memories
+from engram.serve.cli.interrupts import cancel_on_interrupt
 
 terminals = pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals")
 ESCAPE = "\x1b"
@@ -100,16 +100,16 @@ def test_a_key_makes_a_command_once(made: Engram) -> None:
 
 def test_an_interrupt_is_known_under_another_name() -> None:
     error = RuntimeError("a class could not be made")
-    assert not interrupted(error)
+    assert not is_interrupt(error)
     error.__context__ = KeyboardInterrupt()
-    assert interrupted(error)
+    assert is_interrupt(error)
 
 
 def test_an_interrupt_calls_off_what_is_under_way_before_it_unwinds() -> None:
     """Else what is cleaned up on the way waits for it: a minute, while a batch of a book is encoded."""
 
     def work() -> None:
-        with called_off_by_interrupt():
+        with cancel_on_interrupt():
             try:
                 signal.raise_signal(signal.SIGINT)
             finally:

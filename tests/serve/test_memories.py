@@ -221,5 +221,5 @@ def test_a_timeline_is_drawn_with_its_peaks(made: Engram) -> None:
     assert f"2024-03-09  {'#' * 40} 2 *" in drawn
     told = made("timeline", "Ada", "--json").json
     assert (told["width"], len(told["buckets"]), told["buckets"][-1]["peak"]) == ("day", 9, True)
-    assert "Nothing is known of that." in made("timeline", "nobody").err
+    assert "Nothing is known about that." in made("timeline", "nobody").err
     assert "@ada" not in made("entity", "Ada").out  # a handle that nobody named

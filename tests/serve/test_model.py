@@ -56,7 +56,7 @@ def test_a_model_is_installed_from_a_folder_and_verified(engram: Engram, small: 
     assert "model.onnx" in missing.err
     installed = engram("model", "install", "--from", str(source))
     assert installed.out.startswith(f"{small.name} is installed: ")
-    assert engram("model", "verify").out.startswith(f"{small.name} is whole: 1 file in ")
+    assert engram("model", "verify").out.startswith(f"{small.name} is intact: 1 file in ")
     assert engram("model").lines[0].split("\t")[1] == "yes"
     assert engram("model", "install", "--json").json["new"] is False
 

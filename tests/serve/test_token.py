@@ -15,7 +15,7 @@ def test_a_token_is_shown_once_listed_and_revoked(made: Engram) -> None:
     assert granted.id not in row
     identity, state, writes, role, *_, name = row.split("\t")
     assert (state, writes, role, name) == ("holds", "yes", "agent", "laptop")
-    assert made("token", "revoke", identity).out == "laptop opens nothing any more.\n"
+    assert made("token", "revoke", identity).out == "laptop is revoked.\n"
     assert made("token", "list", "--json").json["tokens"][0]["revoked_at"]
     assert made("token").lines[0].split("\t")[1] == "revoked"
 

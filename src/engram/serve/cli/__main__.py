@@ -1,4 +1,4 @@
-"""`python -m engram.serve.cli`: the command without its script."""
+"""`python -m engram.serve.cli` runs the `engram` command without its script."""
 
 import sys
 

@@ -1,7 +1,7 @@
-"""The root of the command line: options before the command, the commands, and what becomes of errors.
+"""The root of the command line: global options, the commands, and the handling of errors.
 
-An `EngramError` is one line with its code, and its way out. Anything else that is raised is a defect: its type is told
-and nothing more, because its message could hold the words of a memory; ENGRAM_DEBUG=1 lets it through.
+An `EngramError` is printed as its code, message and way out. Any other exception is a defect: only its type is printed, because
+its message could hold stored text. ENGRAM_DEBUG=1 lets it through with its traceback.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from engram.serve.cli import (
     config,
     context,
     hooks,
-    interrupted,
+    is_interrupt,
     key,
     knowing,
     mcp,
@@ -43,7 +43,7 @@ from engram.serve.cli import (
     token,
     working,
 )
-from engram.serve.cli.caller import BadCall, Caller, of
+from engram.serve.cli.caller import BadCall, Caller, caller_of
 from engram.settings import completing
 from engram.types import SCOPE_DIMENSIONS
 
@@ -53,18 +53,18 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 refused or failed, 2 a bad call, 130 interrupted.",
     context_settings={"help_option_names": _HELP},
 )
-_OF_THEIR_OWN = frozenset({"backups", "doctor"})  # commands that do what an operation does without opening the vault
+_WITHOUT_OPENING = frozenset({"backups", "doctor"})  # commands of their own, which work on a vault that cannot be opened
 commands.add_to(
     app,
-    memories.FACES
-    | knowing.FACES
-    | recalling.FACES
-    | context.FACES
-    | working.FACES
-    | recounting.FACES
-    | resting.FACES
-    | care.FACES,
-    without=_OF_THEIR_OWN,
+    memories.COMMANDS
+    | knowing.COMMANDS
+    | recalling.COMMANDS
+    | context.COMMANDS
+    | working.COMMANDS
+    | recounting.COMMANDS
+    | resting.COMMANDS
+    | care.COMMANDS,
+    without=_WITHOUT_OPENING,
 )
 carrying.add_to(app)
 serving.add_to(app)
@@ -79,7 +79,7 @@ app.add_typer(bench.app, name="bench", rich_help_panel="This program")
 app.command("demo", rich_help_panel="This program")(bench.demo)
 
 _IDENTITY = "Identity"
-_ENDLESS = 10_000  # columns: a shell takes each line for a word that could stand here, the second of a help text too
+_UNWRAPPED = 10_000  # columns: in completion output a shell takes each line for a candidate, wrapped help lines too
 _TYPES = {
     "str": "TEXT",
     "int": "INTEGER",
@@ -114,7 +114,7 @@ def root(
     debug: Annotated[bool, typer.Option("--debug", envvar="ENGRAM_DEBUG", hidden=True)] = False,
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
-    caller = of(ctx)
+    caller = caller_of(ctx)
     caller.vault, caller.quiet, caller.debug = vault, quiet, debug
     caller.json |= as_json
     given = {name: ctx.params[name] for name in SCOPE_DIMENSIONS}
@@ -124,10 +124,9 @@ def root(
         raise typer.Exit(2)
 
 
-def _told_plainly(command: Any) -> Any:
-    """A command, or a group of them (the class that both have is typer's own), with help that reads well: typer says
-    of a flag that it takes a <bool>, while it takes nothing, names types as Python does, and breaks lines where a docstring
-    does."""
+def _with_plain_help(command: Any) -> Any:
+    """Correct the help of a command or group. Typer shows <bool> for flags that take no value, names types as Python does, and
+    keeps the line breaks of docstrings. `Any`: the class of both is private to typer."""
     for option in (*command.params, command.get_help_option(typer.Context(command, help_option_names=_HELP))):
         if isinstance(option, typer.core.TyperOption) and option.is_flag:
             option.metavar = ""
@@ -135,117 +134,118 @@ def _told_plainly(command: Any) -> Any:
     parts = [" ".join(part.split()) for part in (command.help or "").split("\n\n")]
     command.help, command.short_help = "\n\n".join(parts), command.short_help or parts[0]
     for part in getattr(command, "commands", {}).values():
-        _told_plainly(part)
+        _with_plain_help(part)
     return command
 
 
 def _type_of(named: Callable[[typer.Context], str], ctx: typer.Context) -> str:
-    """`TEXT …` for `<list[str]>`."""
-    one = named(ctx).strip("<>").removesuffix(" range")
-    each = one.removeprefix("list[").removesuffix("]")
-    return _TYPES.get(each, each) + (" …" if each != one else "")
+    """Return the type as help shows it, such as `TEXT …` for `<list[str]>`."""
+    shown = named(ctx).strip("<>").removesuffix(" range")
+    item = shown.removeprefix("list[").removesuffix("]")
+    return _TYPES.get(item, item) + (" …" if item != shown else "")
 
 
-_COMMAND = _told_plainly(get_command(app))
+_COMMAND = _with_plain_help(get_command(app))
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; every error ends here as a line and an exit code."""
+    """Run one command and return its exit code. Errors are printed here."""
     caller = Caller()
     _prepare_output()
     if completing():
-        from typer import rich_utils  # late: no other command needs it
+        from typer import rich_utils  # late: only completion needs it
 
-        rich_utils.MAX_WIDTH = _ENDLESS
+        rich_utils.MAX_WIDTH = _UNWRAPPED
     given = sys.argv[1:] if arguments is None else arguments
-    with _warnings_told(caller):
+    with _warnings_as_remarks(caller):
         try:
             _require_text(given)
             code = _COMMAND.main(args=given, prog_name="engram", standalone_mode=False, obj=caller)
             sys.stdout.flush()
         except EngramError as problem:
-            if interrupted(problem):
+            if is_interrupt(problem):
                 raise
             show.error(problem, as_json=_json(caller, given))
             return 1
         except typer.TyperException as problem:
             _bad_call(problem, as_json=_json(caller, given))
             return problem.exit_code
-        except SystemExit as end:  # completion ends so, and typer makes one of a broken pipe
+        except SystemExit as end:  # raised by completion, and by typer for a broken pipe
             if end.code:
-                _let_go_of_output()
+                _discard_output()
             return 1 if end.code else 0
         except BrokenPipeError:
-            _let_go_of_output()
+            _discard_output()
             return 1
-        except typer.Abort:  # the end of input where an answer was asked for
+        except typer.Abort:  # input ended at a prompt
             show.remark("Nothing was done.")
             return 1
         except OSError as refusal:
-            _let_go_of_output()
+            _discard_output()
             if caller.debug:
                 raise
             show.error(_refused(refusal), as_json=_json(caller, given))
             return 1
-        except Exception as defect:  # the one broad net: no traceback reaches the terminal
-            if caller.debug or interrupted(defect):
+        except Exception as defect:  # broad on purpose: a traceback could show stored text
+            if caller.debug or is_interrupt(defect):
                 raise
-            _let_go_of_output()
+            _discard_output()
             show.error(_unexpected(defect), as_json=_json(caller, given))
             return 1
     return code if isinstance(code, int) else 0
 
 
 def _json(caller: Caller, given: Sequence[str]) -> bool:
-    """Are errors wanted as JSON? A call may be so bad that no option of it was read."""
+    """Return whether to print errors as JSON. The arguments are searched too: a bad call may fail before options are parsed."""
     return caller.json or "--json" in given
 
 
 def _refused(refusal: OSError) -> EngramError:
-    return EngramError(f"The system refused: {refusal.strerror or type(refusal).__name__}.")
+    return EngramError(f"The operating system refused: {refusal.strerror or type(refusal).__name__}.")
 
 
 def _unexpected(defect: Exception) -> EngramError:
     return EngramError(
-        f"Unexpected {type(defect).__name__}. This is a defect in Engram; its details may hold stored words, "
-        "so they are not shown.",
-        way_out="ENGRAM_DEBUG=1 shows them; `engram doctor` looks at the vault.",
+        f"Unexpected {type(defect).__name__}. This is a defect in Engram; its details may hold stored text and are not shown.",
+        way_out="ENGRAM_DEBUG=1 shows them; `engram doctor` examines the vault.",
     )
 
 
 def _bad_call(problem: typer.TyperException, *, as_json: bool) -> None:
-    told = re.sub(r"\s*[\n\t]\s*", " ", problem.format_message().replace(": Value error, ", ": "))  # typer's, and pydantic's
+    # Typer wraps lines, and pydantic puts "Value error, " before a message.
+    message = re.sub(r"\s*[\n\t]\s*", " ", problem.format_message().replace(": Value error, ", ": "))
     if as_json:
-        show.error(InvalidQuery(told, way_out=_usage(problem).strip()), as_json=True)
+        show.error(InvalidQuery(message, way_out=_usage(problem).strip()), as_json=True)
     else:
-        show.remark(told + _usage(problem))
+        show.remark(message + _usage(problem))
 
 
 def _require_text(arguments: Sequence[str]) -> None:
-    """Bytes that are no text in this terminal's encoding arrive as halves of characters, which nothing can keep."""
+    """Raise `BadCall` for an argument that is not text in the terminal's encoding: Python passes its bytes as lone surrogates,
+    which cannot be stored."""
     for number, argument in enumerate(arguments, 1):
         if any("\ud800" <= character <= "\udfff" for character in argument):
             raise BadCall(f"Argument {number} is not text in the encoding of this terminal.")
 
 
 def _usage(problem: typer.TyperException) -> str:
-    """Where to read on; only typer's own errors know which command was meant."""
+    """Return a pointer to the command's help, or "": only typer's own errors carry the command."""
     path = getattr(getattr(problem, "ctx", None), "command_path", "")
     return f"\nSee `{path} --help`." if path else ""
 
 
 @contextlib.contextmanager
-def _warnings_told(caller: Caller) -> Iterator[None]:
-    """What the rooms below warn of is a remark here; under --quiet only errors are."""
-    log, teller = logging.getLogger("engram"), _Teller(caller)
-    log.addHandler(teller)
+def _warnings_as_remarks(caller: Caller) -> Iterator[None]:
+    """Print the warnings and errors that are logged in this block as remarks; under --quiet only errors."""
+    log, handler = logging.getLogger("engram"), _RemarkHandler(caller)
+    log.addHandler(handler)
     try:
         yield
     finally:
-        log.removeHandler(teller)
+        log.removeHandler(handler)
 
 
-class _Teller(logging.Handler):
+class _RemarkHandler(logging.Handler):
     def __init__(self, caller: Caller) -> None:
         super().__init__(logging.WARNING)
         self._caller = caller
@@ -256,9 +256,9 @@ class _Teller(logging.Handler):
 
 
 def _prepare_output() -> None:
-    """A terminal that cannot show a character gets it spelled out, not a failure after the work was done.
+    """Escape characters that the terminal's encoding lacks, instead of failing after the work was done.
 
-    A stream that the caller closed leads nowhere: left closed, its number would go to the next file that is opened.
+    A stream that was closed by the caller is replaced by the null device: else the next file opened would get its descriptor.
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -268,9 +268,9 @@ def _prepare_output() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _let_go_of_output() -> None:
-    """Who read our output has gone, or it cannot be written: what is left in the buffer must not fail again at exit."""
+def _discard_output() -> None:
+    """Send standard output to the null device, so that flushing its buffer at exit does not fail a second time."""
     with contextlib.suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)

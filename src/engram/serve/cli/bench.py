@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from engram.serve.cli import caller, serving, show
-from engram.serve.cli.caller import BadCall, Json
+from engram.serve.cli import serving, show
+from engram.serve.cli.caller import BadCall, Json, caller_of
 from engram.serve.cli.progress import progress
 from engram.serve.operations.telling import ProgressCallback
 
@@ -31,7 +31,7 @@ _MOST = 1_000_000_000
 
 @app.callback(invoke_without_command=True)
 def bench(ctx: typer.Context, as_json: Json = False) -> None:
-    caller.of(ctx, as_json)
+    caller_of(ctx, as_json)
     if ctx.invoked_subcommand is None:
         store(ctx)
 
@@ -114,7 +114,7 @@ def serve(
     as_json: Json = False,
 ) -> None:
     """Measure a server on the loopback: latency with many callers at once, and what it leaves behind. It ends by itself."""
-    caller.of(ctx, as_json)
+    caller_of(ctx, as_json)
     serving.require_extra()
     _measure(ctx, as_json, "serve", lambda run, tell: run(requests, in_flight, progress=tell))
 
@@ -132,11 +132,11 @@ def hook(
 
 def _measure(ctx: typer.Context, as_json: bool, name: str, work: Callable[[Callable[..., Any], ProgressCallback], Any]) -> None:
     """Run one of the benchmarks and show its figures, or its page."""
-    asked = caller.of(ctx, as_json)
+    caller = caller_of(ctx, as_json)
     module = import_module(f"engram.serve.bench_{name}")  # here: start-up time of every other command, and the plain sqlite3
-    with progress(asked) as tell:
+    with progress(caller) as tell:
         found = work(module.run, tell)
-    if asked.json:
+    if caller.json:
         show.data(found)
     else:
         show.line(module.render(found))
@@ -150,7 +150,7 @@ def demo(
     """Show the main job from end to end on a temporary vault; yours is not touched."""
     from engram.serve import demo as tour  # start-up time of every other command
 
-    if not caller.of(ctx, as_json).json:
+    if not caller_of(ctx, as_json).json:
         tour.run(title=lambda text: show.line(text, style="bold cyan"), say=show.line, fast=fast)
         return
     parts: list[tuple[str, list[str]]] = []

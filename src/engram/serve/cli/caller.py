@@ -1,7 +1,7 @@
-"""Who calls and which vault is meant: what the options before the command say, and what every command does with it.
+"""The caller of a command: identity, vault and output mode, from the options before the command.
 
-Here the identity of the console is made: the owner, standing where the options or the settings say. Questions
-(passphrase, are you sure) are put only to a terminal.
+The command line acts as the owner, in the scope that the options or the settings name. Prompts (a passphrase, a confirmation)
+appear only on a terminal.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ All = Annotated[bool, typer.Option("--all", help="Look everywhere in the vault, 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 INPUT_BYTES = 2**20
-"""The highest limit that `content_bytes` can be given; nothing longer could be kept, so nothing longer is read."""
+"""The maximum of the setting `content_bytes`: a longer text could not be stored, so no more is read."""
 
 
 class BadCall(typer.TyperException):
-    """The command was called in a way that cannot be meant."""
+    """Raised for arguments that make no sense together; exit code 2."""
 
     exit_code = 2
 
 
 @mutable
 class Caller:
-    """Filled from the options before the command; commands get it from `of`."""
+    """The options before the command; commands get it from `caller_of`."""
 
     vault: str | None = None
     identity: dict[str, object] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Caller:
 
     @property
     def path(self) -> Path:
-        from engram.vault import vault_path  # as in `open`
+        from engram.vault import vault_path  # late: as in `open`
 
         return vault_path(settings_room.home() if self.vault is None else self.vault)
 
@@ -70,12 +70,13 @@ class Caller:
     def open(
         self, *, everything: bool = False, make: bool = False, settings: Mapping[str, object] | None = None
     ) -> Iterator[Engram]:
-        """The vault as its owner sees it from where they stand, or all of it. Only with `make` is a missing one made."""
-        from engram.engine import Engram  # half a second of numpy and onnxruntime, which help and completion do without
+        """Open the vault as its owner, in the caller's scope or with `everything` in all scopes. A missing vault is an error
+        unless `make`."""
+        from engram.engine import Engram  # late: numpy and onnxruntime take half a second, and help and completion need neither
 
         if not make:
-            key_facts(self.path)  # a mistyped path is an error, not a new vault
-        ask = self.ask if exists(self.path) else self.ask_new
+            key_facts(self.path)  # raises if the path is no vault
+        ask = self.ask_passphrase if vault_exists(self.path) else self.ask_new_passphrase
         with Engram.open(self.path, ask=ask, settings={**self.identity, **(settings or {})}, env=self.env) as opened:
             if opened.notice:
                 self.remark(f"A new vault was made at {self.path}.\n{opened.notice}")
@@ -84,70 +85,73 @@ class Caller:
 
     @property
     def credentials(self) -> Credentials:
-        return Credentials(None, self.ask)
+        return Credentials(None, self.ask_passphrase)
 
     @property
-    def ask(self) -> PassphrasePrompt | None:
-        """Asks for the passphrase of a vault; None where nobody could answer."""
-        return (lambda: getpass.getpass("Passphrase: ")) if _answers() else None
+    def ask_passphrase(self) -> PassphrasePrompt | None:
+        """A prompt for the vault's passphrase; None without a terminal."""
+        return (lambda: getpass.getpass("Passphrase: ")) if _is_interactive() else None
 
     @property
-    def ask_new(self) -> PassphrasePrompt | None:
-        """Asks for a passphrase twice; once given it is known, because making a vault asks again to open it."""
-        return functools.cache(_new_passphrase) if _answers() else None
+    def ask_new_passphrase(self) -> PassphrasePrompt | None:
+        """A prompt for a new passphrase, to be typed twice; None without a terminal. The answer is cached, because making a vault
+        asks a second time to open it."""
+        return functools.cache(_new_passphrase) if _is_interactive() else None
 
     def harden(self, live: LiveSettings) -> tuple[str, ...]:
-        """Close the process to onlookers, as opening a vault does; returns what the platform would not do."""
+        """Harden the process, as opening a vault does, and return notes on measures that the platform refused."""
         return harden() if live.now.harden_process else ()
 
     def confirm(self, question: str, yes: bool) -> None:
         if yes:
             return
-        if not _answers():
-            raise BadCall("This asks before it goes on, and there is no terminal to ask on. Pass --yes if you are sure.")
+        if not _is_interactive():
+            raise BadCall("This command asks for confirmation, and there is no terminal to ask on. Pass --yes if you are sure.")
         print(f"{show.safe(question)} [y/N] ", end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             show.remark("Nothing was done.")
             raise typer.Exit(1)
 
     def remark(self, text: str) -> None:
-        """Stands after the answer, also in one file with it; where the reader of the answer has gone, nothing more is said."""
+        """Print a remark on standard error, unless --quiet. Standard output is flushed first, to keep the order if both go to one
+        file and to stop if its reader has gone."""
         if not self.quiet:
             sys.stdout.flush()
             show.remark(text)
 
     def say(self, text: str) -> None:
-        """The answer of a command that has none but that it was done."""
+        """Print a confirmation that something was done, unless --quiet."""
         if not self.quiet:
             show.line(text)
 
 
-def of(ctx: typer.Context, as_json: bool = False) -> Caller:
-    found = ctx.find_object(Caller) or Caller()
-    found.json |= as_json
-    return found
+def caller_of(ctx: typer.Context, as_json: bool = False) -> Caller:
+    """Return the caller of the running command; `as_json` is the command's own --json."""
+    caller = ctx.find_object(Caller) or Caller()
+    caller.json |= as_json
+    return caller
 
 
-def one_of(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """Completes what was begun with one of these."""
-    return lambda incomplete: [name for name in names if name.startswith(incomplete)]  # typer knows the argument by its name
+def complete_from(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """Return a shell completion that offers the names with the typed prefix."""
+    return lambda incomplete: [name for name in names if name.startswith(incomplete)]  # typer passes by name: `incomplete`
 
 
-def exists(path: Path) -> bool:
+def vault_exists(path: Path) -> bool:
     return VaultFolder(path).exists()
 
 
-def words(given: list[str], most: int = INPUT_BYTES) -> str:
-    """The text meant by arguments: the words themselves, or standard input for a single dash, at most so many bytes of it."""
-    return _from_input(most) if given == ["-"] else " ".join(given)
+def text_argument(given: list[str], most: int = INPUT_BYTES) -> str:
+    """Return the words of an argument as one text, or standard input for a single dash, at most `most` bytes of it."""
+    return _read_stdin(most) if given == ["-"] else " ".join(given)
 
 
-def secret_line(prompt: str) -> str:
-    """A secret that is not the passphrase of a vault: typed unseen, or the first line of standard input."""
-    return getpass.getpass(prompt) if _answers() else _from_input().partition("\n")[0]
+def read_secret(prompt: str) -> str:
+    """Read a secret other than a vault's passphrase: typed without echo, or the first line of standard input."""
+    return getpass.getpass(prompt) if _is_interactive() else _read_stdin().partition("\n")[0]
 
 
-def _from_input(most: int = INPUT_BYTES) -> str:
+def _read_stdin(most: int = INPUT_BYTES) -> str:
     content = bytearray()
     while sys.stdin is not None and len(content) <= most and (more := sys.stdin.buffer.read(INPUT_BYTES)):
         content += more
@@ -156,18 +160,16 @@ def _from_input(most: int = INPUT_BYTES) -> str:
     try:
         return content.decode("utf-8-sig").rstrip("\r\n")
     except UnicodeDecodeError as error:
-        # `from None`: the decoder's own error carries the words.
-        raise InvalidContent(
-            f"what is on standard input is not UTF-8 (at byte {error.start}).", way_out="Convert it first."
-        ) from None
+        # `from None`: the decoder's error holds the text.
+        raise InvalidContent(f"standard input is not UTF-8 (at byte {error.start}).", way_out="Convert it first.") from None
 
 
 def _new_passphrase() -> str:
     first = getpass.getpass("New passphrase: ")
     if getpass.getpass("The same again: ") != first:
-        raise VaultLocked("the two passphrases are not the same.", way_out="Nothing was made. Try again.")
+        raise VaultLocked("the two passphrases differ.", way_out="Nothing was created. Try again.")
     return first
 
 
-def _answers() -> bool:
+def _is_interactive() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()

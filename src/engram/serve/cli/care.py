@@ -1,4 +1,5 @@
-"""The vault as a whole: commands that make it, mend it and bring copies back, and how its figures and its audit look."""
+"""Commands on the vault as a whole (`init`, `doctor`, `backups`, `restore-backup`), and the display of status, audit, check and
+purge."""
 
 from __future__ import annotations
 
@@ -11,9 +12,9 @@ from engram import settings as settings_room
 from engram.errors import ConfigInvalid
 from engram.frozen import replace
 from engram.passes import Pass
-from engram.serve.cli import caller, show
-from engram.serve.cli.caller import BadCall, Caller, Json, Yes
-from engram.serve.cli.commands import Done, Face
+from engram.serve.cli import show
+from engram.serve.cli.caller import BadCall, Caller, Json, Yes, caller_of, vault_exists
+from engram.serve.cli.commands import CommandResult, CommandSpec
 from engram.serve.operations.caring import BackupList, CheckResult, PurgeInput
 from engram.store.folder import Header, VaultFolder, hide, read_header
 from engram.store.sqlite import maintenance
@@ -54,67 +55,68 @@ def init(
     as_json: Json = False,
 ) -> None:
     """Make a vault, and say where it and its key are."""
-    asked = caller.of(ctx, as_json)
+    caller = caller_of(ctx, as_json)
     if hidden or decoy:
-        asked = _out_of_sight(asked, hidden)
-    made, notice = not caller.exists(asked.path), ""
+        caller = _with_hidden_vault(caller, hidden)
+    made, notice = not vault_exists(caller.path), ""
     if made:
-        notice = _make(asked, cipher, passphrase)
+        notice = _make(caller, cipher, passphrase)
     if hidden:
-        _remember_where(asked, decoy)
-    header = read_header(VaultFolder(asked.path).header)
+        _save_hidden_home(caller, decoy)
+    header = read_header(VaultFolder(caller.path).header)
     if not made:
-        _require_same(asked, header, cipher, passphrase)
-    if asked.json:
-        show.data({"path": asked.path, "made": made, "cipher": header.cipher, "key": _key(header), "notice": notice})
+        _require_same(caller, header, cipher, passphrase)
+    if caller.json:
+        show.data({"path": caller.path, "made": made, "cipher": header.cipher, "key": _key(header), "notice": notice})
     elif made:
-        show.line(f"The vault is at {asked.path}.")
+        show.line(f"The vault is at {caller.path}.")
         show.line(notice)
     else:
-        show.line(f"There is a vault at {asked.path} already. Nothing was changed.")
+        show.line(f"There is a vault at {caller.path} already. Nothing was changed.")
 
 
-def _out_of_sight(asked: Caller, hidden: bool) -> Caller:
-    """The caller with a vault in a folder of no telling name; the one that is hidden already, if there is one."""
+def _with_hidden_vault(caller: Caller, hidden: bool) -> Caller:
+    """Return the caller with a vault in a folder whose name says nothing, or with the hidden vault that exists already."""
     if not hidden:
-        raise BadCall("A decoy hides nothing if the vault lies where one would look. Pass --hidden too.")
-    if asked.vault is not None:
+        raise BadCall("A decoy hides nothing while the vault is in the usual folder. Pass --hidden too.")
+    if caller.vault is not None:
         raise BadCall("--hidden chooses the folder itself. Leave out --vault, or name a folder of your own without --hidden.")
-    usual, known = settings_room.data_folder() / "vault", asked.path
-    if caller.exists(known):
-        if known.name.startswith("."):
-            return replace(asked, vault=str(known))
+    usual, current = settings_room.data_folder() / "vault", caller.path
+    if vault_exists(current):
+        if current.name.startswith("."):
+            return replace(caller, vault=str(current))
         raise ConfigInvalid(
-            f"there is a vault at {known} already.",
-            way_out=f"Close it, move the folder to {settings_room.hidden_home(asked.env.random)}, and set `home` to that.",
+            f"there is a vault at {current} already.",
+            way_out=f"Close it, move the folder to {settings_room.hidden_home(caller.env.random)}, and set `home` to that.",
         )
-    if known != usual:
-        raise ConfigInvalid(f"ENGRAM_HOME or `home` names {known}.", way_out="Unset it: --hidden chooses the folder itself.")
-    return replace(asked, vault=str(settings_room.hidden_home(asked.env.random)))
+    if current != usual:
+        raise ConfigInvalid(f"ENGRAM_HOME or `home` names {current}.", way_out="Unset it: --hidden chooses the folder itself.")
+    return replace(caller, vault=str(settings_room.hidden_home(caller.env.random)))
 
 
-def _remember_where(asked: Caller, decoy: bool) -> None:
-    """Only now that the vault is there: the configuration file says where, so that every command finds it."""
-    hide(asked.path)
-    settings_room.save("home", str(asked.path))
-    if decoy and (left := leave(settings_room.data_folder())) is not None:
-        asked.remark(f"A decoy lies at {left}.")
+def _save_hidden_home(caller: Caller, decoy: bool) -> None:
+    """Hide the new vault's folder and save its path as the setting `home`, so that every command finds it; leave a decoy if
+    asked."""
+    hide(caller.path)
+    settings_room.save("home", str(caller.path))
+    if decoy and (path := leave(settings_room.data_folder())) is not None:
+        caller.remark(f"A decoy is at {path}.")
 
 
-def _make(asked: Caller, cipher: str | None, passphrase: bool) -> str:
+def _make(caller: Caller, cipher: str | None, passphrase: bool) -> str:
     chosen: dict[str, object] = {"cipher": cipher} if cipher else {}
     if passphrase:
         chosen["key_source"] = "passphrase"
-    mute = replace(asked, quiet=True)  # the notice is the answer here, not a remark
-    with mute.open(make=True, settings=chosen) as vault:
+    quiet = replace(caller, quiet=True)  # `init` prints the notice itself, as its answer
+    with quiet.open(make=True, settings=chosen) as vault:
         return vault.notice
 
 
-def _require_same(asked: Caller, header: Header, cipher: str | None, passphrase: bool) -> None:
-    """Making a vault that is there is fine, unless another one was asked for."""
+def _require_same(caller: Caller, header: Header, cipher: str | None, passphrase: bool) -> None:
+    """Raise if the existing vault differs from the one asked for in cipher or key source."""
     if cipher not in (None, header.cipher) or (passphrase and header.key.source != "passphrase"):
         raise ConfigInvalid(
-            f"there is a vault at {asked.path} already, with the cipher {header.cipher} and its key in: {header.key.source}.",
+            f"there is a vault at {caller.path} already, with the cipher {header.cipher} and its key in: {header.key.source}.",
             way_out="It was left as it is. Name another folder with --vault, or move its key with `engram key import --to`.",
         )
 
@@ -126,23 +128,26 @@ def _key(header: Header) -> Mapping[str, str]:
 # ── looking ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _status(done: Done) -> None:
+def _status(result: CommandResult) -> None:
     show.pairs(
         [
-            *figures(done.value),
-            ("encoder", _encoder(done.value.encoder)),
-            ("language", show.language(done.value.language)),
-            ("at rest", _last(done.value.last_dream) + ("" if done.value.dreams_alone else "; not by itself: `dream` is off")),
+            *_figures(result.value),
+            ("encoder", _encoder(result.value.encoder)),
+            ("language", show.language(result.value.language)),
+            (
+                "at rest",
+                _last(result.value.last_dream) + ("" if result.value.dreams_alone else "; not by itself: `dream` is off"),
+            ),
         ]
     )
-    for warning in done.value.warnings:
+    for warning in result.value.warnings:
         show.line(f"warning: {warning}", style="yellow")
 
 
-def _last(one: Pass | None) -> str:
-    if one is None:
+def _last(last: Pass | None) -> str:
+    if last is None:
         return "nothing was done yet"
-    return f"{one.verb} on {show.when(one.began_at)}: {one.ending.value}, {show.many(one.changed, 'change')}"
+    return f"{last.verb} on {show.when(last.began_at)}: {last.ending.value}, {show.many(last.changed, 'change')}"
 
 
 def _encoder(encoder: EncoderState) -> str:
@@ -152,9 +157,9 @@ def _encoder(encoder: EncoderState) -> str:
     return encoder.name + length + (f", answers at {encoder.place}" if encoder.place else "")
 
 
-def figures(health: Health) -> list[tuple[str, str]]:
+def _figures(health: Health) -> list[tuple[str, str]]:
     counts = health.counts
-    tallies = "; ".join(_tally(each) for each in (counts.by_status, counts.by_kind) if each)
+    tallies = "; ".join(_tally(counted) for counted in (counts.by_status, counts.by_kind) if counted)
     backups = f"{health.backups}, the last on {show.when(health.last_backup)}" if health.last_backup else f"{health.backups}"
     return [
         ("vault", health.path),
@@ -193,8 +198,8 @@ def _tally(counted: Mapping[str, int]) -> str:
 
 def _latencies(health: Health) -> str:
     return "\n".join(
-        f"{operation}: p50 {one.p50_ms:.2f} ms, p99 {one.p99_ms:.2f} ms over {show.many(one.calls, 'call')}"
-        for operation, one in health.latencies.items()
+        f"{operation}: p50 {latency.p50_ms:.2f} ms, p99 {latency.p99_ms:.2f} ms over {show.many(latency.calls, 'call')}"
+        for operation, latency in health.latencies.items()
     )
 
 
@@ -204,33 +209,33 @@ def doctor(
     as_json: Json = False,
 ) -> None:
     """Say what is wrong with the vault, how bad it is and what to do. Works on vaults that cannot be opened."""
-    asked = caller.of(ctx, as_json)
-    live = asked.live()
-    notes = asked.harden(live)
-    found = list(maintenance.examine(asked.path, live, asked.env, asked.credentials, mend=repair))
-    found += [Finding("process", Severity.INFO, note) for note in notes]
-    bad = any(finding.severity is Severity.ERROR and not finding.mended for finding in found)
-    if asked.json:
-        show.data({"ok": not bad, "findings": found})
+    caller = caller_of(ctx, as_json)
+    live = caller.live()
+    notes = caller.harden(live)
+    findings = list(maintenance.examine(caller.path, live, caller.env, caller.credentials, mend=repair))
+    findings += [Finding("process", Severity.INFO, note) for note in notes]
+    failed = any(finding.severity is Severity.ERROR and not finding.mended for finding in findings)
+    if caller.json:
+        show.data({"ok": not failed, "findings": findings})
     else:
-        _findings(found)
-    if bad:
+        _print_findings(findings)
+    if failed:
         raise typer.Exit(1)
 
 
-def _findings(found: Sequence[Finding]) -> None:
-    for finding in found:
+def _print_findings(findings: Sequence[Finding]) -> None:
+    for finding in findings:
         word = "mended" if finding.mended else finding.severity.value
         show.line(f"{word:<8} {finding.check}: {finding.what}", style=_STYLES[finding.severity])
         if finding.way_out:
             show.line(f"{'':<8} {finding.way_out}")
-    if not any(finding.severity is not Severity.INFO for finding in found):
+    if not any(finding.severity is not Severity.INFO for finding in findings):
         show.line("Nothing is wrong.")
 
 
-def _audit(done: Done) -> None:
+def _audit(result: CommandResult) -> None:
     columns = ("when", "operation", "result", "count", "scope", "subject")
-    show.table(columns, [_entry(entry) for entry in done.value.entries])
+    show.table(columns, [_entry(entry) for entry in result.value.entries])
 
 
 def _entry(entry: AuditEntry) -> list[str]:
@@ -241,28 +246,28 @@ def _entry(entry: AuditEntry) -> list[str]:
 # ── copies ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _made(done: Done) -> None:
-    made: Backup = done.value
-    done.asked.say(f"Backup {made.number} holds {show.many(made.memories, 'memory', 'memories')}: {made.path}")
+def _made(result: CommandResult) -> None:
+    made: Backup = result.value
+    result.caller.say(f"Backup {made.number} holds {show.many(made.memories, 'memory', 'memories')}: {made.path}")
 
 
 def list_backups(ctx: typer.Context, as_json: Json = False) -> None:
     """Show the backups there are, of a vault that cannot be opened too."""
-    asked = caller.of(ctx, as_json)
-    live = asked.live()
-    asked.harden(live)
-    known = BackupList(tuple(maintenance.list_backups(asked.path, live, asked.env, asked.credentials)))
-    if asked.json:
-        show.data(known)
+    caller = caller_of(ctx, as_json)
+    live = caller.live()
+    caller.harden(live)
+    listed = BackupList(tuple(maintenance.list_backups(caller.path, live, caller.env, caller.credentials)))
+    if caller.json:
+        show.data(listed)
         return
-    show.table(("number", "made", "memories", "state", "file"), [_backup(one) for one in known.backups], wrap=True)
-    if not known.backups:
-        asked.remark("There is no backup yet.")
+    show.table(("number", "made", "memories", "state", "file"), [_backup(backup) for backup in listed.backups], wrap=True)
+    if not listed.backups:
+        caller.remark("There is no backup yet.")
 
 
-def _backup(one: Backup) -> list[str]:
-    state = "intact" if one.intact else "damaged"
-    return [str(one.number), show.when(one.made_at), str(one.memories), state, str(one.path)]
+def _backup(backup: Backup) -> list[str]:
+    state = "intact" if backup.intact else "damaged"
+    return [str(backup.number), show.when(backup.made_at), str(backup.memories), state, str(backup.path)]
 
 
 def restore_backup(
@@ -274,50 +279,56 @@ def restore_backup(
     as_json: Json = False,
 ) -> None:
     """Put a backup in the place of the vault's database, which is kept beside the backups."""
-    asked = caller.of(ctx, as_json)
-    live = asked.live()
-    asked.harden(live)
-    maintenance.key_facts(asked.path)  # say that there is no vault before asking what to do with it
+    caller = caller_of(ctx, as_json)
+    live = caller.live()
+    caller.harden(live)
+    maintenance.key_facts(caller.path)  # raises for a missing vault before the question is asked
     which = "the newest intact backup" if number is None else f"backup {number}"
-    asked.confirm(f"Put {which} in the place of what {asked.path} holds now?", yes)
-    restored = maintenance.restore_backup(asked.path, live, asked.env, asked.credentials, number)
-    if asked.json:
+    caller.confirm(f"Put {which} in the place of what {caller.path} holds now?", yes)
+    restored = maintenance.restore_backup(caller.path, live, caller.env, caller.credentials, number)
+    if caller.json:
         show.data(restored)
     else:
         made = f" of {show.when(restored.made_at)}" if restored.made_at else ""
-        asked.say(f"Backup {restored.number}{made} is in place, with {show.many(restored.memories, 'memory', 'memories')}.")
-        asked.remark("What was there before is kept in backups/.")
+        caller.say(f"Backup {restored.number}{made} is in place, with {show.many(restored.memories, 'memory', 'memories')}.")
+        caller.remark("The replaced database is kept in backups/.")
 
 
-def _checked(done: Done) -> None:
-    found: CheckResult = done.value
-    for problem in found.problems:
+def _checked(result: CommandResult) -> None:
+    check: CheckResult = result.value
+    for problem in check.problems:
         show.line(f"error: {problem}", style="bold red")
-    if found.ok:
-        done.asked.say("Every page is whole.")
+    if check.ok:
+        result.caller.say("Every page is intact.")
 
 
-def _purges(given: PurgeInput) -> str:
+def _purge_question(given: PurgeInput) -> str:
     return "" if given.dry_run else f"Remove everything of {given.dimension} {given.name!r}, for good?"
 
 
-def _purged(done: Done) -> None:
-    counts = done.value.counts
+def _purged(result: CommandResult) -> None:
+    counts = result.value.counts
     if not counts:
         show.line("Nothing of that name is here.")
         return
     show.pairs([(table, f"{count:,}") for table, count in counts.items()])
-    for note in done.value.notes:
-        done.asked.remark(f"note: {note}")
+    for note in result.value.notes:
+        result.caller.remark(f"note: {note}")
 
 
-FACES = {
-    "status": Face(panel=_PANEL, show=_status, wide=True, more="All of it, or what an identity given as an option can see."),
-    "audit": Face(
-        panel=_PANEL, show=_audit, wide=True, narrow=Role.AGENT, more="With an identity as an option, only what it did."
+COMMANDS = {
+    "status": CommandSpec(
+        panel=_PANEL, show=_status, whole_vault=True, extra_help="All of it, or what an identity given as an option can see."
     ),
-    "check": Face(panel=_PANEL, show=_checked, wide=True, everywhere=False),
-    "purge": Face(panel=_PANEL, show=_purged, wide=True, everywhere=False, asks=_purges),
-    # Not one more, because it happens to be due.
-    "backup": Face(panel=_PANEL, show=_made, wide=True, everywhere=False, settings={"backup_hours": 0}),
+    "audit": CommandSpec(
+        panel=_PANEL,
+        show=_audit,
+        whole_vault=True,
+        narrowed_role=Role.AGENT,
+        extra_help="With an identity as an option, only what it did.",
+    ),
+    "check": CommandSpec(panel=_PANEL, show=_checked, whole_vault=True, offers_all=False),
+    "purge": CommandSpec(panel=_PANEL, show=_purged, whole_vault=True, offers_all=False, confirmation=_purge_question),
+    # No scheduled backup beside the one that was asked for.
+    "backup": CommandSpec(panel=_PANEL, show=_made, whole_vault=True, offers_all=False, settings={"backup_hours": 0}),
 }

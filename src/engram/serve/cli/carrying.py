@@ -1,4 +1,4 @@
-"""Commands that carry memories in and out: files of other programs, archives, and exports to be read."""
+"""`engram import` and `engram export`: files of other programs, archives, and readable exports."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from engram.frozen import field, mutable
-from engram.serve.cli import caller, show
-from engram.serve.cli.caller import All, Caller, Json, Yes
-from engram.serve.cli.interrupts import called_off_by_interrupt
+from engram.serve.cli import show
+from engram.serve.cli.caller import All, Caller, Json, Yes, caller_of, read_secret, vault_exists
+from engram.serve.cli.interrupts import cancel_on_interrupt
 from engram.serve.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ Form = Literal["text", "jsonl", "markdown", "chatgpt", "claude", "mem0", "mcp-me
 
 
 def _file(text: str) -> Path:
-    """To the system no name at all is this folder, and all of it would be taken in."""
+    """Parse a file name. An empty one is refused: to the operating system it is the current folder."""
     if not text.strip():
-        raise typer.BadParameter("a file has a name.")
+        raise typer.BadParameter("the file name is empty.")
     if "\0" in text or not (path := Path(text)).exists():
         raise typer.BadParameter(f"path {text!r} does not exist.")
     return path
@@ -46,8 +46,8 @@ _COUNTS = ("turns", "kept", "merged", "dropped", "known")
 
 
 @mutable
-class Imported:
-    """What became of the files."""
+class ImportSummary:
+    """Counts, refused lines and notes over all imported files."""
 
     files: int
     dry_run: bool
@@ -76,41 +76,43 @@ def import_(
     What was imported before is passed over, so it can be run again. What cannot be taken is reported and skipped. A file is
     believed less than what is said here (`import_confidence`).
     """
-    asked = caller.of(ctx, as_json)
+    caller = caller_of(ctx, as_json)
     if wipe and not dry_run:
-        asked.confirm(f"Remove {show.many(len(paths), 'file')} for good once taken in?", yes)
-    done = Imported(len(paths), dry_run, dict.fromkeys(_COUNTS, 0))
-    with _vault(asked, dry_run) as vault, called_off_by_interrupt(), progress(asked) as tell:
+        caller.confirm(f"Remove {show.many(len(paths), 'file')} for good once taken in?", yes)
+    summary = ImportSummary(len(paths), dry_run, dict.fromkeys(_COUNTS, 0))
+    with _vault(caller, dry_run) as vault, cancel_on_interrupt(), progress(caller) as show_progress:
         for path in paths:
-            seen = _Count()
+            pieces = _Count()
 
-            def count(more: int, name: str = path.name, seen: _Count = seen) -> None:
-                seen.number += more
-                tell(f"{seen.number:,} pieces, {name}", None)
+            def count(more: int, name: str = path.name, pieces: _Count = pieces) -> None:
+                pieces.number += more
+                show_progress(f"{pieces.number:,} pieces, {name}", None)
 
-            tell(f"reading {path.name}", None)
-            found = vault.import_(
-                path, form=form, passphrase=_opens(path, form), trusted=trusted, dry_run=dry_run, progress=count
+            show_progress(f"reading {path.name}", None)
+            report = vault.import_(
+                path, form=form, passphrase=_passphrase(path, form), trusted=trusted, dry_run=dry_run, progress=count
             )
-            for name, number in found.counts.items():
-                done.counts[name] = done.counts.get(name, 0) + number
-            done.refused += found.refused
+            for name, number in report.counts.items():
+                summary.counts[name] = summary.counts.get(name, 0) + number
+            summary.refused += report.refused
             if wipe and not dry_run:
-                done.notes += (_wiped(path, asked) if path.is_file() and not found.refused else f"{path} was left as it is.",)
-            done.notes = tuple(dict.fromkeys((*done.notes, *found.notes)))
-    if asked.json:
-        show.data(done)
+                wiped = path.is_file() and not report.refused
+                summary.notes += (_wipe(path, caller) if wiped else f"{path} was left as it is.",)
+            summary.notes = tuple(dict.fromkeys((*summary.notes, *report.notes)))
+    if caller.json:
+        show.data(summary)
     else:
-        _imported(asked, done)
-    if done.refused:
+        _print_summary(caller, summary)
+    if summary.refused:
         raise typer.Exit(1)
 
 
-def _wiped(path: Path, asked: Caller) -> str:
+def _wipe(path: Path, caller: Caller) -> str:
+    """Overwrite and remove a file; return a note about it."""
     from engram.guard.wiping import wipe_file
 
-    wipe_file(path, asked.env.random)
-    return f"{path} was overwritten and removed; on flash storage old blocks may outlive that."
+    wipe_file(path, caller.env.random)
+    return f"{path} was overwritten and removed; flash storage may still hold old blocks of it."
 
 
 @mutable
@@ -119,48 +121,49 @@ class _Count:
 
 
 @contextlib.contextmanager
-def _vault(asked: Caller, dry_run: bool) -> Iterator[Engram]:
-    """The vault, made if it is missing; for a dry run without one, an empty one that is gone afterwards."""
-    if not dry_run or caller.exists(asked.path):
-        with asked.open(make=True) as vault:
+def _vault(caller: Caller, dry_run: bool) -> Iterator[Engram]:
+    """Open the vault, making a missing one. A dry run without a vault uses an empty temporary one."""
+    if not dry_run or vault_exists(caller.path):
+        with caller.open(make=True) as vault:
             yield vault
         return
     from engram.engine import Engram
 
-    quiet = {"harden_process": False, "backup_hours": 0.0, "model": "none"}
+    settings = {"harden_process": False, "backup_hours": 0.0, "model": "none"}
     with (
         tempfile.TemporaryDirectory(prefix="engram-dry-") as folder,
-        Engram.open(Path(folder) / "vault", key=asked.env.random(32), settings=quiet, env=asked.env) as empty,
+        Engram.open(Path(folder) / "vault", key=caller.env.random(32), settings=settings, env=caller.env) as empty,
     ):
         yield empty
 
 
-def _opens(path: Path, form: str | None) -> str | None:
+def _passphrase(path: Path, form: str | None) -> str | None:
+    """Ask for the passphrase if the file is an archive; None otherwise."""
     from engram.files import archive
 
     if form not in (None, "archive") or not path.is_file():
         return None
     with path.open("rb") as file:
-        return caller.secret_line("Passphrase of the archive: ") if archive.is_archive(file.read(len(archive.MAGIC))) else None
+        return read_secret("Passphrase of the archive: ") if archive.is_archive(file.read(len(archive.MAGIC))) else None
 
 
-def _imported(asked: Caller, done: Imported) -> None:
-    for one in done.refused:
-        show.remark(f"{one.file}, line {one.line}: {one.reason}; skipped.")
-    counts = done.counts
-    heard = [show.many(counts["turns"], "turn")] if counts["turns"] or not counts.get("memories") else []
-    heard += [show.many(counts["memories"], "memory", "memories")] if counts.get("memories") else []
-    what = " and ".join(heard)
+def _print_summary(caller: Caller, summary: ImportSummary) -> None:
+    for refusal in summary.refused:
+        show.remark(f"{refusal.file}, line {refusal.line}: {refusal.reason}; skipped.")
+    counts = summary.counts
+    parts = [show.many(counts["turns"], "turn")] if counts["turns"] or not counts.get("memories") else []
+    parts += [show.many(counts["memories"], "memory", "memories")] if counts.get("memories") else []
+    read = " and ".join(parts)
     known = f" {counts['known']:,} were known." if counts["known"] else ""
-    if done.dry_run:
+    if summary.dry_run:
         pieces = f"{counts['kept']:,} statements, {counts['dropped']:,} pieces dropped."
-        asked.say(f"{what} would be heard: {pieces}{known} Nothing was kept.")
+        caller.say(f"{read} would be heard: {pieces}{known} Nothing was kept.")
     else:
-        asked.say(f"{what} heard: {counts['kept']:,} kept, {counts['merged']:,} merged, {counts['dropped']:,} dropped.{known}")
-    if done.refused:
-        asked.remark(f"{show.many(len(done.refused), 'line')} skipped.")
-    for note in done.notes:
-        asked.remark(f"note: {note}")
+        caller.say(f"{read} heard: {counts['kept']:,} kept, {counts['merged']:,} merged, {counts['dropped']:,} dropped.{known}")
+    if summary.refused:
+        caller.remark(f"{show.many(len(summary.refused), 'line')} skipped.")
+    for note in summary.notes:
+        caller.remark(f"note: {note}")
 
 
 def export(
@@ -179,17 +182,17 @@ def export(
     """
     from engram.files.export import check_target
 
-    asked = caller.of(ctx, as_json)
-    check_target(path, overwrite=force)  # before anybody thinks of a passphrase
-    with asked.open(everything=everything) as vault:
-        secret = _new_secret(asked) if form == "archive" else None
-        done = vault.export(path, passphrase=secret, form=form, confirm=plaintext, overwrite=force)
-    if asked.json:
-        show.data(done)
+    caller = caller_of(ctx, as_json)
+    check_target(path, overwrite=force)  # before a passphrase is asked for
+    with caller.open(everything=everything) as vault:
+        secret = _new_secret(caller) if form == "archive" else None
+        report = vault.export(path, passphrase=secret, form=form, confirm=plaintext, overwrite=force)
+    if caller.json:
+        show.data(report)
     else:
-        asked.say(f"{show.many(done.counts['records'], 'record')} written to {path} ({done.counts['bytes']:,} bytes).")
+        caller.say(f"{show.many(report.counts['records'], 'record')} written to {path} ({report.counts['bytes']:,} bytes).")
 
 
-def _new_secret(asked: Caller) -> str:
-    asks = asked.ask_new
-    return (asks() or "") if asks is not None else caller.secret_line("")
+def _new_secret(caller: Caller) -> str:
+    prompt = caller.ask_new_passphrase
+    return (prompt() or "") if prompt is not None else read_secret("")

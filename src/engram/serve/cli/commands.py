@@ -1,7 +1,7 @@
-"""Operations as commands: arguments, options and help come from the table, and so does what `--json` prints.
+"""Commands generated from the table of operations: arguments, options, help, and the output of `--json`.
 
-A `Face` says what the table cannot know: how an answer looks on a terminal, whether a missing vault is made, what to ask
-before going on. An operation without one is a command all the same.
+A `CommandSpec` adds what the table does not know: how a value is displayed, whether a missing vault is made, what to confirm
+first. An operation without a spec is a command with the defaults.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import typer
 from engram.errors import EngramError
 from engram.files.turns import read_turns
 from engram.frozen import field, frozen, replace
-from engram.serve.cli import caller, show
-from engram.serve.cli.caller import All, BadCall, Caller, Json, Yes
-from engram.serve.cli.interrupts import called_off_by_interrupt
+from engram.serve.cli import show
+from engram.serve.cli.caller import INPUT_BYTES, All, BadCall, Caller, Json, Yes, caller_of, text_argument
+from engram.serve.cli.interrupts import cancel_on_interrupt
 from engram.serve.cli.progress import progress
 from engram.serve.operations import OPERATIONS, Operation
 from engram.serve.operations.operation import InputField
@@ -31,9 +31,9 @@ from engram.types import Role, Turn
 if TYPE_CHECKING:
     from engram.engine import Engram
 
-_PATIENCE_S = 30.0
+_VECTORS_WAIT_S = 30.0
 
-Once = Annotated[
+IdempotencyKey = Annotated[
     str | None,
     typer.Option("--idempotency-key", metavar="KEY", show_default=False, help="Make it once, however often it is run with KEY."),
 ]
@@ -41,10 +41,10 @@ Timeout = Annotated[float | None, typer.Option(min=0.001, metavar="SECONDS", sho
 
 
 @frozen
-class Done:
-    """A command that was carried out: by whom, with what, and what came of it."""
+class CommandResult:
+    """The value that an operation returned to a command, with the input and the caller it ran for. everything: all scopes."""
 
-    asked: Caller
+    caller: Caller
     given: Any
     value: Any
     everything: bool
@@ -52,136 +52,138 @@ class Done:
 
 
 @frozen(kw_only=True)
-class Face:
-    """One operation on the command line.
+class CommandSpec:
+    """How an operation appears on the command line.
 
-    panel: where it stands in the help. more: a sentence after the operation's own. options: parameters of its display, by
-    name. also: what is said beside the answer, in JSON too; notes: the same, for what the vault must be asked for.
-    everywhere: has `--all`; wide: looks everywhere unless an identity is given as an option, and as `narrow` if one is.
-    makes: a missing vault is made. warms: worth the moment that the vectors take, because it asks once and ends. asks: what to
-    confirm, if anything.
+    panel: its heading in the help. show: prints the result. extra_help: a sentence after the operation's own help. options: typer
+    options for `show`, by name. notes: remarks made while the vault is open, printed with --json too. offers_all: has `--all`.
+    whole_vault: reads all scopes unless the caller names an identity; then it runs with `narrowed_role`. creates_vault: a missing
+    vault is made. waits_for_vectors: loads the vector index first, since a command asks once and ends. confirmation: the question
+    to confirm, or "". settings: overrides for this command.
     """
 
     panel: str = "Memories"
-    show: Callable[[Done], None] = lambda done: show.value(done.value)
-    more: str = ""
+    show: Callable[[CommandResult], None] = lambda result: show.value(result.value)
+    extra_help: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
-    also: Callable[[Done], None] = lambda done: None
     notes: Callable[[Engram, Any, Any], Iterable[str]] = lambda mem, given, value: ()
-    everywhere: bool = True
-    wide: bool = False
-    narrow: Role = Role.OWNER
-    makes: bool = False
-    warms: bool = False
-    asks: Callable[[Any], str] | None = None
+    offers_all: bool = True
+    whole_vault: bool = False
+    narrowed_role: Role = Role.OWNER
+    creates_vault: bool = False
+    waits_for_vectors: bool = False
+    confirmation: Callable[[Any], str] | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
 
 
-def add_to(app: typer.Typer, faces: Mapping[str, Face], *, without: Collection[str] = ()) -> None:
+def add_to(app: typer.Typer, specs: Mapping[str, CommandSpec], *, without: Collection[str] = ()) -> None:
+    """Add a command for every operation except those in `without`."""
     for name in (name for name in OPERATIONS if name not in without):
-        face, operation = faces.get(name, Face()), OPERATIONS[name]
-        app.command(name.replace("_", "-"), rich_help_panel=face.panel, short_help=operation.help)(command(operation, face))
+        spec, operation = specs.get(name, CommandSpec()), OPERATIONS[name]
+        app.command(name.replace("_", "-"), rich_help_panel=spec.panel, short_help=operation.help)(command(operation, spec))
 
 
-def command(operation: Operation, face: Face) -> Callable[..., None]:
-    """A function as typer takes one, with a parameter for every field of the operation's input."""
+def command(operation: Operation, spec: CommandSpec) -> Callable[..., None]:
+    """Return the function that typer runs, with a parameter for every field of the operation's input."""
 
     def run(ctx: typer.Context, **given: Any) -> None:
-        asked = caller.of(ctx, given["as_json"])
-        options = {name: given[name] for name in face.options}
-        meant = _meant(operation, {one.name: _value(one, given[one.name], asked) for one in operation.fields})
-        done = carry_out(asked, operation, face, meant, given, options)
-        face.also(done)
-        if asked.json:
-            show.data(done.value)
+        caller = caller_of(ctx, given["as_json"])
+        options = {name: given[name] for name in spec.options}
+        arguments = {field.name: _value(field, given[field.name], caller) for field in operation.fields}
+        result = _carry_out(caller, operation, spec, _input(operation, arguments), given, options)
+        if caller.json:
+            show.data(result.value)
         else:
-            face.show(done)
+            spec.show(result)
 
-    parameters = _parameters(operation, face)
+    parameters = _parameters(operation, spec)
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
-    run.__name__, run.__doc__ = operation.name, " ".join(filter(None, (operation.help, face.more)))
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    run.__name__, run.__doc__ = operation.name, " ".join(filter(None, (operation.help, spec.extra_help)))
     return run
 
 
-def carry_out(
-    asked: Caller, operation: Operation, face: Face, meant: object, given: Mapping[str, Any], options: Mapping[str, Any]
-) -> Done:
-    if face.asks is not None and (question := face.asks(meant)):
-        asked.confirm(question, given["yes"])
-    everything = given.get("everything", False) or (face.wide and not asked.identity)
-    with asked.open(everything=everything, make=face.makes, settings=face.settings) as vault:
-        if face.warms:
-            vault.warm(_PATIENCE_S)
-        mem = vault if everything else vault.as_reader(replace(vault.reader, role=face.narrow))
-        with called_off_by_interrupt(), progress(asked) as tell, progress_to(tell):
-            value = operation.call(mem, meant, timeout=given.get("timeout"), idempotency_key=given.get("once"))
-        notes = list(face.notes(mem, meant, value))
+def _carry_out(
+    caller: Caller, operation: Operation, spec: CommandSpec, input: object, given: Mapping[str, Any], options: Mapping[str, Any]
+) -> CommandResult:
+    """Confirm, open the vault, run the operation and print its notes."""
+    if spec.confirmation is not None and (question := spec.confirmation(input)):
+        caller.confirm(question, given["yes"])
+    everything = given.get("everything", False) or (spec.whole_vault and not caller.identity)
+    with caller.open(everything=everything, make=spec.creates_vault, settings=spec.settings) as vault:
+        if spec.waits_for_vectors:
+            vault.warm(_VECTORS_WAIT_S)
+        mem = vault if everything else vault.as_reader(replace(vault.reader, role=spec.narrowed_role))
+        with cancel_on_interrupt(), progress(caller) as report, progress_to(report):
+            value = operation.call(mem, input, timeout=given.get("timeout"), idempotency_key=given.get("once"))
+        notes = list(spec.notes(mem, input, value))
     for note in notes:
-        asked.remark(f"note: {note}")
-    return Done(asked, meant, value, everything, options)
+        caller.remark(f"note: {note}")
+    return CommandResult(caller, input, value, everything, options)
 
 
-def _meant(operation: Operation, arguments: Mapping[str, Any]) -> Any:
+def _input(operation: Operation, arguments: Mapping[str, Any]) -> Any:
+    """Return the operation's input. Arguments that contradict each other are bad usage: exit code 2, not 1."""
     try:
         return operation.input(**arguments)
-    except EngramError as problem:  # what cannot be meant is a bad call
+    except EngramError as problem:
         raise BadCall(f"{problem.message[:1].upper()}{problem.message[1:]} {problem.way_out}") from None
 
 
 # ── a field as a parameter ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _parameters(operation: Operation, face: Face) -> list[inspect.Parameter]:
-    """Ids come before words, of which there may be any number."""
-    ordered = sorted(operation.fields, key=lambda one: (not one.arg.positional, one.arg.free_text))
-    made = [_parameter("ctx", typer.Context), *(_of_field(one) for one in ordered)]
-    made += [_parameter(name, hint, False) for name, hint in face.options.items()]
-    if face.asks is not None:
-        made.append(_parameter("yes", Yes, False))
-    if face.everywhere:
-        made.append(_parameter("everything", All, False))
+def _parameters(operation: Operation, spec: CommandSpec) -> list[inspect.Parameter]:
+    """Return the parameters of a command. Free text comes after ids, because it takes all remaining words."""
+    ordered = sorted(operation.fields, key=lambda field: (not field.arg.positional, field.arg.free_text))
+    parameters = [_parameter("ctx", typer.Context), *(_field_parameter(field) for field in ordered)]
+    parameters += [_parameter(name, hint, False) for name, hint in spec.options.items()]
+    if spec.confirmation is not None:
+        parameters.append(_parameter("yes", Yes, False))
+    if spec.offers_all:
+        parameters.append(_parameter("everything", All, False))
     if not operation.reads:
-        made.append(_parameter("once", Once, None))
-    return [*made, _parameter("timeout", Timeout, None), _parameter("as_json", Json, False)]
+        parameters.append(_parameter("once", IdempotencyKey, None))
+    return [*parameters, _parameter("timeout", Timeout, None), _parameter("as_json", Json, False)]
 
 
 def _parameter(name: str, hint: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
-def _of_field(one: InputField) -> inspect.Parameter:
-    kind, many, optional = _taken_apart(one.type)
-    told: dict[str, Any] = {"help": one.arg.help, "show_default": one.default not in (None, (), "", {})}
-    default = inspect.Parameter.empty if one.required else None if many or one.arg.free_text else one.default
-    if one.arg.positional:
-        if one.arg.free_text:
-            told["help"] += " A single - reads standard input."
+def _field_parameter(field: InputField) -> inspect.Parameter:
+    kind, many, optional = _type_parts(field.type)
+    typer_options: dict[str, Any] = {"help": field.arg.help, "show_default": field.default not in (None, (), "", {})}
+    default = inspect.Parameter.empty if field.required else None if many or field.arg.free_text else field.default
+    if field.arg.positional:
+        if field.arg.free_text:
+            typer_options["help"] += " A single - reads standard input."
             hint: Any = list[str]
         else:
             hint = list[str] if many else kind
-            told["metavar"] = "ID" if one.name in ("id", "ids") else one.name.upper()
-        return _parameter(
-            one.name, Annotated[hint if one.required else hint | None, typer.Argument(**told | {"show_default": False})], default
-        )
+            typer_options["metavar"] = "ID" if field.name in ("id", "ids") else field.name.upper()
+        argument = typer.Argument(**typer_options | {"show_default": False})
+        return _parameter(field.name, Annotated[hint if field.required else hint | None, argument], default)
     if kind in (int, float) and not many:
-        told |= {"min": one.arg.low, "max": one.arg.high}
-    flags = one.arg.flags or (f"--{one.name.replace('_', '-')}",)
+        typer_options |= {"min": field.arg.low, "max": field.arg.high}
+    flags = field.arg.flags or (f"--{field.name.replace('_', '-')}",)
     if kind is Turn:
-        hint, told = Path | None, told | {"exists": True, "dir_okay": False, "help": f"{one.arg.help} A file of JSONL turns."}
+        hint = Path | None
+        typer_options |= {"exists": True, "dir_okay": False, "help": f"{field.arg.help} A file of JSONL turns."}
     elif kind is Mapping:
-        hint, told["metavar"] = list[str] | None, "NAME=VALUE"
+        hint, typer_options["metavar"] = list[str] | None, "NAME=VALUE"
     elif kind is datetime:
-        hint, told = datetime | None, told | {"parser": partial(_moment, one.name), "metavar": "TIME"}
+        hint = datetime | None
+        typer_options |= {"parser": partial(_moment, field.name), "metavar": "TIME"}
     else:
         hint = list[kind] | None if many else kind | None if optional else kind  # type: ignore[valid-type]
     if many and kind is not Turn:
-        told["help"] += " May be repeated."
-    return _parameter(one.name, Annotated[hint, typer.Option(*flags, **told)], default)
+        typer_options["help"] += " May be repeated."
+    return _parameter(field.name, Annotated[hint, typer.Option(*flags, **typer_options)], default)
 
 
-def _taken_apart(hint: Any) -> tuple[Any, bool, bool]:
-    """What it is, whether there may be many of it, and whether none."""
+def _type_parts(hint: Any) -> tuple[Any, bool, bool]:
+    """Return the item type of a hint, whether it is a collection, and whether it may be None."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin is tuple:
         return parts[0], True, False
@@ -196,26 +198,26 @@ def _moment(name: str, text: str) -> datetime:
     try:
         return moment(text, name)
     except ValueError:
-        raise typer.BadParameter("it is not a time as in 2023-05-08T13:56:40Z or 2023-05-08.") from None
+        raise typer.BadParameter("expected a time as in 2023-05-08T13:56:40Z or 2023-05-08.") from None
 
 
-def _value(one: InputField, given: Any, asked: Caller) -> Any:
-    """What typer read as the input has it."""
-    kind, many, _ = _taken_apart(one.type)
-    if one.arg.free_text:
-        most = asked.live().now.import_bytes if one.arg.long else caller.INPUT_BYTES
-        return caller.words(given, most) if given else one.default
+def _value(field: InputField, given: Any, caller: Caller) -> Any:
+    """Convert the value that typer parsed to the one that the operation's input takes."""
+    kind, many, _ = _type_parts(field.type)
+    if field.arg.free_text:
+        most = caller.live().now.import_bytes if field.arg.long else INPUT_BYTES
+        return text_argument(given, most) if given else field.default
     if given is None:
-        return one.default
+        return field.default
     if kind is Turn:
-        return tuple(read_turns(given, asked.live().now, lambda line, reason: asked.remark(f"line {line}: {reason}; skipped.")))
+        return tuple(read_turns(given, caller.live().now, lambda line, reason: caller.remark(f"line {line}: {reason}; skipped.")))
     if kind is Mapping:
-        return dict(_pair(text, one) for text in given)
+        return dict(_pair(text, field) for text in given)
     return tuple(given) if many else given
 
 
-def _pair(text: str, one: InputField) -> tuple[str, str]:
+def _pair(text: str, field: InputField) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not sign:
-        raise BadCall(f"{one.arg.flags[0]} takes a name and its value with = between them.")
+        raise BadCall(f"{field.arg.flags[0]} takes NAME=VALUE.")
     return name, value

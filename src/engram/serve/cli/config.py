@@ -1,4 +1,4 @@
-"""Commands on settings. Everything shown comes from the table in `settings/table.py`; its documentation is printed here too."""
+"""`engram config`: show and change settings, and print their documentation. All of it comes from `settings/table.py`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 
 from engram.errors import ConfigInvalid
-from engram.serve.cli import caller, show
-from engram.serve.cli.caller import BadCall, Json, one_of
+from engram.serve.cli import show
+from engram.serve.cli.caller import BadCall, Json, caller_of, complete_from
 from engram.settings import TABLE, Settings, Value, config_path, nonsense, save, unknown
 from engram.settings.lines import Setting, lines
 
 app = typer.Typer(help="Show settings, and change them.", add_completion=False)
-Name = Annotated[str, typer.Argument(autocompletion=one_of(TABLE), show_default=False, help="The name of the setting.")]
+Name = Annotated[str, typer.Argument(autocompletion=complete_from(TABLE), show_default=False, help="The name of the setting.")]
 
 _HEAD = """\
 # Settings
@@ -36,30 +36,30 @@ def config(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the documentation of all settings.")] = False,
     as_json: Json = False,
 ) -> None:
-    asked = caller.of(ctx, as_json)
+    caller = caller_of(ctx, as_json)
     if ctx.invoked_subcommand is not None:
         return
     if markdown:
         show.line(documentation().removesuffix("\n"))
         return
-    live = asked.live()
+    live = caller.live()
     known = lines(live.now, live.origin)
-    if asked.json:
+    if caller.json:
         show.data({"path": config_path(), "settings": known})
         return
     rows = [(one.name, worded(one.value), one.origin, one.unit, one.range, one.help) for one in known]
     show.table(("name", "value", "from", "unit", "range", "what it does"), rows, wrap=True)
-    asked.remark(f"The configuration file is {config_path()}.")
+    caller.remark(f"The configuration file is {config_path()}.")
 
 
 @app.command("get")
 def get(ctx: typer.Context, name: Name, as_json: Json = False) -> None:
     """Print the value that is in force."""
-    asked = caller.of(ctx, as_json)
+    caller = caller_of(ctx, as_json)
     if name not in TABLE:
         raise ConfigInvalid(unknown(name) + ".")
-    value: Value = getattr(asked.live().now, name)
-    if asked.json:
+    value: Value = getattr(caller.live().now, name)
+    if caller.json:
         show.data({"name": name, "value": value})
     else:
         show.line(worded(value))
@@ -73,23 +73,24 @@ def set_(
     as_json: Json = False,
 ) -> None:
     """Write one setting into the configuration file; running processes follow within a second."""
-    asked = caller.of(ctx, as_json)
+    caller = caller_of(ctx, as_json)
     _require_sense(name, value)
     path, kept, warning = save(name, value)
-    if asked.json:
+    if caller.json:
         show.data({"name": name, "value": kept, "path": path, "warning": warning})
     else:
-        asked.say(f"{name} = {worded(kept)}")
+        caller.say(f"{name} = {worded(kept)}")
     if warning:
         show.remark(f"warning: {warning}")
-    if getattr(asked.live().now, name) != kept:
+    if getattr(caller.live().now, name) != kept:
         show.remark(f"warning: the environment, an option or another setting goes over {name} here.")
     elif TABLE[name].metadata["restart"]:
-        asked.remark("It is read when a vault is opened: programs that have one open keep the old value until then.")
+        caller.remark("It is read when a vault is opened: programs that have one open keep the old value until then.")
 
 
 def _require_sense(name: str, value: str) -> None:
-    """A number out of range is bent to its end; what is no such value at all is a bad call, not the default."""
+    """Raise for an unknown setting or a value of the wrong type. A number out of range is accepted here: it is clamped with a
+    warning."""
     if name not in TABLE:
         raise ConfigInvalid(unknown(name) + ".")
     if wrong := nonsense(name, value):

@@ -1,4 +1,4 @@
-"""How what an agent would read looks on a terminal."""
+"""Display of a context window on a terminal."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import typer
 
 from engram.context.window import ContextWindow
 from engram.serve.cli import show
-from engram.serve.cli.commands import Done, Face
+from engram.serve.cli.commands import CommandResult, CommandSpec
 
 _ACCOUNT = Annotated[bool, typer.Option("--account", help="Say what became of each memory, and what it costs.")]
 
 
-def _window(done: Done) -> None:
-    window: ContextWindow = done.value
+def _window(result: CommandResult) -> None:
+    window: ContextWindow = result.value
     show.line(window.text)
-    if done.options["account"]:
+    if result.options["account"]:
         _account(window)
-    done.asked.remark(f"{window.tokens:,} of {window.budget:,} tokens; {show.many(_standing(window), 'memory', 'memories')}.")
+    result.caller.remark(f"{window.tokens:,} of {window.budget:,} tokens; {show.many(_included(window), 'memory', 'memories')}.")
     for note in window.notes:
-        done.asked.remark(f"note: {note}")
+        result.caller.remark(f"note: {note}")
 
 
-def _standing(window: ContextWindow) -> int:
+def _included(window: ContextWindow) -> int:
     return sum(item.tier is not None for item in window.items)
 
 
@@ -42,4 +42,4 @@ def _account(window: ContextWindow) -> None:
     show.table(["number", "tier", "tokens", "id", "what became of it"], rows)
 
 
-FACES = {"context": Face(show=_window, options={"account": _ACCOUNT}, warms=True)}
+COMMANDS = {"context": CommandSpec(show=_window, options={"account": _ACCOUNT}, waits_for_vectors=True)}

@@ -1,4 +1,4 @@
-"""An edit of another program's settings as a person at a terminal meets it: the difference, a question, a backup."""
+"""Edits of other programs' settings files on a terminal: show the difference, ask, write, name the backup."""
 
 from __future__ import annotations
 
@@ -10,33 +10,34 @@ from engram.serve.cli.caller import Caller
 from engram.serve.hosts import Edit
 
 
-def settle(asked: Caller, edit: Edit, *, nothing: str, done: str, yes: bool, dry_run: bool = False) -> bool:
-    """Show it, ask, and make it so; False if there was nothing to do, or nothing was to be done."""
+def apply(caller: Caller, edit: Edit, *, unchanged: str, done: str, yes: bool, dry_run: bool = False) -> bool:
+    """Show an edit, ask and write it. Return whether the file was written. unchanged: why there was nothing to do; done: the
+    confirmation."""
     if not edit.changes:
-        _answer(asked, edit, f"Nothing to do: {edit.path} {nothing}.")
+        _answer(caller, edit, f"Nothing to do: {edit.path} {unchanged}.")
         return False
     show.remark(edit.diff().rstrip("\n"))
     if dry_run:
-        _answer(asked, edit)
+        _answer(caller, edit)
         return False
-    asked.confirm(f"Write {edit.path}?", yes)
-    backup = hosts.write(edit, asked.env.now())
-    _answer(asked, edit, done.rstrip(), written=True, backup=backup)
+    caller.confirm(f"Write {edit.path}?", yes)
+    backup = hosts.write(edit, caller.env.now())
+    _answer(caller, edit, done.rstrip(), written=True, backup=backup)
     if backup is not None:
-        asked.remark(f"What was there is in {backup}.")
+        caller.remark(f"The earlier file is kept as {backup}.")
     return True
 
 
-def would_stand(asked: Caller, path: Path, text: str) -> None:
-    """What would stand in a file of its own, for who adds it by hand."""
-    if asked.json:
+def print_entry(caller: Caller, path: Path, text: str) -> None:
+    """Print the text that an empty file would get, for somebody who edits the file by hand."""
+    if caller.json:
         show.data({"path": str(path), "text": text})
     else:
         show.line(text.rstrip("\n"))
 
 
-def _answer(asked: Caller, edit: Edit, told: str = "", *, written: bool = False, backup: Path | None = None) -> None:
-    if asked.json:
+def _answer(caller: Caller, edit: Edit, message: str = "", *, written: bool = False, backup: Path | None = None) -> None:
+    if caller.json:
         show.data({"path": str(edit.path), "written": written, "backup": None if backup is None else str(backup)})
-    elif told:
-        asked.say(told)
+    elif message:
+        caller.say(message)

@@ -1,4 +1,5 @@
-"""Commands on hooks: have a coding agent call Engram while it works, and stop that. Events themselves seldom come this way."""
+"""`engram hook install` puts hooks into a coding agent's settings and takes them out. The events are commands too, for their
+help: `engram.serve.hook` normally handles them before typer loads."""
 
 from __future__ import annotations
 
@@ -10,9 +11,8 @@ import typer
 from engram import settings as settings_room
 from engram.serve import hook
 from engram.serve import hosts as files
-from engram.serve.cli import caller
-from engram.serve.cli.caller import Json, Yes, one_of
-from engram.serve.cli.edits import settle, would_stand
+from engram.serve.cli.caller import BadCall, Caller, Json, Yes, caller_of, complete_from
+from engram.serve.cli.edits import apply, print_entry
 from engram.serve.hook.hosts import EVENTS
 from engram.serve.hook.install import FILES, with_hooks, without_hooks
 
@@ -22,7 +22,7 @@ app = typer.Typer(help="Hooks of coding agents: what they read before they answe
 @app.command("install")
 def install(
     ctx: typer.Context,
-    client: Annotated[str, typer.Option(autocompletion=one_of(FILES), help=f"The agent: {' or '.join(FILES)}.")],
+    client: Annotated[str, typer.Option(autocompletion=complete_from(FILES), help=f"The agent: {' or '.join(FILES)}.")],
     uninstall: Annotated[bool, typer.Option("--uninstall", help="Take out what was put in, and nothing else.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
     only_print: Annotated[bool, typer.Option("--print", help="Only show what would stand there.")] = False,
@@ -33,42 +33,42 @@ def install(
 
     Who they read and write as, and which vault, are the options before the command (`engram --agent rex hook install …`).
     """
-    asked = caller.of(ctx, as_json)
+    caller = caller_of(ctx, as_json)
     if client not in FILES:
-        raise caller.BadCall(f"There is no such client; there are {', '.join(FILES)}.")
+        raise BadCall(f"There is no such client; there are {', '.join(FILES)}.")
     path = settings_room.host_folder(*FILES[client][:2]) / FILES[client][2]
     if only_print:
-        would_stand(asked, path, with_hooks(path, None, client, _program(asked)).after or "")
+        print_entry(caller, path, with_hooks(path, None, client, _program(caller)).after or "")
         return
     old = files.read(path)
-    edit = without_hooks(path, old, client, files.backups(path)) if uninstall else with_hooks(path, old, client, _program(asked))
-    nothing = "has no hooks of ours" if uninstall else "has them already"
+    edit = without_hooks(path, old, client, files.backups(path)) if uninstall else with_hooks(path, old, client, _program(caller))
+    unchanged = "has no hooks of Engram" if uninstall else "has them already"
     done = f"{'Taken out of' if uninstall else 'Put into'} {path}."
-    written = settle(asked, edit, nothing=nothing, done=done, yes=yes, dry_run=dry_run)
+    written = apply(caller, edit, unchanged=unchanged, done=done, yes=yes, dry_run=dry_run)
     if written and client == "codex" and not uninstall:
-        asked.remark(
+        caller.remark(
             "Codex asks once whether these hooks are trusted; if it does not, put `hooks = true` under [features] in config.toml."
         )
 
 
-def _program(asked: caller.Caller) -> str:
-    """How this very program is called, as who and on which vault it would be here, from wherever an agent works."""
-    where = {} if asked.path == settings_room.home({}) else {"vault": str(asked.path)}
-    return shlex.join([*files.program(), *(f"--{name}={value}" for name, value in {**where, **asked.identity}.items())])
+def _program(caller: Caller) -> str:
+    """Return the shell command that runs this installation with the caller's vault and identity, from any folder."""
+    where = {} if caller.path == settings_room.home({}) else {"vault": str(caller.path)}
+    return shlex.join([*files.program(), *(f"--{name}={value}" for name, value in {**where, **caller.identity}.items())])
 
 
 def _event(event: str) -> None:
-    def attend(
+    def run(
         ctx: typer.Context,
         client: Annotated[str, typer.Option(help="Who calls.")] = "claude-code",
         wait: Annotated[bool, typer.Option("--wait", help="Take in what was said before returning.")] = False,
     ) -> None:
-        asked = caller.of(ctx)
-        named = {name: str(value) for name, value in asked.identity.items()} | ({"vault": asked.vault} if asked.vault else {})
+        caller = caller_of(ctx)
+        named = {name: str(value) for name, value in caller.identity.items()} | ({"vault": caller.vault} if caller.vault else {})
         hook.run([event, "--client", client, *(["--wait"] if wait else [])], named)
 
-    attend.__doc__ = f"For agents: the event {EVENTS[event]}, with its JSON on standard input."
-    app.command(event)(attend)
+    run.__doc__ = f"For agents: the event {EVENTS[event]}, with its JSON on standard input."
+    app.command(event)(run)
 
 
 for _name in EVENTS:

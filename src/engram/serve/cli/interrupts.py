@@ -1,4 +1,4 @@
-"""What an interrupt does to a command that works on a vault."""
+"""Interrupts (Ctrl-C) during a command that works on a vault."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from typing import NoReturn
 
 from engram.deadline import cancellable
 
+_DEFAULT_HANDLER = signal.default_int_handler
+
 
 @contextmanager
-def called_off_by_interrupt() -> Iterator[None]:
-    """An interrupt calls off what is under way before it unwinds: else a batch that is being encoded is waited for, a minute
-    for half a megabyte of text."""
+def cancel_on_interrupt() -> Iterator[None]:
+    """Let an interrupt cancel the work in this block before it unwinds. Without this, an interrupt would wait for the batch being
+    encoded: a minute for half a megabyte of text."""
     with cancellable() as until:
 
         def interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
             until.cancel()
             raise KeyboardInterrupt
 
-        ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is _USUAL
-        if ours:
+        in_main_thread = threading.current_thread() is threading.main_thread()
+        replaces_handler = in_main_thread and signal.getsignal(signal.SIGINT) is _DEFAULT_HANDLER
+        if replaces_handler:
             signal.signal(signal.SIGINT, interrupt)
         try:
             yield
         finally:
-            if ours:
-                signal.signal(signal.SIGINT, _USUAL)
-
-
-_USUAL = signal.default_int_handler
+            if replaces_handler:
+                signal.signal(signal.SIGINT, _DEFAULT_HANDLER)

@@ -1,4 +1,4 @@
-"""Commands on the key of the vault: where it is, a copy to write down, and the way back from that copy."""
+"""`engram key`: show where the vault's key is kept, export and import the recovery key, rotate the key."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from engram.serve.cli import caller, show
-from engram.serve.cli.caller import Json
+from engram.serve.cli import show
+from engram.serve.cli.caller import Json, caller_of, read_secret
 from engram.serve.cli.progress import progress
 from engram.store.sqlite import maintenance
 from engram.store.sqlite.vault import Credentials
@@ -17,12 +17,12 @@ app = typer.Typer(help="Show where the key of the vault is; export and import it
 
 @app.callback(invoke_without_command=True)
 def key(ctx: typer.Context, as_json: Json = False) -> None:
-    asked = caller.of(ctx, as_json)
+    caller = caller_of(ctx, as_json)
     if ctx.invoked_subcommand is not None:
         return
-    facts = maintenance.key_facts(asked.path)
+    facts = maintenance.key_facts(caller.path)
     kdf = facts.kdf.name if facts.kdf else ""
-    if asked.json:
+    if caller.json:
         show.data({"source": facts.source, "fingerprint": facts.fingerprint, "vault_id": facts.vault_id, "kdf": kdf or None})
     else:
         show.pairs([("source", facts.source), ("fingerprint", facts.fingerprint), ("vault id", facts.vault_id), ("kdf", kdf)])
@@ -31,12 +31,12 @@ def key(ctx: typer.Context, as_json: Json = False) -> None:
 @app.command("export")
 def export(ctx: typer.Context, as_json: Json = False) -> None:
     """Print the recovery key: the whole key of the vault, to be written down and kept elsewhere."""
-    asked = caller.of(ctx, as_json)
-    live = asked.live()
-    asked.harden(live)
-    text = maintenance.export_key(asked.path, live, asked.env, asked.credentials)
+    caller = caller_of(ctx, as_json)
+    live = caller.live()
+    caller.harden(live)
+    text = maintenance.export_key(caller.path, live, caller.env, caller.credentials)
     show.remark("Who has this recovery key can read the vault. Write it down, keep it away from this machine, tell nobody.")
-    if asked.json:
+    if caller.json:
         show.data({"recovery_key": text})
     else:
         show.line(text)
@@ -52,16 +52,16 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Give the vault its key again, from the recovery key: asked for unseen, or read from standard input."""
-    asked = caller.of(ctx, as_json)
-    live = asked.live()
-    asked.harden(live)
-    maintenance.key_facts(asked.path)  # say that there is no vault before asking for a secret
-    text = caller.secret_line("Recovery key: ")
-    notice = maintenance.import_key(asked.path, live, asked.env, Credentials(None, asked.ask_new), text, to)
-    if asked.json:
-        show.data({"source": maintenance.key_facts(asked.path).source, "notice": notice})
+    caller = caller_of(ctx, as_json)
+    live = caller.live()
+    caller.harden(live)
+    maintenance.key_facts(caller.path)  # raises for a missing vault before a secret is asked for
+    text = read_secret("Recovery key: ")
+    notice = maintenance.import_key(caller.path, live, caller.env, Credentials(None, caller.ask_new_passphrase), text, to)
+    if caller.json:
+        show.data({"source": maintenance.key_facts(caller.path).source, "notice": notice})
     else:
-        asked.say(notice)
+        caller.say(notice)
 
 
 @app.command("rotate")
@@ -71,16 +71,21 @@ def rotate(ctx: typer.Context, as_json: Json = False) -> None:
     Whatever happens meanwhile, the vault opens with the old key or the new one. A recovery key that was written down before
     no longer opens it; under a passphrase, the new one is asked for. The vault must not be open elsewhere.
     """
-    asked = caller.of(ctx, as_json)
-    live = asked.live()
-    asked.harden(live)
-    maintenance.key_facts(asked.path)
-    with progress(asked) as tell:
+    caller = caller_of(ctx, as_json)
+    live = caller.live()
+    caller.harden(live)
+    maintenance.key_facts(caller.path)
+    with progress(caller) as report:
         notice = maintenance.rotate_key(
-            asked.path, live, asked.env, asked.credentials, ask_new=asked.ask_new, tell=lambda what: tell(what, None)
+            caller.path,
+            live,
+            caller.env,
+            caller.credentials,
+            ask_new=caller.ask_new_passphrase,
+            tell=lambda stage: report(stage, None),
         )
-    facts = maintenance.key_facts(asked.path)
-    if asked.json:
+    facts = maintenance.key_facts(caller.path)
+    if caller.json:
         show.data({"source": facts.source, "fingerprint": facts.fingerprint, "notice": notice})
     else:
-        asked.say(f"The vault has a new key. {notice}")
+        caller.say(f"The vault has a new key. {notice}")

@@ -1,4 +1,4 @@
-"""How what is known of the world looks on a terminal: profiles, names, timelines, facts."""
+"""Display of entities, timelines, facts and knowledge on a terminal."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from engram.known import Belief, Knowledge, KnowledgeLevel, Profile, Timeline
 from engram.serve.cli import show
-from engram.serve.cli.commands import Done, Face
+from engram.serve.cli.commands import CommandResult, CommandSpec
 from engram.serve.operations.knowing import KnowledgeReport
 from engram.types import Memory, Status
 
 
-def _entity(done: Done) -> None:
-    profile: Profile = done.value
+def _entity(result: CommandResult) -> None:
+    profile: Profile = result.value
     entity = profile.entity
     show.line(entity.name, style="bold")
     show.line()
@@ -28,117 +28,125 @@ def _entity(done: Done) -> None:
     _memories(profile.timeline)
 
 
-def _entities(done: Done) -> None:
-    found = done.value.entities
-    if found:
-        rows = [[one.name, one.kind, str(one.mentions), show.when(one.last)] for one in found]
+def _entities(result: CommandResult) -> None:
+    entities = result.value.entities
+    if entities:
+        rows = [[entity.name, entity.kind, str(entity.mentions), show.when(entity.last)] for entity in entities]
         show.table(["name", "kind", "memories", "last"], rows)
     else:
-        done.asked.remark("Nothing is named here yet.")
+        result.caller.remark("Nothing is named here yet.")
 
 
-def _timeline(done: Done) -> None:
-    told: Timeline = done.value
+def _timeline(result: CommandResult) -> None:
+    timeline: Timeline = result.value
     marks: dict[str, list[str]] = {}
-    for one in told.revisions:
-        marks.setdefault(one.memory, []).append(f"{_REVISED[one.kind]} {one.other}")
-    if not told.memories:
-        done.asked.remark("Nothing is known of that.")
+    for revision in timeline.revisions:
+        marks.setdefault(revision.memory, []).append(f"{_REVISED[revision.kind]} {revision.other}")
+    if not timeline.memories:
+        result.caller.remark("Nothing is known about that.")
         return
     show.table(
         ["id", "happened", "note", "text"],
         [
-            [one.id, show.when(one.happened_at or one.learned_at), "; ".join([*_state(one), *marks.get(one.id, [])]), one.text]
-            for one in told.memories
+            [
+                memory.id,
+                show.when(memory.happened_at or memory.learned_at),
+                "; ".join([*_state(memory), *marks.get(memory.id, [])]),
+                memory.text,
+            ]
+            for memory in timeline.memories
         ],
     )
-    _drawn(told)
+    _bars(timeline)
 
 
 _REVISED = {"supersedes": "corrects", "outdates": "outdates a part of", "contradicts": "contradicts"}
-_BAR, _ROWS = 40, 60
+_BAR_WIDTH, _BAR_ROWS = 40, 60
 
 
 def _state(memory: Memory) -> list[str]:
     return [] if memory.status is Status.ACTIVE else [memory.status.value]
 
 
-def _drawn(told: Timeline) -> None:
-    """How much there is of each time, as bars; a star marks a peak. Times of which there is nothing stand only between others."""
-    if len(told.buckets) < 2:
+def _bars(timeline: Timeline) -> None:
+    """Draw the number of memories per period as bars; a star marks a peak. A long timeline leaves out empty periods."""
+    buckets = timeline.buckets
+    if len(buckets) < 2:
         return
-    most = max(one.count for one in told.buckets)
-    full = [one for one in told.buckets if one.count] if len(told.buckets) > _ROWS else told.buckets
-    shape = {"month": "%Y-%m", "year": "%Y"}.get(told.width, "%Y-%m-%d")
+    most = max(bucket.count for bucket in buckets)
+    shown = [bucket for bucket in buckets if bucket.count] if len(buckets) > _BAR_ROWS else buckets
+    date_format = {"month": "%Y-%m", "year": "%Y"}.get(timeline.width, "%Y-%m-%d")
     show.line()
-    for one in full[-_ROWS:]:
-        bar = "#" * max(round(_BAR * one.count / most), one.count > 0)
-        show.line(f"{one.start:{shape}}  {bar} {one.count}{' *' if one.peak else ''}")
+    for bucket in shown[-_BAR_ROWS:]:
+        bar = "#" * max(round(_BAR_WIDTH * bucket.count / most), bucket.count > 0)
+        show.line(f"{bucket.start:{date_format}}  {bar} {bucket.count}{' *' if bucket.peak else ''}")
 
 
-def _learned(done: Done) -> None:
-    show.line(done.value.id)
+def _learned(result: CommandResult) -> None:
+    show.line(result.value.id)
 
 
-def _beliefs(done: Done) -> None:
-    _facts(done.value.beliefs)
-    if not done.value.beliefs:
-        done.asked.remark("No fact of that is known here.")
+def _beliefs(result: CommandResult) -> None:
+    _facts(result.value.beliefs)
+    if not result.value.beliefs:
+        result.caller.remark("No fact about that is known here.")
 
 
 def _facts(facts: Sequence[Belief]) -> None:
     if facts:
-        rows = [[one.subject, one.predicate, one.object, one.status, show.when(one.since), show.when(one.until)] for one in facts]
+        rows = [
+            [fact.subject, fact.predicate, fact.object, fact.status, show.when(fact.since), show.when(fact.until)]
+            for fact in facts
+        ]
         show.table(["of", "what", "is", "held", "since", "until"], rows)
 
 
-def _memories(found: Sequence[Memory]) -> None:
-    if found:
-        show.table(
-            ["id", "happened", "text"], [[one.id, show.when(one.happened_at or one.learned_at), one.text] for one in found]
-        )
+def _memories(memories: Sequence[Memory]) -> None:
+    if memories:
+        rows = [[memory.id, show.when(memory.happened_at or memory.learned_at), memory.text] for memory in memories]
+        show.table(["id", "happened", "text"], rows)
 
 
 _TENTHS = 10
 _COLOURS = {KnowledgeLevel.CONFIDENT: "green", KnowledgeLevel.UNCERTAIN: "yellow", KnowledgeLevel.UNKNOWN: "red"}
 
 
-def _knows(done: Done) -> None:
-    found: KnowledgeReport = done.value
-    if done.given.subject is not None:
-        _known(found.domains[0])
+def _knows(result: CommandResult) -> None:
+    report: KnowledgeReport = result.value
+    if result.given.subject is not None:
+        _known(report.domains[0])
         return
-    if found.domains:
-        rows = [[one.subject, bar(one), one.level.value, one.kind, _from(one)] for one in found.domains]
+    if report.domains:
+        rows = [[domain.subject, bar(domain), domain.level.value, domain.kind, _basis(domain)] for domain in report.domains]
         show.table(["subject", "known", "level", "kind", "from"], rows)
-    done.asked.remark(f"{show.many(found.memories, 'memory', 'memories')}. {found.said}")
+    result.caller.remark(f"{show.many(report.memories, 'memory', 'memories')}. {report.said}")
 
 
-def _known(one: Knowledge) -> None:
-    show.line(f"{one.subject}  {bar(one)}  {one.level.value}", style=_COLOURS[one.level])
-    show.line(one.said)
-    rows = [("strong", "\n".join(one.strong)), ("holes", "\n".join(gap.text for gap in one.holes))]
-    show.pairs([*rows, ("evidence", " ".join(one.evidence))])
+def _known(knowledge: Knowledge) -> None:
+    show.line(f"{knowledge.subject}  {bar(knowledge)}  {knowledge.level.value}", style=_COLOURS[knowledge.level])
+    show.line(knowledge.said)
+    rows = [("strong", "\n".join(knowledge.strong)), ("holes", "\n".join(gap.text for gap in knowledge.holes))]
+    show.pairs([*rows, ("evidence", " ".join(knowledge.evidence))])
 
 
-def bar(one: Knowledge) -> str:
-    """Confidence in tenths."""
-    full = round(_TENTHS * one.confidence)
+def bar(knowledge: Knowledge) -> str:
+    """Return the confidence as a bar of tenths."""
+    full = round(_TENTHS * knowledge.confidence)
     return "#" * full + "." * (_TENTHS - full)
 
 
-def _from(one: Knowledge) -> str:
-    figures = one.figures
-    marks = ((figures.contested, "in dispute"), (figures.stale, "old"), (len(one.holes), "open"))
-    told = [f"{number} {what}" for number, what in marks if number]
-    return ", ".join([show.many(figures.memories, "memory", "memories"), f"last {show.when(figures.last)[:10]}", *told])
+def _basis(knowledge: Knowledge) -> str:
+    figures = knowledge.figures
+    marks = ((figures.contested, "in dispute"), (figures.stale, "old"), (len(knowledge.holes), "open"))
+    notes = [f"{number} {label}" for number, label in marks if number]
+    return ", ".join([show.many(figures.memories, "memory", "memories"), f"last {show.when(figures.last)[:10]}", *notes])
 
 
-FACES = {
-    "entity": Face(show=_entity),
-    "entities": Face(show=_entities),
-    "timeline": Face(show=_timeline),
-    "learn": Face(show=_learned, more="Prints the id of the memory that holds it."),
-    "beliefs": Face(show=_beliefs),
-    "knows": Face(show=_knows, warms=True),
+COMMANDS = {
+    "entity": CommandSpec(show=_entity),
+    "entities": CommandSpec(show=_entities),
+    "timeline": CommandSpec(show=_timeline),
+    "learn": CommandSpec(show=_learned, extra_help="Prints the id of the memory that holds it."),
+    "beliefs": CommandSpec(show=_beliefs),
+    "knows": CommandSpec(show=_knows, waits_for_vectors=True),
 }

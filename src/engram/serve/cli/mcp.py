@@ -1,4 +1,4 @@
-"""`engram mcp`: the MCP server, and its place in the settings of the hosts that start it."""
+"""`engram mcp` runs the MCP server; `engram mcp install` writes it into the settings of a host that starts it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import typer
 
 from engram import settings as settings_room
 from engram.errors import ConfigInvalid
-from engram.serve.cli import caller, show
-from engram.serve.cli.caller import BadCall, Caller, Json, Yes, one_of
-from engram.serve.cli.edits import settle, would_stand
+from engram.serve.cli import show
+from engram.serve.cli.caller import BadCall, Caller, Json, Yes, caller_of, complete_from, vault_exists
+from engram.serve.cli.edits import apply, print_entry
 from engram.serve.mcp import clients, greeting
 from engram.serve.mcp.clients import CLIENTS
 from engram.serve.mcp.greeting import PROFILES
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=False, invoke_without_command=True)
 
-Profile = Annotated[str, typer.Option(metavar="|".join(PROFILES), autocompletion=one_of(PROFILES), help="Which tools it offers.")]
+Profile = Annotated[
+    str, typer.Option(metavar="|".join(PROFILES), autocompletion=complete_from(PROFILES), help="Which tools it offers.")
+]
 
 
 @app.callback()
@@ -39,12 +41,12 @@ def mcp(
     if ctx.invoked_subcommand is not None:
         return
     _require_profile(profile)
-    asked = caller.of(ctx)
+    caller = caller_of(ctx)
     _require_sdk()
     if over_http:
-        _serve_http(asked, profile, host, port)
+        _serve_http(caller, profile, host, port)
     else:
-        _serve_stdio(asked, profile)
+        _serve_stdio(caller, profile)
 
 
 def _require_profile(profile: str) -> None:
@@ -57,26 +59,26 @@ def _require_sdk() -> None:
         raise ConfigInvalid("the MCP server needs the MCP SDK 2.", way_out=way)
 
 
-def _serve_stdio(asked: Caller, profile: str) -> None:
+def _serve_stdio(caller: Caller, profile: str) -> None:
     if os.isatty(0):
-        show.remark("This speaks MCP on standard input, to a host that starts it: `engram mcp install --client NAME` tells one.")
-    if start(profile, asked.path, asked.identity):
+        show.remark("This server speaks MCP on standard input. A host starts it: see `engram mcp install --client NAME`.")
+    if start(profile, caller.path, caller.identity):
         raise typer.Exit(1)
 
 
-def _serve_http(asked: Caller, profile: str, host: str, port: int) -> None:
+def _serve_http(caller: Caller, profile: str, host: str, port: int) -> None:
     from engram.serve.http.listening import bound, require_local
-    from engram.serve.mcp.http import serve  # the SDK takes a second to load
+    from engram.serve.mcp.http import serve  # late: the SDK takes a second to load
 
     def begun(address: str, own: GrantedToken | None) -> None:
-        asked.remark(f"MCP at {address}. Every request needs a token (`engram token create NAME`).")
+        caller.remark(f"MCP at {address}. Every request needs a token (`engram token create NAME`).")
         if own is not None:
-            asked.remark("There is none yet. Until this server ends, this one reads and writes as an agent here:")
+            caller.remark("The vault has none yet. This temporary token reads and writes as an agent until the server ends:")
             show.line(own.secret, flush=True)
 
-    if not caller.exists(asked.path):  # what is refused makes nothing
+    if not vault_exists(caller.path):  # checked first, so that a refused address leaves no new vault behind
         require_local(host)
-    with closing(bound(host, port)) as listening, asked.open(make=True) as vault:
+    with closing(bound(host, port)) as listening, caller.open(make=True) as vault:
         serve(vault, profile, host, listening, begun)
 
 
@@ -85,7 +87,9 @@ def install(
     ctx: typer.Context,
     client: Annotated[
         str,
-        typer.Option(metavar="|".join(CLIENTS), autocompletion=one_of(CLIENTS), help="The host to tell.", show_default=False),
+        typer.Option(
+            metavar="|".join(CLIENTS), autocompletion=complete_from(CLIENTS), help="The host to tell.", show_default=False
+        ),
     ],
     project: Annotated[bool, typer.Option("--project", help="For the project in this folder only.")] = False,
     uninstall: Annotated[bool, typer.Option("--uninstall", help="Take it out again.")] = False,
@@ -100,21 +104,21 @@ def install(
     """
     if client not in CLIENTS:
         raise BadCall(f"There is no such client; there are {', '.join(CLIENTS)}.")
-    asked, host = caller.of(ctx, as_json), CLIENTS[client]
+    caller, host = caller_of(ctx, as_json), CLIENTS[client]
     _require_profile(profile)
-    wanted = clients.entry(host, () if profile == "core" else ("--profile", profile), _environment(asked))
+    wanted = clients.entry(host, () if profile == "core" else ("--profile", profile), _environment(caller))
     if only_print:
-        would_stand(asked, host.file(), clients.shown(host, wanted))
+        print_entry(caller, host.file(), clients.shown(host, wanted))
         return
     here = Path.cwd() if project else None
     edit = clients.uninstalled(host, here) if uninstall else clients.installed(host, here, wanted)
     done = f"{host.title} {'no longer starts' if uninstall else 'will start'} Engram ({edit.path}). {host.after}"
-    written = settle(asked, edit, nothing=f"{'does not have' if uninstall else 'already has'} it", done=done, yes=yes)
+    written = apply(caller, edit, unchanged=f"{'does not have' if uninstall else 'already has'} it", done=done, yes=yes)
     if written and not uninstall and (way := greeting.way_to_sdk()):
-        asked.remark(f"warning: it cannot start yet. {way}")
+        caller.remark(f"warning: the server cannot start yet. {way}")
 
 
-def _environment(asked: Caller) -> dict[str, str]:
-    """What the host must hand on, so that the server is who it would be here."""
-    named = {f"ENGRAM_{name.upper()}": str(value) for name, value in asked.identity.items()}
-    return named if asked.path == settings_room.home({}) else {"ENGRAM_HOME": str(asked.path), **named}
+def _environment(caller: Caller) -> dict[str, str]:
+    """Return the environment variables that give the server the caller's vault and identity."""
+    named = {f"ENGRAM_{name.upper()}": str(value) for name, value in caller.identity.items()}
+    return named if caller.path == settings_room.home({}) else {"ENGRAM_HOME": str(caller.path), **named}

@@ -1,4 +1,4 @@
-"""How memories look on a terminal: kept, listed, shown, changed, forgotten, linked."""
+"""Display of memories on a terminal: listed, shown, changed, forgotten, linked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engram.frozen import fields
 from engram.memory.layers import layer_of
 from engram.memory.lifecycle import Standing
 from engram.serve.cli import show
-from engram.serve.cli.commands import Done, Face
+from engram.serve.cli.commands import CommandResult, CommandSpec
 from engram.serve.operations.keeping import ForgetInput, RememberInput
 from engram.serve.operations.looking import MemoryDetails
 from engram.text.metadata import Metadata
@@ -20,39 +20,39 @@ if TYPE_CHECKING:
     from engram.engine import Engram
 
 
-def _remember(done: Done) -> None:
-    show.line(done.value.id)
+def _remember(result: CommandResult) -> None:
+    show.line(result.value.id)
 
 
-def _notes(mem: Engram, given: RememberInput, kept: Memory) -> Iterator[str]:
-    """What is worth saying of what was kept."""
-    if "[secret: " in kept.text and "[secret: " not in given.text:
+def _notes(mem: Engram, given: RememberInput, stored: Memory) -> Iterator[str]:
+    """Yield remarks on a stored memory that differs from the text given, or that has no vector yet."""
+    if "[secret: " in stored.text and "[secret: " not in given.text:
         yield "a key, token or password in it was left out."
-    elif digest_of(kept.text) != digest_of(given.text) and "<private>" not in given.text:
-        yield _KNOWN if _is_known(given.text, kept.text) else _CORRECTED
-    if mem.lacks_vector(kept):
+    elif digest_of(stored.text) != digest_of(given.text) and "<private>" not in given.text:
+        yield _KNOWN if _is_known(given.text, stored.text) else _CORRECTED
+    if mem.lacks_vector(stored):
         trouble = mem.encoder().trouble
         yield f"it is found by its words alone until it has a vector{f' ({trouble})' if trouble else ''}."
 
 
-def _is_known(said: str, kept: str) -> bool:
+def _is_known(text: str, stored: str) -> bool:
     from engram.capture.sift import adds_nothing  # late: most commands do without
 
-    return adds_nothing(said, kept)
+    return adds_nothing(text, stored)
 
 
-_KNOWN = "this is known: the id is that of the memory that says so."
-_CORRECTED = "this was corrected before, so it was not kept: the id is that of what stands in its place."
+_KNOWN = "this is known already: the id is that of the memory that says so."
+_CORRECTED = "this was corrected before, so it was not stored: the id is that of the memory that replaced it."
 
 
-def _listed(done: Done) -> None:
-    page: Page = done.value
-    _list(page, places=done.everything, states=done.given.status == "any")
+def _listed(result: CommandResult) -> None:
+    page: Page = result.value
+    _list(page, places=result.everything, states=result.given.status == "any")
     if not page.memories:
-        hint = "" if done.everything else " With --all, every scope is looked at."
-        done.asked.remark("There is nothing to list here." + hint)
+        hint = "" if result.everything else " With --all, every scope is looked at."
+        result.caller.remark("There is nothing to list here." + hint)
     if page.cursor is not None:
-        done.asked.remark(f"There are more: --cursor {page.cursor}")
+        result.caller.remark(f"There are more: --cursor {page.cursor}")
 
 
 def _list(page: Page, *, places: bool, states: bool) -> None:
@@ -65,14 +65,14 @@ def _list(page: Page, *, places: bool, states: bool) -> None:
         show.table(columns, [row(memory) for memory in page])
 
 
-def _get(done: Done) -> None:
-    _memory(done.value)
+def _get(result: CommandResult) -> None:
+    _memory(result.value)
 
 
-def _show(done: Done) -> None:
-    _memory(done.value.memory)
-    _about(done.value.metadata)
-    _history(done.value)
+def _show(result: CommandResult) -> None:
+    _memory(result.value.memory)
+    _about(result.value.metadata)
+    _history(result.value)
 
 
 def _memory(memory: Memory) -> None:
@@ -106,148 +106,155 @@ def _facts(memory: Memory) -> list[tuple[str, str]]:
 
 
 def _felt(affect: Affect) -> str:
-    """Nothing, for what feels like nothing."""
+    """Return the affect as text; "" if it is neutral."""
     if affect == NEUTRAL:
         return ""
     figures = f"valence {affect.valence:g}, arousal {affect.arousal:g}, dominance {affect.dominance:g}"
     return f"{affect.sentiment}: {figures}, surprise {affect.surprise:g}"
 
 
-def _about(found: Metadata) -> None:
-    """What its words tell, as far as they do."""
-    rows = [(field.name, getattr(found, field.name)) for field in fields(found) if field.name != "sentiment"]
-    told = [(name, value if isinstance(value, str) else ", ".join(value)) for name, value in rows]
-    if any(value for _, value in told):
+def _about(metadata: Metadata) -> None:
+    """Print the metadata found in a memory's text, if any."""
+    values = [(field.name, getattr(metadata, field.name)) for field in fields(metadata) if field.name != "sentiment"]
+    rows = [(name, value if isinstance(value, str) else ", ".join(value)) for name, value in values]
+    if any(value for _, value in rows):
         show.line()
         show.line("About", style="bold")
-        show.pairs(told, indent="  ")
+        show.pairs(rows, indent="  ")
 
 
-def _history(whole: MemoryDetails) -> None:
-    me = whole.memory.id
-    wordings = [(f"v{one.number}", f"{one.text}\n(until {show.when(one.replaced_at)})") for one in whole.versions]
-    states = [(show.when(one.at), f"{one.old.value} → {one.new.value}: {one.reason}") for one in whole.status_history]
-    links = [(e.kind, f"→ {e.target}" if e.source == me else f"← {e.source}") for e in whole.edges]
-    said = [
-        (show.when(turn.at), f"{turn.speaker}: {turn.text}" + (f"\n({turn.ref})" if turn.ref else "")) for turn in whole.turns
+def _history(details: MemoryDetails) -> None:
+    memory = details.memory
+    versions = [(f"v{old.number}", f"{old.text}\n(until {show.when(old.replaced_at)})") for old in details.versions]
+    if versions:
+        versions.append((f"v{memory.version}", memory.text))
+    states = [
+        (show.when(change.at), f"{change.old.value} → {change.new.value}: {change.reason}") for change in details.status_history
     ]
-    now = [(f"v{whole.memory.version}", whole.memory.text)] if wordings else []
-    for title, rows in (("Said", said), ("Wordings", wordings + now), ("States", states), ("Links", links)):
+    links = [(edge.kind, f"→ {edge.target}" if edge.source == memory.id else f"← {edge.source}") for edge in details.edges]
+    said = [
+        (show.when(turn.at), f"{turn.speaker}: {turn.text}" + (f"\n({turn.ref})" if turn.ref else "")) for turn in details.turns
+    ]
+    for title, rows in (("Said", said), ("Wordings", versions), ("States", states), ("Links", links)):
         if rows:
             show.line()
             show.line(title, style="bold")
             show.pairs(rows, indent="  ")
 
 
-def _updated(done: Done) -> None:
-    done.asked.say(f"{done.value.id} is now version {done.value.version}.")
+def _updated(result: CommandResult) -> None:
+    result.caller.say(f"{result.value.id} is now version {result.value.version}.")
 
 
-def _erases(given: ForgetInput) -> str:
-    sure = given.erase and not given.dry_run
-    return f"Erase {show.many(len(set(given.ids)), 'memory', 'memories')} for good?" if sure else ""
+def _erase_question(given: ForgetInput) -> str:
+    erases = given.erase and not given.dry_run
+    return f"Erase {show.many(len(set(given.ids)), 'memory', 'memories')} for good?" if erases else ""
 
 
-def _forgotten(done: Done) -> None:
-    what = "would be erased" if done.given.dry_run else "erased" if done.given.erase else "archived"
-    if done.given.dry_run:
-        show.pairs([(place, f"{count:,}") for place, count in done.value.counts.items()])
-    done.asked.say(f"{show.many(len(done.value.ids), 'memory', 'memories')} {what}.")
-    for note in done.value.notes:
-        done.asked.remark(f"note: {note}")
+def _forgotten(result: CommandResult) -> None:
+    what = "would be erased" if result.given.dry_run else "erased" if result.given.erase else "archived"
+    if result.given.dry_run:
+        show.pairs([(place, f"{count:,}") for place, count in result.value.counts.items()])
+    result.caller.say(f"{show.many(len(result.value.ids), 'memory', 'memories')} {what}.")
+    for note in result.value.notes:
+        result.caller.remark(f"note: {note}")
 
 
-def _restored(done: Done) -> None:
-    done.asked.say(f"{done.value.id} is active.")
+def _restored(result: CommandResult) -> None:
+    result.caller.say(f"{result.value.id} is active.")
 
 
-def _pinned(done: Done) -> None:
-    done.asked.say(f"{done.value.id} is {'pinned' if done.value.pinned else 'no longer pinned'}.")
+def _pinned(result: CommandResult) -> None:
+    result.caller.say(f"{result.value.id} is {'pinned' if result.value.pinned else 'no longer pinned'}.")
 
 
-def _related(done: Done) -> None:
-    done.asked.say(f"{done.value.source} → {done.value.target} ({done.value.kind})")
+def _related(result: CommandResult) -> None:
+    result.caller.say(f"{result.value.source} → {result.value.target} ({result.value.kind})")
 
 
-def _judged(done: Done) -> None:
-    if done.given.correction is not None:
-        show.line(done.value.id)
-        done.asked.remark("It takes the place of what was corrected.")
+def _judged(result: CommandResult) -> None:
+    if result.given.correction is not None:
+        show.line(result.value.id)
+        result.caller.remark("It supersedes the memory that was corrected.")
     else:
-        done.asked.say(f"{done.value.helpful:,} found it helpful, {done.value.unhelpful:,} did not.")
+        result.caller.say(f"{result.value.helpful:,} found it helpful, {result.value.unhelpful:,} did not.")
 
 
-def _moved(done: Done) -> None:
-    done.asked.say(f"{done.value.id} is {layer_of(done.value).value} now.")
+def _moved(result: CommandResult) -> None:
+    result.caller.say(f"{result.value.id} is {layer_of(result.value).value} now.")
 
 
-def _standing(done: Done) -> None:
-    found: Standing = done.value
+def _standing(result: CommandResult) -> None:
+    standing: Standing = result.value
     show.pairs(
         [
-            ("layer", found.layer.value),
-            ("sort", found.sort.value),
-            ("lifecycle", found.lifecycle.value),
-            ("verified", found.verification.value.replace("_", " ")),
-            ("kept", found.policy.value),
-            ("figures", f"heat {found.heat:.2f}, decay {found.decay:.2f}, strength {found.strength:.2f}"),
-            ("importance", f"{found.importance:.2f}"),
+            ("layer", standing.layer.value),
+            ("sort", standing.sort.value),
+            ("lifecycle", standing.lifecycle.value),
+            ("verified", standing.verification.value.replace("_", " ")),
+            ("kept", standing.policy.value),
+            ("figures", f"heat {standing.heat:.2f}, decay {standing.decay:.2f}, strength {standing.strength:.2f}"),
+            ("importance", f"{standing.importance:.2f}"),
         ]
     )
 
 
-def _reached(done: Done) -> None:
+def _reached(result: CommandResult) -> None:
     rows = [
         [
-            one.memory.id,
-            f"{one.strength:.2f}",
-            " → ".join(one.by) + (f" ({one.inferred})" if one.inferred else ""),
-            one.memory.text,
+            reached.memory.id,
+            f"{reached.strength:.2f}",
+            " → ".join(reached.by) + (f" ({reached.inferred})" if reached.inferred else ""),
+            reached.memory.text,
         ]
-        for one in done.value.reached
+        for reached in result.value.reached
     ]
     if rows:
         show.table(["id", "strength", "by", "text"], rows)
     else:
-        done.asked.remark("No link that is sure enough leads anywhere.")
+        result.caller.remark("No link is strong enough to follow.")
 
 
-def _boxes(done: Done) -> None:
+def _boxes(result: CommandResult) -> None:
     rows = [
-        [str(one.key), str(one.trace), show.when(one.opened_at), one.sealed.value or "open", str(one.size), ", ".join(one.topic)]
-        for one in done.value.boxes
+        [str(box.key), str(box.trace), show.when(box.opened_at), box.sealed.value or "open", str(box.size), ", ".join(box.topic)]
+        for box in result.value.boxes
     ]
     if rows:
         show.table(["box", "trace", "began", "closed by", "memories", "about"], rows)
     else:
-        done.asked.remark("There is nothing in boxes here.")
+        result.caller.remark("There are no boxes here.")
 
 
-def _box(done: Done) -> None:
-    rows = [[memory.id, show.when(memory.learned_at), memory.text] for memory in done.value.memories]
+def _box(result: CommandResult) -> None:
+    rows = [[memory.id, show.when(memory.learned_at), memory.text] for memory in result.value.memories]
     if rows:
         show.table(["id", "learned", "text"], rows)
     else:
-        done.asked.remark("There is no such box here: `engram boxes` shows them.")
+        result.caller.remark("There is no box of that number here: `engram boxes` lists them.")
 
 
-FACES = {
-    "remember": Face(
-        show=_remember, notes=_notes, more="Prints its id. A vault that is missing is made.", makes=True, everywhere=False
+COMMANDS = {
+    "remember": CommandSpec(
+        show=_remember,
+        notes=_notes,
+        extra_help="Prints its id. A vault that is missing is made.",
+        creates_vault=True,
+        offers_all=False,
     ),
-    "list": Face(show=_listed),
-    "get": Face(show=_get),
-    "show": Face(show=_show),
-    "update": Face(show=_updated),
-    "forget": Face(show=_forgotten, asks=_erases),
-    "restore": Face(show=_restored),
-    "pin": Face(show=_pinned),
-    "promote": Face(show=_moved),
-    "demote": Face(show=_moved),
-    "standing": Face(show=_standing),
-    "traverse": Face(show=_reached),
-    "boxes": Face(show=_boxes),
-    "box": Face(show=_box),
-    "relate": Face(show=_related),
-    "feedback": Face(show=_judged),
+    "list": CommandSpec(show=_listed),
+    "get": CommandSpec(show=_get),
+    "show": CommandSpec(show=_show),
+    "update": CommandSpec(show=_updated),
+    "forget": CommandSpec(show=_forgotten, confirmation=_erase_question),
+    "restore": CommandSpec(show=_restored),
+    "pin": CommandSpec(show=_pinned),
+    "promote": CommandSpec(show=_moved),
+    "demote": CommandSpec(show=_moved),
+    "standing": CommandSpec(show=_standing),
+    "traverse": CommandSpec(show=_reached),
+    "boxes": CommandSpec(show=_boxes),
+    "box": CommandSpec(show=_box),
+    "relate": CommandSpec(show=_related),
+    "feedback": CommandSpec(show=_judged),
 }

@@ -1,4 +1,4 @@
-"""Commands on models: which there are, bring one here, see that it is whole; what a language model can take."""
+"""`engram model`: install, list and verify encoders, make missing vectors, show the capabilities of a language model."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from engram.models.budget import in_memory_ledger
 from engram.models.catalog import Model
 from engram.models.chat import language_model
 from engram.models.llms import capabilities
-from engram.serve.cli import caller, show
-from engram.serve.cli.caller import Caller, Json
-from engram.serve.cli.interrupts import called_off_by_interrupt
+from engram.serve.cli import show
+from engram.serve.cli.caller import BadCall, Caller, Json, caller_of, vault_exists
+from engram.serve.cli.interrupts import cancel_on_interrupt
 from engram.serve.cli.progress import progress
 from engram.text import tokens
 from engram.types import LanguageModelState
@@ -48,20 +48,20 @@ def install(
     as_json: Json = False,
 ) -> None:
     """Bring a model here, checked byte by byte. This is the only command that fetches something."""
-    asked = caller.of(ctx, as_json)
+    caller = caller_of(ctx, as_json)
     wanted = catalog.find(name)
-    with progress(asked) as tell:
+    with progress(caller) as report:
 
-        def step(what: str, done: int, total: int) -> None:
-            tell(f"{what} {show.size(done)}" if total else what, done / total if total else None)
+        def step(stage: str, done: int, total: int) -> None:
+            report(f"{stage} {show.size(done)}" if total else stage, done / total if total else None)
 
         new = catalog.install(wanted, source=source, progress=step)
-    if asked.json:
+    if caller.json:
         show.data({**_facts(wanted), "new": new})
     else:
-        asked.say(f"{wanted.name} {'is installed' if new else 'was here already, and whole'}: {wanted.folder}")
+        caller.say(f"{wanted.name} {'is installed' if new else 'was installed already and is intact'}: {wanted.folder}")
         if new:
-            asked.say("What was remembered before gets its vectors by itself while the vault is open, or by `engram model fill`.")
+            caller.say("Memories stored before get their vectors while the vault is open, or at once by `engram model fill`.")
 
 
 @app.command("fill")
@@ -73,63 +73,63 @@ def fill(
     as_json: Json = False,
 ) -> None:
     """Make the vectors that memories still lack, for instance those kept before a model was installed."""
-    asked = caller.of(ctx, as_json)
-    with asked.open(everything=True) as vault, called_off_by_interrupt():
+    caller = caller_of(ctx, as_json)
+    with caller.open(everything=True) as vault, cancel_on_interrupt():
         made = vault.backfill(anew=anew)
-    if asked.json:
+    if caller.json:
         show.data({"made": made})
     else:
-        asked.say(f"{show.many(made, 'vector')} made.")
+        caller.say(f"{show.many(made, 'vector')} made.")
 
 
 @app.command("list")
 def list_(ctx: typer.Context, as_json: Json = False) -> None:
     """List the models that can be installed, and which are."""
-    asked = caller.of(ctx, as_json)
-    known = [_facts(one) for one in catalog.catalog().values()]
-    remote = _remote(asked)
-    if asked.json:
-        show.data([*known, *([_state(remote)] if remote else [])])
+    caller = caller_of(ctx, as_json)
+    models = [_facts(entry) for entry in catalog.catalog().values()]
+    remote = _remote(caller)
+    if caller.json:
+        show.data([*models, *([_state(remote)] if remote else [])])
         return
     show.table(
         ["name", "here", "size", "dimensions", "licence", "about"],
         [
             [
-                str(one["name"]),
-                "yes" if one["installed"] else "no",
-                show.size(int(str(one["bytes"]))),
-                str(one["dimensions"]),
-                str(one["licence"]),
-                str(one["about"]),
+                str(facts["name"]),
+                "yes" if facts["installed"] else "no",
+                show.size(int(str(facts["bytes"]))),
+                str(facts["dimensions"]),
+                str(facts["licence"]),
+                str(facts["about"]),
             ]
-            for one in known
+            for facts in models
         ],
         wrap=True,
     )
     if remote is not None:
-        asked.remark(f"In use is an endpoint: {_told(remote)}")
+        caller.remark(f"In use is an endpoint: {_status(remote)}")
 
 
 @app.command("verify")
 def verify(ctx: typer.Context, name: Which = None, as_json: Json = False) -> None:
     """Read the files of a model whole and compare them with what they should be; or have an endpoint encode a word."""
-    asked = caller.of(ctx, as_json)
-    remote = _remote(asked)
+    caller = caller_of(ctx, as_json)
+    remote = _remote(caller)
     if remote is not None and name in (None, remote.endpoint.name):
         remote.query("word")
-        if asked.json:
+        if caller.json:
             show.data(_state(remote))
         else:
-            asked.say(_told(remote))
+            caller.say(_status(remote))
         return
     wanted = catalog.find(name or catalog.DEFAULT)
     wrong = catalog.verify(wanted)
-    if asked.json:
+    if caller.json:
         show.data({**_facts(wanted), "wrong": wrong})
     elif wrong:
-        show.remark(f"{wanted.name}: missing or not as it should be: {', '.join(wrong)}.\nRun `engram model install`.")
+        show.remark(f"{wanted.name}: files missing or damaged: {', '.join(wrong)}.\nRun `engram model install`.")
     else:
-        asked.say(f"{wanted.name} is whole: {show.many(len(wanted.files), 'file')} in {wanted.folder}")
+        caller.say(f"{wanted.name} is intact: {show.many(len(wanted.files), 'file')} in {wanted.folder}")
     if wrong:
         raise typer.Exit(1)
 
@@ -144,62 +144,64 @@ def show_(
 ) -> None:
     """Show what a language model can take and give, which decides how much context it gets; of the one in use (`llm`) also
     whether it answers and what it cost."""
-    asked = caller.of(ctx, as_json)
+    caller = caller_of(ctx, as_json)
     if name is None:
-        _in_use(asked, asked.json)
+        _in_use(caller, caller.json)
         return
-    found = capabilities(name, asked.live().now.models_file or None)
+    found = capabilities(name, caller.live().now.models_file or None)
     exact = found.tokenizer in tokens.EXACT
-    if asked.json:
+    if caller.json:
         show.data({**dataclasses.asdict(found), "exact": exact})
         return
-    able = [what for what in ("tools", "vision", "thinking") if getattr(found, what)]
+    abilities = [name for name in ("tools", "vision", "thinking") if getattr(found, name)]
     rows = [
         ("name", found.name),
         ("provider", found.provider or "not known"),
         ("window", f"{found.window:,} tokens"),
         ("output", f"{found.output:,} tokens"),
         ("tokens", f"{found.tokenizer}, {'exact' if exact else 'estimated'}"),
-        ("can", ", ".join(able) or "text alone"),
+        ("can", ", ".join(abilities) or "text alone"),
     ]
     show.pairs(rows)
     if not found.known:
-        asked.remark("Nobody knows this model: these are cautious guesses. Name it in the file that `models_file` names.")
+        caller.remark("This model is unknown; the values are cautious guesses. Describe it in the file that `models_file` names.")
 
 
-def _in_use(asked: Caller, as_json: bool) -> None:
-    """Of the vault, if there is one: what it cost is counted there."""
-    if not asked.live().now.llm:
-        raise caller.BadCall("Name a language model, or the one to use: `engram config set llm ollama:NAME`.")
-    if caller.exists(asked.path):
-        with asked.open() as vault:
-            found = vault.language()
+def _in_use(caller: Caller, as_json: bool) -> None:
+    """Show the language model in use. The vault is opened if there is one, because it counts calls and tokens."""
+    if not caller.live().now.llm:
+        raise BadCall("No language model is set. Name one, or set one: `engram config set llm ollama:NAME`.")
+    if vault_exists(caller.path):
+        with caller.open() as vault:
+            state = vault.language()
     else:
-        from engram.vault import llm_key  # start-up time of every other command
+        from engram.vault import llm_key  # late: start-up time of every other command
 
-        live = asked.live()
-        made = language_model(lambda: live.now, partial(llm_key, live), in_memory_ledger(), asked.env)
-        found = (
-            LanguageModelState("none") if made is None else LanguageModelState(made.writer.name, made.writer.place, made.trouble)
+        live = caller.live()
+        model = language_model(lambda: live.now, partial(llm_key, live), in_memory_ledger(), caller.env)
+        state = (
+            LanguageModelState("none")
+            if model is None
+            else LanguageModelState(model.writer.name, model.writer.place, model.trouble)
         )
     if as_json:
-        show.data(found)
+        show.data(state)
     else:
-        show.pairs([("language", show.language(found))])
-    if found.trouble:
+        show.pairs([("language", show.language(state))])
+    if state.trouble:
         raise typer.Exit(1)
 
 
-def _remote(asked: Caller) -> RemoteEmbedder | None:
-    """The endpoint that the settings name, if they name one."""
-    from engram.models.endpoint import embedding_endpoint  # with numpy, which help and completion do without
+def _remote(caller: Caller) -> RemoteEmbedder | None:
+    """Return the encoder behind the endpoint that the settings name, or None."""
+    from engram.models.endpoint import embedding_endpoint  # late: loads numpy, which help and completion do without
     from engram.models.remote import RemoteEmbedder
 
-    endpoint = embedding_endpoint(asked.live().now)
-    return None if endpoint is None else RemoteEmbedder(endpoint, asked.env)
+    endpoint = embedding_endpoint(caller.live().now)
+    return None if endpoint is None else RemoteEmbedder(endpoint, caller.env)
 
 
-def _told(remote: RemoteEmbedder) -> str:
+def _status(remote: RemoteEmbedder) -> str:
     length = f", {remote.dimensions} dimensions" if remote.dimensions else ""
     return f"{remote.trouble}." if remote.trouble else f"{remote.endpoint.name} answers at {remote.endpoint.place}{length}."
 
@@ -215,14 +217,14 @@ def _state(remote: RemoteEmbedder) -> dict[str, object]:
     }
 
 
-def _facts(one: Model) -> dict[str, object]:
+def _facts(model: Model) -> dict[str, object]:
     return {
-        "name": one.name,
-        "installed": one.installed(),
-        "folder": one.folder,
-        "bytes": sum(file.size for file in one.files),
-        "dimensions": one.dimensions,
-        "licence": one.licence,
-        "about": one.about,
-        "fingerprint": one.fingerprint,
+        "name": model.name,
+        "installed": model.installed(),
+        "folder": model.folder,
+        "bytes": sum(file.size for file in model.files),
+        "dimensions": model.dimensions,
+        "licence": model.licence,
+        "about": model.about,
+        "fingerprint": model.fingerprint,
     }

@@ -1,4 +1,4 @@
-"""How far something is: one line that is written over, for a person who waits, and gone in the end; nothing for a pipe."""
+"""A progress line on the terminal, overwritten in place and wiped at the end. Without a terminal nothing is printed."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ from engram.serve.cli import show
 from engram.serve.cli.caller import Caller
 from engram.serve.operations.telling import ProgressCallback
 
-_WIPED = "\r\x1b[K"
-_WIDTH = 24
+_WIPE_LINE = "\r\x1b[K"
+_BAR_WIDTH = 24
 
 
 @contextmanager
-def progress(asked: Caller) -> Iterator[ProgressCallback]:
-    """Call what it gives with a stage and the share that is done, or None where nobody knows of how much."""
-    room: int | None = None
+def progress(caller: Caller) -> Iterator[ProgressCallback]:
+    """Provide a callback that shows a stage and the share done, or None if the total is unknown."""
+    width: int | None = None
 
-    def tell(stage: str, share: float | None) -> None:
-        nonlocal room
-        if room is None:
-            room = 0 if asked.quiet else _room()
-        if room:
-            print(f"{_WIPED}{show.cut(_bar(share) + show.one_line(stage), room)}", end="", file=sys.stderr, flush=True)
+    def report(stage: str, share: float | None) -> None:
+        nonlocal width
+        if width is None:
+            width = 0 if caller.quiet else _line_width()
+        if width:
+            print(f"{_WIPE_LINE}{show.cut(_bar(share) + show.one_line(stage), width)}", end="", file=sys.stderr, flush=True)
 
     try:
-        yield tell
+        yield report
     finally:
-        if room:
-            print(_WIPED, end="", file=sys.stderr, flush=True)
+        if width:
+            print(_WIPE_LINE, end="", file=sys.stderr, flush=True)
 
 
-def _room() -> int:
-    """Columns of a line that can be written over, none where it cannot be; a longer line would leave its beginning behind."""
+def _line_width() -> int:
+    """Return the width of a line that can be overwritten, or 0. A line that wraps could not be wiped whole."""
     if not sys.stderr.isatty():
         return 0
-    from rich.console import Console  # takes 0.1 s to load: only for those who see it
+    from rich.console import Console  # late: takes 0.1 s to load
 
-    screen = Console(stderr=True)
-    return 0 if screen.is_dumb_terminal else screen.width - 1
+    console = Console(stderr=True)
+    return 0 if console.is_dumb_terminal else console.width - 1
 
 
 def _bar(share: float | None) -> str:
     if share is None:
         return ""
-    full = round(min(max(share, 0.0), 1.0) * _WIDTH)
-    return f"{'━' * full}{'╌' * (_WIDTH - full)} {share:4.0%} "
+    full = round(min(max(share, 0.0), 1.0) * _BAR_WIDTH)
+    return f"{'━' * full}{'╌' * (_BAR_WIDTH - full)} {share:4.0%} "

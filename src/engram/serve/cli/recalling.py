@@ -1,61 +1,61 @@
-"""How what is said and asked looks on a terminal."""
+"""Display of answers (recall, explain, reason) and of capture reports (observe, ingest) on a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from engram.serve.cli import show
-from engram.serve.cli.commands import Done, Face
+from engram.serve.cli.commands import CommandResult, CommandSpec
 from engram.serve.operations.keeping import ObserveInput
 from engram.types import Evidence, Hit, LeftOut, Outcome, Reasoning, Recall, Report, Verdict
 
-_LEFT_OUT = 10
+_SHOWN_LEFT_OUT = 10
 _MEANING = {
     Outcome.ANSWERED: "",
     Outcome.NOTHING_KNOWN: ": nothing is known about this",
     Outcome.BELOW_THRESHOLD: ": nothing that is known comes near enough",
-    Outcome.DEGRADED: ": not all that usually answers did",
+    Outcome.DEGRADED: ": a part of the search was not available",
 }
 
 
-# ── asking ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── answers ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _recalled(done: Done) -> None:
-    from engram.recall.search import COURTESY  # loaded by now; help does without
+def _recalled(result: CommandResult) -> None:
+    from engram.recall.search import COURTESY  # late: loaded by now, and help does without
 
-    found: Recall = done.value
-    if done.given.explain:
+    found: Recall = result.value
+    if result.given.explain:
         _explain(found.hits)
         _left_out(found.left_out)
     elif found.hits:
         show.table(["score", "trust", "when", "id", "text"], [_row(hit) for hit in found], wrap=True)
-    if found.quality.strategy != COURTESY:  # else the note says all there is to say
-        done.asked.remark(_outcome(found))
+    if found.quality.strategy != COURTESY:  # for a courtesy the note says enough
+        result.caller.remark(_outcome(found))
     for note in found.notes:
-        done.asked.remark(f"note: {note}")
+        result.caller.remark(f"note: {note}")
 
 
-def _explained(done: Done) -> None:
-    show.line(f"{done.value.stage.value}: {done.value}")
+def _explained(result: CommandResult) -> None:
+    show.line(f"{result.value.stage.value}: {result.value}")
 
 
-def _reasoned(done: Done) -> None:
-    found: Reasoning = done.value
+def _reasoned(result: CommandResult) -> None:
+    found: Reasoning = result.value
     _branch(found.evidence, "")
     for gap in found.gaps:
-        done.asked.remark(f"gap: nothing is known to {show.one_line(gap)!r}")
+        result.caller.remark(f"gap: nothing is known to {show.one_line(gap)!r}")
     for note in found.notes:
-        done.asked.remark(f"note: {note}")
+        result.caller.remark(f"note: {note}")
 
 
-def _branch(one: Evidence, indent: str) -> None:
-    show.line(f"{indent}{show.one_line(one.question)}  ({show.one_line(one.why)})", style="bold")
-    for hit in one.hits:
+def _branch(evidence: Evidence, indent: str) -> None:
+    show.line(f"{indent}{show.one_line(evidence.question)}  ({show.one_line(evidence.why)})", style="bold")
+    for hit in evidence.hits:
         show.line(f"{indent}  {hit.score:.2f}  {hit.memory.id}  {show.one_line(hit.memory.text)}")
-    if one.missing:
-        show.line(f"{indent}  not found: {show.one_line(', '.join(one.missing))}")
-    for part in one.parts:
+    if evidence.missing:
+        show.line(f"{indent}  not found: {show.one_line(', '.join(evidence.missing))}")
+    for part in evidence.parts:
         _branch(part, indent + "    ")
 
 
@@ -86,11 +86,12 @@ def _explain(hits: Sequence[Hit]) -> None:
 
 
 def _left_out(dropped: Sequence[LeftOut]) -> None:
-    """The nearest of what is no hit."""
+    """Print the nearest candidates that are not in the answer, with the stage that dropped each."""
     if dropped:
         show.line()
         show.line("not in the answer", style="bold")
-        rows = [[f"{one.score:.2f}", one.stage.value, one.id, one.reason] for one in dropped[:_LEFT_OUT]]
+        nearest = dropped[:_SHOWN_LEFT_OUT]
+        rows = [[f"{candidate.score:.2f}", candidate.stage.value, candidate.id, candidate.reason] for candidate in nearest]
         show.table(["score", "stage", "id", "why"], rows, wrap=True)
 
 
@@ -102,41 +103,41 @@ def _outcome(found: Recall) -> str:
     return f"{found.outcome.value}{_MEANING[found.outcome]}{nearest}" + (f" ({', '.join(counts)})" if counts else "") + "."
 
 
-# ── hearing ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── capture ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _observed(done: Done) -> None:
-    report: Report = done.value
+def _observed(result: CommandResult) -> None:
+    report: Report = result.value
     if report.verdicts:
-        show.table(["what", "id", "why", "said"], [[*_fate(one), _piece(done.given, one)] for one in report.verdicts], wrap=True)
-    _ingested(done)
+        rows = [
+            [verdict.fate.value, verdict.memory, verdict.reason, _piece(result.given, verdict)] for verdict in report.verdicts
+        ]
+        show.table(["what", "id", "why", "said"], rows, wrap=True)
+    _ingested(result)
 
 
-def _fate(one: Verdict) -> tuple[str, str, str]:
-    return one.fate.value, one.memory, one.reason
-
-
-def _piece(given: ObserveInput, one: Verdict) -> str:
+def _piece(given: ObserveInput, verdict: Verdict) -> str:
+    """Return the piece of the input that a verdict is about."""
     exchange = [text for text in (given.user, given.assistant) if text is not None]
-    said = [turn.text for turn in given.turns] or exchange or [given.text or ""]
-    return said[one.turn][one.start : one.end]
+    texts = [turn.text for turn in given.turns] or exchange or [given.text or ""]
+    return texts[verdict.turn][verdict.start : verdict.end]
 
 
-def _ingested(done: Done) -> None:
-    counts = done.value.counts
+def _ingested(result: CommandResult) -> None:
+    counts = result.value.counts
     known = f", {counts['known']:,} known before" if counts.get("known") else ""
-    done.asked.remark(
+    result.caller.remark(
         f"{show.many(counts['turns'], 'turn')}{known}: {counts['kept']:,} kept, {counts['merged']:,} merged,"
         f" {counts['dropped']:,} dropped."
     )
-    for note in done.value.notes:
-        done.asked.remark(f"note: {note}")
+    for note in result.value.notes:
+        result.caller.remark(f"note: {note}")
 
 
-FACES = {
-    "recall": Face(show=_recalled, warms=True),
-    "reason": Face(show=_reasoned, warms=True),
-    "explain": Face(show=_explained, warms=True),
-    "observe": Face(show=_observed, more="A vault that is missing is made.", makes=True, everywhere=False),
-    "ingest": Face(show=_ingested, more="A vault that is missing is made.", makes=True, everywhere=False),
+COMMANDS = {
+    "recall": CommandSpec(show=_recalled, waits_for_vectors=True),
+    "reason": CommandSpec(show=_reasoned, waits_for_vectors=True),
+    "explain": CommandSpec(show=_explained, waits_for_vectors=True),
+    "observe": CommandSpec(show=_observed, extra_help="A vault that is missing is made.", creates_vault=True, offers_all=False),
+    "ingest": CommandSpec(show=_ingested, extra_help="A vault that is missing is made.", creates_vault=True, offers_all=False),
 }

@@ -1,23 +1,23 @@
-"""How what was done at rest looks on a terminal."""
+"""Display of background passes on a terminal."""
 
 from __future__ import annotations
 
 from engram.passes import Pass, PassReport, PassStatus
 from engram.serve.cli import show
-from engram.serve.cli.commands import Done, Face
+from engram.serve.cli.commands import CommandResult, CommandSpec
 
 _PANEL = "At rest"
 
 
-def _rested(done: Done) -> None:
-    report: PassReport = done.value
+def _rested(result: CommandResult) -> None:
+    report: PassReport = result.value
     changed = [(what.replace(".", ": "), f"{len(ids):,}") for what, ids in report.changes.items()]
     looked = max((count for what, count in report.counts.items() if what.endswith(".visited")), default=0)
     show.pairs([("looked at", f"{looked:,}"), *(changed or [("changed", "nothing")]), *_figures(report)])
     for note in report.notes:
         show.line(note)
     if report.ending is PassStatus.DONE and report.ids:
-        done.asked.remark(f"`engram undo-dream {report.pass_id}` takes it back.")
+        result.caller.remark(f"`engram undo-dream {report.pass_id}` takes it back.")
 
 
 def _figures(report: PassReport) -> list[tuple[str, str]]:
@@ -30,17 +30,17 @@ def _after(share: float | None) -> str:
     return "" if share is None else f", {share:.0%} after"
 
 
-def _undone(done: Done) -> None:
-    done.asked.say(f"{show.many(done.value.counts['restored'], 'memory', 'memories')} changed back.")
-    for note in done.value.notes:
-        done.asked.remark(f"note: {note}")
+def _undone(result: CommandResult) -> None:
+    result.caller.say(f"{show.many(result.value.counts['restored'], 'memory', 'memories')} changed back.")
+    for note in result.value.notes:
+        result.caller.remark(f"note: {note}")
 
 
-def _dreams(done: Done) -> None:
+def _dreams(result: CommandResult) -> None:
     columns = ("id", "when", "verb", "ended", "own questions", "changed")
-    show.table(columns, [_pass(one) for one in done.value.passes], wrap=True)
-    if not done.value.passes:
-        done.asked.remark("Nothing was done at rest yet.")
+    show.table(columns, [_pass(one) for one in result.value.passes], wrap=True)
+    if not result.value.passes:
+        result.caller.remark("Nothing was done at rest yet.")
 
 
 def _pass(one: Pass) -> list[str]:
@@ -49,9 +49,9 @@ def _pass(one: Pass) -> list[str]:
     return [one.id, show.when(one.began_at), one.verb, one.ending.value, shares, changed]
 
 
-FACES = {
-    "consolidate": Face(panel=_PANEL, show=_rested, wide=True, warms=True),
-    "dream": Face(panel=_PANEL, show=_rested, wide=True, warms=True),
-    "undo_dream": Face(panel=_PANEL, show=_undone, wide=True),
-    "dreams": Face(panel=_PANEL, show=_dreams, wide=True),
+COMMANDS = {
+    "consolidate": CommandSpec(panel=_PANEL, show=_rested, whole_vault=True, waits_for_vectors=True),
+    "dream": CommandSpec(panel=_PANEL, show=_rested, whole_vault=True, waits_for_vectors=True),
+    "undo_dream": CommandSpec(panel=_PANEL, show=_undone, whole_vault=True),
+    "dreams": CommandSpec(panel=_PANEL, show=_dreams, whole_vault=True),
 }

@@ -1,4 +1,4 @@
-"""The commands that serve a vault over HTTP: to programs, and to a browser."""
+"""`engram serve` and `engram ui`: serve a vault over HTTP to programs and to a browser."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from engram.errors import ConfigInvalid
-from engram.serve.cli import caller, show
-from engram.serve.cli.caller import All, Json
+from engram.serve.cli import show
+from engram.serve.cli.caller import All, Json, caller_of, vault_exists
 
 if TYPE_CHECKING:
     from engram.guard.tokens import GrantedToken
@@ -33,23 +33,23 @@ def serve(
     as_json: Json = False,
 ) -> None:
     """Serve the vault over HTTP until interrupted: /docs says how to call. Callers show a token, which says who they are."""
-    asked = caller.of(ctx, as_json)
+    caller = caller_of(ctx, as_json)
     require_extra()
-    from engram.serve.http import listening, running  # starlette and uvicorn: an extra, and a quarter of a second
+    from engram.serve.http import listening, running  # late: starlette and uvicorn are an extra and take a quarter of a second
 
     def begun(address: str, own: GrantedToken | None) -> None:
-        if asked.json:
+        if caller.json:
             show.data({"address": address, "token": None if own is None else own.secret})
             return
-        show.line(f"Serving {asked.path} at {address} (docs: {address}/docs). Interrupt to end.", flush=True)
+        show.line(f"Serving {caller.path} at {address} (docs: {address}/docs). Interrupt to end.", flush=True)
         if own is not None:
-            show.line(f"There is no token in the vault yet. Until this server ends, this one holds:\n{own.secret}", flush=True)
+            show.line(f"The vault has no token yet. This temporary one is valid until the server ends:\n{own.secret}", flush=True)
 
-    settings = asked.live().now
+    settings = caller.live().now
     where = settings.serve_host if host is None else host
-    if not caller.exists(asked.path):  # what is refused makes nothing
+    if not vault_exists(caller.path):  # checked first, so that a refused address leaves no new vault behind
         listening.require_local(where)
-    with closing(listening.bound(where, settings.serve_port if port is None else port)) as place, asked.open(make=True) as vault:
+    with closing(listening.bound(where, settings.serve_port if port is None else port)) as place, caller.open(make=True) as vault:
         running.serve(vault, where, place, begun)
 
 
@@ -64,33 +64,33 @@ def ui(
 
     It shows all of the vault, or what an identity given as an option can see. A vault that is missing is made.
     """
-    asked = caller.of(ctx, as_json)
+    caller = caller_of(ctx, as_json)
     require_extra()
-    from engram.serve.http import listening, running  # as above
+    from engram.serve.http import listening, running  # late: as in `serve`
 
     folder = tempfile.TemporaryDirectory()
     with (
         folder,
         closing(listening.bound("127.0.0.1", port)) as place,
-        asked.open(everything=everything or not asked.identity, make=True) as vault,
+        caller.open(everything=everything or not caller.identity, make=True) as vault,
     ):
 
         def begun(link: str) -> None:
             if not no_open:
                 threading.Thread(target=_open, args=(link, Path(folder.name)), daemon=True).start()
-            if asked.json:
+            if caller.json:
                 show.data({"address": link})
             else:
                 show.line(
-                    f"The Memory Palace of {asked.path}. Interrupt to end. This address signs in, once:\n{link}", flush=True
+                    f"The Memory Palace of {caller.path}. Interrupt to end. This address signs in once:\n{link}", flush=True
                 )
 
         running.show(vault, "127.0.0.1", place, begun, folder.cleanup)
 
 
 def _open(link: str, folder: Path) -> None:
-    """By a file that only its owner reads: other users of the machine see the arguments of a browser that is started."""
-    import webbrowser  # here for start-up time
+    """Open the link in a browser by way of a private file: other users of the machine can see a process's arguments."""
+    import webbrowser  # late: start-up time
 
     page = folder / "palace.html"
     page.touch(mode=0o600)
@@ -99,7 +99,7 @@ def _open(link: str, folder: Path) -> None:
 
 
 def require_extra() -> None:
-    """Say how to get what serving needs, if it is not there."""
+    """Raise `ConfigInvalid` if the packages of the extra `server` are missing."""
     try:
         import jinja2
         import prometheus_client

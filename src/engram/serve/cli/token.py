@@ -1,4 +1,4 @@
-"""Commands on tokens: who may come in over the network, and as whom."""
+"""`engram token`: create, list and revoke the tokens of network callers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 import typer
 
 from engram.guard.tokens import AccessToken
-from engram.serve.cli import caller, show
-from engram.serve.cli.caller import Json
+from engram.serve.cli import show
+from engram.serve.cli.caller import Caller, Json, caller_of
 from engram.types import Policy, Role
 
 app = typer.Typer(help="Make, list and revoke the tokens that callers from the network show.", add_completion=False)
@@ -16,7 +16,7 @@ app = typer.Typer(help="Make, list and revoke the tokens that callers from the n
 
 @app.callback(invoke_without_command=True)
 def token(ctx: typer.Context, as_json: Json = False) -> None:
-    caller.of(ctx, as_json)
+    caller_of(ctx, as_json)
     if ctx.invoked_subcommand is None:
         list_(ctx)
 
@@ -34,51 +34,51 @@ def create(
     as_json: Json = False,
 ) -> None:
     """Make a token and print it, once. It stands for who the options before the command name (`engram --agent rex token …`)."""
-    asked = caller.of(ctx, as_json)
-    with asked.open() as vault:
+    caller = caller_of(ctx, as_json)
+    with caller.open() as vault:
         granted = vault.grant(name, role=role, policy=policy, writes=write, days=days)
-    if asked.json:
+    if caller.json:
         show.data(granted)
         return
-    asked.remark(f"{_facts(granted.token)}. This is shown once; it cannot be had again:")
+    caller.remark(f"{_facts(granted.token)}. The token is shown once and cannot be shown again:")
     show.line(granted.secret)
 
 
-def _facts(one: AccessToken) -> str:
-    can = "reads and writes" if one.writes else "reads"
-    return f"{one.name} ({one.id}) {can} as {one.role.value} in {show.place(one.scope)}, policy {one.policy.value}"
+def _facts(token: AccessToken) -> str:
+    access = "reads and writes" if token.writes else "reads"
+    return f"{token.name} ({token.id}) {access} as {token.role.value} in {show.place(token.scope)}, policy {token.policy.value}"
 
 
 @app.command("list")
 def list_(ctx: typer.Context, as_json: Json = False) -> None:
     """List the tokens there are, and which hold."""
-    asked = caller.of(ctx, as_json)
-    with asked.open() as vault:
-        known = vault.tokens()
-    if asked.json:
-        show.data({"tokens": known})
+    caller = caller_of(ctx, as_json)
+    with caller.open() as vault:
+        tokens = vault.tokens()
+    if caller.json:
+        show.data({"tokens": tokens})
         return
     columns = ["id", "state", "writes", "role", "policy", "made", "until", "scope", "name"]
-    show.table(columns, [_row(one, _state(one, asked)) for one in known], wrap=True)
-    if not known:
-        asked.remark("There is no token yet: `engram token create NAME`.")
+    show.table(columns, [_row(token, _state(token, caller)) for token in tokens], wrap=True)
+    if not tokens:
+        caller.remark("There is no token yet: `engram token create NAME`.")
 
 
-def _state(one: AccessToken, asked: caller.Caller) -> Literal["holds", "revoked", "expired"]:
-    return "revoked" if one.revoked_at else "holds" if one.is_valid(asked.env.now()) else "expired"
+def _state(token: AccessToken, caller: Caller) -> Literal["holds", "revoked", "expired"]:
+    return "revoked" if token.revoked_at else "holds" if token.is_valid(caller.env.now()) else "expired"
 
 
-def _row(one: AccessToken, state: str) -> list[str]:
-    dates = [show.when(one.created_at), show.when(one.expires_at)]
+def _row(token: AccessToken, state: str) -> list[str]:
+    dates = [show.when(token.created_at), show.when(token.expires_at)]
     return [
-        one.id,
+        token.id,
         state,
-        "yes" if one.writes else "no",
-        one.role.value,
-        one.policy.value,
+        "yes" if token.writes else "no",
+        token.role.value,
+        token.policy.value,
         *dates,
-        show.place(one.scope),
-        one.name,
+        show.place(token.scope),
+        token.name,
     ]
 
 
@@ -89,10 +89,10 @@ def revoke(
     as_json: Json = False,
 ) -> None:
     """Let a token open nothing from now on, in servers that run too."""
-    asked = caller.of(ctx, as_json)
-    with asked.open() as vault:
-        gone = vault.revoke(token_id)
-    if asked.json:
-        show.data(gone)
+    caller = caller_of(ctx, as_json)
+    with caller.open() as vault:
+        revoked = vault.revoke(token_id)
+    if caller.json:
+        show.data(revoked)
     else:
-        asked.say(f"{gone.name} opens nothing any more.")
+        caller.say(f"{revoked.name} is revoked.")

@@ -1,4 +1,4 @@
-"""How what is in mind looks on a terminal: seen, attended to, handed over, taken up again."""
+"""Display of working memory, checkpoints and gaps on a terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from engram.memory.mind import Age, Resumed
 from engram.memory.morning import Morning
 from engram.memory.working import Slot
 from engram.serve.cli import show
-from engram.serve.cli.commands import Done, Face
+from engram.serve.cli.commands import CommandResult, CommandSpec
 
 _PANEL = "At work"
 _AGES = {
@@ -19,36 +19,36 @@ _AGES = {
 }
 
 
-def _in_mind(done: Done) -> None:
-    found: Exported = done.value
-    if done.given.form is not None or done.given.budget is not None:
+def _in_mind(result: CommandResult) -> None:
+    found: Exported = result.value
+    if result.given.form is not None or result.given.budget is not None:
         show.line(found.text)
     elif found.slots:
         show.table(["active", "source", "since", "id", "text"], [_row(slot) for slot in found.slots], wrap=True)
     else:
-        done.asked.remark("Nothing is in mind here.")
+        result.caller.remark("Nothing is in mind here.")
 
 
 def _row(slot: Slot) -> list[str]:
     return [f"{slot.activation:.2f}", slot.source.value, show.when(slot.entered_at), slot.memory_id, slot.text]
 
 
-def _attended(done: Done) -> None:
-    done.asked.say("It is in mind.")
-    for one in done.value.gone:
-        done.asked.remark(f"gone ({one.reason.value}): {show.one_line(one.slot.text)}")
+def _attended(result: CommandResult) -> None:
+    result.caller.say("It is in mind.")
+    for evicted in result.value.gone:
+        result.caller.remark(f"gone ({evicted.reason.value}): {show.one_line(evicted.slot.text)}")
 
 
-def _cleared(done: Done) -> None:
-    done.asked.say(f"{show.many(done.value.slots, 'slot')} cleared.")
+def _cleared(result: CommandResult) -> None:
+    result.caller.say(f"{show.many(result.value.slots, 'slot')} cleared.")
 
 
-def _noted(done: Done) -> None:
-    done.asked.say("Noted.")
+def _noted(result: CommandResult) -> None:
+    result.caller.say("Noted.")
 
 
-def _resumed(done: Done) -> None:
-    found: Resumed = done.value
+def _resumed(result: CommandResult) -> None:
+    found: Resumed = result.value
     show.pairs(
         [
             ("doing", found.goal),
@@ -58,7 +58,7 @@ def _resumed(done: Done) -> None:
             ("in mind", "\n".join(show.one_line(slot.text) for slot in found.slots)),
         ]
     )
-    done.asked.remark(_outcome(found))
+    result.caller.remark(_outcome(found))
 
 
 def _outcome(found: Resumed) -> str:
@@ -66,26 +66,30 @@ def _outcome(found: Resumed) -> str:
     return f"{found.age.value}: {_AGES[found.age]}{left}."
 
 
-def _morning(done: Done) -> None:
-    found: Morning = done.value
-    show.line(found.text) if found.text else done.asked.remark("There is nothing to go on with here.")
+def _morning(result: CommandResult) -> None:
+    found: Morning = result.value
+    show.line(found.text) if found.text else result.caller.remark("There is nothing to go on with here.")
 
 
-def _gaps(done: Done) -> None:
-    found: tuple[Gap, ...] = done.value.gaps
+def _gaps(result: CommandResult) -> None:
+    found: tuple[Gap, ...] = result.value.gaps
     if not found:
-        done.asked.remark("Nothing is known to be missing here: no open question, no dispute, nothing old that is much used.")
+        result.caller.remark("Nothing is known to be missing here: no open question, no dispute, nothing old that is much used.")
         return
     rows = [[gap.kind.value, str(gap.times), show.when(gap.asked_at), show.when(gap.offered_at), gap.text] for gap in found]
     show.table(["gap", "times", "last", "offered", "question"], rows, wrap=True)
 
 
-FACES = {
-    "working": Face(panel=_PANEL, show=_in_mind, everywhere=False),
-    "attend": Face(panel=_PANEL, show=_attended, makes=True, everywhere=False, more="A vault that is missing is made."),
-    "clear_working": Face(panel=_PANEL, show=_cleared, everywhere=False),
-    "checkpoint": Face(panel=_PANEL, show=_noted, makes=True, everywhere=False, more="A vault that is missing is made."),
-    "resume": Face(panel=_PANEL, show=_resumed, everywhere=False),
-    "morning": Face(panel=_PANEL, show=_morning, everywhere=False),
-    "gaps": Face(panel=_PANEL, show=_gaps, warms=True),
+COMMANDS = {
+    "working": CommandSpec(panel=_PANEL, show=_in_mind, offers_all=False),
+    "attend": CommandSpec(
+        panel=_PANEL, show=_attended, creates_vault=True, offers_all=False, extra_help="A vault that is missing is made."
+    ),
+    "clear_working": CommandSpec(panel=_PANEL, show=_cleared, offers_all=False),
+    "checkpoint": CommandSpec(
+        panel=_PANEL, show=_noted, creates_vault=True, offers_all=False, extra_help="A vault that is missing is made."
+    ),
+    "resume": CommandSpec(panel=_PANEL, show=_resumed, offers_all=False),
+    "morning": CommandSpec(panel=_PANEL, show=_morning, offers_all=False),
+    "gaps": CommandSpec(panel=_PANEL, show=_gaps, waits_for_vectors=True),
 }
