@@ -14,7 +14,7 @@ from serve.served import serving
 
 from engram.engine import Engram
 from engram.serve.page import care, resting
-from engram.serve.page.asking import Asking, Sent
+from engram.serve.page.asking import PageRequest, Redirect
 from engram.serve.page.layout import NARROW, WIDE, Frame, Link, Node, drawn
 from engram.serve.page.rendering import ago
 from engram.serve.page.sessions import Session
@@ -277,9 +277,9 @@ def test_a_pass_that_takes_longer_than_a_request_is_gone_on_with(tmp_path: Path)
     with kept(tmp_path / "words", words_only=True) as mem:
         for text in ("The API runs on Fly in Frankfurt", "The API runs on Fly in Frankfurt now"):
             mem.remember(text)
-        asked = Asking(mem, Session("", ""), {}, {}, {"verb": "consolidate"}, timeout=1e-6)
+        asked = PageRequest(mem, Session("", ""), {}, {}, {"verb": "consolidate"}, timeout=1e-6)
         untried, cut = resting.trial(asked), resting.run(asked)
-        assert isinstance(untried, Sent)
+        assert isinstance(untried, Redirect)
         assert (untried.place, cut.place) == ("/ui/rest?done=untried", "/ui/rest?done=unfinished")
         mem.settings.set(dream=True)
         everything = replace(asked, mem=mem.as_reader(Reader(policy=Policy.ALL, role=Role.OWNER)))

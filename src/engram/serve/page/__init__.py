@@ -1,8 +1,8 @@
-"""The Memory Palace: a web page over the table of operations, served beside the HTTP API. Needs the extra `server`.
+"""The Memory Palace: web pages over the table of operations, served beside the HTTP API. Needs the extra `server`.
 
-Comes in: requests of a browser that has signed in. Goes out: HTML that works without scripts. Every page asks operations, as the
-reader that its session's token stands for, and decides nothing about who may see what. Words of memories are always escaped,
-nothing is fetched from anywhere else, and nothing of a page is kept by the browser.
+Input: requests of a browser that has signed in. Output: HTML that works without scripts. Every page calls operations as the
+reader of its session's token and decides nothing about visibility. The text of memories is always escaped, no resource is loaded
+from another host, and the browser may not cache a page.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One request to a page as the pages see it: who asks, what was said, and the operations, called as every face calls them."""
+"""A request as the pages see it: its session, its fields, and calls to operations, which go the way of every other face."""
 
 from __future__ import annotations
 
@@ -16,23 +16,27 @@ from engram.types import Memory
 
 
 @frozen
-class Shown:
-    """A page: its template, and what stands in it."""
+class PageView:
+    """An answer that renders a template with these values."""
 
     template: str
     values: Mapping[str, Any]
 
 
 @frozen
-class Sent:
-    """On to another page."""
+class Redirect:
+    """An answer that leads to another page."""
 
     place: str
 
 
 @frozen
-class Asking:
-    """`query` is what the address says, `form` what was filled in; of several values of a name the last counts."""
+class PageRequest:
+    """A request of a signed-in browser.
+
+    path: parameters in the path of the address. query: those after `?`. form: the fields of a form; of several values of a field
+    the last counts. timeout: seconds that one operation may take.
+    """
 
     mem: Engram
     session: Session
@@ -45,28 +49,29 @@ class Asking:
     def now(self) -> datetime:
         return self.mem.env.now()
 
-    def call(self, name: str, /, **given: object) -> Any:
-        """The value an operation answers with. What is None or empty was not said."""
+    def call(self, name: str, /, **arguments: object) -> Any:
+        """Call an operation and return its value; arguments that are None or "" are left out."""
         operation = OPERATIONS[name]
-        said = {key: value for key, value in given.items() if value is not None and value != ""}
-        return rationing.call(operation, self.mem, read(operation, said), timeout=self.timeout)
+        given = {key: value for key, value in arguments.items() if value is not None and value != ""}
+        return rationing.call(operation, self.mem, read(operation, given), timeout=self.timeout)
 
     def may(self, name: str) -> bool:
-        """Is it any use to offer this?"""
+        """Return whether the reader's role and rights allow the operation, so that a page may offer it."""
         operation = OPERATIONS.get(name)
         reader = self.mem.reader
         return operation is not None and operation.allows(reader.role) and (operation.reads or reader.writes)
 
     def text(self, name: str) -> str:
+        """Return a field of the form or of the address, or ""."""
         return (self.form.get(name) or self.query.get(name) or "").strip()
 
     def number(self, name: str, low: float, high: float) -> float | None:
-        """A number that was said, None if none was."""
-        said = self.text(name)
-        if not said:
+        """Return a field as a number, or None if it is empty; raise `InvalidQuery` if it is not within the range."""
+        text = self.text(name)
+        if not text:
             return None
         try:
-            value = float(said)
+            value = float(text)
         except ValueError:
             value = float("nan")
         if not low <= value <= high:
@@ -74,22 +79,22 @@ class Asking:
         return value
 
     def day(self, name: str, *, end: bool = False) -> str | None:
-        """A day that was said, as the moment at which it begins, or ends."""
-        said = self.text(name)
-        return f"{said}T23:59:59.999999" if end and len(said) == 10 else said or None
+        """Return a field that holds a day as its first moment, or with `end` as its last; None if it is empty."""
+        text = self.text(name)
+        return f"{text}T23:59:59.999999" if end and len(text) == 10 else text or None
 
     def memories(self, ids: Sequence[str]) -> dict[str, Memory]:
-        """Those of these that the reader sees, by id."""
-        found: dict[str, Memory] = {}
-        for one in dict.fromkeys(ids):
+        """Return the memories with these ids that the reader may see, by id."""
+        visible: dict[str, Memory] = {}
+        for id in dict.fromkeys(ids):
             try:
-                found[one] = self.call("get", id=one)
+                visible[id] = self.call("get", id=id)
             except NotFound:
                 continue
-        return found
+        return visible
 
 
-def place(path: str, /, _mark: str = "", **said: object) -> str:
-    """An address on this page, with what was said in it, and the id of what to look at there."""
-    query = urlencode({name: str(value) for name, value in said.items() if value not in (None, "", False)})
+def place(path: str, /, _mark: str = "", **fields: object) -> str:
+    """Return the address of a page, with non-empty fields as its query and `_mark` as the element to scroll to."""
+    query = urlencode({name: str(value) for name, value in fields.items() if value not in (None, "", False)})
     return f"/ui{path}" + (f"?{query}" if query else "") + (f"#{_mark}" if _mark else "")

@@ -1,4 +1,4 @@
-"""How the vault is, who did what, and the settings in force."""
+"""Pages about the vault: its health and backups, the audit log, and the settings in force."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from engram.errors import AccessDenied, InvalidQuery
-from engram.serve.page.asking import Asking, Sent, Shown, place
+from engram.serve.page.asking import PageRequest, PageView, Redirect, place
 from engram.settings import TABLE, config_path, nonsense, save
 from engram.settings.lines import Setting, lines
 from engram.types import Role
@@ -22,7 +22,7 @@ _FIRST = (
     "guard_personal",
     "backup_hours",
 )
-"""What people turn: these stand first."""
+"""Settings that people change most often; the page lists them first."""
 
 TOPICS = {
     "agent": "Who asks",
@@ -43,93 +43,98 @@ TOPICS = {
     "serve_host": "Serving",
     "audit_ring": "Audit and health",
 }
-"""The table goes by topic; each begins with this setting."""
+"""Headings of the settings page, by the first setting of each topic in the order of the table."""
 
 
-def health(asking: Asking) -> Shown:
+def health(request: PageRequest) -> PageView:
+    """The state of the vault, its backups and its working memory."""
     values = {
-        "condition": asking.call("status"),
-        "backups": asking.call("backups").backups if asking.may("backups") else (),
-        "mind": asking.call("working"),
+        "condition": request.call("status"),
+        "backups": request.call("backups").backups if request.may("backups") else (),
+        "mind": request.call("working"),
         "checked": None,
     }
-    return Shown("health.html", values)
+    return PageView("health.html", values)
 
 
-def backup(asking: Asking) -> Sent:
-    asking.call("backup")
-    return Sent(place("/health", done="backed_up"))
+def backup(request: PageRequest) -> Redirect:
+    """Make a backup."""
+    request.call("backup")
+    return Redirect(place("/health", done="backed_up"))
 
 
-def check(asking: Asking) -> Shown:
-    """A form, not a link: every page of the vault is read."""
-    shown = health(asking)
-    return Shown(shown.template, {**shown.values, "checked": asking.call("check")})
+def check(request: PageRequest) -> PageView:
+    """Check every page of the vault's files, which takes a while, and show the result."""
+    view = health(request)
+    return PageView(view.template, {**view.values, "checked": request.call("check")})
 
 
-def audit(asking: Asking) -> Shown:
-    """All that was done, or one sort of it: reading is noted too, and is most of it."""
-    limit, wanted = int(asking.number("limit", 1, _ENTRIES[-1]) or _ENTRIES[0]), asking.text("only")
-    entries = asking.call("audit", limit=limit).entries
+def audit(request: PageRequest) -> PageView:
+    """The latest entries of the audit log, of all operations or of one: most entries are reads."""
+    limit, wanted = int(request.number("limit", 1, _ENTRIES[-1]) or _ENTRIES[0]), request.text("only")
+    entries = request.call("audit", limit=limit).entries
     values = {
-        "entries": [one for one in entries if wanted in ("", one.operation)],
-        "sorts": Counter(one.operation for one in entries).most_common(),
+        "entries": [entry for entry in entries if wanted in ("", entry.operation)],
+        "sorts": Counter(entry.operation for entry in entries).most_common(),
         "only": wanted,
         "limit": limit,
         "limits": _ENTRIES,
     }
-    return Shown("audit.html", values)
+    return PageView("audit.html", values)
 
 
 # ── settings ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def settings(asking: Asking) -> Shown:
-    _require_owner(asking)
-    wanted, live = asking.text("find").lower(), asking.mem.settings
-    found = [one for one in lines(live.now, live.origin) if wanted in one.name or wanted in one.help.lower()]
+def settings(request: PageRequest) -> PageView:
+    """The settings whose name or help contains the search text, in groups."""
+    _require_owner(request)
+    wanted, live = request.text("find").lower(), request.mem.settings
+    found = [setting for setting in lines(live.now, live.origin) if wanted in setting.name or wanted in setting.help.lower()]
     values = {
         "groups": _grouped(found),
-        "find": asking.text("find"),
+        "find": request.text("find"),
         "path": config_path(),
-        "local": asking.session.local,
-        "changed": asking.text("name"),
+        "local": request.session.local,
+        "changed": request.text("name"),
     }
-    return Shown("settings.html", values)
+    return PageView("settings.html", values)
 
 
 def _grouped(found: Iterable[Setting]) -> dict[str, list[Setting]]:
-    """What was changed, what people turn, and the others by topic."""
-    begins, topics = "", dict[str, str]()
+    """Return settings by heading: those that differ from their default, those often changed, and the others by topic."""
+    topic, topics = "", dict[str, str]()
     for name in TABLE:
-        begins = TOPICS.get(name, begins)
-        topics[name] = begins
-    groups: dict[str, list[Setting]] = {name: [] for name in ("Changed", "Often turned", *TOPICS.values())}
-    for one in found:
-        group = "Changed" if one.value != one.default else "Often turned" if one.name in _FIRST else topics[one.name]
-        groups[group].append(one)
-    return {name: some for name, some in groups.items() if some}
+        topic = TOPICS.get(name, topic)
+        topics[name] = topic
+    groups: dict[str, list[Setting]] = {heading: [] for heading in ("Changed", "Often turned", *TOPICS.values())}
+    for setting in found:
+        often = "Often turned" if setting.name in _FIRST else topics[setting.name]
+        groups["Changed" if setting.value != setting.default else often].append(setting)
+    return {heading: members for heading, members in groups.items() if members}
 
 
-def change(asking: Asking) -> Sent:
-    """Write a line of the configuration file, as `engram config set` does; this process follows at once."""
-    _require_owner(asking)
-    if not asking.session.local:
-        raise AccessDenied("settings are changed where the vault is.", way_out="Run `engram ui` or `engram config set` there.")
-    name, value = asking.text("name"), asking.text("value")
+def change(request: PageRequest) -> Redirect:
+    """Write a setting to the configuration file, as `engram config set` does, and load it into this process."""
+    _require_owner(request)
+    if not request.session.local:
+        raise AccessDenied(
+            "settings can be changed only on the vault's own machine.", way_out="Run `engram ui` or `engram config set` there."
+        )
+    name, value = request.text("name"), request.text("value")
     if name not in TABLE:
         raise InvalidQuery("there is no such setting.", way_out="Find it by a part of its name.")
     if wrong := nonsense(name, value):
-        raise InvalidQuery(f"nothing was set: {wrong}", way_out="Go back, and say another value.")
+        raise InvalidQuery(f"nothing was set: {wrong}", way_out="Go back and enter another value.")
     _, kept, warning = save(name, value)
-    live = asking.mem.settings
+    live = request.mem.settings
     if getattr(live.again(), name) != kept:
         done = "overridden"
     else:
         done = "set_later" if TABLE[name].metadata["restart"] else "bent" if warning else "set"
-    return Sent(place("/settings", done=done, name=name, find=asking.text("find"), _mark=f"s-{name}"))
+    return Redirect(place("/settings", done=done, name=name, find=request.text("find"), _mark=f"s-{name}"))
 
 
-def _require_owner(asking: Asking) -> None:
-    if asking.mem.reader.role is not Role.OWNER:
-        raise AccessDenied("settings are the owner's.", way_out="Run `engram ui` where the vault is.")
+def _require_owner(request: PageRequest) -> None:
+    if request.mem.reader.role is not Role.OWNER:
+        raise AccessDenied("only the owner may see the settings.", way_out="Run `engram ui` on the vault's own machine.")

@@ -8,7 +8,7 @@ from engram.errors import NotFound
 from engram.frozen import frozen
 from engram.known import Entity, Profile
 from engram.memory.layers import layer_of
-from engram.serve.page.asking import Asking, Shown, place
+from engram.serve.page.asking import PageRequest, PageView, place
 from engram.serve.page.layout import NARROW, WIDE, Link, Node, drawn, short
 from engram.serve.page.world import named
 from engram.types import Edge, Memory
@@ -26,14 +26,14 @@ class Gathered:
     links: list[Link]
 
 
-def graph(asking: Asking) -> Shown:
-    memory, entity = asking.text("memory"), asking.text("entity")
+def graph(request: PageRequest) -> PageView:
+    memory, entity = request.text("memory"), request.text("entity")
     if memory:
-        found = _around_memory(asking, memory)
+        found = _around_memory(request, memory)
     elif entity:
-        found = _around_entity(asking, entity)
+        found = _around_entity(request, entity)
     else:
-        found = _overview(asking)
+        found = _overview(request)
     names = {node.key: node for node in found.nodes}
     values = {
         "title": found.title,
@@ -42,17 +42,17 @@ def graph(asking: Asking) -> Shown:
         "kinds": sorted({node.kind for node in found.nodes}),
         "middle": {"memory": memory, "entity": entity},
     }
-    return Shown("graph.html", values)
+    return PageView("graph.html", values)
 
 
-def _around_memory(asking: Asking, id: str) -> Gathered:
-    whole = asking.call("show", id=id)
-    reached = asking.call("traverse", id=id, depth=2).reached[:_MEMORIES]
+def _around_memory(request: PageRequest, id: str) -> Gathered:
+    whole = request.call("show", id=id)
+    reached = request.call("traverse", id=id, depth=2).reached[:_MEMORIES]
     nodes = [_memory_node(whole.memory, 0), *(_memory_node(one.memory, one.distance) for one in reached)]
-    links = _links(asking, [node.key for node in nodes])
-    for name, _ in named(asking, whole.memory, whole.metadata)[:_NAMES]:
+    links = _links(request, [node.key for node in nodes])
+    for name, _ in named(request, whole.memory, whole.metadata)[:_NAMES]:
         try:
-            profile: Profile = asking.call("entity", name=name, limit=_NAMES)
+            profile: Profile = request.call("entity", name=name, limit=_NAMES)
         except NotFound:
             continue
         other = _entity_node(profile.entity, 1)
@@ -63,25 +63,25 @@ def _around_memory(asking: Asking, id: str) -> Gathered:
     return _bounded(short(whole.memory.text, 70), nodes, links)
 
 
-def _around_entity(asking: Asking, name: str) -> Gathered:
-    profile: Profile = asking.call("entity", name=name, limit=_MEMORIES)
+def _around_entity(request: PageRequest, name: str) -> Gathered:
+    profile: Profile = request.call("entity", name=name, limit=_MEMORIES)
     middle = _entity_node(profile.entity, 0)
     told = [_memory_node(one, 1) for one in profile.timeline]
     links = [Link(middle.key, node.key, "names", 0.5) for node in told]
     others = [_name_node(other, times) for other, times in profile.relations[:_NAMES]]
     links += [Link(middle.key, node.key, "named with", 0.9) for node in others]
-    links += _links(asking, [node.key for node in told])
+    links += _links(request, [node.key for node in told])
     return _bounded(profile.entity.name, [middle, *others, *told], links)
 
 
-def _overview(asking: Asking) -> Gathered:
+def _overview(request: PageRequest) -> Gathered:
     """The names that are told of most, as far as some of them are told of together."""
-    found: Sequence[Entity] = asking.call("entities", limit=2 * _NAMES).entities
+    found: Sequence[Entity] = request.call("entities", limit=2 * _NAMES).entities
     nodes = [_entity_node(one, 1) for one in found]
     known = {node.key for node in nodes}
     links: dict[tuple[str, ...], Link] = {}
     for one in found[:_NAMES]:
-        profile: Profile = asking.call("entity", name=one.name, limit=1)
+        profile: Profile = request.call("entity", name=one.name, limit=1)
         for other, times in profile.relations:
             pair = tuple(sorted((_key(one.name), _key(other))))
             if pair[0] != pair[1] and known.issuperset(pair):
@@ -90,11 +90,11 @@ def _overview(asking: Asking) -> Gathered:
     return _bounded("Names told of together", [node for node in nodes if node.key in linked], list(links.values()))
 
 
-def _links(asking: Asking, ids: Sequence[str]) -> list[Link]:
+def _links(request: PageRequest, ids: Sequence[str]) -> list[Link]:
     """The links between these memories."""
     if not ids:
         return []
-    edges: Sequence[Edge] = asking.call("edges", ids=list(ids)).edges
+    edges: Sequence[Edge] = request.call("edges", ids=list(ids)).edges
     known = set(ids)
     return [
         Link(one.source, one.target, one.kind, one.weight)

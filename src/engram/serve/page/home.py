@@ -1,24 +1,25 @@
-"""The first page: the question, how much there is, what is new, how it is."""
+"""The first page: the search field, the number of memories, the latest of them, and the vault's state."""
 
 from __future__ import annotations
 
-from engram.serve.page.asking import Asking, Sent, Shown, place
+from engram.serve.page.asking import PageRequest, PageView, Redirect, place
 
 _RECENT = 8
 _NAMES = 12
 
 
-def home(asking: Asking) -> Shown:
-    condition = asking.call("status") if asking.may("status") else None
-    page = asking.call("list", limit=_RECENT)
-    passes = asking.call("dreams", limit=1).passes if asking.may("dreams") else ()
-    names = asking.call("entities", limit=_NAMES).entities
-    return Shown(
+def home(request: PageRequest) -> PageView:
+    """The first page."""
+    condition = request.call("status") if request.may("status") else None
+    page = request.call("list", limit=_RECENT)
+    passes = request.call("dreams", limit=1).passes if request.may("dreams") else ()
+    names = request.call("entities", limit=_NAMES).entities
+    return PageView(
         "home.html", {"condition": condition, "recent": page.memories, "names": names, "rested": next(iter(passes), None)}
     )
 
 
-def remember(asking: Asking) -> Sent:
-    """Keep a statement, from the first page or as the answer to an open question."""
-    made = asking.call("remember", text=asking.text("text"))
-    return Sent(place(f"/memory/{made.id}", done="kept"))
+def remember(request: PageRequest) -> Redirect:
+    """Store a statement, from the first page or as the answer to an open question."""
+    memory = request.call("remember", text=request.text("text"))
+    return Redirect(place(f"/memory/{memory.id}", done="kept"))

@@ -1,4 +1,4 @@
-"""Memories one by one and page by page: to look through, to read whole, to change."""
+"""Pages about memories: the list with its filters, one memory in full, and the forms that change it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from engram.kinds import Episode, Skill
 from engram.known import Belief
 from engram.memory.layers import Layer, layer_of
 from engram.serve.page import searching
-from engram.serve.page.asking import Asking, Sent, Shown, place
+from engram.serve.page.asking import PageRequest, PageView, Redirect, place
 from engram.serve.page.world import named
 from engram.types import Kind, Memory, Sensitivity, Status, scope_values
 
-_A_PAGE = 30
-_LOOKED_AT = 5
+_PAGE = 30  # memories a page
+_MAX_PAGES = 5  # pages of the list that are read for one page with a filter that the list does not have
 _SUBJECTS = 6
 _LINKS = 24
 _VERSIONS = 20
@@ -23,191 +23,202 @@ _SKILLS = 1000
 _FILTERS = ("kind", "category", "status", "layer", "of", "since", "until", "attribute")
 
 
-def browse(asking: Asking) -> Shown:
-    filters = {name: asking.text(name) for name in _FILTERS}
-    found, cursor = _page(asking, filters, asking.text("cursor"))
+def browse(request: PageRequest) -> PageView:
+    """A page of the memories that fit the filters."""
+    filters = {name: request.text(name) for name in _FILTERS}
+    memories, cursor = _page(request, filters, request.text("cursor"))
     values = {
         "filters": filters,
-        "memories": found,
+        "memories": memories,
         "cursor": cursor,
-        "begun": bool(asking.text("cursor")),
-        "kinds": [one.value for one in Kind],
-        "statuses": [*(one.value for one in Status), "any"],
-        "layers": [one.value for one in Layer],
+        "begun": bool(request.text("cursor")),
+        "kinds": [kind.value for kind in Kind],
+        "statuses": [*(status.value for status in Status), "any"],
+        "layers": [layer.value for layer in Layer],
     }
-    return Shown("memories.html", values)
+    return PageView("memories.html", values)
 
 
-def _page(asking: Asking, filters: Mapping[str, str], cursor: str) -> tuple[list[Memory], str | None]:
-    """What fits, and where to go on. The list knows no layers and no other readers' scopes, so a few pages of it are read to find
-    those."""
-    found: list[Memory] = []
-    on: str | None = cursor
-    for _ in range(_LOOKED_AT):
-        page = asking.call(
+def _page(request: PageRequest, filters: Mapping[str, str], cursor: str) -> tuple[list[Memory], str | None]:
+    """Return a page of fitting memories and the cursor of the next.
+
+    The operation `list` cannot filter by layer or scope, so up to five of its pages are read for one page of those.
+    """
+    fitting: list[Memory] = []
+    next_cursor: str | None = cursor
+    for _ in range(_MAX_PAGES):
+        page = request.call(
             "list",
-            limit=_A_PAGE,
+            limit=_PAGE,
             kind=filters["kind"],
             category=filters["category"],
             status=filters["status"],
-            since=asking.day("since"),
-            until=asking.day("until", end=True),
+            since=request.day("since"),
+            until=request.day("until", end=True),
             attributes=_attribute(filters["attribute"]),
-            cursor=on,
+            cursor=next_cursor,
         )
-        found += [one for one in page.memories if _fits(one, filters)]
-        on = page.cursor
-        if on is None or not (filters["layer"] or filters["of"]) or len(found) >= _A_PAGE:
+        fitting += [memory for memory in page.memories if _fits(memory, filters)]
+        next_cursor = page.cursor
+        if next_cursor is None or not (filters["layer"] or filters["of"]) or len(fitting) >= _PAGE:
             break
-    return found, on
+    return fitting, next_cursor
 
 
 def _fits(memory: Memory, filters: Mapping[str, str]) -> bool:
     return filters["layer"] in ("", layer_of(memory).value) and (not filters["of"] or filters["of"] in scope_values(memory.scope))
 
 
-def _attribute(said: str) -> dict[str, str] | None:
-    name, sign, value = said.partition("=")
-    if said and not (sign and name.strip()):
-        raise InvalidQuery("an attribute is said as name=value.")
-    return {name.strip(): value.strip()} if said else None
+def _attribute(text: str) -> dict[str, str] | None:
+    name, sign, value = text.partition("=")
+    if text and not (sign and name.strip()):
+        raise InvalidQuery("an attribute is written as name=value.")
+    return {name.strip(): value.strip()} if text else None
 
 
 # ── one of them ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def memory(asking: Asking) -> Shown:
-    id = asking.path["id"]
-    whole = asking.call("show", id=id)
-    names = named(asking, whole.memory, whole.metadata)
-    links = sorted(whole.edges, key=lambda edge: -edge.weight)[:_LINKS]
-    versions = sorted(whole.versions, key=lambda one: -one.number)[:_VERSIONS]
+def memory(request: PageRequest) -> PageView:
+    """One memory with its provenance, versions, links and facts, and the forms that change it."""
+    id = request.path["id"]
+    details = request.call("show", id=id)
+    names = named(request, details.memory, details.metadata)
+    links = sorted(details.edges, key=lambda edge: -edge.weight)[:_LINKS]
+    versions = sorted(details.versions, key=lambda version: -version.number)[:_VERSIONS]
     values = {
-        "whole": whole,
-        "memory": whole.memory,
-        "standing": asking.call("standing", id=id),
+        "whole": details,
+        "memory": details.memory,
+        "standing": request.call("standing", id=id),
         "links": links,
-        "others": asking.memories([end for edge in links for end in (edge.source, edge.target) if end != id]),
+        "others": request.memories([end for edge in links for end in (edge.source, edge.target) if end != id]),
         "versions": versions,
-        "facts": _facts(asking, whole.memory, [name for name, _ in names]),
+        "facts": _facts(request, details.memory, [name for name, _ in names]),
         "named": names,
-        "episode": _episode(asking, whole.memory),
-        "skill": _skill(asking, whole.memory),
-        "tiers": [one.value for one in Sensitivity],
+        "episode": _episode(request, details.memory),
+        "skill": _skill(request, details.memory),
+        "tiers": [tier.value for tier in Sensitivity],
     }
-    return Shown("memory.html", values)
+    return PageView("memory.html", values)
 
 
-def _facts(asking: Asking, memory: Memory, names: Sequence[str]) -> list[Belief]:
-    """Facts of whom it names that this memory is the word for."""
-    found: list[Belief] = []
+def _facts(request: PageRequest, memory: Memory, names: Sequence[str]) -> list[Belief]:
+    """Return the facts about these names that were learned from this memory."""
+    facts: list[Belief] = []
     for name in names[:_SUBJECTS]:
-        found += [one for one in asking.call("beliefs", subject=name, past=True).beliefs if one.memory == memory.id]
-    return list(dict.fromkeys(found))
+        beliefs = request.call("beliefs", subject=name, past=True).beliefs
+        facts += [belief for belief in beliefs if belief.memory == memory.id]
+    return list(dict.fromkeys(facts))
 
 
-def _episode(asking: Asking, memory: Memory) -> Episode | None:
-    """Its course, if it is something that was recorded as it went; what was only told of has none."""
+def _episode(request: PageRequest, memory: Memory) -> Episode | None:
+    """Return the steps of an episode, or None: an episode that was only mentioned, not recorded, has none."""
     if memory.kind is not Kind.EPISODE:
         return None
     try:
-        found: Episode = asking.call("episode", id=memory.id)
+        episode: Episode = request.call("episode", id=memory.id)
     except NotFound:
         return None
-    return found
+    return episode
 
 
-def _skill(asking: Asking, memory: Memory) -> Skill | None:
-    """How it is done and how well, if it is a skill."""
+def _skill(request: PageRequest, memory: Memory) -> Skill | None:
+    """Return the steps and success rate of a skill, or None if the memory is not one."""
     if memory.kind is not Kind.SKILL:
         return None
-    found = asking.call("skills", limit=_SKILLS).skills
-    return next((one.skill for one in found if one.skill.id == memory.id), None)
+    listed = request.call("skills", limit=_SKILLS).skills
+    return next((entry.skill for entry in listed if entry.skill.id == memory.id), None)
 
 
 # ── changing it ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def update(asking: Asking) -> Sent:
-    """What is as it was is not sent: it would count as a change."""
-    id, given = asking.path["id"], dict[str, Any]()
-    old: Memory = asking.call("get", id=id)
-    if (text := asking.form.get("text", "").replace("\r\n", "\n").strip()) and text != old.text:
-        given["text"] = text
-    importance = asking.number("importance", 0.0, 1.0)
-    if importance is not None and abs(importance - old.importance) > 0.005:
-        given["importance"] = importance
-    if (tier := asking.text("tier")) and tier != old.tier.value:
-        given["tier"] = tier
-    if given:
-        asking.call("update", id=id, **given, unchanged_since=asking.text("since"))
-    return _back(asking, "changed" if given else "same")
+def update(request: PageRequest) -> Redirect:
+    """Change text, importance and tier. Unchanged fields are not sent: the operation would count them as changes."""
+    id, changes = request.path["id"], dict[str, Any]()
+    old: Memory = request.call("get", id=id)
+    if (text := request.form.get("text", "").replace("\r\n", "\n").strip()) and text != old.text:
+        changes["text"] = text
+    importance = request.number("importance", 0.0, 1.0)
+    if importance is not None and abs(importance - old.importance) > 0.005:  # the form shows two decimals
+        changes["importance"] = importance
+    if (tier := request.text("tier")) and tier != old.tier.value:
+        changes["tier"] = tier
+    if changes:
+        request.call("update", id=id, **changes, unchanged_since=request.text("since"))
+    return _back(request, "changed" if changes else "same")
 
 
-def pin(asking: Asking) -> Sent:
-    on = asking.text("pinned") == "1"
-    asking.call("pin", id=asking.path["id"], pinned=on)
-    return _back(asking, "pinned" if on else "unpinned")
+def pin(request: PageRequest) -> Redirect:
+    """Pin or unpin a memory."""
+    on = request.text("pinned") == "1"
+    request.call("pin", id=request.path["id"], pinned=on)
+    return _back(request, "pinned" if on else "unpinned")
 
 
-def move(asking: Asking) -> Sent:
-    asking.call("promote" if asking.text("to") == "up" else "demote", id=asking.path["id"])
-    return _back(asking, "moved")
+def move(request: PageRequest) -> Redirect:
+    """Promote or demote a memory by one layer."""
+    request.call("promote" if request.text("to") == "up" else "demote", id=request.path["id"])
+    return _back(request, "moved")
 
 
-def restore(asking: Asking) -> Sent:
-    asking.call("restore", id=asking.path["id"])
-    return _back(asking, "restored")
+def restore(request: PageRequest) -> Redirect:
+    """Restore an archived memory."""
+    request.call("restore", id=request.path["id"])
+    return _back(request, "restored")
 
 
-def flag(asking: Asking) -> Sent:
-    on = asking.text("flagged") == "1"
-    asking.call("update", id=asking.path["id"], flagged=on)
-    return _back(asking, "flagged" if on else "cleared")
+def flag(request: PageRequest) -> Redirect:
+    """Flag a memory as a prompt injection, or clear the flag."""
+    on = request.text("flagged") == "1"
+    request.call("update", id=request.path["id"], flagged=on)
+    return _back(request, "flagged" if on else "cleared")
 
 
-def relate(asking: Asking) -> Sent:
-    kind = asking.text("kind").replace(" ", "_") or None
-    asking.call("relate", source=asking.path["id"], target=asking.text("target"), kind=kind)
-    return _back(asking, "linked")
+def relate(request: PageRequest) -> Redirect:
+    """Link a memory to another."""
+    kind = request.text("kind").replace(" ", "_") or None
+    request.call("relate", source=request.path["id"], target=request.text("target"), kind=kind)
+    return _back(request, "linked")
 
 
-def feedback(asking: Asking) -> Sent:
-    """Helpful, not, or what is true instead. It leads back to where it was given."""
-    correction, said = asking.text("correction"), asking.text("helpful")
-    if not correction and said not in ("0", "1"):
-        raise InvalidQuery("nothing was said of it.", way_out="Say whether it helped, or what is true instead.")
-    kept = asking.call(
+def feedback(request: PageRequest) -> Redirect:
+    """Store whether a memory helped, or a correction of it."""
+    correction, helpful = request.text("correction"), request.text("helpful")
+    if not correction and helpful not in ("0", "1"):
+        raise InvalidQuery("the feedback is empty.", way_out="Say whether the memory helped, or what is true instead.")
+    corrected = request.call(
         "feedback",
-        id=asking.path["id"],
-        helpful=None if correction else said == "1",
-        query=asking.text("query"),
+        id=request.path["id"],
+        helpful=None if correction else helpful == "1",
+        query=request.text("query"),
         correction=correction,
     )
     if correction:
-        return Sent(place(f"/memory/{kept.id}", done="corrected"))
-    return _back(asking, "helped" if said == "1" else "unhelpful")
+        return Redirect(place(f"/memory/{corrected.id}", done="corrected"))
+    return _back(request, "helped" if helpful == "1" else "unhelpful")
 
 
-def forgetting(asking: Asking) -> Shown:
-    """Asks first, and says what would go."""
-    id = asking.path["id"]
-    found, gone = asking.call("get", id=id), asking.call("forget", ids=[id], erase=True, dry_run=True)
-    return Shown("forget.html", {"memory": found, "gone": gone})
+def confirm_forget(request: PageRequest) -> PageView:
+    """Ask for confirmation, with a count of the rows that erasing would remove."""
+    id = request.path["id"]
+    memory, gone = request.call("get", id=id), request.call("forget", ids=[id], erase=True, dry_run=True)
+    return PageView("forget.html", {"memory": memory, "gone": gone})
 
 
-def forget(asking: Asking) -> Sent:
-    id, erase = asking.path["id"], asking.text("erase") == "1"
-    asking.call("forget", ids=[id], erase=erase, reason=asking.text("reason"))
-    return Sent(place("/memories", done="erased")) if erase else _back(asking, "forgotten")
+def forget(request: PageRequest) -> Redirect:
+    """Archive or erase a memory."""
+    id, erase = request.path["id"], request.text("erase") == "1"
+    request.call("forget", ids=[id], erase=erase, reason=request.text("reason"))
+    return Redirect(place("/memories", done="erased")) if erase else _back(request, "forgotten")
 
 
-def _back(asking: Asking, done: str) -> Sent:
-    """To where the form stood: a search as it was narrowed down, the review, or the memory itself."""
-    id, query = asking.path["id"], asking.text("query")
-    if asking.text("from") == "search" and query:
-        filters = {name: asking.text(name) for name in searching.FILTERS}
-        return Sent(place("/search", q=query, **filters, done=done, _mark=f"m-{id}"))
-    if asking.text("from") == "review":
-        return Sent(place("/review", done=done))
-    return Sent(place(f"/memory/{id}", done=done))
+def _back(request: PageRequest, done: str) -> Redirect:
+    """Return to the page with the form: the search with its filters, the review, or the memory itself."""
+    id, query = request.path["id"], request.text("query")
+    if request.text("from") == "search" and query:
+        filters = {name: request.text(name) for name in searching.FILTERS}
+        return Redirect(place("/search", q=query, **filters, done=done, _mark=f"m-{id}"))
+    if request.text("from") == "review":
+        return Redirect(place("/review", done=done))
+    return Redirect(place(f"/memory/{id}", done=done))

@@ -1,4 +1,4 @@
-"""Values as HTML: the templates, the few filters they use, and the headers of every page."""
+"""HTML from templates: the filters they use, the assets, and the headers of every page."""
 
 from __future__ import annotations
 
@@ -43,11 +43,13 @@ _STEPS = ((60, "second"), (60, "minute"), (24, "hour"), (30, "day"), (12, "month
 
 
 def rendered(template: str, values: Mapping[str, Any], status: int = 200) -> Response:
+    """Return a template, filled in, as a response."""
     html = _templates().get_template(template).render(values)
     return Response(html, status, HEADERS, media_type="text/html")
 
 
 def asset(name: str) -> Response | None:
+    """Return a style sheet, script or image as a response, or None if there is none of that name."""
     if name not in ASSETS:
         return None
     return Response(_asset(name), headers=_ASSET_HEADERS, media_type=ASSETS[name])
@@ -59,13 +61,13 @@ def _asset(name: str) -> bytes:
 
 
 def _asset_place(name: str) -> str:
-    """With a digest of its content: it may be kept for ever, and a new release is another address."""
+    """Return an asset's address with a digest of its content, so that browsers may cache it for ever."""
     return place(f"/assets/{name}", v=hashlib.sha256(_asset(name)).hexdigest()[:12])
 
 
 @cache
 def _templates() -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader("engram.serve.page"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -73,16 +75,17 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters |= {"ago": ago, "stamp": stamp, "day": day, "words": words, "count": count, "size": size, "layer": layer}
-    made.globals |= {"place": place, "asset": _asset_place, "version": engram.__version__}
-    return made
+    filters = {"ago": ago, "stamp": stamp, "day": day, "words": words, "count": count, "size": size, "layer": layer}
+    environment.filters |= filters
+    environment.globals |= {"place": place, "asset": _asset_place, "version": engram.__version__}
+    return environment
 
 
 # ── filters ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def ago(moment: datetime, now: datetime) -> str:
-    """How long before `now`, in the largest unit that fits; or how long after."""
+    """Return the time between a moment and `now` in the largest whole unit: "3 days ago", "in 2 hours"."""
     seconds = (in_utc(now) - in_utc(moment)).total_seconds()
     amount, unit = abs(seconds), "year"
     for size, name in _STEPS:
@@ -93,29 +96,33 @@ def ago(moment: datetime, now: datetime) -> str:
     if unit == "second":
         return "just now"
     whole = int(amount)
-    told = f"{whole} {unit}{'' if whole == 1 else 's'}"
-    return f"{told} ago" if seconds >= 0 else f"in {told}"
+    duration = f"{whole} {unit}{'' if whole == 1 else 's'}"
+    return f"{duration} ago" if seconds >= 0 else f"in {duration}"
 
 
 def stamp(moment: datetime) -> str:
+    """Return "2026-05-08 13:00 UTC"."""
     return f"{in_utc(moment).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def day(moment: datetime) -> str:
-    found = in_utc(moment).astimezone(UTC)
-    return f"{found.day} {found:%b %Y}"
+    """Return "8 May 2026"."""
+    utc = in_utc(moment).astimezone(UTC)
+    return f"{utc.day} {utc:%b %Y}"
 
 
 def words(name: object) -> str:
-    """A name of the code as people write it."""
+    """Return an identifier or enum member with spaces in place of underscores."""
     return str(getattr(name, "value", name)).replace("_", " ").replace("+", " + ")
 
 
 def count(number: int, one: str, many: str = "") -> str:
+    """Return a number with its noun: "1 memory", "2,000 memories"."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def size(number: float) -> str:
+    """Return a number of bytes as "512 bytes", "1.5 MiB"."""
     unit = "bytes"
     for larger in ("KiB", "MiB", "GiB"):
         if number < 1024:
@@ -125,4 +132,5 @@ def size(number: float) -> str:
 
 
 def layer(memory: Memory) -> str:
+    """Return the name of a memory's layer."""
     return layer_of(memory).value

@@ -1,10 +1,10 @@
-"""What was done to the memory at rest: passes that ran, one to be tried or run now, and taking one back."""
+"""The page about background passes (`consolidate`, `dream`): those that ran, a dry run, a run, and undoing one."""
 
 from __future__ import annotations
 
 from engram.errors import InvalidQuery, SearchTimeout, WriteFailed
 from engram.passes import PassReport
-from engram.serve.page.asking import Asking, Sent, Shown, place
+from engram.serve.page.asking import PageRequest, PageView, Redirect, place
 from engram.types import Policy
 
 _PASSES = 30
@@ -12,47 +12,50 @@ _SHOWN = 6
 _VERBS = ("consolidate", "dream")
 
 
-def rest(asking: Asking, tried: PassReport | None = None) -> Shown:
-    """The passes; and what one would change, if it was tried."""
-    passes = asking.call("dreams", limit=_PASSES).passes
+def rest(request: PageRequest, tried: PassReport | None = None) -> PageView:
+    """The latest passes, and the changes that a dry run would make."""
+    passes = request.call("dreams", limit=_PASSES).passes
     changes = {} if tried is None else tried.changes
-    samples = asking.memories([id for ids in changes.values() for id in ids[:_SHOWN]])
-    return Shown("rest.html", {"passes": passes, "tried": tried, "samples": samples, "shown": _SHOWN})
+    samples = request.memories([id for ids in changes.values() for id in ids[:_SHOWN]])
+    return PageView("rest.html", {"passes": passes, "tried": tried, "samples": samples, "shown": _SHOWN})
 
 
-def trial(asking: Asking) -> Shown | Sent:
-    tried = _passed(asking, dry_run=True)
-    return Sent(place("/rest", done="untried")) if tried is None else rest(asking, tried)
+def trial(request: PageRequest) -> PageView | Redirect:
+    """Show the changes that a pass would make."""
+    report = _run_pass(request, dry_run=True)
+    return Redirect(place("/rest", done="untried")) if report is None else rest(request, report)
 
 
-def run(asking: Asking) -> Sent:
-    done = "rested" if _passed(asking) is not None else "goes_on" if _goes_on(asking) else "unfinished"
-    return Sent(place("/rest", done=done))
+def run(request: PageRequest) -> Redirect:
+    """Run a pass, as far as it gets within one request."""
+    done = "rested" if _run_pass(request) is not None else "goes_on" if _resumes_by_itself(request) else "unfinished"
+    return Redirect(place("/rest", done=done))
 
 
-def _goes_on(asking: Asking) -> bool:
-    """Will the vault go on with it by itself, once nobody asks? It does so for its owner, who sees all."""
-    return asking.mem.settings.now.dream and asking.mem.reader.policy is Policy.ALL
+def _resumes_by_itself(request: PageRequest) -> bool:
+    """Return whether the upkeep thread will finish the pass: it runs passes of the owner, who sees all memories."""
+    return request.mem.settings.now.dream and request.mem.reader.policy is Policy.ALL
 
 
-def _passed(asking: Asking, *, dry_run: bool = False) -> PassReport | None:
-    """What a pass did; None if it takes longer than a request may. That is no failure: the next one goes on with it."""
-    verb, until = _verb(asking), asking.mem.env.monotonic() + asking.timeout
+def _run_pass(request: PageRequest, *, dry_run: bool = False) -> PassReport | None:
+    """Return the report of a pass, or None if it outlasts the request, which is no failure: the next run resumes it."""
+    verb, until = _verb(request), request.mem.env.monotonic() + request.timeout
     try:
-        done: PassReport = asking.call(verb, dry_run=dry_run)
+        report: PassReport = request.call(verb, dry_run=dry_run)
     except (SearchTimeout, WriteFailed):
-        if asking.mem.env.monotonic() < until:
+        if request.mem.env.monotonic() < until:
             raise
         return None
-    return done
+    return report
 
 
-def undo(asking: Asking) -> Sent:
-    asking.call("undo_dream", id=asking.text("id"))
-    return Sent(place("/rest", done="undone"))
+def undo(request: PageRequest) -> Redirect:
+    """Undo a pass."""
+    request.call("undo_dream", id=request.text("id"))
+    return Redirect(place("/rest", done="undone"))
 
 
-def _verb(asking: Asking) -> str:
-    if (verb := asking.text("verb")) not in _VERBS:
-        raise InvalidQuery("there is no such pass.", way_out=f"Say {' or '.join(_VERBS)}.")
+def _verb(request: PageRequest) -> str:
+    if (verb := request.text("verb")) not in _VERBS:
+        raise InvalidQuery("there is no such pass.", way_out=f"Choose {' or '.join(_VERBS)}.")
     return verb

@@ -1,4 +1,4 @@
-"""What wants a decision: questions without an answer, memories in dispute or against each other, and marked ones."""
+"""The page of memories that need a person's decision: unanswered questions, disputed, contradicting and flagged memories."""
 
 from __future__ import annotations
 
@@ -6,36 +6,35 @@ from collections.abc import Sequence
 
 from engram.known import GapKind
 from engram.memory.lifecycle import Verification, verification
-from engram.serve.page.asking import Asking, Shown
+from engram.serve.page.asking import PageRequest, PageView
 from engram.types import Edge, Memory, Status
 
-_LOOKED_AT = 400
-_EACH = 20
-_AGAINST = "contradicts"
+_NEWEST = 400  # memories that are searched for disputed and flagged ones
+_PER_LIST = 20
+_CONTRADICTS = "contradicts"
 
 
-def review(asking: Asking) -> Shown:
-    """The newest memories are looked through: what is in dispute stands in no list of its own."""
-    active: Sequence[Memory] = asking.call("list", limit=_LOOKED_AT).memories
-    challenged: Sequence[Memory] = asking.call("list", limit=_EACH, status=Status.CHALLENGED.value).memories
-    disputed = [one for one in active if verification(one) is Verification.DISPUTED]
+def review(request: PageRequest) -> PageView:
+    """Show what needs a decision. Only the newest memories are searched: the store keeps no list of disputed ones."""
+    active: Sequence[Memory] = request.call("list", limit=_NEWEST).memories
+    challenged: Sequence[Memory] = request.call("list", limit=_PER_LIST, status=Status.CHALLENGED.value).memories
+    disputed = [memory for memory in active if verification(memory) is Verification.DISPUTED]
     values = {
-        "gaps": [one for one in asking.call("gaps", limit=_EACH).gaps if one.kind is GapKind.UNANSWERED],
-        "disputed": [*challenged, *disputed][:_EACH],
-        "pairs": _pairs(asking, [*active, *challenged])[:_EACH],
-        "flagged": [one for one in active if one.flagged][:_EACH],
+        "gaps": [gap for gap in request.call("gaps", limit=_PER_LIST).gaps if gap.kind is GapKind.UNANSWERED],
+        "disputed": [*challenged, *disputed][:_PER_LIST],
+        "pairs": _contradictions(request, [*active, *challenged])[:_PER_LIST],
+        "flagged": [memory for memory in active if memory.flagged][:_PER_LIST],
         "looked_at": len(active),
     }
-    return Shown("review.html", values)
+    return PageView("review.html", values)
 
 
-def _pairs(asking: Asking, memories: Sequence[Memory]) -> list[tuple[Memory, Memory]]:
-    """Memories that stand against each other, both of them still in force; the newer first."""
-    known = {one.id: one for one in memories}
-    if not known:
+def _contradictions(request: PageRequest, memories: Sequence[Memory]) -> list[tuple[Memory, Memory]]:
+    """Return pairs of these memories that contradict each other, each with the newer first."""
+    by_id = {memory.id: memory for memory in memories}
+    if not by_id:
         return []
-    edges: Sequence[Edge] = asking.call("edges", ids=list(known)).edges
-    pairs = {
-        tuple(sorted((edge.source, edge.target), reverse=True)) for edge in edges if edge.kind == _AGAINST and edge.weight > 0
-    }
-    return [(known[new], known[old]) for new, old in sorted(pairs, reverse=True) if new in known and old in known]
+    edges: Sequence[Edge] = request.call("edges", ids=list(by_id)).edges
+    contradicting = [edge for edge in edges if edge.kind == _CONTRADICTS and edge.weight > 0]
+    pairs = {tuple(sorted((edge.source, edge.target), reverse=True)) for edge in contradicting}
+    return [(by_id[new], by_id[old]) for new, old in sorted(pairs, reverse=True) if new in by_id and old in by_id]

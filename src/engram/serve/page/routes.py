@@ -16,16 +16,16 @@ from engram.serve.http.body import body_of
 from engram.serve.http.doors import is_own
 from engram.serve.http.problems import StrangePage, Unauthorized, status_of
 from engram.serve.page import care, graph, home, memories, resting, review, searching, world
-from engram.serve.page.asking import Asking, Sent, Shown, place
+from engram.serve.page.asking import PageRequest, PageView, Redirect, place
 from engram.serve.page.rendering import HEADERS, asset, rendered
 from engram.serve.page.sessions import Sessions
 from engram.types import Role
 
 log = Log("engram.page")
 
-Page = Callable[[Asking], Shown | Sent]
+Handler = Callable[[PageRequest], PageView | Redirect]
 
-PAGES: Mapping[str, Page] = {
+PAGES: Mapping[str, Handler] = {
     "GET ": home.home,
     "POST /remember": home.remember,
     "GET /search": searching.search,
@@ -33,7 +33,7 @@ PAGES: Mapping[str, Page] = {
     "GET /context": searching.context,
     "GET /memories": memories.browse,
     "GET /memory/{id}": memories.memory,
-    "GET /memory/{id}/forget": memories.forgetting,
+    "GET /memory/{id}/forget": memories.confirm_forget,
     "POST /memory/{id}/forget": memories.forget,
     "POST /memory/{id}/update": memories.update,
     "POST /memory/{id}/pin": memories.pin,
@@ -106,22 +106,22 @@ def _problem(problem: EngramError, status: int) -> Response:
 # ── one page ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _endpoint(page: Page, served: Served, sessions: Sessions) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(page: Handler, served: Served, sessions: Sessions) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         session, form = sessions.find(request.cookies.get(sessions.cookie)), await _form(request, served)
         if session is None:
             return _to_sign_in(request)
         if request.method == "POST":
             _require_own(request)
-            if not session.made(form.get("csrf", "")):
+            if not session.accepts(form.get("csrf", "")):
                 raise StrangePage("this form does not come from a page of this session.", way_out=_ANEW)
         timeout, address = served.mem.settings.now.serve_timeout_s, caller_of(request)
 
         def answer() -> Response:
             token = served.entry.holder(session.header, address)
             mem = served.mem.as_reader(token.reader)
-            asking = Asking(mem, session, dict(request.path_params), dict(request.query_params), form, timeout)
-            return _answer(page, asking, request.url.path)
+            page_request = PageRequest(mem, session, dict(request.path_params), dict(request.query_params), form, timeout)
+            return _answer(page, page_request, request.url.path)
 
         try:
             return await answered(request, served.threads, answer, timeout)
@@ -132,20 +132,20 @@ def _endpoint(page: Page, served: Served, sessions: Sessions) -> Callable[[Reque
     return endpoint
 
 
-def _answer(page: Page, asking: Asking, path: str) -> Response:
-    found = page(asking)
-    if isinstance(found, Sent):
+def _answer(page: Handler, page_request: PageRequest, path: str) -> Response:
+    found = page(page_request)
+    if isinstance(found, Redirect):
         return RedirectResponse(found.place, 303, HEADERS)
-    reader = asking.mem.reader
+    reader = page_request.mem.reader
     around = {
-        "now": asking.now,
-        "csrf": asking.session.csrf,
-        "may": asking.may,
+        "now": page_request.now,
+        "csrf": page_request.session.csrf,
+        "may": page_request.may,
         "reader": reader,
         "owner": reader.role is Role.OWNER,
         "here": path,
-        "done": asking.query.get("done", ""),
-        "q": asking.query.get("q", "") if path == place("/search") else "",
+        "done": page_request.query.get("done", ""),
+        "q": page_request.query.get("q", "") if path == place("/search") else "",
     }
     return rendered(found.template, {**around, **found.values})
 

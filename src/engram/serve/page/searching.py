@@ -1,11 +1,11 @@
-"""Questions and their answers: what was found and why, what was not and why not, what an agent would be told."""
+"""The pages of search, reasoning and context: hits with their scores, memories left out with the reason, and the prompt."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from engram.errors import NotFound
-from engram.serve.page.asking import Asking, Shown
+from engram.serve.page.asking import PageRequest, PageView
 from engram.types import Explanation, Kind, Mode, Recall
 
 _LEFT_OUT = 12
@@ -13,55 +13,59 @@ FILTERS = ("kind", "category", "since", "until", "mode")
 _MODEL = "claude-opus-4-6"
 
 
-def search(asking: Asking) -> Shown:
-    query, why = asking.text("q"), asking.text("why")
-    filters = {name: asking.text(name) for name in FILTERS}
+def search(request: PageRequest) -> PageView:
+    """The hits for a question, with their explanation."""
+    query, why = request.text("q"), request.text("why")
+    filters = {name: request.text(name) for name in FILTERS}
     values: dict[str, object] = {
         "query": query,
         "why": why,
         "filters": filters,
-        "kinds": [one.value for one in Kind],
-        "modes": [one.value for one in Mode],
+        "kinds": [kind.value for kind in Kind],
+        "modes": [mode.value for mode in Mode],
         "recall": None,
         "explained": None,
         "missing": False,
         "others": {},
     }
     if not query:
-        return Shown("search.html", values)
-    asked = {
+        return PageView("search.html", values)
+    arguments = {
         "query": query,
         "kinds": [filters["kind"]] if filters["kind"] else None,
         "categories": [filters["category"]] if filters["category"] else None,
         "mode": filters["mode"],
-        "since": asking.day("since"),
-        "until": asking.day("until", end=True),
+        "since": request.day("since"),
+        "until": request.day("until", end=True),
     }
-    found: Recall = asking.call("recall", explain=True, **asked)
-    values |= {"recall": found, "others": asking.memories([one.id for one in found.left_out[:_LEFT_OUT]])}
+    recall: Recall = request.call("recall", explain=True, **arguments)
+    values |= {"recall": recall, "others": request.memories([omitted.id for omitted in recall.left_out[:_LEFT_OUT]])}
     if why:
-        values |= _explained(asking, why, asked)
-    return Shown("search.html", values)
+        values |= _explanation(request, why, arguments)
+    return PageView("search.html", values)
 
 
-def _explained(asking: Asking, id: str, asked: Mapping[str, object]) -> dict[str, object]:
-    """Why one memory is, or is not, in the answer; an id that leads nowhere is said beside the field."""
+def _explanation(request: PageRequest, id: str, arguments: Mapping[str, object]) -> dict[str, object]:
+    """Return why a memory is or is not among the hits; for an unknown id, `missing`, which the page shows beside the field."""
     try:
-        found: Explanation = asking.call("explain", id=id, **asked)
+        explanation: Explanation = request.call("explain", id=id, **arguments)
     except NotFound:
         return {"missing": True}
-    return {"explained": found, "subject": asking.memories([id]).get(id)}
+    return {"explained": explanation, "subject": request.memories([id]).get(id)}
 
 
-def reason(asking: Asking) -> Shown:
-    question = asking.text("q")
-    return Shown("reason.html", {"query": question, "reasoned": asking.call("reason", question=question) if question else None})
+def reason(request: PageRequest) -> PageView:
+    """The evidence for a question."""
+    question = request.text("q")
+    reasoning = request.call("reason", question=question) if question else None
+    return PageView("reason.html", {"query": question, "reasoned": reasoning})
 
 
-def context(asking: Asking) -> Shown:
-    message, budget = asking.text("q"), asking.number("budget", 1, 1_000_000)
-    model = asking.text("model") or _MODEL
+def context(request: PageRequest) -> PageView:
+    """The context block that an agent would get for a message."""
+    message, budget = request.text("q"), request.number("budget", 1, 1_000_000)
+    model = request.text("model") or _MODEL
     window = None
     if message:
-        window = asking.call("context", message=message, model=model, budget=None if budget is None else int(budget))
-    return Shown("context.html", {"query": message, "model": model, "budget": budget, "window": window})
+        window = request.call("context", message=message, model=model, budget=None if budget is None else int(budget))
+    return PageView("context.html", {"query": message, "model": model, "budget": budget, "window": window})

@@ -1,7 +1,7 @@
-"""Who is signed in: a token behind a cookie, in memory only, so that it ends with the server.
+"""Sessions of signed-in browsers, held in memory only, so that they end with the server.
 
-A session holds the token as a request would carry it, and each request looks the token up again: one that was revoked lets
-nobody in, however long the page has been open.
+A session holds a token in the form of an `Authorization` header, and each request checks that token again: revoking it ends the
+session's access at once.
 """
 
 from __future__ import annotations
@@ -16,28 +16,31 @@ from collections.abc import Callable
 from engram.env import Env
 from engram.frozen import field, frozen
 
-_BYTES = 32
-_SESSIONS = 256
-_OF_ONE = 16
+_SECRET_BYTES = 32
+_MAX_SESSIONS = 256
+_MAX_PER_TOKEN = 16
 _LINK_S = 600.0
 
 
 @frozen
 class Session:
-    """header: the token, as `Authorization` has it. csrf: what a form must bring along. local: begun by the link that `engram ui`
-    gave to who started it."""
+    """A signed-in browser.
+
+    header: the token, as an `Authorization` header. csrf: the secret that every form must carry. local: begun by the link of
+    `engram ui`, so that its user sits at the vault's own machine.
+    """
 
     header: str = field(repr=False)
     csrf: str = field(repr=False)
     local: bool = False
 
-    def made(self, csrf: str) -> bool:
-        """Does a form come from a page of this session?"""
+    def accepts(self, csrf: str) -> bool:
+        """Return whether this is the session's CSRF secret; compared in constant time."""
         return hmac.compare_digest(self.csrf.encode(), csrf.encode("utf-8", "replace"))
 
 
 class Sessions:
-    """The sessions of one server. `cookie` is a name of its own: cookies know no ports, and two servers may run."""
+    """The sessions of one server. `cookie` is a random name: cookies ignore ports, and two servers may run on one host."""
 
     def __init__(self, env: Env, hours: Callable[[], float]) -> None:
         self._env = env
@@ -48,14 +51,14 @@ class Sessions:
         self.cookie = f"engram_{env.random(4).hex()}"
 
     def invite(self, header: str) -> str:
-        """A secret that is good for one session, for ten minutes."""
+        """Return a secret that begins one session with this token within ten minutes."""
         secret = self._secret()
         with self._lock:
             self._link = (_digest(secret), header, self._env.monotonic() + _LINK_S)
         return secret
 
     def accept(self, secret: str) -> str | None:
-        """The cookie of a new session for who brings the secret of the link; None the second time."""
+        """Return the cookie of a new session, or None if the secret is wrong, used or too old."""
         with self._lock:
             link = self._link
             if link is None or not hmac.compare_digest(link[0], _digest(secret)) or self._env.monotonic() > link[2]:
@@ -64,19 +67,19 @@ class Sessions:
         return self.begin(link[1], local=True)
 
     def begin(self, header: str, *, local: bool = False) -> str:
-        """The cookie of a new session. Who signs in too often signs out themselves, not others."""
+        """Return the cookie of a new session. A token's seventeenth session ends its oldest, not another token's."""
         cookie = self._secret()
         with self._lock:
             self._open[_digest(cookie)] = (Session(header, self._secret(), local), self._env.monotonic())
-            own = [key for key, (one, _) in self._open.items() if one.header == header]
-            for key in own[:-_OF_ONE]:
+            own = [key for key, (session, _) in self._open.items() if session.header == header]
+            for key in own[:-_MAX_PER_TOKEN]:
                 del self._open[key]
-            while len(self._open) > _SESSIONS:
+            while len(self._open) > _MAX_SESSIONS:
                 self._open.popitem(last=False)
         return cookie
 
     def find(self, cookie: str | None) -> Session | None:
-        """The session, if it was used lately enough; that is counted from now on."""
+        """Return the session of a cookie and renew its lifetime, or None if it is unknown or expired."""
         if not cookie:
             return None
         key, now = _digest(cookie), self._env.monotonic()
@@ -88,13 +91,14 @@ class Sessions:
         return session
 
     def end(self, cookie: str | None) -> None:
+        """End a session; an unknown cookie is ignored."""
         with self._lock:
             self._open.pop(_digest(cookie or ""), None)
 
     def _secret(self) -> str:
-        return base64.urlsafe_b64encode(self._env.random(_BYTES)).decode().rstrip("=")
+        return base64.urlsafe_b64encode(self._env.random(_SECRET_BYTES)).decode().rstrip("=")
 
 
 def _digest(secret: str) -> bytes:
-    """Looked up by digest, so that how long a wrong one takes tells nothing."""
+    """Return the digest under which a secret is looked up, so that the time of a lookup reveals nothing about the secret."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).digest()

@@ -1,4 +1,4 @@
-"""Who and what the memories name, all about one of them, and what happened in its order."""
+"""The pages of entities: the list, the profile of one, and timelines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import groupby
 
-from engram.serve.page.asking import Asking, Shown
+from engram.serve.page.asking import PageRequest, PageView
 from engram.text.entities import KINDS
 from engram.text.metadata import Metadata
 from engram.types import Memory
@@ -23,48 +23,52 @@ _FIELDS = {
 }
 
 
-def entities(asking: Asking) -> Shown:
-    kind = asking.text("kind")
-    found = asking.call("entities", kind=kind, limit=_ENTITIES).entities
-    return Shown("entities.html", {"entities": found, "kind": kind, "kinds": KINDS})
+def entities(request: PageRequest) -> PageView:
+    """The list of entities, of all kinds or of one."""
+    kind = request.text("kind")
+    found = request.call("entities", kind=kind, limit=_ENTITIES).entities
+    return PageView("entities.html", {"entities": found, "kind": kind, "kinds": KINDS})
 
 
-def entity(asking: Asking) -> Shown:
-    name = asking.text("name")
-    profile = asking.call("entity", name=name, limit=60)
-    beliefs = asking.call("beliefs", subject=profile.entity.name, past=True, inferred=True).beliefs
+def entity(request: PageRequest) -> PageView:
+    """The profile of an entity with its facts and memories."""
+    name = request.text("name")
+    profile = request.call("entity", name=name, limit=60)
+    beliefs = request.call("beliefs", subject=profile.entity.name, past=True, inferred=True).beliefs
     values = {"profile": profile, "beliefs": beliefs, "months": by_month(profile.timeline)}
-    return Shown("entity.html", values)
+    return PageView("entity.html", values)
 
 
-def timeline(asking: Asking) -> Shown:
-    about = asking.text("about")
-    values: dict[str, object] = {"about": about, "since": asking.text("since"), "until": asking.text("until"), "told": None}
+def timeline(request: PageRequest) -> PageView:
+    """The memories about an entity or topic in the order in which they happened."""
+    about = request.text("about")
+    values: dict[str, object] = {"about": about, "since": request.text("since"), "until": request.text("until"), "told": None}
     if about:
-        told = asking.call("timeline", about=about, since=asking.day("since"), until=asking.day("until", end=True), limit=200)
-        values |= {"told": told, "months": by_month(told.memories), "revised": {one.other: one for one in told.revisions}}
+        line = request.call("timeline", about=about, since=request.day("since"), until=request.day("until", end=True), limit=200)
+        revised = {revision.other: revision for revision in line.revisions}
+        values |= {"told": line, "months": by_month(line.memories), "revised": revised}
     else:
-        values["names"] = asking.call("entities", limit=_CHIPS).entities
-    return Shown("timeline.html", values)
+        values["names"] = request.call("entities", limit=_CHIPS).entities
+    return PageView("timeline.html", values)
 
 
-def named(asking: Asking, memory: Memory, about: Metadata) -> list[tuple[str, str]]:
-    """Who and what a memory names, with what each is: as its words tell by themselves, and names that are known here."""
-    found = {name.casefold(): (name, kind) for kind, field in _FIELDS.items() for name in getattr(about, field)}
-    words = memory.text.casefold()
-    for one in asking.call("entities", limit=_ENTITIES).entities:
-        if any(_stands_in(name.casefold(), words) for name in (one.name, *one.names)):
-            found[one.name.casefold()] = (one.name, one.kind)
-    return list(found.values())
+def named(request: PageRequest, memory: Memory, about: Metadata) -> list[tuple[str, str]]:
+    """Return name and kind of the entities in a memory's text: those in its metadata, and those that the vault knows."""
+    names = {name.casefold(): (name, kind) for kind, field in _FIELDS.items() for name in getattr(about, field)}
+    text = memory.text.casefold()
+    for entity in request.call("entities", limit=_ENTITIES).entities:
+        if any(_contains_name(text, name.casefold()) for name in (entity.name, *entity.names)):
+            names[entity.name.casefold()] = (entity.name, entity.kind)
+    return list(names.values())
 
 
-def _stands_in(name: str, words: str) -> bool:
-    return name in words and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words) is not None
+def _contains_name(text: str, name: str) -> bool:
+    return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
 def by_month(memories: Sequence[Memory]) -> list[tuple[str, list[Memory]]]:
-    """Under the month in which it happened, in the order given."""
-    return [(month, list(some)) for month, some in groupby(memories, _month)]
+    """Group memories, in the order given, by the month in which they happened."""
+    return [(month, list(group)) for month, group in groupby(memories, _month)]
 
 
 def _month(memory: Memory) -> str:
