@@ -6,12 +6,12 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ from engram.index.vectors import registry
 from engram.index.vectors.encoding import decode, encode, restore, rotate_back
 from engram.index.vectors.live import LiveIndex, Nearest
 from engram.index.vectors.quantized import Quantized
-from engram.index.vectors.registry import Backend
+from engram.index.vectors.registry import Backend, VectorLimits
 from engram.models.embed import Vectors
 from engram.settings import LiveSettings
 from engram.store.protocol import Filter
@@ -37,18 +37,11 @@ needs_faiss = pytest.mark.skipif(find_spec("faiss") is None, reason="faiss-cpu i
 MakeIndex = Callable[..., LiveIndex]
 
 
-def tuned(**values: Any) -> LiveSettings:
-    """Live settings with values that the settings table has no entry for."""
-    defaults: dict[str, Any] = {
-        "vector_backend": "auto",
-        "vector_exact_limit": 20_000,
-        "vector_rescore": 500,
-        "ram_critical_mib": 100_000,
-        "warm_patience_s": 0.0,
-        "snapshot_from": 10**9,
-        "snapshot_pause_s": 0.0,
-    }
-    return cast(LiveSettings, SimpleNamespace(now=SimpleNamespace(**(defaults | values))))
+def tuned(vector_backend: str = "auto", **limits: Any) -> LiveSettings:
+    """Settings as an open vault has them, with limits of the index that suit a test."""
+    at_once = {"warm_patience_s": 0.0, "snapshot_from": 10**9, "snapshot_pause_s": 0.0}
+    tuning = [VectorLimits(**{**at_once, **limits})]
+    return LiveSettings({"vector_backend": vector_backend, "ram_critical_mib": 100_000}, monotonic=time.monotonic, tuning=tuning)
 
 
 @pytest.fixture
@@ -283,7 +276,7 @@ def test_stored_vectors_with_other_dimensions_are_reported(source: VaultSource, 
 def sealed_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """The quantized tier seals after 64 rows instead of thousands."""
     usual = registry.BACKENDS["quantized"]
-    soon = Backend("quantized", lambda rows, settings: Quantized(rows, tail=64, few=5), usual.bytes_per_vector, usual.needs)
+    soon = Backend("quantized", lambda rows, limits: Quantized(rows, tail=64, few=5), usual.bytes_per_vector, usual.needs)
     monkeypatch.setitem(registry.BACKENDS, "quantized", soon)
 
 
@@ -312,7 +305,7 @@ def test_a_changed_setting_swaps_the_tier_of_a_running_index(source: VaultSource
     source.add(clustered(50, 1))
     live = tuned()
     index = open_index(live)
-    cast(Any, live.now).vector_backend = "quantized"
+    live.set(vector_backend="quantized")
     nearest(index, clustered(1, 1)[0])
     assert index.settle(60)
     assert index.warmth.backend == "quantized"
@@ -375,7 +368,7 @@ def test_searches_continue_while_tiers_are_swapped_and_rows_change(source: Vault
         thread.start()
     tiers = set()
     for round in range(6):
-        cast(Any, live.now).vector_backend = ("quantized", "exact")[round % 2]
+        live.set(vector_backend=("quantized", "exact")[round % 2])
         start = 400 + round * 100
         theirs |= set(keys(source.add(vectors[start : start + 50], ADA)))
         source.add(vectors[start + 50 : start + 100], REX)

@@ -4,28 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import dataclass
-from typing import Any, cast
 
 import pytest
 
 from engram.errors import ConfigInvalid
 from engram.index.vectors import registry
 from engram.index.vectors.exact import Exact
-from engram.index.vectors.registry import Backend, choose, make
+from engram.index.vectors.registry import Backend, VectorLimits, choose, make
 from engram.index.vectors.rows import Rows
-from engram.settings import Settings
 
-
-@dataclass(frozen=True)
-class _Wanted:
-    vector_backend: str = "auto"
-    vector_exact_limit: int = 20_000
-    vector_rescore: int = 500
-
-
-def wanted(**settings: Any) -> Settings:
-    return cast(Settings, _Wanted(**settings))
+LIMITS = VectorLimits()
 
 
 @pytest.fixture(autouse=True)
@@ -50,23 +38,23 @@ def faiss_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_the_tier_is_chosen_by_row_count_with_hysteresis(count: int, current: str, name: str) -> None:
-    assert choose(count, 384, 10_000, wanted(), current).name == name
+    assert choose(count, 384, 10_000, "auto", LIMITS, current).name == name
 
 
 def test_a_configured_tier_is_used_at_any_row_count() -> None:
-    assert choose(10, 384, 10_000, wanted(vector_backend="quantized")).name == "quantized"
-    assert choose(10**6, 384, 10_000, wanted(vector_backend="exact")).name == "exact"
+    assert choose(10, 384, 10_000, "quantized", LIMITS).name == "quantized"
+    assert choose(10**6, 384, 10_000, "exact", LIMITS).name == "exact"
 
 
 def test_the_exact_tier_is_chosen_if_memory_fits_only_the_rows() -> None:
     rows_alone = 100_000 * registry.BACKENDS["exact"].bytes_per_vector(384) / 2**20
-    chosen = choose(100_000, 384, rows_alone + 3, wanted(), "quantized")
+    chosen = choose(100_000, 384, rows_alone + 3, "auto", LIMITS, "quantized")
     assert chosen.name == "exact"
     assert "MiB" in chosen.note
 
 
 def test_the_faster_tier_is_kept_with_a_note_if_not_even_the_rows_fit() -> None:
-    chosen = choose(1_000_000, 384, 100, wanted(), "quantized")
+    chosen = choose(1_000_000, 384, 100, "auto", LIMITS, "quantized")
     assert chosen.name == "quantized"
     assert "MiB" in chosen.note
 
@@ -75,21 +63,21 @@ def test_a_tier_that_is_not_installed_falls_back_to_exact_with_a_note(monkeypatc
     quantized = registry.BACKENDS["quantized"]
     missing = Backend("quantized", quantized.make, quantized.bytes_per_vector, needs="a_module_that_nobody_has")
     monkeypatch.setitem(registry.BACKENDS, "quantized", missing)
-    chosen = choose(100_000, 384, 10_000, wanted())
+    chosen = choose(100_000, 384, 10_000, "auto", LIMITS)
     assert chosen.name == "exact"
     assert "a_module_that_nobody_has" in chosen.note
 
 
 def test_a_registered_tier_can_be_configured_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "BACKENDS", dict(registry.BACKENDS))
-    registry.register(Backend("mine", lambda rows, settings: Exact(rows), lambda dimensions: dimensions))
-    assert choose(10, 384, 100, wanted(vector_backend="mine")).name == "mine"
-    assert len(make("mine", Rows(4), wanted())) == 0
+    registry.register(Backend("mine", lambda rows, limits: Exact(rows), lambda dimensions: dimensions))
+    assert choose(10, 384, 100, "mine", LIMITS).name == "mine"
+    assert len(make("mine", Rows(4), LIMITS)) == 0
 
 
 def test_an_unknown_tier_name_raises_config_invalid() -> None:
     with pytest.raises(ConfigInvalid, match="'hnsw'"):
-        choose(10, 384, 100, wanted(vector_backend="hnsw"))
+        choose(10, 384, 100, "hnsw", LIMITS)
 
 
 def test_search_works_with_numpy_alone() -> None:
@@ -104,12 +92,12 @@ import numpy as np
 from engram.index.vectors import exact, registry
 from engram.index.vectors.encoding import quantize
 from engram.index.vectors.rows import Rows
-from engram.settings import Settings
+from engram.index.vectors.registry import VectorLimits
 assert exact.best_kernel() is exact.blas
-choice = registry.choose(10**6, 8, 10**6, Settings())
+choice = registry.choose(10**6, 8, 10**6, "auto", VectorLimits())
 assert choice.name == "exact" and "faiss" in choice.note, choice
 rows = Rows(8)
 rows.add(np.arange(8), *quantize(np.eye(8, dtype=np.float32)))
-assert registry.make("exact", rows, Settings()).search(np.eye(8, dtype=np.float32)[3], 1).numbers.tolist() == [3]
+assert registry.make("exact", rows, VectorLimits()).search(np.eye(8, dtype=np.float32)[3], 1).numbers.tolist() == [3]
 """
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -15,7 +15,7 @@ from engram.memory import working
 from engram.memory.export import Form, export
 from engram.memory.momentum import Topic
 from engram.memory.shortening import shorten, statement, telling
-from engram.memory.working import Evicted, Leaving, Limits, SlotSource, Strategy, WorkingMemory
+from engram.memory.working import Evicted, Leaving, SlotLimits, SlotSource, Strategy, WorkingMemory
 from engram.text.tokens import count
 from engram.types import Turn
 
@@ -25,7 +25,9 @@ LONG = (
 )
 
 
-def filled(clock: HandClock, texts: list[str], limits: Limits = Limits(), **named: Any) -> tuple[WorkingMemory, list[Evicted]]:
+def filled(
+    clock: HandClock, texts: list[str], limits: SlotLimits = SlotLimits(), **named: Any
+) -> tuple[WorkingMemory, list[Evicted]]:
     memory, gone = WorkingMemory(), []
     for text in texts:
         memory, left = working.attend(memory, text, clock.now(), limits, **named)
@@ -43,7 +45,7 @@ def test_the_faintest_gives_way_to_an_eighth_and_is_returned(clock: HandClock) -
     assert gone == []
     memory = working.refresh(memory, 0, clock.now())
     spared = memory.slots[0].text
-    memory, left = working.attend(memory, "one more", clock.now(), Limits())
+    memory, left = working.attend(memory, "one more", clock.now(), SlotLimits())
     assert len(memory.slots) == 7
     assert [(one.reason, one.candidate) for one in left] == [(Leaving.ROOM, True)]
     assert spared in texts(memory)
@@ -52,7 +54,7 @@ def test_the_faintest_gives_way_to_an_eighth_and_is_returned(clock: HandClock) -
 
 def test_what_is_attended_to_last_stays_however_faint(clock: HandClock) -> None:
     memory, _ = filled(clock, [f"statement number {number}" for number in range(7)])
-    memory, _ = working.attend(memory, "a faint remark", clock.now(), Limits(), activation=0.15)
+    memory, _ = working.attend(memory, "a faint remark", clock.now(), SlotLimits(), activation=0.15)
     assert "a faint remark" in texts(memory)
 
 
@@ -65,21 +67,21 @@ def test_the_same_statement_is_one_slot_and_livelier(clock: HandClock) -> None:
     memory, _ = filled(clock, ["The API runs on Fly", "the api runs on fly."], activation=0.5)
     assert len(memory.slots) == 1
     assert memory.slots[0].activation == pytest.approx(0.8)
-    memory, _ = working.attend(memory, "The API runs on Fly", clock.now(), Limits(), memory_id="01A")
-    memory, _ = working.attend(memory, "The API now runs on Fly.io", clock.now(), Limits(), memory_id="01A")
+    memory, _ = working.attend(memory, "The API runs on Fly", clock.now(), SlotLimits(), memory_id="01A")
+    memory, _ = working.attend(memory, "The API now runs on Fly.io", clock.now(), SlotLimits(), memory_id="01A")
     assert [(slot.text, slot.memory_id) for slot in memory.slots] == [("The API now runs on Fly.io", "01A")]
 
 
 def test_what_came_from_long_term_memory_is_no_candidate_for_it(clock: HandClock) -> None:
-    _, gone = filled(clock, ["kept", "said"], Limits(slots=1), memory_id="01A")
+    _, gone = filled(clock, ["kept", "said"], SlotLimits(slots=1), memory_id="01A")
     assert gone == []  # the same id is the same slot
     memory, _ = filled(clock, ["kept"], memory_id="01A")
-    _, gone = working.attend(memory, "said", clock.now(), Limits(slots=1))
+    _, gone = working.attend(memory, "said", clock.now(), SlotLimits(slots=1))
     assert [one.candidate for one in gone] == [False]
 
 
 def test_it_fades_by_half_in_its_half_life_however_often_it_is_looked_at(clock: HandClock) -> None:
-    limits = Limits(half_life_s=600, tick=1.0, floor=0.05)
+    limits = SlotLimits(half_life_s=600, tick=1.0, floor=0.05)
     once, _ = filled(clock, ["a statement that fades"], activation=0.8)
     often = once
     for _ in range(10):
@@ -91,7 +93,7 @@ def test_it_fades_by_half_in_its_half_life_however_often_it_is_looked_at(clock: 
 
 
 def test_turns_fade_it_too_and_what_is_faint_goes(clock: HandClock) -> None:
-    limits = Limits(tick=0.5, floor=0.3)
+    limits = SlotLimits(tick=0.5, floor=0.3)
     memory, _ = filled(clock, ["about the deploy", "about the invoice"], activation=0.5)
     memory = working.mention(memory, "is the deploy through?", clock.now())
     memory, gone = working.tick(memory, clock.now(), limits)
@@ -111,7 +113,7 @@ def test_a_drift_weakens_and_a_switch_clears_all_but_the_goal(clock: HandClock) 
     memory, _ = filled(clock, ["lively", "middling", "faint"], activation=0.9)
     levels = {"lively": 0.9, "middling": 0.5, "faint": 0.25}
     memory = replace(memory, slots=tuple(replace(slot, activation=levels[slot.text]) for slot in memory.slots))
-    memory, _ = working.attend(memory, "ship it", clock.now(), Limits(), source=SlotSource.GOAL, activation=0.6)
+    memory, _ = working.attend(memory, "ship it", clock.now(), SlotLimits(), source=SlotSource.GOAL, activation=0.6)
     assert working.turn_to(memory, Topic.CONTINUATION) == (memory, ())
     drifted, gone = working.turn_to(memory, Topic.DRIFT)
     assert {slot.text: round(slot.activation, 3) for slot in drifted.slots} == {"lively": 0.63, "ship it": 0.6, "middling": 0.35}
@@ -122,7 +124,7 @@ def test_a_drift_weakens_and_a_switch_clears_all_but_the_goal(clock: HandClock) 
 
 
 def test_a_statement_too_long_for_all_slots_is_shortened_to_whole_sentences(clock: HandClock) -> None:
-    memory, gone = filled(clock, [LONG], Limits(tokens=20))
+    memory, gone = filled(clock, [LONG], SlotLimits(tokens=20))
     assert texts(memory) == ["The deploy to Frankfurt fails because the health check needs ninety seconds."]
     assert gone == []
 
@@ -131,7 +133,7 @@ def test_a_statement_too_long_for_all_slots_is_shortened_to_whole_sentences(cloc
 
 
 def crowd(clock: HandClock, strategy: Strategy) -> tuple[WorkingMemory, list[Evicted]]:
-    limits = Limits(tokens=85, strategy=strategy)
+    limits = SlotLimits(tokens=85, strategy=strategy)
     memory, _ = filled(clock, [LONG, LONG.replace("Frankfurt", "Oslo")], limits, activation=0.4)
     memory, gone = working.attend(
         memory, "The certificate runs out on Friday, which is the day of the audit.", clock.now(), limits
@@ -188,7 +190,7 @@ STEPS = st.lists(
 def test_never_over_its_limits_whatever_happens(
     steps: list[Any], strategy: Strategy, slots: int, tokens: int, form: Form, budget: int
 ) -> None:
-    clock, memory, limits = HandClock(), WorkingMemory(), Limits(slots=slots, tokens=tokens, strategy=strategy)
+    clock, memory, limits = HandClock(), WorkingMemory(), SlotLimits(slots=slots, tokens=tokens, strategy=strategy)
     for what, first, second in steps:
         if what == "attend":
             memory, _ = working.attend(memory, first, clock.now(), limits, activation=second)
@@ -217,7 +219,7 @@ def test_shortened_text_fits(text: str, most: int) -> None:
 
 def test_the_three_forms_of_a_prompt(clock: HandClock) -> None:
     memory, _ = filled(clock, ["Ann <owns> the API & more"], activation=0.5)
-    memory, _ = working.attend(memory, "ship by Friday", clock.now(), Limits(), source=SlotSource.GOAL, activation=1.0)
+    memory, _ = working.attend(memory, "ship by Friday", clock.now(), SlotLimits(), source=SlotSource.GOAL, activation=1.0)
     assert export(memory).text == "ship by Friday\n\nAnn <owns> the API & more"
     assert export(memory, Form.STRUCTURED).text == "- (goal, 1.00) ship by Friday\n- (said, 0.50) Ann <owns> the API & more"
     tree = ElementTree.fromstring(f"<all>{export(memory, Form.XML).text}</all>")
@@ -229,7 +231,7 @@ def test_the_three_forms_of_a_prompt(clock: HandClock) -> None:
 
 def test_the_liveliest_is_shortened_rather_than_dropped_for_a_fainter_one(clock: HandClock) -> None:
     memory, _ = filled(clock, [LONG], activation=0.9)
-    memory, _ = working.attend(memory, "short", clock.now(), Limits(), activation=0.3)
+    memory, _ = working.attend(memory, "short", clock.now(), SlotLimits(), activation=0.3)
     shown = export(memory, Form.PLAIN, 20)
     assert shown.text.startswith("The deploy to Frankfurt fails")
     assert 0 < shown.tokens <= 20

@@ -22,6 +22,7 @@ from recall.minds import open_mind
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import EngramError
+from engram.index.vectors.registry import VectorLimits
 from engram.settings import LiveSettings
 from engram.store.sqlite import migrations, schema
 from engram.store.sqlite.maintenance import rotate_key
@@ -179,10 +180,10 @@ def die_in_close(path: str, step: int = 0) -> None:
 
 def die_in_snapshot(path: str, step: int = 0) -> None:
     """Killed at that line of putting the loaded index away."""
-    mem = open_mind(Path(path), snapshot_from=10**6)
+    mem = open_mind(Path(path), tuning=[VectorLimits(snapshot_from=10**6)])
     index = mem._vault.index
     assert index is not None
-    mem.settings.set(snapshot_from=1)
+    mem.settings.tune(VectorLimits(snapshot_from=1))
     counted = signal_at_step(step, signal.SIGKILL, "/guard/sealing", "/vectors/snapshot", "/shelving", only_main=True)
     index._write_snapshot()
     sys.settrace(None)

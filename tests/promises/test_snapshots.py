@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from promises.children import Nursery
@@ -13,8 +14,9 @@ from recall.minds import open_mind, store_of, texts
 
 from engram.engine import Engram
 from engram.guard.sealing import SealedFileReader
+from engram.index.vectors.registry import VectorLimits
 
-ALWAYS = {"snapshot_from": 1, "snapshot_pause_s": 0.0, "check_inline_mib": 0}
+ALWAYS: dict[str, Any] = {"tuning": [VectorLimits(snapshot_from=1, snapshot_pause_s=0.0)], "check_inline_mib": 0}
 FACTS = [f"Fact number{n} is about topic{n % 7} and place{n % 11}" for n in range(60)]
 
 
@@ -76,7 +78,7 @@ def test_a_vault_put_back_by_hand_beside_a_newer_snapshot_answers_from_its_own_r
             mem.remember(f"Later thing{number} happened")
         shutil.rmtree(path / "index")
     shutil.copy(tmp_path / "older.db", path / "vault.db")
-    with open_mind(path, **{**ALWAYS, "snapshot_from": 10**6}) as mem:
+    with open_mind(path, **{**ALWAYS, "tuning": [VectorLimits(snapshot_from=10**6)]}) as mem:
         for number in range(40):
             mem.remember(f"Other matter{number} came up")
     with open_mind(path, **ALWAYS) as mem:

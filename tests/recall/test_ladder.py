@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from recall.minds import FACTS, KEY, open_mind, texts, words_apart
 
-import engram
 from engram.engine import Engram
+from engram.index.vectors.registry import VectorLimits
 from engram.models.fakes import hashing_embedder
 from engram.types import Outcome
 
-CARE = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
+CARE = {"agent": "rex", "model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
 
 
-def unasked(path: Path, **settings: object) -> Engram:
-    return engram.open(path, key=KEY, agent="rex", embedder=words_apart(), settings={**CARE, **settings})
+def unasked(path: Path, *tuning: object, **settings: object) -> Engram:
+    return Engram.open(path, key=KEY, embedder=words_apart(), settings={**CARE, **settings}, tuning=tuning)
 
 
 def eventually(happened: Callable[[], object]) -> None:
@@ -49,7 +49,7 @@ def test_vectors_of_another_model_leave_words(full: Engram, tmp_path: Path) -> N
 
 
 def test_while_the_vectors_load_it_is_a_step_below(full: Engram, tmp_path: Path) -> None:
-    with unasked(tmp_path / "vault", warm_after_s=3600.0, warm_patience_s=0.0) as mem:
+    with unasked(tmp_path / "vault", VectorLimits(warm_patience_s=0.0), warm_after_s=3600.0) as mem:
         index = mem._vault.index
         assert index is not None
         with index._lock:  # what was loaded cannot be put in place

@@ -54,14 +54,14 @@ class Leaving(StrEnum):
 
 
 @frozen
-class Limits:
-    """What there is room for, and how fast it fades."""
+class SlotLimits:
+    """Room for slots, and how fast their activation fades (§3)."""
 
     slots: int = 7
     tokens: int = 1024
-    half_life_s: float = 1800.0
-    tick: float = 0.95
-    floor: float = 0.1
+    half_life_s: float = 1800.0  # of the activation of a slot that is not mentioned
+    tick: float = 0.95  # share of its activation that a slot keeps with each turn
+    floor: float = 0.1  # activation below which a slot is evicted
     strategy: Strategy = Strategy.EVICT_LOWEST
 
 
@@ -113,7 +113,7 @@ def attend(
     memory: WorkingMemory,
     text: str,
     now: datetime,
-    limits: Limits,
+    limits: SlotLimits,
     *,
     source: SlotSource = SlotSource.SAID,
     activation: float = 0.8,
@@ -149,7 +149,7 @@ def mention(memory: WorkingMemory, text: str, now: datetime) -> WorkingMemory:
     return _sorted(memory, [_touched(slot, _BOOST * _share(slot, said), now) for slot in memory.slots])
 
 
-def tick(memory: WorkingMemory, now: datetime, limits: Limits, turns: int = 1) -> Step:
+def tick(memory: WorkingMemory, now: datetime, limits: SlotLimits, turns: int = 1) -> Step:
     """Time passed, and so many turns: all slots fade, and the faint go."""
     since = (now - (memory.ticked_at or now)).total_seconds()
     factor = math.pow(0.5, max(since, 0.0) / limits.half_life_s) * math.pow(limits.tick, max(turns, 0))
@@ -173,7 +173,7 @@ def weakened(memory: WorkingMemory, factor: float, floor: float, now: datetime) 
     return _without_faint(WorkingMemory(_scaled(memory.slots, _unit(factor)), now), floor)[0]
 
 
-def fitted(memory: WorkingMemory, limits: Limits) -> Step:
+def fitted(memory: WorkingMemory, limits: SlotLimits) -> Step:
     """The same within other limits."""
     return _fitted(memory, limits)
 
@@ -181,7 +181,7 @@ def fitted(memory: WorkingMemory, limits: Limits) -> Step:
 # ── room ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _fitted(memory: WorkingMemory, limits: Limits, newest: Slot | None = None) -> Step:
+def _fitted(memory: WorkingMemory, limits: SlotLimits, newest: Slot | None = None) -> Step:
     """Each round takes away tokens or slots, so it ends. What was attended to last gives way last."""
     gone: list[Evicted] = []
     slots = list(memory.slots)

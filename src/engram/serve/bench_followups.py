@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from engram.errors import InvalidContent
+from engram.memory.mind import WorkingLimits
 from engram.memory.momentum import Momentum, Vector, blend, leaning, likeness, move, read, steady
 from engram.models import catalog
 from engram.models.embed import Embedder, OnnxEmbedder
 from engram.serve.bench_recall import Store, read_stores
-from engram.settings import Settings
 
 Told = Callable[[str, float | None], None]
 Shares = dict[tuple[str, str], list[float]]
@@ -90,7 +90,7 @@ def _look_ahead(
         return
     drawn = course if lean >= 1.0 else blend(way, text, vector)
     near = likeness(drawn, course, background)
-    hit = near is not None and near >= Settings().anticipate_likeness
+    hit = near is not None and near >= WorkingLimits().anticipated
     shares[what, _SERVED].append(float(hit))
     if hit:
         shares[what, _READY].append(share(course))

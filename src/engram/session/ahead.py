@@ -17,6 +17,7 @@ from engram.errors import EngramError
 from engram.frozen import mutable, replace
 from engram.log import Log
 from engram.memory import momentum
+from engram.memory.mind import WorkingLimits
 from engram.recall.plan import Asked, asks_nothing
 from engram.recall.search import NOTHING_ASKED, Searcher
 from engram.session.desks import Desks
@@ -93,7 +94,7 @@ class Ahead:
         if found is None or not leaning:  # what stands by itself is encoded and searched at once, side by side
             return searcher.look_up(reader, asked)
         query = bare if bare is not None else searcher.encoded(asked)
-        if query is None or not meant(found, query, searcher.background, state.settings.anticipate_likeness):
+        if query is None or not meant(found, query, searcher.background, self._live.tuned(WorkingLimits).anticipated):
             return searcher.look_up(reader, replace(asked, vector=query))
         self.figures.ready += 1
         return served(found, limit)

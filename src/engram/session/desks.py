@@ -14,8 +14,8 @@ from engram.guard.injection import InjectionVerdict, assess_cached
 from engram.log import Log
 from engram.memory import mind as rules
 from engram.memory import snapshot
-from engram.memory.mind import Age, Habits, Mind, Vectors
-from engram.memory.working import Evicted, Limits, SlotSource, Strategy
+from engram.memory.mind import Age, Mind, Vectors, WorkingLimits
+from engram.memory.working import Evicted, SlotSource, Strategy
 from engram.models.embed import Embedder
 from engram.settings import LiveSettings, Settings
 from engram.store.protocol import Once
@@ -105,7 +105,8 @@ class Desks:
         since = self.store.latest_change(reader)
         mind = self.mind_of(found[1])
         if mind is not None:
-            desk.mind, desk.age = rules.aged(mind, found[0], self.env.now(), habits_of(self.live.now))
+            limits = working_limits(self.live.now, self.live.tuned(WorkingLimits))
+            desk.mind, desk.age = rules.aged(mind, found[0], self.env.now(), limits)
             desk.saved_at, desk.since, desk.here_at = found[0], since, found[0]
 
     def mind_of(self, body: bytes) -> Mind | None:
@@ -170,19 +171,12 @@ def _as_turn(gone: Evicted, session: str) -> Turn:
     return Turn(gone.slot.text, speaker, at=gone.slot.entered_at, session=session)
 
 
-def habits_of(settings: Settings) -> Habits:
-    return Habits(
-        limits=Limits(
-            slots=settings.working_slots,
-            tokens=settings.working_tokens,
-            half_life_s=settings.working_half_life_min * 60.0,
-            tick=settings.working_tick,
-            floor=settings.working_floor,
-            strategy=Strategy(settings.working_strategy),
-        ),
-        ring_turns=settings.sensory_turns,
-        ring_s=settings.sensory_s,
-        alpha=settings.momentum_alpha,
-        fresh_h=settings.resume_fresh_h,
-        stale_h=settings.resume_stale_h,
+def working_limits(settings: Settings, limits: WorkingLimits) -> WorkingLimits:
+    """Return these limits with the values that a user may set."""
+    slots = replace(
+        limits.slot_limits,
+        slots=settings.working_slots,
+        tokens=settings.working_tokens,
+        strategy=Strategy(settings.working_strategy),
     )
+    return replace(limits, slot_limits=slots, fresh_h=settings.resume_fresh_h, stale_h=settings.resume_stale_h)

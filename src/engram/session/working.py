@@ -20,10 +20,10 @@ from engram.log import Log
 from engram.memory import handoff, momentum, working
 from engram.memory import mind as rules
 from engram.memory.export import Exported, Form, export
-from engram.memory.mind import Age, Checkpoint, Habits, Mind, Resumed
+from engram.memory.mind import Age, Checkpoint, Mind, Resumed, WorkingLimits
 from engram.memory.momentum import Reading, Topic, Vector
 from engram.memory.working import Evicted, Slot, SlotSource
-from engram.session.desks import Desks, habits_of
+from engram.session.desks import Desks, working_limits
 from engram.settings import Settings
 from engram.store.admission import check_turn, check_words
 from engram.store.once import made_once
@@ -122,7 +122,7 @@ class Working:
         require_writable(self._reader, self._reader.scope)
         vectors = self._desks.vectors(clean.text)  # before the desk is taken
         with self._desk.lock:
-            self._desk.mind, reading, gone = rules.hear(self._desk.mind, clean, vectors, at, self._habits, known)
+            self._desk.mind, reading, gone = rules.hear(self._desk.mind, clean, vectors, at, self._limits, known)
             self._desk.let_go(gone)
             self._desk.changed = True
         return reading
@@ -171,7 +171,7 @@ class Working:
             self._desk.mind.working,
             text,
             self._now,
-            self._habits.limits,
+            self._limits.slot_limits,
             source=source,
             activation=activation,
             memory_id=memory_id,
@@ -201,7 +201,7 @@ class Working:
     def tick(self, turns: int = 1) -> tuple[Evicted, ...]:
         """Time passed, and so many turns: slots fade, what has aged in the ring comes to mind. What has faded away."""
         _check_number("number of turns", turns)
-        self._desk.mind, gone = rules.settle(self._desk.mind, self._now, self._habits, turns)
+        self._desk.mind, gone = rules.settle(self._desk.mind, self._now, self._limits, turns)
         self._desk.let_go(gone)
         return gone
 
@@ -224,7 +224,7 @@ class Working:
 
     def blend(self, text: str, query: Vector) -> Vector:
         """A question's vector drawn towards the way of the conversation, as far as its words lean on it."""
-        return momentum.blend(self._mind.momentum, text, query, self._settings.momentum_share)
+        return momentum.blend(self._mind.momentum, text, query, self._limits.share)
 
     # ── stopping and going on ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -244,7 +244,7 @@ class Working:
 
     @_changes
     def _wind_up(self) -> None:
-        self._desk.mind, gone = rules.settle(self._desk.mind, self._now, replace(self._habits, ring_s=-1.0))
+        self._desk.mind, gone = rules.settle(self._desk.mind, self._now, replace(self._limits, ring_s=-1.0))
         self._desk.let_go(gone)
 
     def checkpoint(self, goal: str, *, decided: Sequence[str] = (), open: Sequence[str] = ()) -> Checkpoint:
@@ -358,8 +358,8 @@ class Working:
         return self._desks.live.now
 
     @property
-    def _habits(self) -> Habits:
-        return habits_of(self._settings)
+    def _limits(self) -> WorkingLimits:
+        return working_limits(self._settings, self._desks.live.tuned(WorkingLimits))
 
     def _clean(self, text: str) -> str:
         """Without what is private, recalled or secret: what is in mind is put away on disk and shown in prompts."""

@@ -48,12 +48,6 @@ class Finding(Keeping):
         choices=("auto", "exact", "quantized"),
         ref="§36.6",
     )
-    vector_exact_limit: int = tunable(
-        20000, "Vectors up to which every one is looked at.", unit="vectors", low=0, high=10000000, ref="§36.6"
-    )
-    vector_rescore: int = tunable(
-        500, "Candidates of the quantized scan that are scored in full.", unit="vectors", low=50, high=100000, ref="§36.2"
-    )
     warm_after_s: float = tunable(
         1.0,
         "A vault that stays open longer begins to load its vectors without being asked.",
@@ -62,25 +56,6 @@ class Finding(Keeping):
         high=86400.0,
         ref="§33.1",
     )
-    warm_patience_s: float = tunable(
-        0.8,
-        "From the start of loading, how long a recall waits for all vectors rather than take those of what its words find.",
-        unit="s",
-        low=0.0,
-        high=600.0,
-        ref="§32",
-    )
-    snapshot_from: int = tunable(
-        5000,
-        "Vectors from which the loaded index is put away, encrypted, for the next open; fewer are loaded as fast from the rows.",
-        unit="vectors",
-        low=0,
-        high=1000000000,
-        ref="§33.2",
-    )
-    snapshot_pause_s: float = tunable(
-        600.0, "How often that is done at most while the vault is open; closing does it too.", unit="s", low=0.0, high=86400.0
-    )
     around_weight: float = tunable(
         0.5, "What a word said beside a statement counts, against one of its own.", low=0.0, high=1.0, ref="R1"
     )
@@ -88,16 +63,6 @@ class Finding(Keeping):
     # working memory: what is in mind while a conversation runs
     working_slots: int = tunable(7, "Statements that are in mind at once.", unit="slots", low=1, high=9, ref="§3")
     working_tokens: int = tunable(1024, "Tokens that they may have together.", unit="tokens", low=16, high=1000000, ref="§3")
-    working_half_life_min: float = tunable(
-        30.0,
-        "Time in which a slot that is not mentioned loses half its activation.",
-        unit="min",
-        low=0.1,
-        high=100000.0,
-        ref="§3",
-    )
-    working_tick: float = tunable(0.95, "What a slot keeps of its activation with each turn.", low=0.1, high=1.0, ref="§3")
-    working_floor: float = tunable(0.1, "Activation under which a slot is let go.", low=0.0, high=0.9, ref="§3")
     working_strategy: str = tunable(
         "evict-lowest",
         "What gives way when there is no room: the faintest slot goes, or is cut to half; the faintest few are summed up; or"
@@ -105,29 +70,12 @@ class Finding(Keeping):
         choices=("evict-lowest", "compress-lowest", "summarize-batch", "hierarchical"),
         ref="M3",
     )
-    sensory_turns: int = tunable(20, "Turns that are at hand as they were said.", unit="turns", low=1, high=1000, ref="§3")
-    sensory_s: float = tunable(
-        30.0, "After how long a turn comes to mind as a statement.", unit="s", low=0.0, high=86400.0, ref="§3"
-    )
-    momentum_alpha: float = tunable(
-        0.3, "What a new turn counts in the running mean of a conversation.", low=0.01, high=1.0, ref="§8.6"
-    )
-    momentum_share: float = tunable(
-        0.9, "How far a message that says nothing by itself is drawn towards that mean.", low=0.0, high=1.0, ref="§8.6"
-    )
     anticipate_s: float = tunable(
         60.0,
         "How long what was looked up ahead of the next message is good for; 0 looks nothing up ahead.",
         unit="s",
         low=0.0,
         high=3600.0,
-        ref="§8.9",
-    )
-    anticipate_likeness: float = tunable(
-        0.85,
-        "How like what was expected a message must be to get what is ready: cosine over the encoder's background.",
-        low=0.0,
-        high=1.0,
         ref="§8.9",
     )
     resume_fresh_h: float = tunable(

@@ -304,6 +304,11 @@ _FIXED_IN = {
         "graph_seeds graph_links graph_fan graph_rank newest_likeness support_least related_least recall_candidates "
         "recall_floor context_likeness context_floor posting_budget rerank_top rerank_weight suppress_likeness"
     ),
+    "VectorLimits": "vector_exact_limit vector_rescore warm_patience_s snapshot_from snapshot_pause_s",
+    "WorkingLimits": (
+        "working_tick working_floor working_half_life_min sensory_turns sensory_s momentum_alpha momentum_share "
+        "anticipate_likeness"
+    ),
 }
 """Names that were settings before they moved, with the same values, into the `Weights` or `Limits` of a room."""
 

@@ -9,6 +9,7 @@ from engram.capture.backfill import fill
 from engram.capture.reporting import from_words, to_words
 from engram.dream.jobs import CONSOLIDATE, DREAM, jobs_of, named
 from engram.dream.runner import Progress, run, trial
+from engram.index.vectors.registry import VectorLimits
 from engram.passes import Pass, PassReport, PassStatus
 from engram.store.protocol import Once
 from engram.types import Report
@@ -51,7 +52,7 @@ class Resting(View):
         vault, reader, jobs = self._vault, self._reader, named(names, jobs_of(verb))
         desk = vault.desk(reader)
         if desk.index is not None:
-            desk.index.settle(vault.live.now.warm_patience_s)
+            desk.index.settle(vault.live.tuned(VectorLimits).warm_patience_s)
         if dry_run:
             return trial(desk, jobs, verb=verb, tell=tell)
 

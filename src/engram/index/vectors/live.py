@@ -28,6 +28,7 @@ from engram.index.vectors import snapshot as snapshots
 from engram.index.vectors.encoding import rotate, rotate_back
 from engram.index.vectors.marks import FilterColumns, RowFilter
 from engram.index.vectors.protocol import Allowed, Keys, Numbers, Scores, SealedSegments
+from engram.index.vectors.registry import VectorLimits
 from engram.index.vectors.rows import Rows
 from engram.index.vectors.served import LoadedIndex, RowBatch, key_array, vectors_of
 from engram.index.vectors.snapshot import SnapshotContent, SnapshotState
@@ -83,6 +84,10 @@ class LiveIndex:
         self._worker = threading.Thread(target=self._work, name="engram-vectors", daemon=True)
 
     # ── life ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def _limits(self) -> VectorLimits:
+        return self._live.tuned(VectorLimits)
 
     def start(self) -> None:
         """Begin to load in the background. A second call does nothing."""
@@ -240,7 +245,7 @@ class LiveIndex:
     def _wait_briefly(self) -> None:
         """Wait up to `warm_patience_s` after loading began: a slightly later answer with vectors beats one without."""
         if self._index is None and self.started and not self._problem:
-            left = self._began + self._live.now.warm_patience_s - self._monotonic()
+            left = self._began + self._limits.warm_patience_s - self._monotonic()
             if left > 0:
                 self._requests.wait_until(lambda: self.ready or bool(self._problem), wait_limit(left))
 
@@ -348,7 +353,7 @@ class LiveIndex:
         seq = self._source.latest_change(self._owner)
         self._total = self._source.space_size(self._owner, self._space)
         rows = Rows(self._dimensions)
-        index = LoadedIndex(rows, FilterColumns(rows), registry.make("exact", rows, self._live.now))
+        index = LoadedIndex(rows, FilterColumns(rows), registry.make("exact", rows, self._limits))
         after, more = 0, True
         while more and not self._requests.closing:
             page = self._source.space_rows(self._owner, self._space, after=after, limit=_PAGE)
@@ -399,12 +404,12 @@ class LiveIndex:
 
     def _write_snapshot(self) -> None:
         """Write a snapshot if the stored one is old, or lacks the tier's codes, which took long to make."""
-        settings, latest = self._live.now, self._source.latest_change(self._owner)
+        limits, latest = self._limits, self._source.latest_change(self._owner)
         with self._lock:  # a process that only wrote has a long backlog of changes: the next open reads it from the log
             index = self._current(latest) if latest - self._seq <= _CHANGES else self._index
-        if index is None or len(index.rows) < settings.snapshot_from:
+        if index is None or len(index.rows) < limits.snapshot_from:
             return
-        paused = self._requests.closing or self._monotonic() - self._snapshot.at >= settings.snapshot_pause_s
+        paused = self._requests.closing or self._monotonic() - self._snapshot.at >= limits.snapshot_pause_s
         exists = self._source.has_snapshot(self._space)
         if not self._snapshot.outdated(index, self._seq, paused=paused, exists=exists):
             return
@@ -426,7 +431,7 @@ class LiveIndex:
 
     def _needs_maintenance(self, index: LoadedIndex) -> bool:
         grown = abs(index.rows.count - self._maintained) >= max(_GROWTH, self._maintained // 8)
-        return grown or index.tier.unsealed or index.wasteful or self._tuning != registry.tuning(self._live.now)
+        return grown or index.tier.unsealed or index.wasteful or self._tuning != (self._live.now.vector_backend, self._limits)
 
     def _maintain(self) -> None:
         """Compact, choose the tier and seal, while searches go on. Only the worker replaces the index."""
@@ -435,21 +440,22 @@ class LiveIndex:
             return
         if index.wasteful:
             index, self._sealed = self._compacted(index), SealedSegments()  # rows have new numbers: stored segments do not fit
-        settings, choice = self._live.now, self._chosen(index)
+        tuning, choice = (self._live.now.vector_backend, self._limits), self._chosen(index)
         self._note = choice.note
-        if choice.name != index.tier.name or self._tuning != registry.tuning(settings):
-            index = LoadedIndex(index.rows, index.columns, registry.make(choice.name, index.rows, settings))
+        if choice.name != index.tier.name or self._tuning != tuning:
+            index = LoadedIndex(index.rows, index.columns, registry.make(choice.name, index.rows, self._limits))
             index.tier.unpack(self._sealed)
         self._sealed = SealedSegments()
         while index.tier.unsealed and not self._requests.closing:
             index.tier.seal(lambda: self._requests.closing)
-        self._maintained, self._tuning = index.rows.count, registry.tuning(settings)
+        self._maintained, self._tuning = index.rows.count, tuning
         self._replace(index)
 
     def _chosen(self, index: LoadedIndex) -> registry.Choice:
         settings = self._live.now
         budget = settings.ram_critical_mib - (rss_bytes() - index.memory_bytes) / 2**20
-        return registry.choose(len(index.rows), self._dimensions, budget, settings, index.tier.name)
+        preferred = settings.vector_backend
+        return registry.choose(len(index.rows), self._dimensions, budget, preferred, self._limits, index.tier.name)
 
     def _compacted(self, old: LoadedIndex) -> LoadedIndex:
         """Return an index without the removed rows.
@@ -463,7 +469,7 @@ class LiveIndex:
         for start in range(0, len(kept), _PAGE):
             page = kept[start : start + _PAGE]
             rows.add(old.rows.keys(page), *old.rows.gather(page))
-        tier = registry.make(old.tier.name, rows, self._live.now)
+        tier = registry.make(old.tier.name, rows, self._limits)
         while tier.unsealed and not self._requests.closing:
             tier.seal(lambda: self._requests.closing)
         with self._lock:

@@ -14,7 +14,17 @@ from engram.index.vectors.exact import Exact
 from engram.index.vectors.protocol import VectorTier
 from engram.index.vectors.quantized import Quantized
 from engram.index.vectors.rows import Rows
-from engram.settings import Settings
+
+
+@frozen(kw_only=True)
+class VectorLimits:
+    """The numbers that tune the vector index, in one value that a benchmark can sweep."""
+
+    vector_exact_limit: int = 20_000  # vectors up to which every one is compared (§36.6)
+    vector_rescore: int = 500  # candidates of the quantized scan that are scored in full (§36.2)
+    warm_patience_s: float = 0.8  # from the start of loading: how long a recall waits for all vectors (§32)
+    snapshot_from: int = 5000  # vectors from which a snapshot is written; fewer load as fast from the rows
+    snapshot_pause_s: float = 600.0  # least time between two snapshots of an open vault; closing writes one too
 
 
 @frozen
@@ -22,7 +32,7 @@ class Backend:
     """A tier: its constructor, the bytes a vector takes in it, and the module it needs ('' for none)."""
 
     name: str
-    make: Callable[[Rows, Settings], VectorTier]
+    make: Callable[[Rows, VectorLimits], VectorTier]
     bytes_per_vector: Callable[[int], int]
     needs: str = ""
 
@@ -39,18 +49,6 @@ class Choice:
     note: str = ""
 
 
-def setting_backend(settings: Settings) -> str:
-    return str(getattr(settings, "vector_backend", "auto"))
-
-
-def setting_exact_limit(settings: Settings) -> int:
-    return int(getattr(settings, "vector_exact_limit", 20_000))
-
-
-def setting_rescore(settings: Settings) -> int:
-    return int(getattr(settings, "vector_rescore", 500))
-
-
 BACKENDS: dict[str, Backend] = {}
 
 
@@ -62,30 +60,29 @@ def register(backend: Backend) -> None:
 _ROW = 45
 """Bytes of a row beside its codes: key, scale, filter columns, and its entry in the key directory."""
 
-register(Backend("exact", lambda rows, settings: Exact(rows), lambda dimensions: dimensions + _ROW))
+register(Backend("exact", lambda rows, limits: Exact(rows), lambda dimensions: dimensions + _ROW))
 register(
     Backend(
         "quantized",
-        lambda rows, settings: Quantized(rows, setting_rescore(settings)),
+        lambda rows, limits: Quantized(rows, limits.vector_rescore),
         lambda dimensions: dimensions + _ROW + (dimensions + 7) // 8 + 16,
         needs="faiss",
     )
 )
 
 
-def make(name: str, rows: Rows, settings: Settings) -> VectorTier:
-    return _backend(name).make(rows, settings)
+def make(name: str, rows: Rows, limits: VectorLimits) -> VectorTier:
+    return _backend(name).make(rows, limits)
 
 
-def choose(count: int, dimensions: int, ram_budget_mib: float, settings: Settings, current: str = "") -> Choice:
+def choose(count: int, dimensions: int, ram_budget_mib: float, preferred: str, limits: VectorLimits, current: str = "") -> Choice:
     """Choose the tier for `count` vectors, which with their rows should fit into `ram_budget_mib`.
 
     The current tier is kept until the other is clearly better, so that a vault around the limit does not swap back and forth. If
     not even the rows fit, a smaller tier would not help, and the faster one is chosen.
     """
-    preferred = setting_backend(settings)
     if preferred == "auto":
-        limit = setting_exact_limit(settings)
+        limit = limits.vector_exact_limit
         preferred = "quantized" if count > (limit * 3 // 4 if current == "quantized" else limit) else "exact"
     backend = _backend(preferred)
     if not backend.installed:
@@ -103,8 +100,3 @@ def _backend(name: str) -> Backend:
     if name not in BACKENDS:
         raise ConfigInvalid(f"there is no vector backend {name!r}; known are {', '.join(sorted(BACKENDS))}.")
     return BACKENDS[name]
-
-
-def tuning(settings: Settings) -> tuple[object, ...]:
-    """Return the settings that a tier is made with; if they change, the tier is made again."""
-    return setting_backend(settings), setting_exact_limit(settings), setting_rescore(settings)
