@@ -32,7 +32,7 @@ def test_every_module_that_a_feature_names_exists() -> None:
             assert any(path.as_posix().endswith("/" + name) for path in modules), name
 
 
-def test_the_page_of_settings_is_the_table() -> None:
+def test_the_page_of_settings_is_what_make_docs_writes() -> None:
     made = subprocess.run(
         [sys.executable, "-m", "engram.serve.cli", "config", "--markdown"],
         capture_output=True,
@@ -43,7 +43,7 @@ def test_the_page_of_settings_is_the_table() -> None:
     assert made.stdout == (ROOT / "docs" / "settings.md").read_text("utf-8"), "run `make docs`"
 
 
-def test_the_page_of_operations_is_the_table() -> None:
+def test_the_page_of_operations_is_what_make_docs_writes() -> None:
     assert documentation() == (ROOT / "docs" / "reference.md").read_text("utf-8"), "run `make docs`"
 
 

@@ -1,4 +1,4 @@
-"""Child processes for the promises: started in a few milliseconds, spoken with over pipes, killed without mercy.
+"""Child processes for the promises: forked in a few milliseconds, driven over pipes, killed with SIGKILL.
 
 One nursery process imports the engine once and then forks a child for every request; it never opens a vault itself, so
 a child is as fresh as a new interpreter would be. Each child runs one function of `programs.py`, reads lines from its
@@ -24,9 +24,11 @@ from typing import Any
 
 _HERE = Path(__file__).resolve().parent
 
+PATIENCE_S = 120.0  # a safety net against a program that hangs; a loaded machine must never reach it
+
 
 class Child:
-    """One running program."""
+    """A running program of `programs.py`."""
 
     def __init__(self, nursery: Nursery, pid: int, into: int, out: int) -> None:
         self.pid = pid
@@ -36,16 +38,16 @@ class Child:
         self._buffer = b""
         self._status: int | None = None
 
-    def line(self, timeout: float = 20.0) -> Any:
-        """The next value the program said; fails if it ends or stays silent."""
+    def line(self, timeout: float = PATIENCE_S) -> Any:
+        """Return the next value that the program printed; fail if it ends or prints nothing."""
         while b"\n" not in self._buffer:
             if not self._more(timeout):
                 raise AssertionError(f"the program ended (exit {self.wait()}) instead of speaking")
         line, _, self._buffer = self._buffer.partition(b"\n")
         return json.loads(line)
 
-    def rest(self, timeout: float = 20.0) -> list[Any]:
-        """All that the program says until it ends or is ended."""
+    def rest(self, timeout: float = PATIENCE_S) -> list[Any]:
+        """Return all that the program prints until it ends."""
         while self._more(timeout):
             pass
         lines, self._buffer = self._buffer.splitlines(keepends=True), b""
@@ -58,15 +60,15 @@ class Child:
         os.kill(self.pid, number)
 
     def kill(self) -> list[Any]:
-        """kill -9; what it had said before."""
+        """Send SIGKILL and return what the program had printed before."""
         with contextlib.suppress(ProcessLookupError):
             self.signal(signal.SIGKILL)
         said = self.rest()
         self.wait()
         return said
 
-    def wait(self, timeout: float = 30.0) -> int:
-        """The exit status, negative for a signal; fails if it does not end in time."""
+    def wait(self, timeout: float = PATIENCE_S) -> int:
+        """Return the exit status, negative for a signal; fail if the program does not end."""
         deadline = time.monotonic() + timeout
         while self._status is None:
             self._status = self._nursery.status(self.pid)
@@ -96,7 +98,7 @@ class Child:
 
 
 class Nursery:
-    """The parent's end: starts programs and hears of their end."""
+    """The parent's end of the nursery process: starts programs and reports their exit status."""
 
     def __init__(self) -> None:
         self._socket, theirs = socket.socketpair()
@@ -117,7 +119,7 @@ class Nursery:
         return child
 
     def run(self, program: str, **arguments: object) -> list[Any]:
-        """Start a program, let it come to its end, and return what it said; fails if it fails."""
+        """Run a program to its end and return what it printed; fail if its exit status is not 0."""
         child = self.start(program, **arguments)
         said = child.rest()
         status = child.wait()
@@ -193,4 +195,10 @@ if __name__ == "__main__":
     sys.path.insert(0, str(_HERE.parent))
     from promises import programs as _loaded  # noqa: F401  imported once, here, for all children
 
+    from engram.text import affect, facts, tokens
+
+    # Tables and patterns that are made at their first use: a second of CPU that every child would spend again.
+    tokens.count("x")
+    affect.affect("x")
+    facts.facts("x", "user")
     _nurse(socket.socket(fileno=int(sys.argv[1])))

@@ -1,4 +1,4 @@
-"""What child processes of the promises do. Each function is a program: JSON in, JSON lines out, real vaults between."""
+"""The programs that child processes of the promises run: JSON lines in, JSON lines out, on real vaults."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from engram.types import Memory, Scope, Source, Status, Turn
 
 
 def say(**values: object) -> None:
-    """One line, in one write, so that a kill leaves it whole or unsaid."""
+    """Print values as one line in one write, so that a kill leaves the whole line or none of it."""
     os.write(1, (json.dumps(values) + "\n").encode())
 
 
 def heed() -> Any:
-    """Wait for the parent's next line."""
+    """Return the parent's next line; exit when the parent has closed the pipe."""
     line = b""
     while not line.endswith(b"\n"):
         piece = os.read(0, 1)
@@ -47,7 +47,7 @@ def heed() -> Any:
 
 
 def code_of(work: Callable[[], object]) -> str:
-    """'' if it works, the code if it is refused, the type if anything else comes up."""
+    """Return '' if the work succeeds, the error's code if it is refused, the type and text of any other exception."""
     try:
         work()
     except EngramError as error:
@@ -85,13 +85,13 @@ def signal_at_step(step: int, number: int, *within: str, only_main: bool = False
 
 
 def write_without_end(path: str, seed: int) -> None:
-    """Four threads write until killed; each says what was acknowledged, and says beforehand what it will erase."""
+    """Write from four threads until killed; each prints what was acknowledged, and beforehand what it will change or erase."""
     mem = open_vault(path, size_jitter_kib=16)
     say(open=True, crashed_before=mem.health().crashed_before)
     heed()
     for work in (_singles, _batches, _updates, _erases):
         threading.Thread(target=work, args=(mem, random.Random(seed)), daemon=True).start()
-    time.sleep(60)
+    heed()
 
 
 def _text(dice: random.Random, first: str) -> str:
@@ -151,7 +151,7 @@ def die_in_backup(path: str, step: int = 0) -> None:
 
 
 def die_in_rotation(path: str, settings: dict[str, object], step: int = 0) -> None:
-    """Killed at that line of giving the vault another key."""
+    """Rotate the vault's key, and die at that line of it."""
     live = LiveSettings(settings, monotonic=Env().monotonic)
     counted = signal_at_step(step, signal.SIGKILL, "/engram/")
     rotate_key(Path(path), live, Env(), Credentials())
@@ -160,7 +160,7 @@ def die_in_rotation(path: str, settings: dict[str, object], step: int = 0) -> No
 
 
 def die_in_correction(path: str, step: int = 0) -> None:
-    """Killed at that line of correcting the one memory that is not corrected yet."""
+    """Correct the first memory, and die at that line of it."""
     mem = open_vault(path)
     old = mem.list()[0]
     counted = signal_at_step(step, signal.SIGKILL, "/engram/")
@@ -179,7 +179,7 @@ def die_in_close(path: str, step: int = 0) -> None:
 
 
 def die_in_snapshot(path: str, step: int = 0) -> None:
-    """Killed at that line of putting the loaded index away."""
+    """Write the snapshot of the loaded index, and die at that line of it."""
     mem = open_mind(Path(path), tuning=[VectorLimits(snapshot_from=10**6)])
     index = mem._vault.index
     assert index is not None
@@ -209,7 +209,7 @@ def die_in_migration(path: str, step: int = 0) -> None:
 
 
 def hold_open(path: str, settings: dict[str, object] | None = None, write: bool = True) -> None:
-    """Have a vault open with a write in its log; say when, and close when told."""
+    """Open a vault, write to its log unless `write` is false, and close it at the parent's signal."""
     mem = open_vault(path, **(settings or {}))
     if write:
         say(ack=mem.remember(f"{word(os.getpid(), 'held')} held open").id)
@@ -246,7 +246,7 @@ def take_part(path: str, name: str, others: list[str], rounds: int) -> None:
 
 
 def see_at_once(path: str) -> None:
-    """Told an id, say what is seen of it now."""
+    """Read ids from the parent and print what is visible of each at once."""
     with open_vault(path, reader=agent("watcher")) as mem:
         say(open=True)
         while True:
@@ -266,7 +266,7 @@ def come_and_go(path: str, name: str, rounds: int) -> None:
 
 
 def open_at_once(path: str, settings: dict[str, object], key: bool = True) -> None:
-    """Wait at the line, then open (or make) the vault as fast as possible."""
+    """Wait for the parent's signal, then open (or make) the vault as fast as possible."""
     say(ready=True)
     heed()
     mem = Engram.open(path, reader=OWNER, key=KEY if key else None, settings={"backup_hours": 0, **settings})
@@ -300,13 +300,11 @@ def have_it_alone(path: str, patience_s: float = 0.2) -> None:
 
 
 def try_to_open(path: str, settings: dict[str, object]) -> None:
-    start = time.monotonic()
-    code = code_of(lambda: open_vault(path, **settings).close())
-    say(code=code, seconds=time.monotonic() - start)
+    say(code=code_of(lambda: open_vault(path, **settings).close()))
 
 
 def take_the_log_away(path: str) -> None:
-    """What only the last one out may do: leave write-ahead mode, which removes the log."""
+    """Try to leave write-ahead mode, which removes the log and which SQLite allows only to the last connection."""
     with inside(Path(path), write=True) as connection:
         try:
             say(mode=connection.execute("PRAGMA journal_mode = DELETE").get)
@@ -476,7 +474,6 @@ def terminate_at_step(path: str, step: int) -> None:
         mem.list(limit=1)
     sys.settrace(None)
     say(steps=counted())
-    time.sleep(5)
 
 
 def interrupt_in_with(path: str) -> None:
@@ -498,7 +495,7 @@ def exit_without_close(path: str) -> None:
 
 
 def fork_while_open(path: str) -> None:
-    """A fork with the vault open: the child ends as programs end, and the parent goes on."""
+    """Fork with the vault open: the child exits normally, and the parent goes on writing."""
     mem = open_vault(path)
     say(ack=mem.remember(f"{word(0, 'fork')} before the fork").id)
     mem.list()
@@ -522,7 +519,7 @@ def hardening(path: str, harden: bool) -> None:
 
 
 def live_fully(path: str, words: int, umask: int, cwd: str) -> None:
-    """A full life of a vault: every verb, then wait to be looked at, killed or closed."""
+    """Use every verb of a vault, then wait to be inspected, killed or closed."""
     os.umask(umask)
     os.chdir(cwd)
     mem = Engram.open(path, reader=OWNER, settings={"key_source": "file", "backup_hours": 24})
@@ -557,7 +554,7 @@ def live_fully(path: str, words: int, umask: int, cwd: str) -> None:
 
 
 def suspend(path: str, names: list[str]) -> None:
-    """Put working memory away, say so, and wait to be killed."""
+    """Save working memory, and wait to be killed."""
     mem = open_vault(path, reader=agent("rex"))
     mem.working.attend(f"the {names[1]} is broken")
     mem.working.checkpoint(f"find {names[0]}", open=[names[2]])
@@ -565,11 +562,11 @@ def suspend(path: str, names: list[str]) -> None:
     heed()
 
 
-# ── asking and hearing beside others ─────────────────────────────────────────────────────────────────────────────────
+# ── recall and ingest beside others ──────────────────────────────────────────────────────────────────────────────────
 
 
 def ask_again_and_again(path: str, question: str) -> None:
-    """Open, recall and close until told to stop; says what was found each time, or the code of the refusal."""
+    """Open, recall and close until the parent's signal; print the hits of each round, or the code of the refusal."""
     over = threading.Event()
     threading.Thread(target=lambda: (heed(), over.set()), daemon=True).start()
     say(ready=True)
@@ -591,7 +588,7 @@ def ingest_the_same(path: str, turns: int) -> None:
 
 
 def remember_once(path: str, key: str, text: str, rounds: int = 1) -> None:
-    """Remember the same with the same key, as another process does."""
+    """Remember a text with the idempotency key that other processes use too."""
     with open_vault(path, model="none") as mem:
         say(ready=True)
         heed()
@@ -600,7 +597,7 @@ def remember_once(path: str, key: str, text: str, rounds: int = 1) -> None:
 
 
 def die_in_a_keyed_step(path: str, episode: str, key: str, text: str, step: int = 0) -> None:
-    """Record an event with a key, and die at that step of it."""
+    """Record an event with an idempotency key, and die at that step of it."""
     with open_vault(path, model="none") as mem:
         counted = signal_at_step(step, signal.SIGKILL, "/engram/")
         mem.keyed(key).episode(resume=episode).event("tried", text)
@@ -609,7 +606,7 @@ def die_in_a_keyed_step(path: str, episode: str, key: str, text: str, step: int 
 
 
 def die_in_a_keyed_write(path: str, key: str, text: str, step: int = 0) -> None:
-    """Hear something with a key, and die at that step of it."""
+    """Observe a turn with an idempotency key, and die at that step of it."""
     with open_vault(path, model="none") as mem:
         counted = signal_at_step(step, signal.SIGKILL, "/engram/")
         mem.keyed(key).observe(user=text)

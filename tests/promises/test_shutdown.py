@@ -1,4 +1,4 @@
-"""The end, however it comes: what is queued is written, files are tidied, nobody hangs, nothing dumps (V10, S11)."""
+"""Closing, signals and exit: queued writes are finished, files are tidied, no caller hangs, no core is dumped (V10, S11)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ import time
 from pathlib import Path
 
 import pytest
-from promises.children import Nursery
+from promises.children import PATIENCE_S, Nursery
+from promises.tiers import short_and_long
 from promises.vaults_at_hand import OWNER, halves, open_vault, store_of, word
 
 from engram.errors import EngramError
 
 
-def acknowledged(said: list[dict[str, str]]) -> list[str]:
-    return [line["ack"] for line in said if "ack" in line]
+def acknowledged(printed: list[dict[str, str]]) -> list[str]:
+    return [line["ack"] for line in printed if "ack" in line]
 
 
 def assert_in_order(path: Path, acked: list[str]) -> None:
-    """Closed as one closes: no log, no sign of a crash, everything acknowledged there."""
+    """Check that the vault was closed in order: no log, no sign of a crash, every acknowledged memory stored."""
     assert not path.joinpath("vault.db-wal").exists(), "the log was left behind"
     with open_vault(path) as mem:
         assert not mem.health().crashed_before
@@ -28,8 +29,8 @@ def assert_in_order(path: Path, acked: list[str]) -> None:
     assert halves(path) == {}
 
 
-def test_closing_drains_what_is_queued(path: Path) -> None:
-    """V10: forty callers are in the middle of their writes; each is answered, and what was acknowledged is there."""
+def test_closing_a_vault_finishes_the_writes_that_are_queued(path: Path) -> None:
+    """V10: forty threads are writing; each gets an answer, and every acknowledged memory is stored."""
     mem = open_vault(path)
     acked, refused = write_from_threads_until_closed(mem.remember, mem.close, threads=40)
     assert not [error for error in refused if not isinstance(error, EngramError)]
@@ -37,16 +38,18 @@ def test_closing_drains_what_is_queued(path: Path) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 3, 1000])
-def test_no_caller_hangs_when_the_vault_is_closed_under_it(path: Path, limit: int) -> None:
-    """V7, V10: callers that wait for a place in a full queue are answered too."""
-    for number in range(6):
+@short_and_long("rounds", 3, 20)
+def test_no_thread_hangs_when_another_closes_the_vault(path: Path, limit: int, rounds: int) -> None:
+    """V7, V10: threads that wait for room in a full queue are answered too."""
+    for number in range(rounds):
         mem = open_vault(path, queue_limit=limit)
-        acked, refused = write_from_threads_until_closed(mem.remember, mem.close, threads=12, seconds=0.03 + 0.01 * number)
+        acked, refused = write_from_threads_until_closed(mem.remember, mem.close, threads=12, writes=3 + 7 * number)
         assert not [error for error in refused if not isinstance(error, EngramError)]
         assert_in_order(path, acked)
 
 
-def write_from_threads_until_closed(remember, close, *, threads: int, seconds: float = 0.1):  # type: ignore[no-untyped-def]
+def write_from_threads_until_closed(remember, close, *, threads: int, writes: int = 30):  # type: ignore[no-untyped-def]
+    """Write from threads, close after so many acknowledged writes, and return the ids and the errors of the threads."""
     acked: list[str] = []
     refused: list[BaseException] = []
 
@@ -64,11 +67,11 @@ def write_from_threads_until_closed(remember, close, *, threads: int, seconds: f
     try:
         for thread in crowd:
             thread.start()
-        time.sleep(seconds)
+        while len(acked) < writes and not refused:
+            time.sleep(0.001)
         close()
-        deadline = time.monotonic() + 5
         for thread in crowd:
-            thread.join(max(deadline - time.monotonic(), 0.01))
+            thread.join(PATIENCE_S)
     finally:
         sys.setswitchinterval(interval)
     stuck = sum(thread.is_alive() for thread in crowd)
@@ -76,8 +79,8 @@ def write_from_threads_until_closed(remember, close, *, threads: int, seconds: f
     return acked, refused
 
 
-def test_closing_from_several_threads_is_closing_once_and_all_return_after_it(path: Path) -> None:
-    """V10: whoever returns from `close` may delete the folder."""
+def test_close_returns_to_every_thread_that_calls_it_only_when_the_vault_is_closed(path: Path) -> None:
+    """V10: a caller that returned from `close` may delete the folder."""
     for _ in range(5):
         mem = open_vault(path)
         for number in range(20):
@@ -92,12 +95,12 @@ def test_closing_from_several_threads_is_closing_once_and_all_return_after_it(pa
         for thread in crowd:
             thread.start()
         for thread in crowd:
-            thread.join(10)
-        assert left == [False] * 5, "close returned to somebody before the vault was closed"
+            thread.join(PATIENCE_S)
+        assert left == [False] * 5, "close returned before the vault was closed"
 
 
-def test_verbs_after_close_say_that_it_is_closed(path: Path) -> None:
-    """V10, V17: a sentence and a way out, from every verb."""
+def test_every_verb_of_a_closed_vault_raises_an_error_that_says_so(path: Path) -> None:
+    """V10, V17: with a way out."""
     mem = open_vault(path)
     one, other = mem.remember("kept").id, mem.remember("another").id
     mem.close()
@@ -124,55 +127,56 @@ def test_verbs_after_close_say_that_it_is_closed(path: Path) -> None:
 
 @pytest.mark.parametrize("program", ["write_until_signalled", "write_in_threads_until_signalled"])
 def test_sigterm_closes_in_order_and_ends_by_the_signal(children: Nursery, path: Path, program: str) -> None:
-    """V10: at several instants, writing from the main thread or beside it."""
+    """V10: at several instants, with the main thread or others writing."""
     open_vault(path).close()
-    for number in range(5):
+    for number in range(4):
         child = children.start(program, path=str(path))
-        child.line()
-        time.sleep(0.02 + 0.03 * number)
+        printed = [child.line() for _ in range(1 + 5 * number)]
         child.signal(signal.SIGTERM)
-        acked = acknowledged(child.rest())
-        assert child.wait(10) == -signal.SIGTERM
+        acked = acknowledged([*printed, *child.rest()])
+        assert child.wait() == -signal.SIGTERM
         assert_in_order(path, acked)
 
 
-def test_sigterm_at_any_line_of_a_call_does_not_hang(children: Nursery, path: Path) -> None:
-    """V10: the main thread is inside a lock (the queue's, a future's, ours) when the signal comes."""
+@short_and_long("places", 8, 40)
+def test_sigterm_at_any_line_of_a_call_does_not_hang(children: Nursery, path: Path, places: int) -> None:
+    """V10: the main thread holds a lock (the queue's, a future's, ours) when the signal comes."""
     open_vault(path).close()
     child = children.start("terminate_at_step", path=str(path), step=0)
-    said = child.rest(timeout=15)
-    total = next(line["steps"] for line in said if "steps" in line)
-    wrong = []
-    for step in range(total // 3, total * 9 // 10, max(total // 3 // 14, 1)):  # a wait that is over at once takes fewer lines
+    printed = child.rest()
+    total = next(line["steps"] for line in printed if "steps" in line)
+    wrong, ended = [], 0
+    for step in range(total // 3, total * 9 // 10, max(total // 2 // places, 1)):
         child = children.start("terminate_at_step", path=str(path), step=step)
         try:
-            acked = acknowledged(child.rest(timeout=5))
-            assert child.wait(5) == -signal.SIGTERM
-            assert_in_order(path, acked)
+            printed = child.rest()
+            if child.wait() == 0 and "steps" in printed[-1]:
+                continue  # a wait that is over at once takes fewer lines: this one was never reached
+            assert child.wait() == -signal.SIGTERM
+            assert_in_order(path, acknowledged(printed))
+            ended += 1
         except AssertionError as error:
             child.kill()
             wrong.append(f"line {step} of {total}: {str(error).splitlines()[0]}")
             open_vault(path).close()
-            if sum("said nothing" in one for one in wrong) > 2:
-                break
     assert wrong == []
+    assert ended > places / 2, "most lines were never reached"
 
 
-def test_an_interrupt_in_a_with_block_closes_in_order(children: Nursery, path: Path) -> None:
-    """V10: Ctrl-C."""
+def test_ctrl_c_in_a_with_block_closes_the_vault_in_order(children: Nursery, path: Path) -> None:
+    """V10: at several instants of writing."""
     open_vault(path).close()
-    for number in range(6):
+    for number in range(4):
         child = children.start("interrupt_in_with", path=str(path))
-        child.line()
-        time.sleep(0.02 + 0.02 * number)
+        printed = [child.line() for _ in range(1 + 5 * number)]
         child.signal(signal.SIGINT)
-        acked = acknowledged(child.rest())
-        assert child.wait(10) == -signal.SIGINT
+        acked = acknowledged([*printed, *child.rest()])
+        assert child.wait() == -signal.SIGINT
         assert_in_order(path, acked)
 
 
-def test_a_program_that_ends_without_closing_closes_in_order(children: Nursery, path: Path) -> None:
-    """V10: nobody called `close`; the interpreter's exit does."""
+def test_a_program_that_ends_without_close_leaves_a_vault_that_is_closed_in_order(children: Nursery, path: Path) -> None:
+    """V10: the interpreter's exit handlers close it."""
     open_vault(path).close()
     acked = acknowledged(children.run("exit_without_close", path=str(path)))
     assert len(acked) == 5
@@ -180,26 +184,26 @@ def test_a_program_that_ends_without_closing_closes_in_order(children: Nursery, 
 
 
 def test_a_fork_that_ends_does_not_harm_the_vault_of_its_parent(children: Nursery, path: Path) -> None:
-    """V8, V10: the child of a fork inherits open files; its end must not close, empty or unlock anything of the parent's."""
+    """V8, V10: a forked child inherits open files; its exit must not close, empty or unlock anything of its parent's."""
     open_vault(path).close()
-    for _ in range(3):
+    for _ in range(2):
         child = children.start("fork_while_open", path=str(path))
-        said = child.rest()
+        printed = child.rest()
         assert child.wait() == 0
-        assert next(line["child"] for line in said if "child" in line) == 0
-        assert_in_order(path, acknowledged(said))
+        assert next(line["child"] for line in printed if "child" in line) == 0
+        assert_in_order(path, acknowledged(printed))
 
 
 def test_the_process_dumps_no_core_and_cannot_be_attached_to(children: Nursery, path: Path) -> None:
-    """S11: in a real process, and switched off for debuggers."""
+    """S11: `harden_process = false` switches this off for debuggers."""
     closed = children.run("hardening", path=str(path), harden=True)[0]
     assert closed == {"core": [0, 0], "dumpable": 0}
     opened = children.run("hardening", path=str(path), harden=False)[0]
     assert opened["dumpable"] == 1
 
 
-def test_a_dumpable_child_shows_its_memory_and_a_hardened_one_does_not(children: Nursery, path: Path) -> None:
-    """S11: /proc/PID/mem is owned by root once the process is not dumpable."""
+def test_the_memory_of_a_process_with_an_open_vault_belongs_to_root(children: Nursery, path: Path) -> None:
+    """S11: the kernel gives /proc/PID to root once the process is not dumpable."""
     open_vault(path).close()
     child = children.start("hold_open", path=str(path))
     child.line()
@@ -208,12 +212,12 @@ def test_a_dumpable_child_shows_its_memory_and_a_hardened_one_does_not(children:
     assert child.wait() == 0
 
 
-def test_files_are_tidied_after_every_kind_of_end(children: Nursery, path: Path) -> None:
-    """V10, V11: in its bucket, neutral date, closed to others."""
+def test_sigterm_leaves_a_database_of_bucket_size_with_a_neutral_date_and_closed_to_others(children: Nursery, path: Path) -> None:
+    """V10, V11."""
     open_vault(path).close()
     child = children.start("write_until_signalled", path=str(path))
-    child.line()
-    time.sleep(0.05)
+    for _ in range(10):
+        child.line()
     child.signal(signal.SIGTERM)
     child.rest()
     child.wait()

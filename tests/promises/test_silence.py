@@ -1,4 +1,4 @@
-"""What the file system tells an observer: sizes in coarse steps, one date, and nothing about single writes (V11)."""
+"""An observer of the file system sees sizes in coarse steps, one date, and nothing of single writes (V11)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def sizes(path: Path) -> tuple[int, int]:
 
 
 def dated(path: Path) -> dict[str, tuple[int, int]]:
-    """Files that show another date than the neutral one. Stat only: opening a file would touch it."""
+    """Return files that show another date than the neutral one. By stat only: opening a file would touch it."""
     found = {}
     for file in path.rglob("*"):
         if file.is_file():
@@ -34,15 +34,15 @@ def dated(path: Path) -> dict[str, tuple[int, int]]:
     return found
 
 
-def soon_neutral(path: Path, patience_s: float = 1.0) -> dict[str, tuple[int, int]]:
-    """The writer sets the dates right after it has answered; give it the moment that takes."""
+def soon_neutral(path: Path, patience_s: float = 60.0) -> dict[str, tuple[int, int]]:
+    """Wait until the writer has reset the dates, which it does after it has answered; return the files that keep another."""
     deadline = time.monotonic() + patience_s
     while (found := dated(path)) and time.monotonic() < deadline:
         time.sleep(0.005)
     return found
 
 
-def test_single_writes_show_in_no_size(path: Path) -> None:
+def test_single_writes_do_not_show_in_the_size_of_a_file(path: Path) -> None:
     """V11: 200 memories one by one, over four sessions: whole buckets only, rarely a new one, a log of constant length."""
     open_vault(path).close()
     seen, logs = [sizes(path)[0]], set()
@@ -63,8 +63,8 @@ def test_single_writes_show_in_no_size(path: Path) -> None:
     assert len(logs) == 1, f"the log changes its length with the writes: {sorted(logs)}"
 
 
-def test_updates_erasures_and_batches_keep_to_buckets(path: Path) -> None:
-    """V11: whatever is written."""
+def test_updates_erasures_and_batches_keep_the_database_at_a_multiple_of_the_bucket_size(path: Path) -> None:
+    """V11: after every write."""
     with open_vault(path) as mem:
         store = store_of(mem)
         for number in range(20):
@@ -76,7 +76,7 @@ def test_updates_erasures_and_batches_keep_to_buckets(path: Path) -> None:
 
 
 def test_the_file_shrinks_by_buckets_when_much_is_erased(path: Path) -> None:
-    """V10, V11: on closing, and never to a size between."""
+    """V10, V11: on closing, and never to a size between two buckets."""
     with open_vault(path) as mem:
         store = store_of(mem)
         kept = store.add(OWNER, [Memory(text=f"{word(n, 'big')} " + "z" * 6000) for n in range(500)])
@@ -88,8 +88,8 @@ def test_the_file_shrinks_by_buckets_when_much_is_erased(path: Path) -> None:
     assert small % BUCKET == large % BUCKET == 0
 
 
-def test_the_moment_of_growth_is_not_the_same_in_every_vault(tmp_path: Path) -> None:
-    """V11: the free room that triggers growth is drawn by chance, so that growth does not count the writes."""
+def test_two_vaults_with_the_same_writes_do_not_grow_at_the_same_write(tmp_path: Path) -> None:
+    """V11: the free room that triggers growth is random, so that growth does not count the writes."""
     moments = set()
     for number in range(5):
         path = tmp_path / f"vault-{number}"
@@ -103,8 +103,8 @@ def test_the_moment_of_growth_is_not_the_same_in_every_vault(tmp_path: Path) -> 
     assert len(moments) > 1
 
 
-def test_files_show_no_date_after_a_write_nor_after_closing(path: Path) -> None:
-    """V11: database, log, lock, header and the rest, read and written."""
+def test_files_show_a_neutral_date_after_a_write_and_after_closing(path: Path) -> None:
+    """V11: database, log, lock, header and the rest, whether the session wrote or only read."""
     with open_vault(path) as mem:
         for number in range(5):
             mem.list()
@@ -119,8 +119,8 @@ def test_files_show_no_date_after_a_write_nor_after_closing(path: Path) -> None:
     assert dated(path) == {}, "a session that only read shows when it was"
 
 
-def test_files_show_no_date_after_a_refused_open(path: Path) -> None:
-    """V11: a wrong key tells nobody when it was tried."""
+def test_files_show_a_neutral_date_after_an_open_with_a_wrong_key(path: Path) -> None:
+    """V11: nobody learns when a key was tried."""
     open_vault(path).close()
     for file in path.rglob("*"):
         os.utime(file, ns=(NEUTRAL, NEUTRAL))
@@ -130,7 +130,7 @@ def test_files_show_no_date_after_a_refused_open(path: Path) -> None:
 
 
 def test_the_log_keeps_its_length_when_another_process_comes_and_goes(children: Nursery, path: Path) -> None:
-    """V11, V8: the one that leaves must not cut the log short under the one that stays, whose writes would then show."""
+    """V11, V8: a process that closes must not truncate the log of one that stays, whose writes would then show."""
     with open_vault(path) as mem:
         mem.remember("first")
         before = sizes(path)[1]
@@ -142,7 +142,7 @@ def test_the_log_keeps_its_length_when_another_process_comes_and_goes(children: 
         assert lengths == {before}
 
 
-def test_names_of_files_say_nothing(path: Path) -> None:
+def test_no_file_name_of_a_vault_depends_on_its_memories(path: Path) -> None:
     """V11: no name in the vault has a word, a date or a count of memories in it."""
     with open_vault(path) as mem:
         mem.remember(f"{word(0, 'named')} said", category=word(0, "category"))

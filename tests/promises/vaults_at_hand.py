@@ -1,4 +1,4 @@
-"""Vaults as the promises use them: a fixed key, an owner who sees all, and the database seen from inside and outside."""
+"""Vaults as the promises use them: a fixed key, an owner who sees all, and the database read from inside and outside."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ def agent(name: str, project: str = "") -> Reader:
 def open_vault(
     path: Path | str, *, reader: Reader = OWNER, key: bytes | str | None = KEY, env: Env | None = None, **settings: object
 ) -> Engram:
-    """A vault with its key in hand. No backups by themselves unless asked for: they are tested where they are meant."""
-    return Engram.open(path, reader=reader, key=key, settings={"backup_hours": 0, **settings}, env=env)
+    """Open a vault with its key in hand, without automatic backups, and with patience for a loaded machine."""
+    given = {"backup_hours": 0, "write_patience_s": 60.0, "read_patience_s": 60.0, **settings}
+    return Engram.open(path, reader=reader, key=key, settings=given, env=env)
 
 
 def credentials(key: bytes = KEY) -> Credentials:
@@ -49,18 +50,18 @@ def store_of(mem: Engram) -> SqliteStore:
 
 
 def dated(path: Path) -> list[str]:
-    """What in a vault, it included, shows another date of change than the one that all of it shows."""
-    return [one.name for one in (path, *path.rglob("*")) if one.stat().st_mtime_ns != 86_400 * 10**9]
+    """Return the names of files and folders of a vault, its own included, whose date of change is not the neutral one."""
+    return [file.name for file in (path, *path.rglob("*")) if file.stat().st_mtime_ns != 86_400 * 10**9]
 
 
 def word(number: int, salt: str = "") -> str:
-    """A word of fourteen letters that is nowhere else: no stemmer changes it, no chance makes it."""
+    """Return a word of fourteen letters that occurs nowhere else: no stemmer changes it, no chance makes it."""
     digest = hashlib.sha256(f"{salt}{number}".encode()).digest()
     return "zq" + "".join("abcdfghjklmnpqrtvwxz"[byte % 20] for byte in digest[:12])
 
 
 def everything(mem: Engram) -> dict[str, Any]:
-    """All that a vault holds, read through its verbs, in a form that compares."""
+    """Return all that a vault holds, read through its store, in a form that compares."""
     store = store_of(mem)
     memories, cursor = [], None
     while True:
@@ -73,8 +74,8 @@ def everything(mem: Engram) -> dict[str, Any]:
     return {
         "memories": [{**asdict_(memory), "attributes": dict(memory.attributes)} for memory in memories],
         "again": [memory.text for memory in store.get(OWNER, ids)],
-        "versions": {one: store.versions(OWNER, one) for one in ids[::3]},
-        "statuses": {one: store.status_history(OWNER, one) for one in ids[::3]},
+        "versions": {id_: store.versions(OWNER, id_) for id_ in ids[::3]},
+        "statuses": {id_: store.status_history(OWNER, id_) for id_ in ids[::3]},
         "edges": store.edges(OWNER, ids),
         "vectors": list(store.vectors(OWNER, SPACE, where=ANY_STATUS)),
         "counts": store.counts(OWNER),
@@ -92,7 +93,7 @@ def asdict_(memory: Any) -> dict[str, Any]:
 
 @contextmanager
 def inside(path: Path, key: bytes = KEY, database: Path | None = None, *, write: bool = False) -> Iterator[apsw.Connection]:
-    """The database itself, decrypted, beside whoever has it open."""
+    """Open a connection to the decrypted database, beside the processes that have the vault open."""
     folder = VaultFolder(path)
     with MasterKey(bytearray(key)) as master:
         secret = opening.key_for(master, read_header(folder.header).cipher)
@@ -107,7 +108,7 @@ def inside(path: Path, key: bytes = KEY, database: Path | None = None, *, write:
 
 
 def image(path: Path, key: bytes = KEY, database: Path | None = None) -> bytes:
-    """Every page of the database in plaintext, free ones included."""
+    """Return every page of the database in plaintext, free ones included."""
     with inside(path, key, database) as connection:
         return connection.serialize("main")
 
@@ -133,7 +134,7 @@ HALVES = {
 
 
 def halves(path: Path) -> dict[str, int]:
-    """What is half there: nothing, or the promise is broken."""
+    """Count the rows that lack a part, by kind: empty, or the promise is broken."""
     with inside(path) as connection:
         found = {what: connection.execute(sql).get for what, sql in HALVES.items()}
         found["integrity"] = sum(1 for (line,) in connection.execute("PRAGMA integrity_check") if line != "ok")
@@ -143,7 +144,7 @@ def halves(path: Path) -> dict[str, int]:
 
 
 def files(path: Path) -> dict[str, tuple[int, str]]:
-    """Every file below a folder with its size and the hash of its bytes."""
+    """Return every file below a folder with its size and the hash of its bytes."""
     return {
         str(file.relative_to(path)): (file.stat().st_size, hashlib.sha256(file.read_bytes()).hexdigest())
         for file in sorted(path.rglob("*"))
@@ -152,7 +153,7 @@ def files(path: Path) -> dict[str, tuple[int, str]]:
 
 
 def entropy(content: bytes) -> float:
-    """Bits per byte."""
+    """Return the Shannon entropy in bits per byte."""
     total = len(content)
     return -sum(count / total * math.log2(count / total) for count in Counter(content).values())
 

@@ -51,8 +51,9 @@ def open_mind(
     **settings: object,
 ) -> Engram:
     made = None if words_only else embedder or words_apart()
-    given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "agent": agent, **settings}
-    mem = Engram.open(path, key=KEY, embedder=made, settings=given, tuning=tuning)
+    given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "agent": agent}
+    patience = {"write_patience_s": 60.0, "read_patience_s": 60.0}  # for a loaded machine
+    mem = Engram.open(path, key=KEY, embedder=made, settings={**given, **patience, **settings}, tuning=tuning)
     if mem._vault.index is not None:  # there is none over the vectors of another model
         settle(mem)
     return mem
@@ -62,7 +63,7 @@ def settle(mem: Engram) -> None:
     """Until the vector index has loaded what there is."""
     index = mem._vault.index
     assert index is not None
-    assert index.settle(30)
+    assert index.settle(120)
 
 
 def store_of(mem: Engram) -> SqliteStore:

@@ -29,8 +29,8 @@ from engram.store.sqlite.writer import Writer, _Job
 from engram.types import Memory, Reader, Scope, Status
 
 ME = Reader(Scope(agent="rex"))
-SOON = 10.0
-"""Longer than anything here takes; a test that waits this long has found somebody who waits for ever."""
+SOON = 120.0
+"""Seconds: longer than anything here takes on a loaded machine; a test that waits this long has found a thread that hangs."""
 
 OpenStore = Callable[..., SqliteStore]
 
@@ -139,7 +139,7 @@ class Caller(threading.Thread):
 def waits_for(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + SOON
     while not condition():
-        assert time.monotonic() < deadline
+        assert time.monotonic() < deadline, "the condition never came true"
         time.sleep(0.002)
 
 
@@ -178,10 +178,7 @@ def test_what_was_written_last_is_not_held(bench: Bench) -> None:
     gone = weakref.ref(made)
     assert bench.writer.run(lambda _, words=made: words, "writing") is made
     del made
-    deadline = time.monotonic() + SOON
-    while gone() is not None:  # the writer tidies up after it has answered
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
+    waits_for(lambda: gone() is None)  # the writer tidies up after it has answered
 
 
 def test_a_group_has_its_limit(tmp_path: Path) -> None:
@@ -251,11 +248,9 @@ def test_trouble_in_what_is_done_aside_is_answered(bench: Bench) -> None:
 
 def test_time_that_runs_out_before_the_turn_leaves_nothing(bench: Bench) -> None:
     with bench.held_up():
-        started = time.monotonic()
         for timeout in (0.05, 0.0, -1.0):
             with pytest.raises(WriteFailed, match="time ran out"):
                 bench.put(1, timeout=timeout)
-        assert time.monotonic() - started < 5
     assert bench.put(2) == 2
     assert bench.numbers == [2]
 
@@ -272,30 +267,34 @@ def test_time_that_runs_out_at_a_full_queue_leaves_nothing(tmp_path: Path) -> No
     bench.writer.close(2.0)
 
 
-def test_time_that_runs_out_between_two_statements_leaves_nothing(bench: Bench) -> None:
+def test_a_deadline_that_passes_between_two_statements_undoes_the_write(tmp_path: Path, env: Env, clock: HandClock) -> None:
+    bench = Bench(tmp_path, env)
+
     def slow(connection: apsw.Connection) -> None:
         connection.execute("INSERT INTO numbers VALUES (1)")
-        time.sleep(0.2)
+        clock.advance(60)
         connection.execute("INSERT INTO numbers VALUES (2)")
 
     with pytest.raises(WriteFailed, match="time ran out"):
-        bench.writer.run(slow, "being slow", timeout=0.05)
+        bench.writer.run(slow, "being slow", timeout=30)
     assert bench.put(3) == 3
     assert bench.numbers == [3]
+    bench.writer.close(SOON)
 
 
-def test_time_that_runs_out_after_the_last_statement_brings_the_outcome(bench: Bench) -> None:
-    begun = threading.Event()
+def test_a_deadline_that_passes_after_the_last_statement_lets_the_write_commit(
+    tmp_path: Path, env: Env, clock: HandClock
+) -> None:
+    bench = Bench(tmp_path, env)
 
     def slow(connection: apsw.Connection) -> str:
-        begun.set()
         connection.execute("INSERT INTO numbers VALUES (1)")
-        time.sleep(0.2)
+        clock.advance(60)
         return "done"
 
-    assert bench.writer.run(slow, "being slow", timeout=0.05) == "done"
-    assert begun.is_set()
+    assert bench.writer.run(slow, "being slow", timeout=30) == "done"
     assert bench.numbers == [1]
+    bench.writer.close(SOON)
 
 
 def test_an_interrupt_while_waiting_leaves_nothing(bench: Bench) -> None:
@@ -321,7 +320,7 @@ def test_closing_finishes_what_is_queued(bench: Bench) -> None:
         callers = [Caller(lambda n=n: bench.put(n)) for n in range(20)]
         waits_for(lambda: bench.writer.depth == 20)
         closing = Caller(lambda: bench.writer.close(SOON))
-        time.sleep(0.05)
+        waits_for(lambda: bench.writer._closed)
         go.set()
         assert closing.answer() is None
     assert sorted(caller.answer() for caller in callers) == bench.numbers == list(range(20))
@@ -332,7 +331,7 @@ def test_what_is_not_begun_when_time_is_up_gets_an_error(bench: Bench) -> None:
         callers = [Caller(lambda n=n: bench.put(n)) for n in range(20)]
         waits_for(lambda: bench.writer.depth == 20)
         closing = Caller(lambda: bench.writer.close(0.05))
-        time.sleep(0.3)
+        waits_for(lambda: bench.writer._abandon)
         go.set()
         assert closing.answer() is None
     answers = [caller.answer() for caller in callers]
@@ -348,7 +347,7 @@ def test_callers_who_wait_at_a_full_queue_when_it_closes_are_answered(tmp_path: 
         callers = [Caller(lambda n=n: bench.put(n)) for n in range(20)]
         waits_for(lambda: bench.writer.depth == 2)
         closing = Caller(lambda: bench.writer.close(0.5))
-        time.sleep(0.05)
+        waits_for(lambda: bench.writer._closed)
         go.set()
         closing.answer()
     answers = [caller.answer() for caller in callers]
@@ -460,11 +459,9 @@ def test_readers_go_on_while_another_connection_writes_for_long(open_store: Open
     kept = store.add(ME, [Memory(text="before", scope=ME.scope)])[0]
     other = connect(folder.database)
     other.execute("BEGIN IMMEDIATE; UPDATE contents SET text = 'under way'")
-    started = time.monotonic()
     with ThreadPoolExecutor(8) as threads:
         seen = list(threads.map(lambda _: store.get(ME, [kept.id])[0].text, range(64)))
     assert seen == ["before"] * 64
-    assert time.monotonic() - started < 5
     other.execute("ROLLBACK")
     other.close()
 
@@ -498,13 +495,27 @@ def test_a_pool_that_is_all_in_use_gives_up_in_time(open_store: OpenStore) -> No
     half_read = [store.vectors(ME, "s") for _ in range(2)]
     for one in half_read:
         next(one)
-    started = time.monotonic()
     with pytest.raises(SearchTimeout) as caught:
         store.get(ME, [kept[0].id])
     assert caught.value.code == "E2001"
-    assert 0.15 < time.monotonic() - started < 5
     half_read[0].close()
     assert store.get(ME, [kept[0].id]) == kept[:1]
+
+
+def test_a_thread_that_waits_for_a_connection_learns_at_once_that_the_vault_is_closed(bench: Bench) -> None:
+    readers = Readers(bench._connect, lambda: Settings(reader_limit=1, read_patience_s=600.0))
+
+    def read() -> None:
+        with readers.use("reading"):
+            pass
+
+    with readers.use("reading"):
+        waiting = Caller(read)
+        closing = Caller(lambda: readers.close(SOON))
+        waits_for(lambda: readers._closed)
+    assert closing.answer() is None
+    answer = waiting.answer()
+    assert answer is None or "closed" in str(answer)
 
 
 def test_a_read_cut_short_leaves_no_connection_in_the_past(bench: Bench) -> None:
@@ -580,12 +591,10 @@ def test_another_process_that_writes_for_too_long_is_E1006_and_nothing_is_writte
     store = open_store(write_patience_s=0.6)
     if has_written:
         store.add(ME, [Memory(text="before", scope=ME.scope)])
-    with writing_elsewhere(folder, 60):
-        started = time.monotonic()
+    with writing_elsewhere(folder, 600):
         with pytest.raises(VaultBusy) as caught:
             store.add(ME, [Memory(text="during", scope=ME.scope)])
         assert caught.value.code == "E1006"
-        assert 0.5 < time.monotonic() - started < 10
         assert store.counts(ME).memories == has_written  # reads go on
     store.add(ME, [Memory(text="after", scope=ME.scope)])
     assert "during" not in [m.text for m in store.page(ME, limit=9)]
@@ -595,7 +604,7 @@ def test_another_process_that_writes_for_too_long_is_E1006_and_nothing_is_writte
 def test_another_process_that_writes_for_a_while_is_waited_for(
     open_store: OpenStore, folder: VaultFolder, has_written: bool
 ) -> None:
-    store = open_store(write_patience_s=30.0)
+    store = open_store(write_patience_s=SOON)
     if has_written:
         store.add(ME, [Memory(text="before", scope=ME.scope)])
     with writing_elsewhere(folder, 0.7):
@@ -606,7 +615,7 @@ def test_another_process_that_writes_for_a_while_is_waited_for(
 def test_a_writer_that_was_killed_holds_nobody_up(open_store: OpenStore, folder: VaultFolder) -> None:
     store = open_store(write_patience_s=SOON)
     store.add(ME, [Memory(text="before", scope=ME.scope)])
-    with writing_elsewhere(folder, 60):
+    with writing_elsewhere(folder, 600):
         pass  # killed here, in the midst of its transaction
     store.set_status(ME, store.page(ME, limit=1)[0].id, Status.ARCHIVED, "fine")
     assert store.check(OWNER) == []

@@ -92,6 +92,8 @@ class Readers:
             # Nobody reads: what is still open was lost by an interrupt between two lines of `use`.
             for connection in list(self._all):
                 self._let_go(connection)
+        for _ in range(free):  # a thread that waits for a connection learns at once that the vault is closed
+            self._places.release()
 
     def renew(self) -> None:
         """Let go of all connections, those in use when they come back; the next read opens anew."""
