@@ -160,13 +160,13 @@ _PARTS = st.sampled_from([part for part, _ in suspicion._PARTS])
 
 
 @given(st.lists(st.one_of(_PARTS, st.text(max_size=8), st.sampled_from([" ", "\n", "x"]))).map("".join))
-def test_words_that_are_known_tell_what_patterns_need_as_the_text_does(text: str) -> None:
+def test_searching_word_by_word_finds_the_same_parts_as_searching_the_text(text: str) -> None:
     low = text.lower()
-    assert suspicion._there(low) == {part for part, _ in suspicion._PARTS if part in low}
+    assert suspicion._present_parts(low) == {part for part, _ in suspicion._PARTS if part in low}
 
 
 @given(st.lists(st.sampled_from(["ignore", "all", "rules", "0", "é", ".", "the"]), min_size=1, max_size=40))
 def test_a_short_text_weighs_what_its_buckets_weigh(words: list[str]) -> None:
     weights = injection._weights()[0]
     total = sum(float(weights[buckets].sum()) for buckets in injection.feature_buckets(words))
-    assert injection._short(words, weights) == pytest.approx(total / max(3 * len(words) - 3, 1) ** 0.5, abs=1e-5)
+    assert injection._single_window(words, weights) == pytest.approx(total / max(3 * len(words) - 3, 1) ** 0.5, abs=1e-5)

@@ -235,7 +235,7 @@ def test_an_error_that_keyring_itself_does_not_know_is_mapped_too() -> None:
 def test_an_entry_that_is_no_key_is_locked_and_not_repeated() -> None:
     ring = MemoryRing()
     ring.entries["engram", "vault"] = "engram1-SOMETHING-ELSE"
-    with pytest.raises(VaultLocked, match="is not a key") as refusal:
+    with pytest.raises(VaultLocked, match="not a valid key") as refusal:
         keychain.read("vault", backend=ring)
     assert "SOMETHING" not in "".join(traceback.format_exception(refusal.value))
 

@@ -133,7 +133,7 @@ def test_a_key_shows_nothing_of_itself_and_is_neither_pickled_nor_copied() -> No
     pickles = [functools.partial(pickle.dumps, protocol=number) for number in range(pickle.HIGHEST_PROTOCOL + 1)]
     attempts: list[Callable[[MasterKey], object]] = [copy.copy, copy.deepcopy, *pickles]
     for attempt in attempts:
-        with pytest.raises(TypeError, match="neither pickled nor copied"):
+        with pytest.raises(TypeError, match="pickled"):
             attempt(master)
 
 
@@ -163,7 +163,7 @@ def test_one_mistyped_character_is_caught(key: bytes, place: int, typed: str) ->
     prefix, *groups = master_of(key).recovery_text().split("-")
     body = "".join(groups)
     assume(body[place] != typed)
-    with pytest.raises(VaultLocked, match="mistake"):
+    with pytest.raises(VaultLocked, match="recovery key"):
         MasterKey.from_recovery_text(f"{prefix}-{body[:place]}{typed}{body[place + 1 :]}")
 
 

@@ -284,7 +284,7 @@ def test_the_standard_place_is_refused_too_if_it_lies_in_the_vault(
 def test_a_file_that_is_in_the_way_is_left_alone(env: Env, vault: Path) -> None:
     first = create(VAULT_ID, FILE, env, vault=vault)
     before = key_file(first).read_bytes()
-    with pytest.raises(ConfigInvalid, match="in the way"):
+    with pytest.raises(ConfigInvalid, match="not overwritten"):
         create(VAULT_ID, FILE, env, vault=vault)
     assert key_file(first).read_bytes() == before
 
@@ -293,7 +293,7 @@ def test_a_file_that_is_in_the_way_is_left_alone(env: Env, vault: Path) -> None:
 def test_a_link_planted_where_the_key_file_goes_is_not_followed(env: Env, vault: Path, tmp_path: Path) -> None:
     key_folder().mkdir(parents=True)
     (key_folder() / f"{VAULT_ID}.key").symlink_to(tmp_path / "stolen")
-    with pytest.raises(ConfigInvalid, match="in the way"):
+    with pytest.raises(ConfigInvalid, match="not overwritten"):
         create(VAULT_ID, FILE, env, vault=vault)
     assert not (tmp_path / "stolen").exists()
 
@@ -493,7 +493,7 @@ def test_an_emptied_keychain_is_locked_and_gets_no_new_key(ring: Any, env: Env, 
 
 
 def test_a_vault_whose_keychain_went_away_is_locked(no_ring: None, vault: Path) -> None:
-    with pytest.raises(VaultLocked, match="No OS keychain"):
+    with pytest.raises(VaultLocked, match="no OS keychain"):
         unlock(KeyHeader(VAULT_ID, "keychain", "0123456789abcdef"), SETTINGS, vault=vault)
 
 
@@ -607,7 +607,7 @@ def test_a_key_that_is_not_this_vaults_is_put_nowhere(ring: Any, env: Env, vault
     created = create(VAULT_ID, PASSPHRASE, env, vault=vault, ask=lambda: "words")
     with MasterKey(bytearray(b"w" * 32)) as wrong:
         for source in ("file", "keychain", "passphrase", "given"):
-            with pytest.raises(VaultLocked, match="not put anywhere"):
+            with pytest.raises(VaultLocked, match="not the key"):
                 move_key(created.header, wrong, SETTINGS, env, vault=vault, source=source, ask=lambda: "words")
     assert ring.entries == {}
     assert not key_folder().exists()
@@ -631,7 +631,7 @@ def test_a_move_does_not_replace_the_key_file_of_another_key(env: Env, vault: Pa
     create(VAULT_ID, FILE, env, vault=vault)
     other = create(VAULT_ID, PASSPHRASE, env, vault=vault, ask=lambda: "words")
     before = key_file(other).read_bytes()
-    with pytest.raises(ConfigInvalid, match="in the way"):
+    with pytest.raises(ConfigInvalid, match="not overwritten"):
         move_key(other.header, other.master, SETTINGS, env, vault=vault, source="file")
     assert key_file(other).read_bytes() == before
 

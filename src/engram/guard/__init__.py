@@ -1,6 +1,6 @@
-"""Who may come in: keys, where they are kept, how the process is closed to onlookers, and what a reader may see.
+"""Access and content checks: keys and their storage, process hardening, visibility, and screening of texts.
 
-Comes in: a vault's identity and public header, settings, a passphrase or a key. Goes out: the master key and the sub-keys
-made from it, and predicates for the store. No room below may be asked to decide about access, and nothing in here
-writes a secret into a log, an exception or the vault folder.
+Input: a vault's identity and public header, settings, a passphrase or a key. Output: the master key with its sub-keys, and
+visibility predicates for the store. Lower rooms make no access decisions, and nothing in this room writes a secret to a log,
+an exception or the vault folder.
 """

@@ -1,8 +1,8 @@
-"""Where a listing goes on, as its reader carries it from page to page: opaque, and of no use to anybody else.
+"""Opaque cursors: the position at which a listing continues on its next page.
 
-A cursor is a version and the place of the last row, sealed with AES-256-GCM-SIV. What it belongs to (the operation, its filters,
-the reader) is authenticated with it: in other hands, for another listing, or with a bit changed it does not open. It tells
-nothing, not even how many rows the vault has.
+A cursor is a version and the position of the last row, encrypted with AES-256-GCM-SIV. The operation, its filters and the reader
+are authenticated with it, so that a cursor that was altered, or comes from another reader or listing, is refused. It
+reveals nothing, not even how many rows the vault has.
 """
 
 from __future__ import annotations
@@ -17,31 +17,33 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV
 
 _VERSION = b"\x01"
-_PLACE_BYTES = 8
+_POSITION_BYTES = 8
 _NONCE_BYTES = 12
 
 
-def seal_cursor(place: int, about: bytes, key: bytearray) -> str:
-    body = _cipher(key).encrypt(_nonce(about), place.to_bytes(_PLACE_BYTES), _VERSION + about)
+def seal_cursor(position: int, context: bytes, key: bytearray) -> str:
+    """Encrypt a position into a cursor that opens only with the same context: operation, filters and reader."""
+    body = _cipher(key).encrypt(_nonce(context), position.to_bytes(_POSITION_BYTES), _VERSION + context)
     return base64.urlsafe_b64encode(_VERSION + body).decode("ascii").rstrip("=")
 
 
-def open_cursor(cursor: object, about: bytes, key: bytearray) -> int:
-    """The place that it names. The error never quotes it: what was passed may be anything."""
-    from cryptography.exceptions import InvalidTag  # late: most pages are the only one
+def open_cursor(cursor: object, context: bytes, key: bytearray) -> int:
+    """Return the position in a cursor. The error never quotes the cursor, since a caller may pass any text."""
+    from cryptography.exceptions import InvalidTag  # late: most listings have a single page
 
     try:
-        raw = _bytes(cursor)
-        place = _cipher(key).decrypt(_nonce(about), raw[len(_VERSION) :], _VERSION + about)
+        raw = _decode(cursor)
+        position = _cipher(key).decrypt(_nonce(context), raw[len(_VERSION) :], _VERSION + context)
     except (InvalidTag, ValueError):
         raise InvalidQuery(
-            "this cursor is not of this listing: it was changed, or made for other filters, another identity or another vault.",
-            way_out="Begin again without a cursor, and give the same filters for every page.",
+            "this cursor does not belong to this listing: it was altered, or made for other filters, another identity "
+            "or another vault.",
+            way_out="Start again without a cursor, and pass the same filters for every page.",
         ) from None
-    return int.from_bytes(place)
+    return int.from_bytes(position)
 
 
-def _bytes(cursor: object) -> bytes:
+def _decode(cursor: object) -> bytes:
     if not isinstance(cursor, str) or not cursor.isascii() or len(cursor) > 64:
         raise ValueError
     raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
@@ -56,6 +58,6 @@ def _cipher(key: bytearray) -> AESGCMSIV:
     return AESGCMSIV(key)
 
 
-def _nonce(about: bytes) -> bytes:
-    """Of what it belongs to: SIV shows at most that two cursors of one listing name one place."""
-    return sha256(about)[:_NONCE_BYTES]
+def _nonce(context: bytes) -> bytes:
+    """Derive the nonce from the context. Repeating it is safe: SIV reveals only that two cursors hold the same position."""
+    return sha256(context)[:_NONCE_BYTES]

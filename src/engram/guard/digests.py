@@ -1,7 +1,7 @@
-"""SHA-256 and HMAC-SHA-256 of a few bytes, without OpenSSL, whose loading costs a hook 13 million instructions (3 to 15 ms).
+"""SHA-256 and HMAC-SHA-256 of short inputs without OpenSSL, which costs a hook 13 million instructions (3 to 15 ms) to load.
 
-CPython brings the function as a module of its own, which `random` takes for the same reason; a build without it (FIPS) has
-`hashlib`. From some hundred bytes on OpenSSL is faster, ten times with long texts: whoever digests such takes `hashlib`.
+CPython ships the function as an extension module of its own, which `random` uses for the same reason; a build without it
+(FIPS) falls back to `hashlib`. From a few hundred bytes on OpenSSL is faster, ten times for long texts: use `hashlib` there.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ def sha256(content: bytes | bytearray) -> bytes:
 
 
 def hmac_sha256(key: bytes | bytearray, message: bytes | bytearray) -> bytes:
-    """RFC 2104. What was made of the key on the way is zeroed, as far as Python can."""
+    """Return the HMAC (RFC 2104). Intermediate buffers that hold key material are zeroed, as far as Python can."""
     block = bytearray(_BLOCK_BYTES)
     short = key if len(key) <= _BLOCK_BYTES else sha256(key)
     block[: len(short)] = short
     inner, outer = block.translate(_INNER), block.translate(_OUTER)
     try:
-        made = _sha256(inner)
-        made.update(message)
-        whole = _sha256(outer)
-        whole.update(made.digest())
-        return whole.digest()
+        inner_hash = _sha256(inner)
+        inner_hash.update(message)
+        outer_hash = _sha256(outer)
+        outer_hash.update(inner_hash.digest())
+        return outer_hash.digest()
     finally:
-        for used in (block, inner, outer):
-            used[:] = bytes(_BLOCK_BYTES)
+        for buffer in (block, inner, outer):
+            buffer[:] = bytes(_BLOCK_BYTES)

@@ -1,6 +1,6 @@
-"""Which edition of the rules and weights against attacks judges now; apart from them, because they take long to load."""
+"""The version of the injection rules and weights, in a module of its own because the rules are slow to load."""
 
 from __future__ import annotations
 
 VERSION = 2
-"""Of rules and weights together: what was judged by others is judged again before it goes into a prompt."""
+"""Covers rules and weights together. A memory screened under another version is screened again before it enters a prompt."""

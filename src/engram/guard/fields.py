@@ -1,11 +1,12 @@
-"""Single fields under a key of their own: what is kept closely is ciphertext even to whoever reads the database's pages.
+"""Encryption of single fields under a key of their own: sensitive text stays ciphertext even in decrypted database pages.
 
-AES-256-GCM-SIV (RFC 8452). A field's place (its column and row) is authenticated and makes the nonce, so that ciphertext moved to
-another place does not open. A place that is written again repeats its nonce: SIV then shows only whether the words are the same.
+The cipher is AES-256-GCM-SIV (RFC 8452). A field's place (its column and row) is authenticated and determines the nonce, so that
+ciphertext copied to another place does not open. Rewriting a place repeats its nonce: SIV then reveals only whether the text is
+unchanged.
 
-Vectors tell nearly as much as words (Morris et al., 2023). Those of confidential memories are stored multiplied by an orthogonal
-matrix made from the same key: useless to whoever lacks it, and turned back for the index of an open vault. Lengths and angles
-stay what they are; what is lost is one more rounding to bytes.
+Vectors reveal nearly as much as text (Morris et al., 2023). Vectors of confidential memories are stored multiplied by an
+orthogonal matrix derived from the same key: useless without the key, and multiplied back for the index of an open vault. Lengths
+and angles are preserved; the cost is one more rounding to bytes.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ if TYPE_CHECKING:
 
 _NONCE_BYTES = 12
 _SCALE_BYTES = 4
-_BLOCK = 512  # dimensions mixed with each other; a matrix of all of a long vector would take seconds to make
+_BLOCK = 512  # dimensions mixed with each other; one matrix over a whole long vector would take seconds to build
 _LARGEST = 127
 
 
 class FieldCipher:
-    """Seals and opens fields and vectors for as long as the vault is open. Owns the key it is given."""
+    """Encrypts and decrypts fields and vectors of an open vault. Owns the key it is given, and zeroes it in `wipe`."""
 
     def __init__(self, key: bytearray) -> None:
         self._key = key
-        self._held = lock_buffer(key)
+        self._locked = lock_buffer(key)
         self._matrices: dict[int, tuple[NDArray[Any], NDArray[Any]]] = {}
 
     def __repr__(self) -> str:
@@ -43,19 +44,20 @@ class FieldCipher:
 
     @cached_property
     def _cipher(self) -> AESGCMSIV:
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV  # late: only what is confidential is sealed
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV  # late: only sensitive fields are sealed
 
         return AESGCMSIV(self._key)
 
     def seal(self, text: str, place: str) -> str:
-        """Nothing is sealed as nothing."""
+        """Encrypt a text for its place, as base64. An empty text stays empty."""
         if not text:
             return ""
-        from binascii import b2a_base64  # late, as the cipher
+        from binascii import b2a_base64  # late, like the cipher
 
         return b2a_base64(self._cipher.encrypt(_nonce(place), text.encode(), place.encode()), newline=False).decode("ascii")
 
     def unseal(self, sealed: str, place: str) -> str:
+        """Decrypt a text that `seal` encrypted for the same place."""
         if not sealed:
             return ""
         from binascii import a2b_base64
@@ -65,66 +67,70 @@ class FieldCipher:
         try:
             return self._cipher.decrypt(_nonce(place), a2b_base64(sealed, strict_mode=True), place.encode()).decode()
         except (InvalidTag, ValueError):
-            raise EncryptionFailed("a sealed field does not open: it is damaged, moved, or of another key.") from None
+            raise EncryptionFailed(
+                "an encrypted field cannot be decrypted: it is damaged, moved, or under another key."
+            ) from None
 
     def blind(self, digest: bytes) -> bytes:
-        """A digest that only this key makes: against a plain one, a number of nine figures is guessed in a minute."""
+        """Return a keyed form of a digest. A plain digest of a nine-digit number can be guessed in a minute."""
         return hmac_sha256(self._key, b"engram/digest/" + digest)[: len(digest)]
 
     def wrap(self, other: FieldCipher) -> bytes:
-        """The key of another cipher under this one: what a vault whose key was changed goes on with."""
+        """Encrypt another cipher's key under this one, so that a vault can keep its field key when its master key changes."""
         return self._cipher.encrypt(_nonce("field key"), bytes(other._key), b"field key")
 
     def unwrap(self, wrapped: bytes) -> FieldCipher:
+        """Return the cipher whose key `wrap` encrypted."""
         from cryptography.exceptions import InvalidTag
 
         try:
             return FieldCipher(bytearray(self._cipher.decrypt(_nonce("field key"), wrapped, b"field key")))
         except InvalidTag:
-            raise EncryptionFailed("the key of this vault's fields does not open with the vault's key.") from None
+            raise EncryptionFailed("the vault's field key cannot be decrypted with the vault's key.") from None
 
     def project(self, stored: bytes) -> bytes:
-        """A vector as it is stored (scale, then a signed byte a dimension), turned by the key."""
-        return self._turned(stored, back=False)
+        """Return a stored vector (scale, then one signed byte per dimension) multiplied by the key's orthogonal matrix."""
+        return self._multiply(stored, inverse=False)
 
     def straighten(self, stored: bytes) -> bytes:
-        """The inverse of `project`, but for rounding."""
-        return self._turned(stored, back=True)
+        """Invert `project`, up to rounding."""
+        return self._multiply(stored, inverse=True)
 
     def wipe(self) -> None:
+        """Zero the key and drop the matrices derived from it."""
         wipe(self._key)
         self._matrices.clear()
-        if self._held:
+        if self._locked:
             unlock_buffer(self._key)
-            self._held = False
+            self._locked = False
 
-    def _turned(self, stored: bytes, *, back: bool) -> bytes:
-        import numpy as np  # only vaults with something confidential need it here
+    def _multiply(self, stored: bytes, *, inverse: bool) -> bytes:
+        import numpy as np  # late: only vaults with confidential memories need it here
 
         scale = np.frombuffer(stored, "<f4", 1)[0]
         vector = np.frombuffer(stored, np.int8, offset=_SCALE_BYTES).astype(np.float32) * scale
         order, blocks = self._matrix(len(vector))
         out = np.empty_like(vector)
-        source = vector if back else vector[order]
+        source = vector if inverse else vector[order]
         for at in range(0, len(vector), _BLOCK):
             part = slice(at, min(at + _BLOCK, len(vector)))
             size = part.stop - part.start
             block = blocks[part, :size]
-            out[part] = block.T @ source[part] if back else block @ source[part]
-        if back:
-            placed = np.empty_like(out)
-            placed[order] = out
-            out = placed
+            out[part] = block.T @ source[part] if inverse else block @ source[part]
+        if inverse:
+            reordered = np.empty_like(out)
+            reordered[order] = out
+            out = reordered
         step = float(np.abs(out).max()) / _LARGEST or 1.0
         codes = np.rint(out / step)
         fit = float(codes @ out) / max(float(codes @ codes), 1e-12) if step else 0.0
         return bytes(np.array([fit], "<f4").tobytes() + codes.astype(np.int8).tobytes())
 
     def _matrix(self, dimensions: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """A secret order of the dimensions, and orthogonal blocks (QR of Gaussian numbers, by SHAKE-256 of the key)."""
+        """Return a secret permutation of the dimensions and orthogonal blocks (QR of Gaussian numbers, SHAKE-256 of the key)."""
         from hashlib import shake_256
 
-        import numpy as np  # as above
+        import numpy as np  # late, as in `_multiply`
 
         if dimensions not in self._matrices:
             seed = hmac_sha256(self._key, f"engram/projection/{dimensions}".encode())

@@ -1,14 +1,12 @@
-"""Is this text written to be obeyed rather than read? A verdict with reasons, for what is kept and for what is recalled.
+"""Prompt-injection detection: a verdict with reasons for a text that is stored or recalled.
 
-Two judges. Rules (`guard/suspicion.py`) know the moves of an attack by their grammar and give reasons. A small classifier
-(hashed words, pairs and triples; weights in `injection.weights`, made by tools/injection from sentences of our own) knows the
-wording.
-A text is looked at as a reader would see it: zero-width letters out, look-alikes turned back, base64 and rot13 read. Long texts
-are judged window by window, since an attack hides in much that is harmless. Pure but for reading the weights once.
+Two parts judge a text. Rules (`guard/suspicion.py`) match the grammar of known attacks and give reasons. A small classifier
+(hashed words, pairs and triples; weights in `injection.weights`, trained by tools/injection on sentences of our own) scores the
+wording. Texts are normalised first: zero-width characters removed, look-alike letters mapped to Latin, base64 and rot13 decoded.
+Long texts are scored window by window, because an attack hides in harmless text. Pure, apart from reading the weights once.
 
-Thresholds: flagged is kept but never put into a prompt by itself; rejected is not kept. How much either catches, and what it
-costs in false alarms, is in docs/benchmarks.md; it is a net, not a wall, and the fence around recalled text must hold without
-it.
+Thresholds: a flagged text is stored but never placed in a prompt on its own; a rejected text is not stored. Detection and
+false-alarm rates are in docs/benchmarks.md. Detection is not complete: the fence around recalled text must hold without it.
 """
 
 from __future__ import annotations
@@ -36,10 +34,10 @@ _WORD = (1 << 64) - 1
 _WINDOW = 48  # words; an attack is a sentence or two
 _STEP = 32
 _WORDING = 2.0
-_CALM = 1.25  # logits below which wording is noise: 99 % of ordinary talk stays under it
-_SHORT = 12  # words; of an everyday sentence of so few, wording alone says little: "print the invoice and send it on"
-_SHORT_CALM = 0.45
-_TERSE = 3  # words that no wording makes an attack
+_NOISE = 1.25  # logits; the wording of 99 % of ordinary talk scores below this
+_SHORT = 12  # words; in so short a sentence wording alone says little: "print the invoice and send it on"
+_SHORT_MARGIN = 0.45
+_TERSE = 3  # words; a text this short is never an attack by its wording
 _ZERO = (0.0,)
 FLAGGED = 0.5
 REJECTED = 0.99
@@ -48,6 +46,8 @@ _ASCII = re.compile(r"[a-z]{1,24}(?:'[a-z]{1,3})?|[0-9]+|[^a-z0-9_\s]")
 
 
 class InjectionVerdict(StrEnum):
+    """Clean texts are stored and used, flagged ones stored but kept out of prompts, rejected ones not stored."""
+
     CLEAN = "clean"
     FLAGGED = "flagged"
     REJECTED = "rejected"
@@ -55,7 +55,7 @@ class InjectionVerdict(StrEnum):
 
 @frozen
 class Assessment:
-    """How likely a text is an attack on the model that reads it, from 0 to 1, and why."""
+    """The probability (0 … 1) that a text attacks the model that reads it, the verdict, and the reasons."""
 
     verdict: InjectionVerdict
     score: float
@@ -63,45 +63,44 @@ class Assessment:
 
 
 def assess(text: str) -> Assessment:
-    """Judge a text."""
-    read = normalize(text)
-    found = find_signs(read)
-    words = classifier_tokens(read.text)
+    """Judge a text by its signs and its wording."""
+    normalized = normalize(text)
+    signs = find_signs(normalized)
+    words = classifier_tokens(normalized.text)
     wording = _wording(words)
-    logit = max(wording, -1.0) + sum(reason.weight for reason in found) if found else wording - _doubt(len(words))
-    logit -= _CALM
+    logit = max(wording, -1.0) + sum(sign.weight for sign in signs) if signs else wording - _margin(len(words))
+    logit -= _NOISE
     score = 1.0 / (1.0 + math.exp(-max(min(logit, 30.0), -30.0)))
-    reasons = tuple(dict.fromkeys([*(reason.name for reason in found), *(["wording"] if wording > _WORDING else [])]))
-    verdict = (
-        InjectionVerdict.REJECTED
-        if score >= REJECTED
-        else InjectionVerdict.FLAGGED
-        if score >= FLAGGED
-        else InjectionVerdict.CLEAN
-    )
+    reasons = tuple(dict.fromkeys([*(sign.name for sign in signs), *(["wording"] if wording > _WORDING else [])]))
+    verdict = _verdict(score)
     return Assessment(verdict, score, reasons if verdict is not InjectionVerdict.CLEAN else ())
 
 
-def _doubt(words: int) -> float:
-    """How much more the wording of a short text must say where no move of an attack stands in it."""
-    return _WORDING if words <= _TERSE else _SHORT_CALM if words <= _SHORT else 0.0
+def _verdict(score: float) -> InjectionVerdict:
+    if score >= REJECTED:
+        return InjectionVerdict.REJECTED
+    return InjectionVerdict.FLAGGED if score >= FLAGGED else InjectionVerdict.CLEAN
+
+
+def _margin(words: int) -> float:
+    """Return the logits by which the wording of a short text must exceed the threshold when it has no sign of an attack."""
+    return _WORDING if words <= _TERSE else _SHORT_MARGIN if words <= _SHORT else 0.0
 
 
 @lru_cache(maxsize=2048)
 def assess_cached(text: str) -> Assessment:
-    """The same, remembered for texts that come again: a turn goes to the vault and to the mind, a memory into many answers."""
+    """Judge a text, caching the result: a turn goes to the vault and to working memory, a memory into many answers."""
     return assess(text)
 
 
 def feature_buckets(words: list[str]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """The bucket of every word, pair and triple, in order; what was there before is in the last bucket,
-    which weighs nothing."""
-    import numpy as np  # start-up time of `import engram`
+    """Return the bucket of every word, pair and triple, in order. A repeated feature gets the last bucket, whose weight is 0."""
+    import numpy as np  # late: start-up time of `import engram`
 
-    one = np.fromiter((zlib.crc32(word.encode()) for word in words), np.uint64, len(words))
-    two = one[:-1] * np.uint64(_MIX[0]) + one[1:]
-    three = two[:-1] * np.uint64(_MIX[1]) + one[2:]
-    return _bucket(one), _bucket(two), _bucket(three)
+    singles = np.fromiter((zlib.crc32(word.encode()) for word in words), np.uint64, len(words))
+    pairs = singles[:-1] * np.uint64(_MIX[0]) + singles[1:]
+    triples = pairs[:-1] * np.uint64(_MIX[1]) + singles[2:]
+    return _bucket(singles), _bucket(pairs), _bucket(triples)
 
 
 def _bucket(mixed: NDArray[Any]) -> NDArray[Any]:
@@ -115,52 +114,52 @@ def _bucket(mixed: NDArray[Any]) -> NDArray[Any]:
 
 
 def classifier_tokens(text: str) -> list[str]:
-    """As the classifier sees them: lower case, every number alike, every other sign a word of its own."""
+    """Return the tokens of a text: words in lower case, "0" for every number, and each punctuation mark by itself."""
     low = text.lower()
     tokens: list[str] = _ASCII.findall(low) if text.isascii() else _TOKEN.findall(low.replace("’", "'"))
     return ["0" if token[0].isdigit() else token for token in tokens]
 
 
 def windows(count: int) -> list[tuple[int, int]]:
-    """Where a text of so many words is cut to be judged."""
+    """Return the overlapping windows, as (start, end), in which a text of `count` words is scored."""
     if count <= _WINDOW + _WINDOW // 2:
         return [(0, count)] if count else []
     return [(at, min(at + _WINDOW, count)) for at in range(0, count - _WINDOW // 3, _STEP)]
 
 
 def _wording(words: list[str]) -> float:
-    """The logit of the most suspicious window, a little lower the more windows there were to find one in."""
+    """Return the logit of the highest-scoring window, lowered by the logarithm of the number of windows."""
     import numpy as np  # as above
 
     weights, bias = _weights()
-    several = windows(len(words))
-    if not several:
+    spans = windows(len(words))
+    if not spans:
         return -_WORDING
-    if len(several) == 1:
-        return bias + _short(words, weights)
+    if len(spans) == 1:
+        return bias + _single_window(words, weights)
     sums = [np.concatenate([_ZERO, np.cumsum(weights[buckets])]) for buckets in feature_buckets(words)]
     best = max(
         sum(float(sum_[max(end - less, start)] - sum_[start]) for less, sum_ in enumerate(sums))
         / math.sqrt(max(3 * (end - start) - 3, 1))
-        for start, end in several
+        for start, end in spans
     )
-    return bias + best - 0.5 * math.log(len(several))
+    return bias + best - 0.5 * math.log(len(spans))
 
 
-def _short(words: list[str], weights: NDArray[Any]) -> float:
-    """The same of a text that is one window, as most are: plain arithmetic, a tenth of what arrays of a dozen numbers take."""
+def _single_window(words: list[str], weights: NDArray[Any]) -> float:
+    """Score a text of one window, as most are, in plain Python: a tenth of the time that arrays of a dozen numbers take."""
     alone, last, first, middle, head = zip(*map(_mixed, words), strict=True)
     pairs = {((a + b & _WORD) >> 40) % _MOST for a, b in zip(first, last[1:], strict=False)}
     triples = {((a + b + c & _WORD) >> 40) % _MOST for a, b, c in zip(head, middle[1:], last[2:], strict=False)}
-    held = memoryview(weights.data).__getitem__  # taking single numbers out of an array costs five times as much
-    total = sum(sum(map(held, buckets)) for buckets in (set(alone), pairs, triples))
+    weight_of = memoryview(weights.data).__getitem__  # indexing the array itself takes five times as long
+    total = sum(sum(map(weight_of, buckets)) for buckets in (set(alone), pairs, triples))
     return total / math.sqrt(max(3 * len(words) - 3, 1))
 
 
 @lru_cache(maxsize=16_384)
 def _mixed(word: str) -> tuple[int, int, int, int, int]:
-    """The bucket of a word, and what it adds to those of pairs and triples: as their last word, the first of two, the middle and
-    the first of three. All that is multiplied in `hashed` is multiplied here, once for every word there is."""
+    """Return a word's bucket and its terms in the hashes of pairs and triples: as last word, first of two, middle and first
+    of three. The multiplications of `feature_buckets` are done here, once per distinct word."""
     last = zlib.crc32(word.encode()) * _SPREAD & _WORD
     middle = last * _MIX[1] & _WORD
     first = last * _MIX[0] & _WORD
@@ -169,7 +168,7 @@ def _mixed(word: str) -> tuple[int, int, int, int, int]:
 
 @cache
 def _weights() -> tuple[NDArray[Any], float]:
-    """One byte a bucket, after its scale and the bias as float32."""
+    """Read the weights and the bias. The file holds a scale and the bias as float32, then one signed byte per bucket."""
     import numpy as np  # as above
 
     raw = resources.files("engram.guard").joinpath("injection.weights").read_bytes()

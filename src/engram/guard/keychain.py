@@ -1,10 +1,11 @@
 """The operating system's keychain, through `keyring`.
 
-Comes in: the id of a vault and its master key. Goes out: the key, or word that it was stored and read back. Only keychains
-that the system itself guards are used: what other packages register with `keyring` may be a plaintext file, or drop what it
-is given. `keyring` is optional and takes 0.2 s to probe, so it is imported at the first question and asked once a process.
+Input: the id of a vault and its master key. Output: the key, or confirmation that it was stored and read back. Only keychains
+that the operating system protects are used: backends that other packages register with `keyring` may write a plaintext file
+or discard what they are given. `keyring` is optional and takes 0.2 s to probe, so it is imported on first use and probed once
+per process.
 
-It may not make keys, and no error of a keychain leaves this module with its own words, which may quote a secret.
+This module creates no keys, and never passes on the text of a keychain's error, which may quote a secret.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     Answer = TypeVar("Answer")
 
 SERVICE = "engram"
-_REAL = frozenset(
+_TRUSTED = frozenset(
     {
         "keyring.backends.SecretService.Keyring",
         "keyring.backends.libsecret.Keyring",
@@ -36,7 +37,7 @@ _REAL = frozenset(
 )
 _CHAIN = "keyring.backends.chainer.ChainerBackend"
 
-# What backends let through beside keyring's own errors. Looked up by name: each exists only where its backend does.
+# Errors that backends raise besides keyring's own. Looked up by name, because each exists only where its backend does.
 _BACKEND_ERRORS = (
     ("keyring.errors", "KeyringError"),
     ("configparser", "Error"),
@@ -51,27 +52,27 @@ _WAY_OUT = "Unlock the keychain of this desktop session and try again, or `engra
 
 
 def available(*, backend: KeyringBackend | None = None) -> bool:
-    """Whether a keychain that may be trusted is there. It may still be locked: only `write` and `read` find out."""
+    """Return True if there is a trusted keychain. It may still be locked: only `write` and `read` find out."""
     return _trusted(backend) is not None
 
 
 def read(vault_id: str, *, backend: KeyringBackend | None = None) -> MasterKey | None:
-    """The key of this vault; None if the keychain answers but has none. VaultLocked if it does not answer."""
+    """Return the key of this vault, or None if the keychain has none. Raise VaultLocked if the keychain does not answer."""
     ring = _trusted(backend)
     if ring is None:
-        raise VaultLocked("No OS keychain that Engram trusts answers on this machine.", way_out=_WAY_OUT)
+        raise VaultLocked("There is no OS keychain on this machine that Engram trusts.", way_out=_WAY_OUT)
     text = _call(ring.get_password, SERVICE, vault_id)
     if not text:
         return None
     try:
         return MasterKey.from_recovery_text(text)
     except VaultLocked:
-        raise VaultLocked(f"What the OS keychain holds for vault {vault_id} is not a key.") from None
+        raise VaultLocked(f"The entry of the OS keychain for vault {vault_id} is not a valid key.") from None
 
 
 def write(vault_id: str, master: MasterKey, *, backend: KeyringBackend | None = None) -> bool:
-    """Store the key and read it back. False if it is not there afterwards, whatever the reason."""
-    import hmac  # late: whoever only reads needs none of it
+    """Store the key and read it back. Return False if it cannot be read back, whatever the reason."""
+    import hmac  # late: reading a key does not need it
 
     ring = _trusted(backend)
     if ring is None:
@@ -86,7 +87,7 @@ def write(vault_id: str, master: MasterKey, *, backend: KeyringBackend | None = 
 
 
 def password(name: str, *, backend: KeyringBackend | None = None) -> str:
-    """What the owner keeps under this name of ours (`keyring set engram NAME`); empty if nothing, or nothing answers."""
+    """Return the password stored by `keyring set engram NAME`, or "" if there is none or no keychain answers."""
     ring = _trusted(backend)
     if ring is None:
         return ""
@@ -97,7 +98,7 @@ def password(name: str, *, backend: KeyringBackend | None = None) -> str:
 
 
 def delete(vault_id: str, *, backend: KeyringBackend | None = None) -> bool:
-    """Take the key of this vault out. True if the keychain has none afterwards."""
+    """Delete the key of this vault. Return True if the keychain holds none afterwards."""
     ring = _trusted(backend)
     if ring is None:
         return False
@@ -110,42 +111,43 @@ def delete(vault_id: str, *, backend: KeyringBackend | None = None) -> bool:
 
 
 def _trusted(backend: KeyringBackend | None) -> KeyringBackend | None:
-    return _detected() if backend is None else _real(backend)
+    return _detected() if backend is None else _system_keychain(backend)
 
 
 @functools.cache
 def _detected() -> KeyringBackend | None:
-    """The keychain `keyring` chose on this machine, or the first real one in its chain."""
+    """Return the keychain that `keyring` chose on this machine, or the first trusted member of its chain."""
     try:
-        import keyring  # optional, and slow to probe
+        import keyring  # late: optional, and slow to probe
 
-        return _real(keyring.get_keyring())
-    # A PYTHON_KEYRING_BACKEND or keyringrc.cfg that names nothing usable fails in as many ways as an import can.
+        return _system_keychain(keyring.get_keyring())
+    # A PYTHON_KEYRING_BACKEND or keyringrc.cfg that names no usable backend fails in as many ways as an import can.
     except _foreign_errors(ImportError, AttributeError, TypeError):
         return None
 
 
-def _real(backend: KeyringBackend) -> KeyringBackend | None:
+def _system_keychain(backend: KeyringBackend) -> KeyringBackend | None:
+    """Return the backend if the operating system protects it; for a chain, its first such member."""
     names = {f"{kind.__module__}.{kind.__qualname__}" for kind in type(backend).__mro__}
-    if names & _REAL:
+    if names & _TRUSTED:
         return backend
     if _CHAIN not in names:
         return None
-    # The chain itself would write to its first member that does not object, a plaintext file among them.
-    members = (_real(each) for each in getattr(backend, "backends", ()))
-    return next((each for each in members if each is not None), None)
+    # The chain itself writes to its first member that accepts, which may be a plaintext file.
+    members = (_system_keychain(member) for member in getattr(backend, "backends", ()))
+    return next((member for member in members if member is not None), None)
 
 
-def _call(ask: Callable[..., Answer], *words: str) -> Answer:
+def _call(function: Callable[..., Answer], *arguments: str) -> Answer:
     try:
-        return ask(*words)
+        return function(*arguments)
     except _foreign_errors() as error:
         problem = type(error).__name__
-    # Raised out here, so that the foreign error is not chained to ours: a decoding error, for one, carries the secret.
+    # Raised outside the handler, so that the foreign error is not chained: a decoding error, for one, carries the secret.
     raise VaultLocked(f"The OS keychain is locked or did not answer ({problem}).", way_out=_WAY_OUT)
 
 
 def _foreign_errors(*more: type[BaseException]) -> tuple[type[BaseException], ...]:
     loaded = ((sys.modules.get(module), name) for module, name in _BACKEND_ERRORS)
-    found = (getattr(module, name, None) for module, name in loaded if module is not None)
-    return (OSError, RuntimeError, ValueError, EOFError, *more, *(kind for kind in found if isinstance(kind, type)))
+    kinds = (getattr(module, name, None) for module, name in loaded if module is not None)
+    return (OSError, RuntimeError, ValueError, EOFError, *more, *(kind for kind in kinds if isinstance(kind, type)))

@@ -1,8 +1,8 @@
-"""What a program that asks may learn from the answers' numbers, and how often it may ask.
+"""Limits on probing: coarse scores, a time grid for answers, and rate limits on questions. Pure.
 
-Whoever may search can probe: "has the user cancer?" 0.94, "diabetes?" 0.12. So callers from outside get scores in four steps, no
-timings, at most so many questions a minute and a session, and noise if that is set (§10.16). The order of hits stays. Nor do they
-learn from how long it took: answers go out on a grid. Pure.
+Exact scores let any caller that may search probe the vault: "has the user cancer?" 0.94, "diabetes?" 0.12. Callers from outside
+therefore get scores in four steps, optionally with noise (§10.16), no timings, and a limited number of questions per minute and
+per session. The order of hits is unchanged. Response times reveal nothing either: answers are sent at points of a time grid.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from engram.types import Memory
 
 T = TypeVar("T")
 
-_STEPS = ((0.85, 0.9), (0.60, 0.7), (0.40, 0.5))
-_LEAST = 0.2
+_STEPS = ((0.85, 0.9), (0.60, 0.7), (0.40, 0.5))  # scores above the first number are shown as the second
+_LOWEST = 0.2
 _SCORES = frozenset({"score", "needed", "relevance", "composite", "relevancy", "support"})
 _ROUNDED = frozenset({"share", "covered", "ndcg", "accuracy", "freshness", "utility"})
 
 
 @frozen
 class RateLimits:
-    """How many questions one identity may ask; 0 is any number. `minute_setting` is where the first is set."""
+    """Questions that one identity may ask; 0 means no limit. `minute_setting` names the setting behind `per_minute`."""
 
     per_minute: int
     per_session: int
@@ -35,73 +35,75 @@ class RateLimits:
 
 
 def score_step(score: float) -> float:
-    """High, medium, low or minimal, each as one number."""
-    return next((shown for least, shown in _STEPS if score > least), _LEAST)
+    """Round a score to one of four numbers: high, medium, low or minimal."""
+    return next((shown for least, shown in _STEPS if score > least), _LOWEST)
 
 
 def coarsen(value: T, noise: float = 0.0, chance: Callable[[], float] = lambda: 0.5) -> T:
-    """An answer with its numbers in steps and its timings left out. `chance` is drawn from [0, 1)."""
+    """Return an answer with its scores in steps and without timings. `chance` returns a random number in [0, 1)."""
     if isinstance(value, tuple):
-        return tuple(coarsen(one, noise, chance) for one in value)  # type: ignore[return-value]
+        return tuple(coarsen(part, noise, chance) for part in value)  # type: ignore[return-value]
     changed: dict[str, Any] = {}
     kind: Any = type(value)
-    for name in _parts(kind):
-        held = getattr(value, name)
-        if type(held) in _NEVER:
+    for name in _field_names(kind):
+        part = getattr(value, name)
+        if type(part) in _UNCHANGED:
             continue
         if name == "milliseconds":
             changed[name] = {}
-        elif isinstance(held, float):
+        elif isinstance(part, float):
             if name in _SCORES:
-                changed[name] = score_step(held + noise * laplace(chance()) if noise else held)
+                changed[name] = score_step(part + noise * laplace(chance()) if noise else part)
             elif name in _ROUNDED:
-                changed[name] = round(held, 1)
-        elif (other := coarsen(held, noise, chance)) is not held:
-            changed[name] = other
+                changed[name] = round(part, 1)
+        elif (coarse := coarsen(part, noise, chance)) is not part:
+            changed[name] = coarse
     return replace(value, **changed) if changed else value  # type: ignore[type-var]
 
 
-_NEVER = frozenset({str, int, bool, type(None), Memory})
-"""What holds no number that tells anything."""
+_UNCHANGED = frozenset({str, int, bool, type(None), Memory})
+"""Types that hold no score."""
 
 
 @cache
-def _parts(kind: type) -> tuple[str, ...]:
-    """The names of a value's parts; none of what is no value. Found out once: an answer has hundreds."""
-    return tuple(one.name for one in fields(kind)) if is_dataclass(kind) and kind is not Memory else ()
+def _field_names(kind: type) -> tuple[str, ...]:
+    """Return the field names of a value class, or () for any other type. Cached: an answer holds hundreds of values."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) and kind is not Memory else ()
 
 
 def grid_delay(elapsed: float, grid: float, most: float = math.inf) -> float:
-    """Seconds to hold an answer back that took `elapsed`: up to the next point of a grid, and never longer than `most`.
+    """Return the seconds to delay an answer that took `elapsed`, up to the next point of the grid and at most `most`.
 
-    What was found, what was not and what may not be seen take different times; on the grid all of them look alike, unless one
-    takes so much longer that it misses a point (§10.8).
+    Hits, misses and hidden memories take different times. On the grid they look alike, unless one takes so much longer that
+    it misses a point (§10.8).
     """
     due = max(math.ceil(elapsed / grid), 1) * grid if grid > 0 else elapsed
     return max(min(due - elapsed, most), 0.0)
 
 
 def laplace(uniform: float) -> float:
-    """A draw of scale 1 from one of [0, 1)."""
+    """Map a uniform draw from [0, 1) to a draw from the Laplace distribution of scale 1."""
     half = min(max(uniform, 1e-12), 1 - 1e-12) - 0.5
     return -math.copysign(math.log1p(-2 * abs(half)), half)
 
 
 def check_rate(rates: RateLimits, this_minute: Sequence[tuple[float, int]], this_session: int) -> None:
-    """Refuse the question that is one too many, after those of this session and of this minute: of the latter so many will be
-    older than a minute in so many seconds, soonest first."""
-    surplus = sum(times for _, times in this_minute) - rates.per_minute
+    """Raise RateLimited if another question would exceed the limit per minute or per session.
+
+    `this_minute` lists, soonest first, the seconds until some questions are a minute old, and how many questions those are.
+    """
+    surplus = sum(count for _, count in this_minute) - rates.per_minute
     if rates.per_minute and surplus >= 0:
-        gone = accumulate(times for _, times in this_minute)
-        after = next((left for (left, _), freed in zip(this_minute, gone, strict=True) if freed > surplus), 60.0)
+        expired = accumulate(count for _, count in this_minute)
+        after = next((seconds for (seconds, _), total in zip(this_minute, expired, strict=True) if total > surplus), 60.0)
         raise RateLimited(
-            f"{rates.per_minute} questions a minute were asked.",
+            f"The limit of {rates.per_minute} questions a minute is reached.",
             way_out=f"Ask again in {math.ceil(after)} seconds, or raise `{rates.minute_setting}`.",
             after_s=after,
         )
     if rates.per_session and this_session >= rates.per_session:
         raise RateLimited(
-            f"{rates.per_session} questions were asked in this session.",
+            f"The limit of {rates.per_session} questions in a session is reached.",
             way_out="Begin a new session, or raise `ask_per_session`.",
             after_s=3600.0,
         )

@@ -1,8 +1,8 @@
-"""Names of people and postal addresses, guessed from how they are written and what stands beside them. Pure.
+"""Names of people and postal addresses, recognised by their spelling and context. Pure.
 
-No list of names: most of the world's are on none. A name is two capitalised words that are no other thing, or one where a
-name is announced ("my name is …", "Dr. …", "… lives in"). An address is a house number beside a word for a street in one of
-some fifteen languages, a flat, a box, or what follows "lives at". How far this carries is in docs/benchmarks.md.
+There is no list of names, because most of the world's names are on none. A name is two capitalised words that are no other thing,
+or one where a name is announced ("my name is …", "Dr. …", "… lives in"). An address is a house number beside a word for a street
+in one of some fifteen languages, a flat, a box, or the words after "lives at". Precision and recall are in docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from engram.text.wordlist import word_set
 
 NameSpan = tuple[str, int, int]
 
-# Capitalised words in a row, an initial or a "von der" between them.
+# Consecutive capitalised words, with an initial or a particle such as "von der" between them.
 _CAP = r"[^\W\d_a-zß-öø-ÿ](?:[^\W\d_]|['’-](?=[^\W\d_])){1,24}"
 _BETWEEN = r"(?:(?:[^\W\d_a-z]\.?|van|von|der|den|de|del|della|da|di|dos|la|le|el|al|bin|ibn|ter|ten) ){0,3}"
 _ROW = re.compile(rf"(?<![\w@.'’/-]){_CAP}(?: {_BETWEEN}{_CAP}){{0,3}}(?:,? (?:Jr|Sr|II|III|IV)\b\.?)?(?![\w@/])")
@@ -146,21 +146,21 @@ _NEAR = 72
 
 
 def find(text: str) -> Iterator[NameSpan]:
-    """Everyone and every place that seems to be named."""
+    """Yield the spans of all names of people and all addresses, as (kind, start, end)."""
     yield from find_sensitive(text)
-    yield from _mentioned(text)
+    yield from _mentions(text)
 
 
 def find_sensitive(text: str) -> Iterator[NameSpan]:
-    """Addresses, and who says who they are: what is kept closely."""
+    """Yield the spans of addresses and of names by which speakers introduce themselves: the sensitive kinds."""
     low = text.lower()
     if any(part in low for part in _SELF_NEEDS):
-        yield from _told_by_themselves(text)
+        yield from _self_introductions(text)
     if _FIGURE.search(text):
         yield from _addresses(text, low)
 
 
-def _told_by_themselves(text: str) -> Iterator[NameSpan]:
+def _self_introductions(text: str) -> Iterator[NameSpan]:
     for match in _SELF.finditer(text):
         row = _ROW.match(text, match.start(1))
         first = match.group(1).split(" ")[0]
@@ -188,7 +188,7 @@ def _addresses(text: str, low: str) -> Iterator[NameSpan]:
 
 
 def _street(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """The street of a house number: behind it, around it, or before it."""
+    """Return the span of the street and its house number: the street follows, surrounds or precedes the number."""
     match = _NUMBER_FIRST.match(text, start, start + _NEAR)
     if match is not None and _is_street(match):
         return _with_number_before(text, match.start()), match.end()
@@ -204,7 +204,7 @@ def _street(text: str, start: int, end: int) -> tuple[int, int] | None:
 
 
 def _is_street(match: re.Match[str]) -> bool:
-    """ "12 Mill Way", "12 mill street"; not "a 10 minute walk", "5 great places"."""
+    """Return True for "12 Mill Way" and "12 mill street", False for "a 10 minute walk" and "5 great places"."""
     name, street = match.group(1).split(), match.group("sure")
     if name[-1].lower() in ("the", "a", "this", "that", "another"):
         return False
@@ -217,12 +217,13 @@ def _with_number_before(text: str, start: int) -> int:
 
 
 def _tail(text: str, end: int) -> int:
-    """Where an address ends that goes on with a flat, a town and a postal code."""
+    """Return the end of an address including a following flat, town and postal code."""
     match = _TAIL.match(text, end, end + 160)
     return match.end() if match is not None and _TAIL_HOLDS.search(match.group()) else end
 
 
-def _mentioned(text: str) -> Iterator[NameSpan]:
+def _mentions(text: str) -> Iterator[NameSpan]:
+    """Yield the names of people that a text mentions."""
     for row in _ROW.finditer(text):
         start, end = row.span()
         words = row.group().split()
@@ -242,7 +243,7 @@ def _mentioned(text: str) -> Iterator[NameSpan]:
 
 
 def _announced(text: str, start: int, end: int) -> bool:
-    """Does what stands before or behind say that this is somebody?"""
+    """Return True if the words before or after mark this as a person: a title, a relation, or a verb of speech."""
     before = [word.strip("\"'“(>:,.?").lower() for word in text[max(start - 32, 0) : start].split()[-2:]]
     if before and (before[-1] in _TITLES or before[-1] in _BEFORE or "-".join(before) in _BEFORE_TWO):
         return True

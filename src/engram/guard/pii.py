@@ -1,11 +1,11 @@
-"""Personal data in a text: where it stands, of what sort, and how closely it must be kept.
+"""Personal data in a text: spans with their kind and sensitivity.
 
-Three nets. Checked: a row of figures that its own check digits confirm (cards, accounts, wallets). Shaped: what looks like
-nothing else (mail and network addresses, telephone numbers in groups). Told: a number that is nothing by itself, after the
-words that say what it is ("passport no.", "date of birth"). Names and postal addresses are guessed (`guard/people.py`); keys,
-tokens and passwords come from `guard/secrets.py`. Pure, and linear in the text: repetitions are bounded.
+Three methods find it. Checked: digits that their own check digits confirm (cards, accounts, wallets). Shaped: unmistakable forms
+(mail and network addresses, telephone numbers in groups). Labelled: a number identified by the words before it ("passport
+no.", "date of birth"). Names and postal addresses are recognised in `guard/people.py`; keys, tokens and passwords in
+`guard/secrets.py`. Pure, and linear in the length of the text: repetitions in patterns are bounded.
 
-That somebody is mentioned is not kept closely, or nothing could be found by name; who says "my name is …" is.
+The mention of a person is not sensitive, or nothing could be found by name; "my name is …" is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from engram.types import Sensitivity
 
 @frozen
 class PersonalSpan:
-    """A place in a text, what stands there, and how closely it must be kept. Never the words themselves."""
+    """A span of personal data: its kind, position and sensitivity, never the text itself."""
 
     kind: str
     start: int
@@ -55,24 +55,25 @@ TIERS = {
     "person": Sensitivity.CLEARTEXT,  # somebody is mentioned
     "url": Sensitivity.CLEARTEXT,
 }
-"""Every kind there is."""
+"""All kinds, with their sensitivity."""
 
 
-# Where two nets catch the same figures, the surer one has them.
-_FIRST = (
+# Where spans overlap, the kind that comes first here wins: the more certain one.
+_PRECEDENCE = (
     "secret", "url-credentials", "iban", "crypto-wallet", "driver-license", "passport", "national-id", "medical-number",
     "tax-id", "routing-number", "ssn", "bank-account", "date-of-birth", "credit-card", "email", "url", "ip-address",
     "mac-address", "phone", "address", "postal-code", "identity", "person",
 )  # fmt: skip
-_ORDER = {kind: place for place, kind in enumerate(_FIRST)}
+_ORDER = {kind: place for place, kind in enumerate(_PRECEDENCE)}
 
-_FIGURE = re.compile("[0-9]")
+_DIGIT = re.compile("[0-9]")
 _EMAIL = re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}(?![\w-])(?!:[\w~][\w.~-]{0,63}/)")
 _URL = re.compile(r"\b(?:https?|ftp)://[^\s<>\"'`\[\]{}|]{3,2000}|\bwww\.[\w-]{1,63}\.[^\s<>\"'`\[\]{}|]{2,2000}", re.IGNORECASE)
 _URL_LOGIN = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s:/@?#]{1,128}:[^\s/@?#]{1,256}@[\w.\[\]:-]{1,255}")
 _IPV4 = re.compile(r"(?<![\w.-])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w-]|\.\d)")
-_NOBODYS, _EVERYBODYS = "127.", frozenset({"0.0.0.0", "255.255.255.255", "255.255.255.0"})  # noqa: S104  nothing is bound
-"""Addresses that every machine has: they tell nothing of anybody."""
+_LOOPBACK = "127."
+_UNIVERSAL = frozenset({"0.0.0.0", "255.255.255.255", "255.255.255.0"})  # noqa: S104  nothing is bound
+"""Addresses that every machine has, and that therefore identify nobody."""
 _IPV6 = re.compile(
     r"(?<![\w:.])(?:[0-9A-Fa-f]{1,4}:){7}[0-9A-Fa-f]{1,4}(?![\w:])|"
     r"(?<![\w:.])[0-9A-Fa-f:]{2,30}::[0-9A-Fa-f:]{0,30}(?![\w:])"
@@ -80,7 +81,7 @@ _IPV6 = re.compile(
 _MAC = re.compile(r"(?<![\w:-])[0-9A-Fa-f]{2}(?:([:-])[0-9A-Fa-f]{2})(?:\1[0-9A-Fa-f]{2}){4}(?![\w:-])")
 _VERSION = re.compile(r"(?:\bv|version|release|python|build|section|chapter|§)[ .]{0,2}$", re.IGNORECASE)
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])", re.IGNORECASE)
-_LETTER = r"[^\W\u2e80-\u9fff\uac00-\ud7af]"  # scripts without spaces do not end at a number, and begin none
+_LETTER = r"[^\W\u2e80-\u9fff\uac00-\ud7af]"  # not CJK or Hangul, where a number may touch the next word
 _CARD = re.compile(
     rf"(?<!{_LETTER})(?<![.,+$€£-])" + r"(?:\d{12,19}|\d{4}(?:[ -]\d{4}){2,3}(?:[ -]?\d{1,3})?|"
     r"\d{4}[ -]\d{6}[ -]\d{4,5})" + rf"(?!{_LETTER}|%|[.,]\d)"
@@ -106,8 +107,8 @@ _WALLET = re.compile(
     r"4[0-9AB][1-9A-HJ-NP-Za-km-z]{93})\b"
 )
 
-# What a number is, and the number: "passport number is X1234567", "DOB: 3 May 1988".
-_IS = (
+# A label and its number: "passport number is X1234567", "DOB: 3 May 1988".
+_JOINT = (
     r"[\"')]{0,2}(?:\s{1,3}(?:number|no|num|nr|id|code|card|#))?\.?[\"')]{0,2}\s{0,3}(?:[:=#]|\bis\b(?: now)?:?|\bwas\b|"
     r"\bof\b|[-–])?\s{0,3}#?\s{0,2}[\"'(]?"
 )
@@ -115,7 +116,7 @@ _DATE = (
     r"(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d{1,2}(?:st|nd|rd|th)?(?: of)? [^\W\d_]{3,10}\.?,? \d{4}|"
     r"[^\W\d_]{3,10}\.? \d{1,2}(?:st|nd|rd|th)?,? \d{4})"
 )
-_TOLD: tuple[tuple[str, str, str], ...] = (
+_LABELLED: tuple[tuple[str, str, str], ...] = (
     ("driver-license", r"driv(?:er|ing)(?:['’]?s)?[ -]?licen[cs]e|\bdl\b|license number",
         r"(?=[A-Z0-9 -]{0,20}\d)[A-Z0-9](?:[A-Z0-9]|[ -](?=[A-Z0-9])){4,19}"),
     ("passport", r"passport", r"(?=[A-Z0-9]{0,10}\d)[A-Z0-9]{6,10}"),
@@ -134,15 +135,15 @@ _TOLD: tuple[tuple[str, str, str], ...] = (
     ("postal-code", r"\bzip(?: ?code)?\b|post(?:al)? ?code|postcode|\bplz\b",
         r"(?=[A-Z0-9 -]{0,20}\d)[A-Z0-9]{2,5}(?:[ -]?[A-Z0-9]{2,4})?"),
 )  # fmt: skip
-_TOLD_AT = tuple(
+_LABELLED_PATTERNS = tuple(
     (
         kind,
         re.compile(cue, re.IGNORECASE),
-        re.compile(rf"{_IS}(?:(?:it['’]?s|that['’]?s|mine is|is)\s)?({value})(?![\w])", re.IGNORECASE),
+        re.compile(rf"{_JOINT}(?:(?:it['’]?s|that['’]?s|mine is|is)\s)?({value})(?![\w])", re.IGNORECASE),
     )
-    for kind, cue, value in _TOLD
+    for kind, cue, value in _LABELLED
 )
-_TOLD_NEEDS = {
+_LABELLED_NEEDS = {
     "driver-license": ("licen", "dl:", "dl #", "dl n"), "passport": ("passport",),
     "national-id": ("national", "identity", "nino", "dni ", "dni:", "nif ", "nif:", "personnummer", "pesel", "aadhaar",
     "cpf", "curp"),
@@ -152,7 +153,7 @@ _TOLD_NEEDS = {
     "bank-account": ("account", "acct", "a/c"), "date-of-birth": ("born", "dob", "d.o.b", "birth"),
     "postal-code": ("zip", "postal", "postcode", "post code", "plz"),
 }  # fmt: skip
-"""What must stand in a text for its cue to be looked for: most texts hold none of it."""
+"""Substrings of which one must occur before a label's pattern is tried. Most texts contain none."""
 _ANSWERED = re.compile(r"[^\n?.:]{0,24}[?.:]\s{1,3}(?:[^\W\d_]{1,10}:\s)?(?:it['’]?s |it is |sure,? |mine is )?", re.IGNORECASE)
 
 _PHONE = re.compile(
@@ -177,17 +178,17 @@ _NEAR = 48
 
 
 def find(text: str) -> tuple[PersonalSpan, ...]:
-    """The personal data of a text in order; none overlaps another."""
-    return _apart([*_all(text), *_people(people.find(text))])
+    """Return the personal data of a text, in order and without overlaps."""
+    return _without_overlaps([*_all(text), *_people(people.find(text))])
 
 
 def sensitivity_of(spans: tuple[PersonalSpan, ...]) -> Sensitivity:
-    """How closely a text with these in it must be kept."""
+    """Return the sensitivity of a text with these spans: that of the most sensitive one."""
     return strictest(*(span.tier for span in spans))
 
 
 def mask(text: str, spans: tuple[PersonalSpan, ...] | None = None) -> str:
-    """The text with a word for each thing in it that is kept closely: "my mail is [email]"."""
+    """Return the text with each sensitive span replaced by its kind: "my mail is [email]"."""
     parts, at = [], 0
     for span in find(text) if spans is None else spans:
         if span.tier is not Sensitivity.CLEARTEXT:
@@ -197,20 +198,21 @@ def mask(text: str, spans: tuple[PersonalSpan, ...] | None = None) -> str:
 
 
 def find_sensitive(text: str) -> tuple[PersonalSpan, ...]:
-    """Only what must be kept closely: the same without people who are mentioned, which takes most of the time."""
-    found = [*_all(text), *_people(people.find_sensitive(text))]
-    return tuple(span for span in _apart(found) if span.tier is not Sensitivity.CLEARTEXT) if found else ()
+    """Return the sensitive spans only. Skips the search for mentioned people, which takes most of the time of `find`."""
+    spans = [*_all(text), *_people(people.find_sensitive(text))]
+    return tuple(span for span in _without_overlaps(spans) if span.tier is not Sensitivity.CLEARTEXT) if spans else ()
 
 
-def _people(found: Iterator[people.NameSpan]) -> Iterator[PersonalSpan]:
-    return (_span(kind, start, end) for kind, start, end in found)
+def _people(names: Iterator[people.NameSpan]) -> Iterator[PersonalSpan]:
+    return (_span(kind, start, end) for kind, start, end in names)
 
 
-def _apart(spans: list[PersonalSpan]) -> tuple[PersonalSpan, ...]:
-    """Those that no earlier kind overlaps. Only the neighbours are asked: a list of ten thousand addresses is a text too."""
+def _without_overlaps(spans: list[PersonalSpan]) -> tuple[PersonalSpan, ...]:
+    """Return the spans that overlap none of a kind with precedence. Each is compared with its two neighbours only, so that a
+    text of ten thousand addresses stays cheap."""
     taken: list[PersonalSpan] = []
-    for span in sorted(spans, key=lambda one: (_ORDER[one.kind], one.start, -one.end)):
-        place = bisect(taken, span.start, key=lambda one: one.start)
+    for span in sorted(spans, key=lambda span: (_ORDER[span.kind], span.start, -span.end)):
+        place = bisect(taken, span.start, key=lambda span: span.start)
         before, after = taken[place - 1 : place] if place else [], taken[place : place + 1]
         if not any(span.start < other.end and other.start < span.end for other in (*before, *after)):
             taken.insert(place, span)
@@ -218,16 +220,16 @@ def _apart(spans: list[PersonalSpan]) -> tuple[PersonalSpan, ...]:
 
 
 def _all(text: str) -> Iterator[PersonalSpan]:
-    yield from (_span("secret", one.start, one.end) for one in secrets.find(text))
+    yield from (_span("secret", secret.start, secret.end) for secret in secrets.find(text))
     if "@" in text:
         yield from (_span("email", *match.span()) for match in _EMAIL.finditer(text))
     if "://" in text or "www." in text:
         yield from (_span("url-credentials", *match.span()) for match in _URL_LOGIN.finditer(text))
         yield from (_span("url", match.start(), match.end() - _trailing(match.group())) for match in _URL.finditer(text))
-    if _FIGURE.search(text):
+    if _DIGIT.search(text):
         yield from _checked(text)
         yield from _shaped(text)
-        yield from _told(text)
+        yield from _labelled(text)
         yield from _phones(text)
     elif "::" in text:
         yield from _networks(text)
@@ -244,8 +246,8 @@ def _checked(text: str) -> Iterator[PersonalSpan]:
             yield _span("iban", match.start(), match.start() + end)
     for match in _CARD.finditer(text):
         digits = re.sub(r"\D", "", match.group())
-        told = _CARD_WORDS.search(text, max(match.start() - _NEAR, 0), match.end() + _NEAR) is not None
-        if checksums.luhn(digits) and (told or (len(digits) > 13 and _CARD_PREFIX.match(digits))) and len(set(digits)) > 1:
+        named = _CARD_WORDS.search(text, max(match.start() - _NEAR, 0), match.end() + _NEAR) is not None
+        if checksums.luhn(digits) and (named or (len(digits) > 13 and _CARD_PREFIX.match(digits))) and len(set(digits)) > 1:
             yield _span("credit-card", *match.span())
     for match in _RESIDENT.finditer(text):
         if checksums.resident(match.group()):
@@ -255,19 +257,20 @@ def _checked(text: str) -> Iterator[PersonalSpan]:
             yield _span("tax-id", *match.span(1))
     for match in _WALLET.finditer(text):
         code = match.group()
-        unchecked = code.startswith("0x") or len(code) == 95  # Ethereum's sum is in its capitals, Monero's in Keccak
+        # Ethereum encodes its checksum in upper case and Monero uses Keccak: neither is verified here.
+        unchecked = code.startswith("0x") or len(code) == 95
         if unchecked or checksums.base58check(code) or ("1" in code[2:5] and checksums.bech32(code)):
             yield _span("crypto-wallet", *match.span())
 
 
-def _iban_end(found: str) -> int:
-    """How far the account goes: words that follow it in capitals may look like a part of it."""
-    end = len(found)
+def _iban_end(candidate: str) -> int:
+    """Return the length of the IBAN at the start of `candidate`, or 0. Upper-case words after it may look like part of it."""
+    end = len(candidate)
     while end >= 15:
-        code = found[:end].replace(" ", "").upper()
+        code = candidate[:end].replace(" ", "").upper()
         if len(code) <= 34 and checksums.iban(code):
             return end
-        end = found.rfind(" ", 0, end)
+        end = candidate.rfind(" ", 0, end)
     return 0
 
 
@@ -275,14 +278,14 @@ def _shaped(text: str) -> Iterator[PersonalSpan]:
     yield from _networks(text)
     for match in _SSN.finditer(text):
         area, group, serial = re.split("[- ]", match.group())
-        told = _SSN_WORDS.search(text, max(match.start() - _NEAR, 0), match.end() + _NEAR) is not None
-        if told or (match.group(1) == "-" and area not in ("000", "666") and group != "00" and serial != "0000"):
+        named = _SSN_WORDS.search(text, max(match.start() - _NEAR, 0), match.end() + _NEAR) is not None
+        if named or (match.group(1) == "-" and area not in ("000", "666") and group != "00" and serial != "0000"):
             yield _span("ssn", *match.span())
 
 
 def _networks(text: str) -> Iterator[PersonalSpan]:
     for match in _IPV4.finditer(text):
-        if match.group().startswith(_NOBODYS) or match.group() in _EVERYBODYS:
+        if match.group().startswith(_LOOPBACK) or match.group() in _UNIVERSAL:
             continue
         if not _VERSION.search(text, max(match.start() - 12, 0), match.start()):
             yield _span("ip-address", *match.span())
@@ -291,18 +294,18 @@ def _networks(text: str) -> Iterator[PersonalSpan]:
     yield from (_span("mac-address", *match.span()) for match in _MAC.finditer(text))
 
 
-def _told(text: str) -> Iterator[PersonalSpan]:
+def _labelled(text: str) -> Iterator[PersonalSpan]:
     low = text.lower()
-    for kind, cue, value in _TOLD_AT:
-        for said in cue.finditer(text) if any(part in low for part in _TOLD_NEEDS[kind]) else ():
-            match = value.match(text, said.end())
+    for kind, cue, value in _LABELLED_PATTERNS:
+        for label in cue.finditer(text) if any(part in low for part in _LABELLED_NEEDS[kind]) else ():
+            match = value.match(text, label.end())
             if match is None:  # "What is your date of birth? It's 3/4/1988"
-                turn = _ANSWERED.match(text, said.end())
-                match = value.match(text, turn.end()) if turn else None
+                answer = _ANSWERED.match(text, label.end())
+                match = value.match(text, answer.end()) if answer else None
             if match is not None and _fits(kind, match.group(1)):
                 yield _span(kind, *match.span(1))
-    for said in _SSN_WORDS.finditer(text) if "ssn" in low or "social" in low or "tax" in low else ():
-        yield from (_span("ssn", *match.span()) for match in _NINE.finditer(text, said.end(), said.end() + _NEAR))
+    for label in _SSN_WORDS.finditer(text) if "ssn" in low or "social" in low or "tax" in low else ():
+        yield from (_span("ssn", *match.span()) for match in _NINE.finditer(text, label.end(), label.end() + _NEAR))
 
 
 def _fits(kind: str, value: str) -> bool:
@@ -316,36 +319,35 @@ def _fits(kind: str, value: str) -> bool:
 
 def _phones(text: str) -> Iterator[PersonalSpan]:
     for match in _PHONE.finditer(text):
-        found = match.group()
-        digits = re.sub(r"(?: ?(?:x|ext\.?) ?\d{1,6})$", "", found, flags=re.IGNORECASE)
+        digits = re.sub(r"(?: ?(?:x|ext\.?) ?\d{1,6})$", "", match.group(), flags=re.IGNORECASE)
         groups = re.findall(r"\d+", digits)
         count = sum(map(len, groups))
         if not 7 <= count <= 15 or _NOT_PHONE.match(digits) or len(set("".join(groups))) < 3:
             continue
         if _OTHER_NUMBER.search(text, max(match.start() - 24, 0), match.start()):
             continue
-        told = _PHONE_WORDS.search(text, max(match.start() - _NEAR, 0), match.start()) or _PHONE_WORDS.match(
+        named = _PHONE_WORDS.search(text, max(match.start() - _NEAR, 0), match.start()) or _PHONE_WORDS.match(
             text, match.end() + 1
         )
-        if _phone_like(digits, groups, count) or told:
+        if _phone_like(digits, groups, count) or named:
             yield _span("phone", *match.span())
 
 
-def _phone_like(found: str, groups: list[str], count: int) -> bool:
-    """Written as only telephone numbers are: with a country, an area in brackets, or in groups of two to four."""
-    if found.startswith("+") or (found.startswith("00") and count > 9):
+def _phone_like(number: str, groups: list[str], count: int) -> bool:
+    """Return True for forms that only telephone numbers have: a country code, an area in brackets, or groups of two to four."""
+    if number.startswith("+") or (number.startswith("00") and count > 9):
         return count >= 8
-    if "(" in found:
-        return ")" in found and count >= 9
-    if found.startswith("0") and len(groups) > 1:
+    if "(" in number:
+        return ")" in number and count >= 9
+    if number.startswith("0") and len(groups) > 1:
         return count >= 9
     if len(groups) == 3 and list(map(len, groups)) in ([3, 3, 4], [3, 3, 3]):
         return True
-    if max(map(len, groups)) < 3 and " " in found:
+    if max(map(len, groups)) < 3 and " " in number:
         return False  # a row of a calendar or a table
-    return len(groups) >= 4 and count >= 8 and all(2 <= len(one) <= 4 for one in groups[1:]) and len(groups[0]) <= 3
+    return len(groups) >= 4 and count >= 8 and all(2 <= len(group) <= 4 for group in groups[1:]) and len(groups[0]) <= 3
 
 
-def _trailing(found: str) -> int:
-    """How much of the end of an address belongs to the sentence."""
-    return len(found) - len(found.rstrip(".,;:!?)"))
+def _trailing(url: str) -> int:
+    """Return how many characters at the end of a URL are punctuation of the sentence around it."""
+    return len(url) - len(url.rstrip(".,;:!?)"))

@@ -1,7 +1,7 @@
-"""Closing this process to onlookers: no core dumps, no debugger, keys kept out of swap; and how much memory it takes.
+"""Process hardening (no core dumps, no debugger, keys locked out of swap) and the memory use of the process.
 
-Comes in: nothing but buffers to hold. Goes out: notes on what the platform would not do, as sentences for the doctor.
-Everything here is best effort and process-wide. It may not fail: a machine that refuses is reported, not refused.
+Everything here is process-wide and best effort. Nothing raises: if the platform refuses a protection, the refusal is returned
+as a sentence for `engram doctor`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
-from _thread import allocate_lock  # not from `threading`, for which a hook would wait 0.6 ms
+from _thread import allocate_lock  # not `threading`, which costs a hook 0.6 ms to load
 from collections import Counter
 
 if sys.platform != "win32":
@@ -17,46 +17,47 @@ if sys.platform != "win32":
 
     _PAGE = resource.getpagesize()
 else:
-    _PAGE = 4096  # of nothing: no page is locked there, or counted
+    _PAGE = 4096  # unused: Windows pages are neither locked nor counted here
 
 _PR_GET_DUMPABLE = 3
 _PR_SET_DUMPABLE = 4
 
-# mlock does not nest: one munlock frees a page for every buffer on it. So pages are counted, and two keys that the
-# allocator put on one page stay locked until both are let go.
+# mlock does not nest: one munlock unlocks a page for every buffer on it. Buffers per page are therefore counted, and two
+# keys on one page stay locked until both are released.
 _holders: Counter[int] = Counter()
 _holders_lock = allocate_lock()
 
 
 def harden() -> tuple[str, ...]:
-    """Switch off core dumps and debuggers for this process; returns what could not be done. Safe to call again."""
+    """Disable core dumps and debuggers for this process. Return what could not be disabled. Safe to call again."""
     return tuple(note for note in (_forbid_core_dumps(), _forbid_attaching()) if note)
 
 
 def _forbid_core_dumps() -> str:
     if sys.platform == "win32":
-        return "Crash dumps were not switched off: Windows keeps that setting outside the process."
+        return "Crash dumps were not disabled: Windows keeps that setting outside the process."
     else:
         try:
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         except (OSError, ValueError) as error:
-            return f"Core dumps could not be switched off ({type(error).__name__})."
+            return f"Core dumps could not be disabled ({type(error).__name__})."
         return ""
 
 
 def _forbid_attaching() -> str:
-    """Linux: not dumpable. This also stops dumps that `core_pattern` pipes to a program, which ignore RLIMIT_CORE = 0."""
+    """Make the process not dumpable (Linux). This also stops dumps that `core_pattern` pipes to a program, which ignore
+    RLIMIT_CORE = 0."""
     libc = _libc()
     if not sys.platform.startswith("linux") or libc is None:
-        return "Other programs of this user can still attach to the process: the platform has no switch for it."
+        return "Other programs of this user can attach to the process: the platform offers no way to forbid it."
     libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     if libc.prctl(_PR_GET_DUMPABLE, 0, 0, 0, 0) != 0:
-        return "Other programs of this user can still attach to the process: the kernel refused to forbid it."
+        return "Other programs of this user can attach to the process: the kernel refused to forbid it."
     return ""
 
 
 def lock_buffer(buffer: bytearray) -> bool:
-    """Keep the pages under `buffer` out of swap. False if the platform or its limit (RLIMIT_MEMLOCK) refuses.
+    """Keep the pages under `buffer` out of swap. Return False if the platform or its limit (RLIMIT_MEMLOCK) refuses.
 
     The buffer must not be resized until `unlock_buffer`: that would move it to other pages.
     """
@@ -90,7 +91,7 @@ def unlock_buffer(buffer: bytearray) -> None:
 
 
 def rss_bytes() -> int:
-    """Resident memory of this process: now, on Linux; at its peak, elsewhere; 0 where nobody says."""
+    """Return the resident memory of this process: current on Linux, peak elsewhere, 0 where it is unknown."""
     try:
         with open("/proc/self/statm", "rb", buffering=0) as statm:
             return int(statm.read(256).split()[1]) * _PAGE
@@ -99,7 +100,7 @@ def rss_bytes() -> int:
 
 
 def trim_heap() -> None:
-    """Ask the allocator to return to the system what it keeps of freed memory, where it has a call for that (glibc)."""
+    """Ask the allocator to return freed memory to the system, where it has a call for that (glibc)."""
     libc = _libc()
     if libc is not None and hasattr(libc, "malloc_trim"):
         libc.malloc_trim(0)
@@ -110,7 +111,7 @@ def _peak_rss_bytes() -> int:
         return 0
     else:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak if sys.platform == "darwin" else peak * 1024  # macOS counts bytes, everyone else KiB
+        return peak if sys.platform == "darwin" else peak * 1024  # macOS counts bytes, other systems KiB
 
 
 @functools.cache

@@ -1,9 +1,8 @@
-"""Who sees what: the one rule of visibility, as a value.
+"""The visibility rule: which scopes a reader may read and write. Pure.
 
-A memory is visible where every scope that it names is one the reader is in; then the reader's policy narrows that, or,
-for an orchestrator inside its project and the owner at the console, widens it. The rule is computed once here, as a
-union of boxes (for each dimension of `Scope`, the values admitted there), and every store renders the same boxes into
-its own query language. Comes in: a Reader. Goes out: a Visibility. Nothing here reads or writes.
+A memory is visible if the reader is in every scope that the memory names. The reader's policy narrows that, or, for an
+orchestrator inside its project and for the owner at the console, widens it. The rule is computed only here, as a union of boxes
+(for each dimension of `Scope`, the values allowed), and every store translates the same boxes into its query language.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ from engram.frozen import frozen
 from engram.who import SCOPE_DIMENSIONS, Policy, Reader, Role, Scope, scope_values
 
 AllowedValues = tuple[str, ...] | None
-"""Values admitted in one dimension; None admits any."""
+"""Values allowed in one dimension; None allows any."""
 
 ScopeBox = tuple[AllowedValues, ...]
-"""One `Admitted` for each of `SCOPE_DIMENSIONS`."""
+"""The allowed values for each of `SCOPE_DIMENSIONS`."""
 
 _ANYWHERE: ScopeBox = (None,) * len(SCOPE_DIMENSIONS)
 _ROLES_OF: dict[Policy, frozenset[Role]] = {
@@ -27,14 +26,14 @@ _ROLES_OF: dict[Policy, frozenset[Role]] = {
 
 @frozen
 class Visibility:
-    """A union of boxes. No box: nothing is visible."""
+    """A union of boxes. Without a box nothing is visible."""
 
     boxes: tuple[ScopeBox, ...]
 
     def admits(self, scope: Scope) -> bool:
         values = scope_values(scope)
         return any(
-            all(admitted is None or value in admitted for admitted, value in zip(box, values, strict=True)) for box in self.boxes
+            all(allowed is None or value in allowed for allowed, value in zip(box, values, strict=True)) for box in self.boxes
         )
 
     @property
@@ -43,10 +42,10 @@ class Visibility:
 
 
 def readable(reader: Reader) -> Visibility:
-    """What the reader may see. A policy that its role does not allow is refused, never silently narrowed."""
+    """Return the scopes that the reader may read. A policy that its role does not allow is refused, never silently narrowed."""
     allowed = _ROLES_OF.get(reader.policy)
     if allowed is not None and reader.role not in allowed:
-        raise AccessDenied(f"the policy {reader.policy.value!r} is not open to the role {reader.role.value!r}.")
+        raise AccessDenied(f"the role {reader.role.value!r} may not use the policy {reader.policy.value!r}.")
     here = reader.scope
     inside: ScopeBox = tuple(("", value) if value else ("",) for value in scope_values(here))
     if reader.policy is Policy.ALL:
@@ -58,46 +57,47 @@ def readable(reader: Reader) -> Visibility:
         return Visibility((_with(inside, agent=(here.agent,)),))
     if reader.policy is Policy.PROJECT:
         _require(here.project, reader.policy, "project")
-        # Channels and users stay closed: an orchestrator is in every squad of its project, not in every conversation.
+        # Channels and users stay restricted: an orchestrator is in every squad of its project, not in every conversation.
         return Visibility((inside, _with(inside, project=(here.project,), squad=None, agent=None)))
     return Visibility((inside,))
 
 
 def writable(reader: Reader) -> Visibility:
-    """Where the reader may write: nowhere it could not read, and for a guest only under its own channel's tag."""
+    """Return the scopes that the reader may write: those it may read, and for a guest only its own channel."""
     if not reader.writes:
         return Visibility(())
-    seen = readable(reader)
+    visible = readable(reader)
     if reader.role is not Role.GUEST:
-        return seen
+        return visible
     if not reader.scope.channel:
         return Visibility(())
-    return Visibility(tuple(_with(box, channel=(reader.scope.channel,)) for box in seen.boxes))
+    return Visibility(tuple(_with(box, channel=(reader.scope.channel,)) for box in visible.boxes))
 
 
 def require_writable(reader: Reader, scope: Scope) -> None:
+    """Raise AccessDenied if the reader may not write to this scope."""
     if not writable(reader).admits(scope):
-        why = "it may only read" if not reader.writes else "that scope is not its own"
-        raise AccessDenied(f"this identity ({reader.role.value}) may not write there: {why}.")
+        reason = "it may only read" if not reader.writes else "the scope is not its own"
+        raise AccessDenied(f"this identity ({reader.role.value}) may not write to that scope: {reason}.")
 
 
 def require_writer(reader: Reader) -> None:
-    """For verbs that write something that has no scope of its own."""
+    """Raise AccessDenied if the reader may write nowhere. For writes that have no scope."""
     if not writable(reader).boxes:
         raise AccessDenied(f"this identity ({reader.role.value}) may only read.")
 
 
 def require_owner(reader: Reader, what: str) -> None:
-    """Care of the whole vault (backups, repair, keys) is the owner's."""
+    """Raise AccessDenied unless the reader is the owner, who alone may maintain the vault (backups, repair, keys)."""
     if reader.role is not Role.OWNER:
         raise AccessDenied(
             f"{what} is for the owner of the vault, not for the role {reader.role.value!r}.",
-            way_out='Whoever has its key may be that: `engram.open(role="owner")`; on a server, with a token of that role.',
+            way_out='Open the vault with its key and `engram.open(role="owner")`, or on a server use a token of that role.',
         )
 
 
 def _with(box: ScopeBox, **dimensions: AllowedValues) -> ScopeBox:
-    return tuple(dimensions.get(name, admitted) for name, admitted in zip(SCOPE_DIMENSIONS, box, strict=True))
+    return tuple(dimensions.get(name, allowed) for name, allowed in zip(SCOPE_DIMENSIONS, box, strict=True))
 
 
 def _require(value: str, policy: Policy, dimension: str) -> None:

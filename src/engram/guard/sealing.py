@@ -1,10 +1,10 @@
-"""Large files under a key, piece by piece, so that neither end holds the whole of it in memory.
+"""Encryption of large files in pieces, so that neither writer nor reader holds the whole file in memory.
 
     magic (8) | salt (16) | pieces of 256 KiB, each with its tag (16); the last may be shorter
 
-AES-256-GCM in the STREAM construction: every file has a key of its own (HKDF over the salt), a piece's nonce is its number
-and whether it is the last one, and the file's name is authenticated with each. What was changed, cut off, put in
-another order, appended to or moved to another name does not open.
+The cipher is AES-256-GCM in the STREAM construction: every file has a key of its own (HKDF over the salt), the nonce of a piece
+is its number and a flag for the last piece, and the file's name is authenticated with each piece. A file that was changed,
+truncated, reordered, appended to or renamed does not decrypt.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _SALT_BYTES = 16
 _TAG_BYTES = 16
 PIECE = 256 * 1024
 _MOST_PIECES = 1 << 24
-"""4 TiB: far from where AES-GCM wears out, and no file of ours."""
+"""4 TiB: far below the limit of AES-GCM for one key, and larger than any file Engram writes."""
 
 
 class SealedFileWriter:
-    """Takes bytes, writes a sealed file. Nothing of it opens before `finish`."""
+    """Writes an encrypted file. The file decrypts only after `finish`, which marks the last piece."""
 
     def __init__(self, file: BinaryIO, key: bytearray, name: str, random: Callable[[int], bytes]) -> None:
         salt = random(_SALT_BYTES)
         self._file = file
         self._cipher = _cipher(key, salt)
         self._name = name.encode()
-        self._held = bytearray()
+        self._buffer = bytearray()
         self._number = 0
         self.written = 0
         file.write(MAGIC + salt)
@@ -45,54 +45,54 @@ class SealedFileWriter:
         rest = memoryview(content).cast("B")
         self.written += len(rest)
         while rest:
-            if len(self._held) == PIECE:  # only now: the last piece is sealed as such
+            if len(self._buffer) == PIECE:  # not before more bytes come: the last piece gets its own flag
                 self._seal(last=False)
-            some = rest[: PIECE - len(self._held)]
-            self._held += some
-            rest = rest[len(some) :]
+            chunk = rest[: PIECE - len(self._buffer)]
+            self._buffer += chunk
+            rest = rest[len(chunk) :]
 
     def finish(self) -> None:
         self._seal(last=True)
 
     def _seal(self, *, last: bool) -> None:
         if self._number >= _MOST_PIECES:
-            raise EncryptionFailed("that is more than one sealed file may hold.")
-        self._file.write(self._cipher.encrypt(_nonce(self._number, last), self._held, self._name))
+            raise EncryptionFailed(f"an encrypted file may hold at most {_MOST_PIECES * PIECE >> 40} TiB.")
+        self._file.write(self._cipher.encrypt(_nonce(self._number, last), self._buffer, self._name))
         self._number += 1
-        wipe(self._held)
-        self._held.clear()
+        wipe(self._buffer)
+        self._buffer.clear()
 
 
 class SealedFileReader:
-    """Reads what a `Sealer` wrote. Every byte that is given out was authenticated; else EncryptionFailed."""
+    """Reads a file that `SealedFileWriter` wrote. Bytes are authenticated before they are returned, else EncryptionFailed."""
 
     def __init__(self, file: BinaryIO, key: bytearray, name: str) -> None:
         head = file.read(len(MAGIC) + _SALT_BYTES)
         if len(head) < len(MAGIC) + _SALT_BYTES or not head.startswith(MAGIC):
-            raise _does_not_open()
+            raise _undecryptable()
         self._file = file
         self._cipher = _cipher(key, head[len(MAGIC) :])
         self._name = name.encode()
         self._next = file.read(PIECE + _TAG_BYTES)
-        if not self._next:  # even nothing is sealed as one piece
-            raise _does_not_open()
+        if not self._next:  # even empty content is encrypted as one piece
+            raise _undecryptable()
         self._number = 0
         self._piece = memoryview(b"")
 
     def read(self, size: int) -> bytes:
-        """So many bytes; fewer at the end, none after it."""
+        """Return `size` bytes, fewer at the end of the file, and none after it."""
         if not self._piece and self._next:
             self._advance()
         if size <= len(self._piece):
-            some, self._piece = self._piece[:size], self._piece[size:]
-            return bytes(some)
+            chunk, self._piece = self._piece[:size], self._piece[size:]
+            return bytes(chunk)
         parts = bytearray()
         while len(parts) < size and (self._piece or self._next):
             if not self._piece:
                 self._advance()
-            some = self._piece[: size - len(parts)]
-            self._piece = self._piece[len(some) :]
-            parts += some
+            chunk = self._piece[: size - len(parts)]
+            self._piece = self._piece[len(chunk) :]
+            parts += chunk
         return bytes(parts)
 
     def _advance(self) -> None:
@@ -100,24 +100,24 @@ class SealedFileReader:
         try:
             piece = self._cipher.decrypt(_nonce(self._number, not following), self._next, self._name)
         except InvalidTag:
-            raise _does_not_open() from None
+            raise _undecryptable() from None
         self._piece, self._next = memoryview(piece), following
         self._number += 1
 
 
 def _cipher(key: bytearray, salt: bytes) -> AESGCM:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # late: most openings of a vault seal no file
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # late: most uses of a vault encrypt no file
 
-    own = hkdf(key, b"engram/sealed-file/v1", salt=salt)
+    file_key = hkdf(key, b"engram/sealed-file/v1", salt=salt)
     try:
-        return AESGCM(own)
+        return AESGCM(file_key)
     finally:
-        wipe(own)
+        wipe(file_key)
 
 
 def _nonce(number: int, last: bool) -> bytes:
     return number.to_bytes(11) + bytes([last])
 
 
-def _does_not_open() -> EncryptionFailed:
-    return EncryptionFailed("a sealed file does not open: it is damaged, cut short, or of another key.")
+def _undecryptable() -> EncryptionFailed:
+    return EncryptionFailed("an encrypted file cannot be decrypted: it is damaged, truncated, or under another key.")

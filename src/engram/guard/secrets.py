@@ -1,8 +1,8 @@
-"""Keys, tokens and passwords in a text: where they stand and of what sort, so that they can be left out before it is kept.
+"""Keys, tokens and passwords in a text, as spans with their kind, so that they can be removed before the text is stored.
 
-A secret has a shape of its own (a vendor's prefix and length) or stands where one is given ("password: …", the user part of
-a connection string). Hashes, UUIDs, base64 in prose, file names and talk about passwords are not secrets. Pure, and linear in
-the length of the text: every repetition is bounded or can be entered at one place only.
+A secret has a form of its own (a vendor's prefix and length) or follows a label ("password: …", the user part of a connection
+string). Hashes, UUIDs, base64 in prose, file names and talk about passwords are not secrets. Pure, and linear in the length of
+the text: every repetition in a pattern is bounded or can be entered at one position only.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from engram.text.wordlist import word_set
 
 @frozen
 class Secret:
-    """A place in a text, and what sort of secret stands there. Never the secret itself."""
+    """The span of a secret in a text and its kind, never the secret itself."""
 
     kind: str
     start: int
@@ -46,11 +46,11 @@ NAMES = {
     "password": "a password",
     "secret": "a secret value",
 }
-"""How each sort is called in a report."""
+"""The name of each kind in a report."""
 
-# A vendor's prefix, and the characters after it. Bounded above: nothing that long is a token of that vendor.
+# A vendor's prefix and the characters after it, up to the length of that vendor's longest tokens.
 _SHAPES: tuple[tuple[str, str], ...] = (
-    # The id, and the secret that mostly stands beside it.
+    # The key id, and the secret that mostly follows it.
     ("aws-key", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}(?:[\s:/,;|\"'=]{1,8}[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=]))?"),
     ("github-token", r"gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{36,255}"),
     ("gitlab-token", r"gl(?:pat|dt|rt|cbt|ptt|soat|agent|oas|ffct)-[A-Za-z0-9_-]{20,255}"),
@@ -76,17 +76,17 @@ _NEEDED = {
     "google-key": ("AIza", "ya29.", "GOCSPX-"), "npm-token": ("npm_",), "pypi-token": ("pypi-",), "azure-key": ("Key=",),
     "sendgrid-key": ("SG.",), "telegram-token": (":AA",), "jwt": ("eyJ",),
 }  # fmt: skip
-"""What must stand in a text for a pattern to be tried at all: most texts hold none of it, and cost a few scans in C."""
+"""Substrings of which one must occur before a pattern is tried. Most texts contain none, and cost a few scans in C."""
 _BY_PART = tuple((part, kind) for kind, parts in _NEEDED.items() for part in parts)
 
 _PEM_OPEN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_CLOSE = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_PEM_LONGEST = 16_384  # characters; a block that is never closed is taken this far at most, and to the end of the base64
+_PEM_LONGEST = 16_384  # characters; a block without its closing line extends this far at most
 
 _URL = re.compile(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s:/@?#]{0,128}:([^\s/@?#]{1,256})@(?=[\w\[])")
 _BEARER = re.compile(r"\b(?:bearer|authorization: basic)[ \t]+([A-Za-z0-9._~+/=-]{16,2048})", re.IGNORECASE)
 
-# "password: …", "api_key = …", "the passphrase is …": first the name, found as plain text, then what follows it.
+# "password: …", "api_key = …", "the passphrase is …": the label, found as plain text, then the value after it.
 _NAMES = (
     "password", "passwd", "passphrase", "passcode", "pwd", "pw", "pin", "secret", "key", "token", "credential",
     "phrase", "mnemonic",
@@ -126,8 +126,8 @@ _JOINS = word_set(
     """
 )
 _LOOSE = frozenset({"is", "was", "are"})
-_GRAMMAR = ("ed", "ing", "able", "ible", "ly")  # "my password is expired": how it is, not what it is
-_SAID = re.compile(
+_GRAMMAR = ("ed", "ing", "able", "ible", "ly")  # "my password is expired" describes the password
+_SENTENCE_END = re.compile(
     r"[\"'`]|[.,;!?)]*(?:\s*$|\s+(?:and|but|so|if|in case|for|on|now|by the way|btw|please|thanks)\b|\s*\n)|[.,;!?]"
 )
 _CODE = re.compile(r"[A-Za-z_][\w.]{0,80}[(\[{]")
@@ -139,21 +139,21 @@ _PLACEHOLDER = re.compile(
 
 
 def find(text: str) -> tuple[Secret, ...]:
-    """The secrets of a text in order; none overlaps another."""
-    all_ = list(_all(text))
-    found: list[Secret] = []
+    """Return the secrets of a text, in order and without overlaps."""
+    candidates = list(_all(text))
+    secrets: list[Secret] = []
     end = 0
-    for secret in sorted(all_, key=lambda one: (one.start, -one.end)) if all_ else ():
+    for secret in sorted(candidates, key=lambda secret: (secret.start, -secret.end)) if candidates else ():
         if secret.start >= end:
-            found.append(secret)
+            secrets.append(secret)
             end = secret.end
-    return tuple(found)
+    return tuple(secrets)
 
 
 def _all(text: str) -> Iterator[Secret]:
-    there = [kind for part, kind in _BY_PART if part in text]
-    for kind, pattern in _SHAPED if there else ():
-        if kind in there:
+    possible = [kind for part, kind in _BY_PART if part in text]
+    for kind, pattern in _SHAPED if possible else ():
+        if kind in possible:
             yield from (Secret(kind, *match.span()) for match in pattern.finditer(text) if _varied(match.group()))
     if "PRIVATE KEY" in text:
         yield from _blocks(text)
@@ -165,11 +165,11 @@ def _all(text: str) -> Iterator[Secret]:
             yield Secret("bearer-token", *match.span(1))
     for name in _NAMES:
         if name in low:
-            yield from _given(text, low, name)
+            yield from _labelled(text, low, name)
 
 
-def _given(text: str, low: str, name: str) -> Iterator[Secret]:
-    """Secrets that are announced by a name."""
+def _labelled(text: str, low: str, name: str) -> Iterator[Secret]:
+    """Yield the secrets that follow a label such as "password:"."""
     at = low.find(name)
     while at >= 0:
         match = _FOLLOWING.match(text, at + len(name)) if _is_name(low, at, name) else None
@@ -177,7 +177,7 @@ def _given(text: str, low: str, name: str) -> Iterator[Secret]:
             yield Secret("password", match.start("value"), end)
         elif match is not None:
             value = match.group("value").rstrip(_TRAILING)
-            if value and _is_told(name, match, value):
+            if value and _is_value(name, match, value):
                 start = match.start("value")
                 yield Secret("password" if name.startswith("p") else "secret", start, start + len(value))
         at = low.find(name, at + len(name))
@@ -203,8 +203,8 @@ def _is_password(value: str) -> bool:
     return not _PLACEHOLDER.match(value) and value.lower() not in _PLAIN
 
 
-def _is_told(name: str, match: re.Match[str], value: str) -> bool:
-    """Is this value the secret that its name announces, or the next word of a sentence about one?"""
+def _is_value(name: str, match: re.Match[str], value: str) -> bool:
+    """Return True if this is the secret that the label announces, False if it is the next word of a sentence about one."""
     joint = match.group("joint").strip(": \t").split(" ")[0].lower()
     if _PLACEHOLDER.match(value) or _CODE.match(match.group("value")) or value.lower().strip("'\"()[]") in _PLAIN:
         return False
@@ -216,23 +216,24 @@ def _is_told(name: str, match: re.Match[str], value: str) -> bool:
         return _looks_random(value)
     if len(value) < 4:
         return False
-    assigned = match.string[match.start("value") - 1] == "="  # "password=… host=…": no sentence goes on so
+    assigned = match.string[match.start("value") - 1] == "="  # "password=… host=…" is not a sentence
     if assigned or not value.isalpha() or not (value.islower() or value.istitle()):
         return True
-    return not value.endswith(_GRAMMAR) and (_quoted(match) or _SAID.match(match.string, _end(match, value)) is not None)
+    return not value.endswith(_GRAMMAR) and (_quoted(match) or _SENTENCE_END.match(match.string, _end(match, value)) is not None)
 
 
 def _end_of_phrase(name: str, match: re.Match[str]) -> int:
-    """Where a secret of several plain words ends; 0 if it is none. A sentence of four words has one that joins them."""
+    """Return the end of a secret of several plain words, or 0 if there is none. A real sentence of four words contains a
+    function word (`_JOINS`); a passphrase does not."""
     if not (name.startswith("pass") or name in ("phrase", "mnemonic")):
         return 0
     start, text = match.start("value"), match.string
     run = _PHRASE.match(text, start)
-    words = takewhile(lambda word: word.group().lower() not in _JOINS, _WORD.finditer(text, start, run.end())) if run else ()
-    found = list(words)
-    if len(found) < (2 if _quoted(match) else 4):
+    matches = _WORD.finditer(text, start, run.end()) if run else ()
+    words = list(takewhile(lambda word: word.group().lower() not in _JOINS, matches))
+    if len(words) < (2 if _quoted(match) else 4):
         return 0
-    end = found[-1].end()
+    end = words[-1].end()
     return 0 if _quoted(match) and text[end : end + 1] != text[start - 1] else end
 
 
@@ -245,18 +246,18 @@ def _quoted(match: re.Match[str]) -> bool:
 
 
 def _lowered(text: str) -> str:
-    """Each letter in its place: of all letters only "İ" becomes two."""
+    """Return the text in lower case with every character at its index: "İ" is the only letter that becomes two."""
     low = text.lower()
     return low if len(low) == len(text) else text.replace("İ", "I").lower()
 
 
 def _varied(token: str) -> bool:
-    """A row of the same letter is an example, not a key."""
+    """Return False for a token of few different characters, which is an example and not a key."""
     return len(set(token)) >= 8
 
 
 def _looks_random(value: str) -> bool:
-    """Letters and digits mixed, and as little order in them as chance makes; bits a character."""
+    """Return True for mixed letters and digits whose entropy, in bits per character, is that of random text."""
     if len(value) < 12 or not any(c.isdigit() for c in value) or not any(c.isalpha() for c in value):
         return False
     if not all(c.isascii() and (c.isalnum() or c in "._~+/=-!@#$%^&*:") for c in value):

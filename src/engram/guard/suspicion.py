@@ -1,7 +1,7 @@
-"""The moves of an attack, by their grammar: each with a name, and with a weight in logits that the wording is added to.
+"""Signs of a prompt injection, matched by grammar: each has a name and a weight in logits, added to the wording's score. Pure.
 
-A text is first read as a model would read it (`as_read`): invisible letters dropped, letters of other alphabets that look Latin
-turned into Latin inside mixed words, and what base64, hexadecimal or rot13 hide put beside it. Patterns are bounded; pure.
+A text is first normalised to what a model would read (`normalize`): invisible characters removed, look-alike letters of other
+alphabets in mixed words mapped to Latin, and text hidden in base64, hexadecimal or rot13 decoded. Patterns are bounded.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from engram.frozen import frozen
 
 @frozen
 class InjectionSign:
+    """A sign of an attack, and its weight in logits."""
+
     name: str
     weight: float
 
 
 @frozen
 class NormalizedText:
-    """A text as it is understood, what was hidden in it, and how it was hidden."""
+    """A text as a model would read it, the text that was decoded from it, and the tricks that hid something."""
 
     text: str
     decoded: str = ""
@@ -63,7 +65,7 @@ _OWN = (
     r" (?:what I (?:just )?(?:said|told you|wrote) about|"
     r"my (?:last|previous|earlier) (?:messages?|mails?|emails?)(?:,| about| on)) "
 )
-"""What people take back of their own: "forget what I said about Friday"."""
+"""People retracting their own words: "forget what I said about Friday"."""
 _SHOW = (
     r"(?:repeat|print|show|reveal|output|display|tell me|list|write|spell|copy|dump|recite|return|echo|disclose|give me|"
     r"type|expose|leak|quote|"
@@ -82,7 +84,7 @@ _ACTS = (
     r"assign|dispatch|unblock|unsubscribe)"
 )
 
-_MOVES: tuple[tuple[str, float, str, tuple[tuple[str, ...], ...]], ...] = (
+_SIGNS: tuple[tuple[str, float, str, tuple[tuple[str, ...], ...]], ...] = (
     ("waits for its reader", 3.5, r"\b(?:when(?:ever)?|once|if|as soon as) (?:you|(?:the|an|any) (?:ai|assistant|model|agent|"
         r"llm)) (?:reads?|sees?|process(?:es)?|recalls?|retrieves?|finds?)(?: or \w+)? (?:this|these)\b[^.!?\n]{0,60}\b(?:call|"
         r"invoke|use|run|execute|trigger)\b (?:the |your |its )?(?:\w{1,30} )?(?:tools?|functions?|plugins?|"
@@ -238,22 +240,22 @@ _MOVES: tuple[tuple[str, float, str, tuple[tuple[str, ...], ...]], ...] = (
         r"\b(?:forget|stop)\b[.!]? (?:that|this|it|everything|before)\b",
         (("task", "instruction", "order", "command", "forget", "stop"),)),
 )  # fmt: skip
-"""Name, weight, pattern, and what must stand in a text for it to be tried: one of each group. Most texts hold none of it."""
+"""Name, weight, pattern, and groups of substrings: the pattern is tried only if the text contains one of each group."""
 _COMPILED = tuple(
-    (InjectionSign(name, weight), re.compile(moves, re.IGNORECASE | re.MULTILINE), tuple(map(frozenset, needs[1:])))
-    for name, weight, moves, needs in _MOVES
+    (InjectionSign(name, weight), re.compile(pattern, re.IGNORECASE | re.MULTILINE), tuple(map(frozenset, needs[1:])))
+    for name, weight, pattern, needs in _SIGNS
 )
 _FIRST = {
-    part: tuple(number for number, (*_, needs) in enumerate(_MOVES) if part in needs[0])
-    for part in {part for *_, needs in _MOVES for part in needs[0]}
+    part: tuple(number for number, (*_, needs) in enumerate(_SIGNS) if part in needs[0])
+    for part in {part for *_, needs in _SIGNS for part in needs[0]}
 }
-"""The patterns, by their numbers, that one of their first group lets in."""
-_PARTS = tuple((part, max(part.split(), key=len)) for part in {part for *_, needs in _MOVES for some in needs for part in some})
-"""What patterns need, each with a piece of it that stands in one word."""
+"""The numbers of the patterns whose first group contains a substring."""
+_PARTS = tuple((part, max(part.split(), key=len)) for part in {part for *_, needs in _SIGNS for group in needs for part in group})
+"""All substrings of the groups, each with its longest word."""
 _BY_HEAD: dict[str, tuple[tuple[str, str], ...]] = {
-    head: tuple(one for one in _PARTS if one[1][:2] == head) for head in {piece[:2] for _, piece in _PARTS}
+    head: tuple(part for part in _PARTS if part[1][:2] == head) for head in {longest[:2] for _, longest in _PARTS}
 }
-_LONG = 2_000  # characters; the words of a longer text are not asked one by one
+_LONG = 2_000  # characters; longer texts are searched for every substring instead of word by word
 _ROT13_NEEDS = ("vtaber", "cerivbhf", "cebzcg", "vafgehpgvba", "cnffjbeq")
 _VALUE = re.compile(r"(?<=[:\[])\s{0,3}(?P<q>['\"])(?P<value>[^\n]{6,600}?)(?P=q)\s{0,2}(?=[,}\]]|$)(?!\s{0,2}:)")
 _COMMAND = re.compile(
@@ -262,12 +264,13 @@ _COMMAND = re.compile(
     r"(?=[^.]{0,120}\b(?:my|all|the|to|from|for|with|of|a|an|user|account|using)\b)",
     re.IGNORECASE,
 )
-_AGAIN = 12  # times that the same must come again to be a flood; nothing else is worth the search for one
+_REPEATS = 12  # repetitions that make a flood; texts with fewer skip the search for one
 _FLOOD = re.compile(r"(\S{1,24})(?:\s{1,2}\1){13,}|([^\W_]{2,24}?)\2{11,}")
 _DATA = re.compile(r"^\s*(?:[\"'`]\s*)?[\[{]\s*[\"'\[{]")
 
 
 def normalize(text: str) -> NormalizedText:
+    """Return a text as a model would read it, with hidden text decoded."""
     tricks: list[str] = []
     plain = unicodedata.normalize("NFKC", text) if not text.isascii() else text
     if not plain.isascii():
@@ -275,18 +278,18 @@ def normalize(text: str) -> NormalizedText:
         bare = _INVISIBLE.sub("", plain)
         if len(plain) - len(bare) > 2:
             tricks.append("hides letters")
-        turned = _MIXED.sub(lambda found: found.group().translate(_LOOKALIKES), bare)
-        if turned != bare:
+        latin = _MIXED.sub(lambda match: match.group().translate(_LOOKALIKES), bare)
+        if latin != bare:
             tricks.append("hides letters")
-        plain = f"{turned} {tags}" if len(tags) > 8 else turned
-    close = _SPACED.sub(lambda found: re.sub(r"[ .\-_*]", "", found.group()), plain)
+        plain = f"{latin} {tags}" if len(tags) > 8 else latin
+    joined = _SPACED.sub(lambda match: re.sub(r"[ .\-_*]", "", match.group()), plain)
     decoded = " ".join(_decoded(plain))
-    return NormalizedText(close, decoded, tuple(dict.fromkeys(tricks)))
+    return NormalizedText(joined, decoded, tuple(dict.fromkeys(tricks)))
 
 
 def _decoded(text: str) -> list[str]:
-    """What is written in another code, if it turns out to be words."""
-    found: list[str] = []
+    """Return the parts written in base64, hexadecimal or rot13 that decode to words."""
+    decoded: list[str] = []
     low = text.lower()
     for match in _BLOB.finditer(text) if max(map(len, text.split()), default=0) >= 16 else ():
         blob = match.group()
@@ -294,13 +297,13 @@ def _decoded(text: str) -> list[str]:
             raw = base64.b64decode(blob + "=" * (-len(blob) % 4), validate=True)
         except (binascii.Error, ValueError):
             continue
-        found += _words(raw)
+        decoded += _words(raw)
     for match in _HEX.finditer(text) if any(digit in text for digit in "234567") else ():
-        found += _words(bytes.fromhex(re.sub("[ :]", "", match.group())))
-    maybe = not text.isascii() or any(part in low for part in _ROT13_NEEDS)
-    if maybe and _ROT13.search(text):  # ignore, previous, prompt, …
-        found.append(codecs.decode(text, "rot13"))
-    return found
+        decoded += _words(bytes.fromhex(re.sub("[ :]", "", match.group())))
+    possible = not text.isascii() or any(part in low for part in _ROT13_NEEDS)
+    if possible and _ROT13.search(text):  # ignore, previous, prompt, …
+        decoded.append(codecs.decode(text, "rot13"))
+    return decoded
 
 
 def _words(raw: bytes) -> list[str]:
@@ -312,49 +315,48 @@ def _words(raw: bytes) -> list[str]:
     return [text] if letters > 0.8 * len(text) and " " in text else []
 
 
-def find_signs(read: NormalizedText) -> list[InjectionSign]:
-    """The moves in a text, each once; of several of one name the strongest."""
-    found: dict[str, InjectionSign] = {}
-    for reason in _moves(read.text):
-        if found.get(reason.name, _NONE).weight < reason.weight:
-            found[reason.name] = reason
-    if _DATA.match(read.text) and any(_COMMAND.search(match.group("value")) for match in _VALUE.finditer(read.text)):
-        found["commands inside data"] = InjectionSign("commands inside data", 4.0)
-    words = read.text.split()
-    repeats = len(words) - len(set(words)) >= _AGAIN or max(map(len, words), default=0) >= 2 * _AGAIN
-    if repeats and _FLOOD.search(read.text):
-        found["floods"] = InjectionSign("floods", 2.5)
-    for trick in read.tricks:
-        found[trick] = InjectionSign(trick, 1.5)
-    if read.decoded and any(_moves(read.decoded)):
-        found["hides words in a code"] = InjectionSign("hides words in a code", 6.0)
-    return list(found.values())
+def find_signs(text: NormalizedText) -> list[InjectionSign]:
+    """Return the signs of an attack in a text, one for each name: the strongest."""
+    signs: dict[str, InjectionSign] = {}
+    for sign in _matching(text.text):
+        if signs.get(sign.name, _NO_SIGN).weight < sign.weight:
+            signs[sign.name] = sign
+    if _DATA.match(text.text) and any(_COMMAND.search(match.group("value")) for match in _VALUE.finditer(text.text)):
+        signs["commands inside data"] = InjectionSign("commands inside data", 4.0)
+    words = text.text.split()
+    repeats = len(words) - len(set(words)) >= _REPEATS or max(map(len, words), default=0) >= 2 * _REPEATS
+    if repeats and _FLOOD.search(text.text):
+        signs["floods"] = InjectionSign("floods", 2.5)
+    for trick in text.tricks:
+        signs[trick] = InjectionSign(trick, 1.5)
+    if text.decoded and any(_matching(text.decoded)):
+        signs["hides words in a code"] = InjectionSign("hides words in a code", 6.0)
+    return list(signs.values())
 
 
-def _moves(text: str) -> Iterator[InjectionSign]:
-    low = text.lower()
-    there = _there(low)
-    maybe = sorted({number for part in there for number in _FIRST.get(part, ())})
-    for reason, pattern, others in map(_COMPILED.__getitem__, maybe):
-        if any(group.isdisjoint(there) for group in others):
+def _matching(text: str) -> Iterator[InjectionSign]:
+    present = _present_parts(text.lower())
+    candidates = sorted({number for part in present for number in _FIRST.get(part, ())})
+    for sign, pattern, other_groups in map(_COMPILED.__getitem__, candidates):
+        if any(group.isdisjoint(present) for group in other_groups):
             continue
         if pattern.search(text):
-            yield reason
+            yield sign
 
 
-def _there(low: str) -> set[str]:
-    """What of all that patterns need stands in a text. Words come again, and most of them hold nothing of it: a text of known
-    words takes a tenth of the time that looking for every part in it does."""
+def _present_parts(low: str) -> set[str]:
+    """Return the substrings of the groups that a text contains. Word by word through a cache, this takes a tenth of the time
+    of searching the text for every substring, because words repeat and most contain none."""
     words = set(low.split()) if len(low) < _LONG else ()
-    maybe = chain.from_iterable(map(_held, words)) if words else (part for part, _ in _PARTS)
-    return {part for part in maybe if part in low}
+    candidates = chain.from_iterable(map(_parts_in_word, words)) if words else (part for part, _ in _PARTS)
+    return {part for part in candidates if part in low}
 
 
 @lru_cache(maxsize=16_384)
-def _held(word: str) -> tuple[str, ...]:
-    """The parts whose piece stands in a word, by the letters that they begin with."""
-    begins = ((at, word[at : at + length]) for length in (1, 2) for at in range(len(word) - length + 1))
-    return tuple(part for at, head in begins for part, piece in _BY_HEAD.get(head, ()) if word.startswith(piece, at))
+def _parts_in_word(word: str) -> tuple[str, ...]:
+    """Return the substrings whose longest word occurs in this word, looked up by their first two letters."""
+    heads = ((at, word[at : at + length]) for length in (1, 2) for at in range(len(word) - length + 1))
+    return tuple(part for at, head in heads for part, longest in _BY_HEAD.get(head, ()) if word.startswith(longest, at))
 
 
-_NONE = InjectionSign("", 0.0)
+_NO_SIGN = InjectionSign("", 0.0)

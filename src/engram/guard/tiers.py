@@ -1,4 +1,4 @@
-"""Tiers beside each other. Apart from what finds them in words (`pii`), whose patterns take long to make."""
+"""Comparison of sensitivities, in a module of its own because the patterns of `pii` are slow to compile."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ _RANK = {tier: rank for rank, tier in enumerate(Sensitivity)}
 
 
 def strictest(*tiers: Sensitivity) -> Sensitivity:
-    """The one that keeps words the closest; cleartext, if there is none."""
+    """Return the highest sensitivity, or cleartext if none is given."""
     return max(tiers, key=_RANK.__getitem__, default=Sensitivity.CLEARTEXT)

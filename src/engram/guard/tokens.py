@@ -1,6 +1,6 @@
-"""Tokens: who a caller from the network is. A token is a random secret; the vault keeps a keyed digest of it, and whom it is for.
+"""Access tokens: the identity of a caller from the network. Pure.
 
-Comes in: random bytes, or what a caller sent. Goes out: the secret's text, once; its digest; a Reader. It does no I/O.
+A token is a random secret. The vault stores a keyed digest of it, with the scope, policy and role of its holder.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LENGTH = len(_PREFIX) + 43
 
 @frozen(kw_only=True)
 class AccessToken:
-    """What a token stands for. Its secret is not here, nor anywhere else but with whoever was given it."""
+    """The identity and rights of a token's holder. The secret is not part of it, and is stored nowhere."""
 
     id: str
     name: str
@@ -43,7 +43,7 @@ class AccessToken:
 
 @frozen
 class GrantedToken:
-    """A token just made, with its secret: shown once, and never again."""
+    """A new token with its secret, which is shown only once."""
 
     token: AccessToken
     secret: str
@@ -54,10 +54,11 @@ def new_secret(random: Callable[[int], bytes]) -> str:
 
 
 def token_digest(secret: str, key: bytes | bytearray) -> bytes:
-    """Without the key nobody can try guesses, and one who reads the table cannot call."""
+    """Return the keyed digest of a token's secret. Without the key, a copy of the token table neither grants access nor lets
+    secrets be guessed."""
     return hmac.new(key, secret.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
 
 
 def is_token_shaped(secret: str) -> bool:
-    """What cannot be a token is not looked up."""
+    """Return True if a string has the form of a token, so that anything else is refused without a lookup."""
     return len(secret) == _LENGTH and secret.startswith(_PREFIX) and secret.isascii()

@@ -1,11 +1,11 @@
-"""Where the master key of a vault is kept, and how it is found again.
+"""Key sources: the keychain, file, passphrase or caller that holds a vault's master key; storing, finding and removing the key.
 
-Comes in: the vault's id or public header, settings, maybe a key or somebody to ask for a passphrase. Goes out: the master
-key, with a header that says where it came from and a sentence for the user about what losing it means. A key is durable in
-its place, and read back from there, before anything here returns.
+Input: the vault's id or public header, settings, and optionally a key or a prompt for the passphrase. Output: the master key, a
+header that names its source, and a notice for the user about what losing it means. A key is durable in its place, and read back
+from there, before a function here returns.
 
-It may not make a new key for a vault that has one, may not put a key into the vault folder, and may not remove a key that
-is not the one it was told to remove. Keys passed in belong to it from then on: one that does not fit is wiped.
+This module never makes a new key for a vault that has one, never puts a key into the vault folder, and removes only the key it
+is told to remove. It owns the keys passed in: a key that does not match the vault is wiped.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from engram.settings import Settings
 log = Log("engram.guard")
 
 PassphrasePrompt = Callable[[], str | None]
+"""Asks the user for the passphrase; None if there is none to be had."""
 
 SOURCES = ("keychain", "file", "passphrase", "given")
 _VAULT_ID = 64  # characters: it becomes a file name
@@ -39,7 +40,7 @@ _KEY_FILE_LIMIT = 4096
 
 @frozen
 class KeyHeader:
-    """What a vault says in public about its key: where it is, how to recognise it. There is no secret in it."""
+    """The public part of a vault's key: its source, and the fingerprint that identifies it. Holds no secret."""
 
     vault_id: str
     source: str
@@ -50,7 +51,7 @@ class KeyHeader:
 
 @frozen
 class StoredKey:
-    """A key in its place. `notice` tells the user where that is and what losing it means."""
+    """A key stored in its place. `notice` tells the user where that is and what losing the key means."""
 
     master: MasterKey
     header: KeyHeader
@@ -59,7 +60,7 @@ class StoredKey:
 
 @frozen
 class _KeyPlacement:
-    """A key on its way to a place."""
+    """A key to be stored, with everything that storing it needs."""
 
     vault_id: str
     master: MasterKey
@@ -69,13 +70,13 @@ class _KeyPlacement:
     passphrase: PassphrasePrompt
     overwrite: bool = False
 
-    def done(self, source: str, notice: str, *, kdf: Kdf | None = None, wrapped: bytes | None = None) -> StoredKey:
+    def stored(self, source: str, notice: str, *, kdf: Kdf | None = None, wrapped: bytes | None = None) -> StoredKey:
         header = KeyHeader(self.vault_id, source, self.master.fingerprint, kdf, wrapped)
         return StoredKey(self.master, header, notice)
 
 
 def to_table(header: KeyHeader) -> dict[str, str | int]:
-    """The header as keys and values for `vault.toml`."""
+    """Return the header as a table of `vault.toml`."""
     table: dict[str, str | int] = {
         "vault_id": header.vault_id,
         "key_source": header.source,
@@ -90,7 +91,7 @@ def to_table(header: KeyHeader) -> dict[str, str | int]:
 
 
 def from_table(table: Mapping[str, object]) -> KeyHeader:
-    """The header from `vault.toml`, which anybody may have written: what is not sound is VaultDamaged."""
+    """Read the header from a table of `vault.toml`. The file is not authenticated: invalid values raise VaultDamaged."""
     source = _text(table, "key_source", SOURCES.__contains__)
     wrapped = bytes.fromhex(_text(table, "wrapped_key", is_hex)) if "wrapped_key" in table else None
     header = KeyHeader(
@@ -101,20 +102,20 @@ def from_table(table: Mapping[str, object]) -> KeyHeader:
         wrapped=wrapped,
     )
     if (header.kdf is None) != (wrapped is None) or (source == "passphrase" and wrapped is None):
-        raise VaultDamaged("The vault header speaks of a passphrase, but parts of what belongs to it are missing.")
+        raise VaultDamaged("The vault header names a passphrase, but its key derivation or wrapped key is missing.")
     return header
 
 
 def _kdf_from(table: Mapping[str, object]) -> Kdf:
     numbers = {name.removeprefix(_KDF_PREFIX): value for name, value in table.items() if name.startswith(_KDF_PREFIX)}
     numbers.pop("salt", None)
-    whole = {name: value for name, value in numbers.items() if isinstance(value, int)}
-    if whole.keys() != numbers.keys():
-        raise VaultDamaged("The vault header has a KDF parameter that is no whole number.")
-    return Kdf(_text(table, "kdf", str.isidentifier), bytes.fromhex(_text(table, "kdf_salt", is_hex)), whole)
+    integers = {name: value for name, value in numbers.items() if isinstance(value, int)}
+    if integers.keys() != numbers.keys():
+        raise VaultDamaged("The vault header has a KDF parameter that is not an integer.")
+    return Kdf(_text(table, "kdf", str.isidentifier), bytes.fromhex(_text(table, "kdf_salt", is_hex)), integers)
 
 
-# Not by patterns, which a hook would have to compile first.
+# Without regular expressions, which a hook would have to compile first.
 
 
 def is_hex(text: str) -> bool:
@@ -126,16 +127,16 @@ def _is_fingerprint(text: str) -> bool:
 
 
 def _is_vault_id(text: str) -> bool:
-    return text.isascii() and text[:1].isalnum() and len(text) <= _VAULT_ID and text.translate(_JOINTS).isalnum()
+    return text.isascii() and text[:1].isalnum() and len(text) <= _VAULT_ID and text.translate(_WITHOUT_SEPARATORS).isalnum()
 
 
-_JOINTS = str.maketrans("", "", "._-")
+_WITHOUT_SEPARATORS = str.maketrans("", "", "._-")
 
 
 def _text(table: Mapping[str, object], name: str, fits: Callable[[str], bool]) -> str:
     value = table.get(name)
     if not isinstance(value, str) or not fits(value):
-        raise VaultDamaged(f"The vault header has no sound {name}.")
+        raise VaultDamaged(f"The vault header has no valid {name}.")
     return value
 
 
@@ -149,23 +150,23 @@ def create(
     ask: PassphrasePrompt | None = None,
     overwrite: bool = False,
 ) -> StoredKey:
-    """A key for a new vault, put where the settings say; `auto` takes the safest place that works.
+    """Make the key of a new vault and store it where the settings say; `auto` takes the safest place that works.
 
-    A key passed in is kept by whoever passed it. `overwrite` lets a key file that is in the way be replaced.
+    A key passed in is not stored: the caller keeps it. With `overwrite` an existing key file is replaced.
     """
     if not _is_vault_id(vault_id):
-        raise ValueError("a vault id is made of letters, digits, dots, dashes and underscores")
+        raise ValueError("a vault id consists of letters, digits, dots, dashes and underscores")
     with contextlib.ExitStack() as on_failure:
-        master = key or _already_there(settings) or MasterKey.generate(env.random)
+        master = key or _existing_key(settings) or MasterKey.generate(env.random)
         on_failure.callback(master.wipe)
-        errand = _KeyPlacement(vault_id, master, settings, env, vault, lambda: _environment_first(ask), overwrite)
-        created = _keep(errand, settings.key_source if key is None else "given")
+        placement = _KeyPlacement(vault_id, master, settings, env, vault, lambda: _environment_first(ask), overwrite)
+        stored = _store(placement, settings.key_source if key is None else "given")
         on_failure.pop_all()
-    return created
+    return stored
 
 
-def _already_there(settings: Settings) -> MasterKey | None:
-    """The key in the file that the settings name, if one is: put there by hand, or by a first try that was cut short."""
+def _existing_key(settings: Settings) -> MasterKey | None:
+    """Return the key in the file that the settings name, if there is one: put there by hand, or by an interrupted first try."""
     if not settings.key_file or settings.key_source not in ("auto", "file"):
         return None
     try:
@@ -184,45 +185,46 @@ def move_key(
     source: str,
     ask: PassphrasePrompt | None = None,
 ) -> StoredKey:
-    """The same key in another place, or under another passphrase. The old place keeps it until `forget_place`.
+    """Store the same key in another place, or under another passphrase. The old place keeps it until `remove_key`.
 
-    `ask` goes before the environment here, which may still hold the passphrase that is being changed.
+    `ask` precedes the environment here, which may still hold the passphrase that is being changed.
     """
-    if not _fits(master, header):
-        raise VaultLocked(f"This is not the key of the vault at {vault}, so it was not put anywhere.")
+    if not _matches(master, header):
+        raise VaultLocked(f"This is not the key of the vault at {vault}, so it was not stored.")
     passphrase = ask if ask is not None else settings_room.passphrase
-    return _keep(_KeyPlacement(header.vault_id, master, settings, env, vault, passphrase), source)
+    return _store(_KeyPlacement(header.vault_id, master, settings, env, vault, passphrase), source)
 
 
 def plan_header(
     header: KeyHeader, master: MasterKey, settings: Settings, env: Env, *, vault: Path, ask: PassphrasePrompt | None = None
 ) -> KeyHeader:
-    """What the header will say of another key in the same sort of place. Nothing is put there yet."""
+    """Return the header that a new key in the same kind of place will have. Nothing is stored yet."""
     if header.source != "passphrase":
         return KeyHeader(header.vault_id, header.source, master.fingerprint)
-    errand = _KeyPlacement(header.vault_id, master, settings, env, vault, ask if ask is not None else settings_room.passphrase)
-    return _under_passphrase(errand).header
+    passphrase = ask if ask is not None else settings_room.passphrase
+    return _under_passphrase(_KeyPlacement(header.vault_id, master, settings, env, vault, passphrase)).header
 
 
 def store_planned_key(header: KeyHeader, master: MasterKey, settings: Settings, env: Env, *, vault: Path) -> str:
-    """Put a key that was `planned` where the header says, over the one that it replaces; the sentence about it."""
-    errand = _KeyPlacement(header.vault_id, master, settings, env, vault, lambda: None, overwrite=True)
+    """Store the key of a header from `plan_header`, replacing the old key. Return the notice for the user."""
+    placement = _KeyPlacement(header.vault_id, master, settings, env, vault, lambda: None, overwrite=True)
     if header.source == "passphrase":
         return "The key of this vault is in its header, under your passphrase; an older recovery key no longer opens it."
-    return _keep(errand, header.source).notice
+    return _store(placement, header.source).notice
 
 
 def remove_key(header: KeyHeader, settings: Settings, *, kept: KeyHeader | None = None) -> bool:
-    """Remove the key from where `header` says it is; True if it was there and is gone.
+    """Remove the key from the place that `header` names. Return True if it was there and is removed.
 
-    Pass the settings that held when it was put there, and as `kept` the header now in force: if both name the same kind of
-    place, it is left alone. So is a place that holds some other key. Passphrases and given keys have no place to clear.
+    Pass the settings that were in force when the key was stored, and as `kept` the header now in force: if both name the same
+    kind of place, nothing is removed. A place that holds another key is left alone, too. Passphrases and given keys have no
+    place to clear.
     """
     if kept is not None and kept.source == header.source:
         return False
     if header.source == "keychain":
-        found = keychain.read(header.vault_id) if keychain.available() else None
-        return found is not None and _fits_and_wipe(found, header) and keychain.delete(header.vault_id)
+        stored = keychain.read(header.vault_id) if keychain.available() else None
+        return stored is not None and _matches_then_wipe(stored, header) and keychain.delete(header.vault_id)
     if header.source == "file":
         path = _key_path(header.vault_id, settings)
         return _holds(path, header) and _remove_key_file(path)
@@ -232,12 +234,12 @@ def remove_key(header: KeyHeader, settings: Settings, *, kept: KeyHeader | None 
 def unlock(
     header: KeyHeader, settings: Settings, *, vault: Path, key: MasterKey | None = None, ask: PassphrasePrompt | None = None
 ) -> MasterKey:
-    """The key of this vault, from `key` or from where the header says it is. Never a new one."""
+    """Return the key of this vault, from `key` or from the source that the header names. Never makes a new one."""
     master = key if key is not None else _fetch(header, settings, vault, ask)
-    if not _fits(master, header):
+    if not _matches(master, header):
         master.wipe()
-        whose = "given" if key is not None else f"found ({header.source})"
-        raise VaultLocked(f"The key that was {whose} is not the key of the vault at {vault}.")
+        origin = "given" if key is not None else f"found ({header.source})"
+        raise VaultLocked(f"The key that was {origin} is not the key of the vault at {vault}.")
     return master
 
 
@@ -248,21 +250,21 @@ def _fetch(header: KeyHeader, settings: Settings, vault: Path, ask: PassphrasePr
         case "file":
             path = _key_path(header.vault_id, settings)
             if _is_inside(path, vault):
-                log.warning("key file %s lies inside the vault it opens: who copies the vault has its key", path)
+                log.warning("key file %s lies inside the vault it opens: every copy of the vault includes its key", path)
             return _read_key_file(path)
         case "passphrase":
             return _from_passphrase(header, vault, ask)
     raise VaultLocked(
-        f"The key of the vault at {vault} is kept by whoever made it, and was not given.",
-        way_out="Open it with `key=`, or give Engram a place for it: `engram key import`.",
+        f"The key of the vault at {vault} is not stored by Engram, and was not given.",
+        way_out="Open the vault with `key=`, or let Engram store the key: `engram key import`.",
     )
 
 
 def _from_keychain(header: KeyHeader, vault: Path) -> MasterKey:
-    found = keychain.read(header.vault_id)
-    if found is None:
+    master = keychain.read(header.vault_id)
+    if master is None:
         raise VaultLocked(f"The OS keychain has no key for the vault at {vault} (account {header.vault_id}).")
-    return found
+    return master
 
 
 def _from_passphrase(header: KeyHeader, vault: Path, ask: PassphrasePrompt | None) -> MasterKey:
@@ -278,64 +280,66 @@ def _environment_first(ask: PassphrasePrompt | None) -> str | None:
     return settings_room.passphrase() or (ask() if ask is not None else None)
 
 
-def _no_passphrase(what: str) -> VaultLocked:
-    return VaultLocked(what, way_out="Set ENGRAM_PASSPHRASE, or run this in a terminal that can ask for it.")
+def _no_passphrase(message: str) -> VaultLocked:
+    return VaultLocked(message, way_out="Set ENGRAM_PASSPHRASE, or run this in a terminal that can ask for it.")
 
 
-def _fits(master: MasterKey, header: KeyHeader) -> bool:
-    return master.fingerprint == header.fingerprint  # both may be published, so it does not matter how long this takes
+def _matches(master: MasterKey, header: KeyHeader) -> bool:
+    return master.fingerprint == header.fingerprint  # both are public, so that timing reveals nothing
 
 
-def _fits_and_wipe(master: MasterKey, header: KeyHeader) -> bool:
+def _matches_then_wipe(master: MasterKey, header: KeyHeader) -> bool:
     with master:
-        return _fits(master, header)
+        return _matches(master, header)
 
 
-def _keep(errand: _KeyPlacement, source: str) -> StoredKey:
+def _store(placement: _KeyPlacement, source: str) -> StoredKey:
     match source:
         case "keychain":
-            return _into_keychain(errand)
+            return _into_keychain(placement)
         case "file":
-            return _into_file(errand)
+            return _into_file(placement)
         case "passphrase":
-            return _under_passphrase(errand)
+            return _under_passphrase(placement)
         case "given":
-            return errand.done("given", "You keep the key of this vault. Engram has no copy, and without it nobody can read it.")
+            return placement.stored(
+                "given", "You keep the key of this vault. Engram has no copy, and without the key nobody can read the vault."
+            )
         case "auto":
-            return _best_place(errand)
-    raise ConfigInvalid(f"There is no key source {source!r}.", way_out=f"Take one of auto, {', '.join(SOURCES)}.")
+            return _best_place(placement)
+    raise ConfigInvalid(f"There is no key source {source!r}.", way_out=f"Use one of auto, {', '.join(SOURCES)}.")
 
 
-def _best_place(errand: _KeyPlacement) -> StoredKey:
+def _best_place(placement: _KeyPlacement) -> StoredKey:
     if settings_room.passphrase():
-        return _under_passphrase(errand)
+        return _under_passphrase(placement)
     if keychain.available():
         with contextlib.suppress(VaultLocked):
-            return _into_keychain(errand)
-    return _into_file(errand)
+            return _into_keychain(placement)
+    return _into_file(placement)
 
 
-def _into_keychain(errand: _KeyPlacement) -> StoredKey:
-    if not keychain.write(errand.vault_id, errand.master):
+def _into_keychain(placement: _KeyPlacement) -> StoredKey:
+    if not keychain.write(placement.vault_id, placement.master):
         raise VaultLocked(
-            "The key could not be stored in an OS keychain: none that Engram trusts is there, or it is locked.",
+            "The key could not be stored in an OS keychain: there is none that Engram trusts, or it is locked.",
             way_out="Install `engram-local[keychain]` and unlock the keychain, or set key_source to file or passphrase.",
         )
-    return errand.done(
+    return placement.stored(
         "keychain",
-        f"The key of this vault is in the keychain of this computer (service {keychain.SERVICE}, account {errand.vault_id}). "
+        f"The key of this vault is in the keychain of this computer (service {keychain.SERVICE}, account {placement.vault_id}). "
         "If the keychain is lost, nobody can read the vault: write down the recovery key (`engram key export`) and keep it "
         "elsewhere.",
     )
 
 
-def _under_passphrase(errand: _KeyPlacement) -> StoredKey:
-    passphrase = errand.passphrase()
+def _under_passphrase(placement: _KeyPlacement) -> StoredKey:
+    passphrase = placement.passphrase()
     if passphrase is None:
-        raise _no_passphrase("The key of this vault is to be kept under a passphrase, and none was given.")
-    kdf = _new_kdf(errand.settings, errand.env)
-    wrapped = wrap(errand.master, passphrase, kdf, vault_id=errand.vault_id, random=errand.env.random)
-    return errand.done(
+        raise _no_passphrase("The key of this vault is to be stored under a passphrase, and none was given.")
+    kdf = _new_kdf(placement.settings, placement.env)
+    wrapped = wrap(placement.master, passphrase, kdf, vault_id=placement.vault_id, random=placement.env.random)
+    return placement.stored(
         "passphrase",
         "The key of this vault is in its header, under your passphrase. If the passphrase is forgotten, nobody can read the "
         "vault: write down the recovery key (`engram key export`) and keep it elsewhere.",
@@ -353,43 +357,44 @@ def _new_kdf(settings: Settings, env: Env) -> Kdf:
     try:
         return Kdf(settings.kdf, salt, parameters)
     except VaultDamaged:
-        asked = ", ".join(f"{name} = {value}" for name, value in parameters.items())
-        raise ConfigInvalid(f"Engram would not open a vault whose passphrase went through {settings.kdf} with {asked}.") from None
+        listed = ", ".join(f"{name} = {value}" for name, value in parameters.items())
+        raise ConfigInvalid(f"The settings of {settings.kdf} are out of range: {listed}.") from None
 
 
-def _into_file(errand: _KeyPlacement) -> StoredKey:
-    path = _key_path(errand.vault_id, errand.settings)
-    if _is_inside(path, errand.vault):
+def _into_file(placement: _KeyPlacement) -> StoredKey:
+    path = _key_path(placement.vault_id, placement.settings)
+    if _is_inside(path, placement.vault):
         raise ConfigInvalid(
-            f"The key file {path} would lie inside the vault it opens, so that who copies the vault has its key.",
-            way_out="Set key_file to a place outside the vault.",
+            f"The key file {path} would lie inside the vault it opens, so that every copy of the vault would include its key.",
+            way_out="Set key_file to a path outside the vault.",
         )
-    created = errand.done(
+    stored = placement.stored(
         "file",
-        f"The key of this vault is in {path}. Who has that file can read the vault, and without it nobody can: "
+        f"The key of this vault is in {path}. Anyone who has that file can read the vault, and without it nobody can: "
         "keep a copy elsewhere.",
     )
-    if not _holds(path, created.header):
-        _write_key_file(path, errand)
-        if not _holds(path, created.header):
+    if not _holds(path, stored.header):
+        _write_key_file(path, placement)
+        if not _holds(path, stored.header):
             raise WriteFailed(f"The key file {path} does not read back as it was written.")
-    return created
+    return stored
 
 
 def _key_path(vault_id: str, settings: Settings) -> Path:
-    named = settings.key_file
-    return Path(os.path.abspath(os.path.expanduser(named))) if named else settings_room.key_folder() / f"{vault_id}.key"
+    if settings.key_file:
+        return Path(os.path.abspath(os.path.expanduser(settings.key_file)))
+    return settings_room.key_folder() / f"{vault_id}.key"
 
 
 def _is_inside(path: Path, folder: Path) -> bool:
-    """By name once links are followed, or by identity: on some file systems one folder has several spellings."""
+    """Return True if a path lies in a folder, by resolved name or by identity: some file systems allow several spellings."""
     real, home = path.resolve(), folder.resolve()
     return real.is_relative_to(home) or (home.exists() and any(up.exists() and up.samefile(home) for up in real.parents))
 
 
 def _holds(path: Path, header: KeyHeader) -> bool:
     try:
-        return _fits_and_wipe(_read_key_file(path), header)
+        return _matches_then_wipe(_read_key_file(path), header)
     except VaultLocked:
         return False
 
@@ -400,7 +405,7 @@ def _read_key_file(path: Path) -> MasterKey:
             mode = os.fstat(file.fileno()).st_mode
             content = file.read(_KEY_FILE_LIMIT)
     except FileNotFoundError:
-        raise VaultLocked(f"The key file {path} is not there.") from None
+        raise VaultLocked(f"The key file {path} does not exist.") from None
     except OSError as error:
         raise VaultLocked(f"The key file {path} cannot be read ({type(error).__name__}).") from error
     if os.name == "posix" and mode & 0o077:
@@ -410,23 +415,23 @@ def _read_key_file(path: Path) -> MasterKey:
     try:
         return MasterKey.from_recovery_text(text)
     except VaultLocked as problem:
-        raise VaultLocked(f"The key file {path} does not hold a whole key. {problem.message}") from None
+        raise VaultLocked(f"The key file {path} does not hold a complete key. {problem.message}") from None
 
 
-def _write_key_file(path: Path, errand: _KeyPlacement) -> None:
-    note = f"# Engram: the key of vault {errand.vault_id}. Who has it can read the vault; without it nobody can."
-    content = f"{note}\n{errand.master.recovery_text()}\n".encode()
+def _write_key_file(path: Path, placement: _KeyPlacement) -> None:
+    note = f"# Engram: the key of vault {placement.vault_id}. Anyone who has it can read the vault; without it nobody can."
+    content = f"{note}\n{placement.master.recovery_text()}\n".encode()
     try:
         _make_folder(path.parent)
-        if errand.overwrite:
-            _replace(path.resolve(), content, errand.env.random(4).hex())
+        if placement.overwrite:
+            _replace(path.resolve(), content, placement.env.random(4).hex())
         else:
             _write_new(path, content)
         _sync_folder(path.parent)
     except FileExistsError:
         raise ConfigInvalid(
-            f"The file {path} is in the way. It may be the only key of another vault, so it was left alone.",
-            way_out="Set key_file to another place, or pass the key in that file with `key=`.",
+            f"The key file {path} exists already. It may be the only key of another vault, so it was not overwritten.",
+            way_out="Set key_file to another path, or pass the key in that file with `key=`.",
         ) from None
     except OSError as error:
         raise _write_error(path, error) from error
@@ -434,10 +439,10 @@ def _write_key_file(path: Path, errand: _KeyPlacement) -> None:
 
 def _write_error(path: Path, error: OSError) -> EngramError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DiskFull(f"There is no room for the key file {path}.")
+        return DiskFull(f"There is no disk space for the key file {path}.")
     return WriteFailed(
         f"The key file {path} could not be written ({type(error).__name__}).",
-        way_out="Make its folder writable, or set key_file to another place.",
+        way_out="Make its folder writable, or set key_file to another path.",
     )
 
 
@@ -453,15 +458,15 @@ def _write_new(path: Path, content: bytes) -> None:
         on_failure.pop_all()
 
 
-def _replace(path: Path, content: bytes, mark: str) -> None:
-    beside = path.with_name(f"{path.name}.{mark}.new")
-    _write_new(beside, content)
-    os.replace(beside, path)
+def _replace(path: Path, content: bytes, suffix: str) -> None:
+    temporary = path.with_name(f"{path.name}.{suffix}.new")
+    _write_new(temporary, content)
+    os.replace(temporary, path)
     _sync_folder(path.parent)
 
 
 def _remove_key_file(path: Path) -> bool:
-    """Overwrite, then remove. On flash storage and copy-on-write file systems the old block may outlive this."""
+    """Overwrite the file, then remove it. On flash storage and copy-on-write file systems the old block may survive."""
     real = path.resolve()
     try:
         with open(real, "r+b") as file:
@@ -477,11 +482,11 @@ def _remove_key_file(path: Path) -> bool:
 
 
 def _make_folder(folder: Path) -> None:
-    """The folder and what is missing above it, closed to others and durable."""
-    missing = [each for each in (folder, *folder.parents) if not each.exists()]
-    for each in reversed(missing):
-        each.mkdir(mode=0o700, exist_ok=True)
-        _sync_folder(each.parent)
+    """Make the folder and its missing parents, closed to other users, and sync them to disk."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    for path in reversed(missing):
+        path.mkdir(mode=0o700, exist_ok=True)
+        _sync_folder(path.parent)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -491,7 +496,7 @@ def _sync_folder(folder: Path) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # network file systems that do not know the call
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems do not support the call
             raise
     finally:
         os.close(descriptor)

@@ -1,7 +1,7 @@
-"""Removing a plain file as far as a program can.
+"""Secure removal of a plaintext file, as far as a program can.
 
-On flash storage, journaling and copy-on-write file systems old blocks outlive any overwriting: only a disk that was always
-encrypted keeps such a secret, and docs/security.md says so.
+On flash storage and on journaling or copy-on-write file systems old blocks survive overwriting. Only a disk that was always
+encrypted protects them; see docs/security.md.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PIECE = 1 << 20
 
 
 def wipe_file(path: Path, random: Callable[[int], bytes]) -> None:
-    """Overwrite with noise, cut to nothing, give it a name that says nothing, and remove it."""
+    """Overwrite the file with random bytes, truncate it, rename it to a random name, and remove it."""
     try:
         with path.open("r+b", buffering=0) as file:
             left = os.fstat(file.fileno()).st_size
@@ -30,5 +30,5 @@ def wipe_file(path: Path, random: Callable[[int], bytes]) -> None:
         nameless.unlink()
     except OSError as error:
         raise WriteFailed(
-            f"{path} could not be wiped ({type(error).__name__}).", way_out="Nothing in the vault changed. Remove it by hand."
+            f"{path} could not be wiped ({type(error).__name__}).", way_out="The vault is unchanged. Remove the file by hand."
         ) from error
