@@ -13,7 +13,7 @@ from engram.engine import Engram
 from engram.memory.inference import Inferred, sentence
 from engram.memory.lifecycle import Verification, verification
 from engram.passes import PassReport
-from engram.recall.standing import standing_of
+from engram.recall.weights import state_value
 from engram.types import Memory, Source, Status
 
 CHAIN = ("The parser is part of the compiler.", "The compiler is part of the toolchain.")
@@ -167,5 +167,5 @@ def test_what_was_concluded_stands_below_what_was_said(mem: Engram) -> None:
     rest(mem)
     now, settings = mem._vault.env.now(), mem._vault.live.now
     (made,) = concluded(mem)
-    assert standing_of(made, now, settings) < standing_of(replace(made, source=Source.USER), now, settings)
-    assert standing_of(replace(made, helpful=1), now, settings) > 0.0  # unless it helped somebody
+    assert state_value(made, now, settings) < state_value(replace(made, source=Source.USER), now, settings)
+    assert state_value(replace(made, helpful=1), now, settings) > 0.0  # unless it helped somebody

@@ -139,8 +139,8 @@ def test_a_question_about_many_subjects_is_looked_up_once_for_the_map(mem: Engra
         mem.remember(text)
     mem.recall(UNANSWERED)
     asked: list[str] = []
-    look_up = Searcher.look_up
-    monkeypatch.setattr(Searcher, "look_up", lambda *given: (asked.append(given[2].text), look_up(*given))[1])
+    recall = Searcher.recall_uncounted
+    monkeypatch.setattr(Searcher, "recall_uncounted", lambda *given: (asked.append(given[2].text), recall(*given))[1])
     found = mem.knows()
     assert {one.subject: len(one.holes) for one in found} == {"Carla": 1, "Wellington": 1}
     assert asked == [UNANSWERED]

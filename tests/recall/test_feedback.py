@@ -14,8 +14,9 @@ import engram
 from engram.engine import Engram
 from engram.errors import EngramError, InvalidQuery
 from engram.models.embed import OnnxEmbedder
+from engram.recall.plan import signature
 from engram.recall.recall_weights import RecallWeights
-from engram.recall.suppress import telling
+from engram.text.terms import terms
 from engram.types import Outcome, Reader, Role, Scope, Stage
 
 ASKED = "Where does the API run?"
@@ -166,12 +167,12 @@ def test_guests_judge_nothing(mem: Engram) -> None:
     assert mem.get(kept.id) == kept
 
 
-def test_without_vectors_a_question_is_known_by_its_telling_words(wordy: Engram) -> None:
+def test_without_vectors_a_question_is_recognized_by_its_content_words(wordy: Engram) -> None:
     one = wordy.remember("The API runs on Heroku")
     wordy.feedback(one.id, False, query=ASKED)
     assert one.id not in ids(wordy, "where, does API: run??")
     assert one.id in ids(wordy, LIKE)
-    assert telling("Is it?") == telling("it is")
+    assert signature(terms("Is it?")) == signature(terms("it is"))
 
 
 def test_a_vector_of_another_model_is_not_compared(tmp_path: Path) -> None:

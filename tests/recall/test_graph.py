@@ -16,7 +16,7 @@ from engram.engine import Engram
 from engram.links import LASTING, sure_at
 from engram.recall.activation import spread
 from engram.recall.arms import GRAPH
-from engram.recall.intent import sought
+from engram.recall.intent import analyze
 from engram.recall.plan import hops
 from engram.recall.recall_weights import RecallWeights
 from engram.settings import Settings
@@ -44,8 +44,8 @@ def test_activation_falls_with_every_link_and_the_strongest_way_counts() -> None
     made = spread({1: 1.0}, steps(links), RecallWeights(graph_threshold=0.05), hops=3, most=100)  # type: ignore[arg-type]
     levels = dict(zip(made.keys.tolist(), made.levels.tolist(), strict=True))
     assert levels == pytest.approx({2: 0.6, 3: 0.36, 4: 0.216})
-    assert made.ways[4].start == 1
-    assert len(made.ways[4].by) == 3
+    assert made.paths[4].start == 1
+    assert len(made.paths[4].by) == 3
     near = spread({1: 1.0}, steps(links), RecallWeights(), hops=1, most=100)  # type: ignore[arg-type]
     assert near.keys.tolist() == [2, 3]
     faint = spread({1: 1.0}, steps(links), RecallWeights(graph_threshold=0.5), hops=3, most=100)  # type: ignore[arg-type]
@@ -80,11 +80,13 @@ def test_no_graph_raises_anything_above_where_it_began(links: dict[int, list[tup
 
 def test_links_are_followed_where_a_question_asks_for_what_they_tell() -> None:
     weights = RecallWeights()
-    asked = {text: hops(sought(text, NOW), weights) for text in ("Why did it fail?", "How is Ada related to Tom?", "What is it?")}
+    asked = {
+        text: hops(analyze(text, NOW), weights) for text in ("Why did it fail?", "How is Ada related to Tom?", "What is it?")
+    }
     assert list(asked.values()) == [3, 2, 0]
-    assert hops(sought("Everything about Ada", NOW), weights) == 2
-    assert hops(sought("What is it?", NOW), RecallWeights(graph_always=True)) == 2
-    assert hops(sought("Why did it fail?", NOW), RecallWeights(graph_weight=0.0)) == 0
+    assert hops(analyze("Everything about Ada", NOW), weights) == 2
+    assert hops(analyze("What is it?", NOW), RecallWeights(graph_always=True)) == 2
+    assert hops(analyze("Why did it fail?", NOW), RecallWeights(graph_weight=0.0)) == 0
 
 
 # ── in a vault ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -14,7 +14,7 @@ from engram.errors import EngramError, InvalidQuery
 from engram.models.embed import CallableEmbedder
 from engram.models.fakes import hashing_embedder
 from engram.recall.explain import why
-from engram.recall.fusion import Fused
+from engram.recall.fusion import Ranking
 from engram.store.protocol import Filter
 from engram.types import Kind, Outcome, Reader, Scope, Status, Turn
 
@@ -432,6 +432,6 @@ def test_a_vault_that_was_filled_without_an_encoder_gets_its_vectors(tmp_path: P
 def test_reasons_leave_out_what_gave_nothing() -> None:
     ranks = {arm: np.array([rank]) for arm, rank in (("vectors", 4), ("words", 1), ("entity", 2))}
     parts = {arm: np.array([part], np.float32) for arm, part in (("vectors", -0.5), ("words", 1.5), ("entity", 0.0))}
-    told = why(Fused(np.array([7]), np.array([1.0], np.float32), ranks, parts, parts), 0)
+    told = why(Ranking(np.array([7]), np.array([1.0], np.float32), ranks, parts, parts), 0)
     assert str(told) == "words #1 (1.50, 75%)"
     assert all(signal.share >= 0.0 for signal in told.signals)

@@ -1,4 +1,4 @@
-"""Whether what was found has to do with the question at all."""
+"""The judgement whether the first hits answer the question."""
 
 from __future__ import annotations
 
@@ -6,37 +6,37 @@ from pathlib import Path
 
 from recall.minds import open_mind
 
-from engram.recall.related import held, names_stranger, related
+from engram.recall.related import chance_related, names_stranger, share_held
 
-SAID = [("Ana", "I played the cello in Lisbon"), ("Bo", "My sister Carla likes it")]
-
-
-def test_words_are_held_by_their_stems_and_speakers_count() -> None:
-    assert held("Does Ana sing?", SAID) == 0.5
-    assert held("Which cellos?", SAID) == 1.0
-    assert held("Which harp?", SAID) == 0.0
-    assert held("who is it?", SAID) == 1.0  # no telling word that could be missing
+WORDS = frozenset(["ana", "i", "played", "the", "cello", "in", "lisbon", "bo", "my", "sister", "carla", "likes", "it"])
 
 
-def test_a_stranger_is_somebody_whom_no_hit_names() -> None:
-    assert names_stranger("Where does Marta live?", SAID)
-    assert not names_stranger("Where does Carla live?", SAID)
-    assert not names_stranger("where does she live?", SAID)
-    assert not names_stranger("Who is my boss?", [("user", "My manager is Carol")])
-    assert not names_stranger("Where does our accountant live?", SAID)
+def test_words_are_compared_by_their_stems() -> None:
+    assert share_held({"ana", "sing"}, WORDS) == 0.5
+    assert share_held({"cellos"}, WORDS) == 1.0
+    assert share_held({"harp"}, WORDS) == 0.0
+    assert share_held(set(), WORDS) == 1.0  # no content word that could be missing
 
 
-def test_what_is_like_it_holds_its_words_and_was_no_pick_of_many_is_related() -> None:
-    sure = related(0.4, 1.0, False, 10)
+def test_a_stranger_is_a_person_whom_no_hit_names() -> None:
+    assert names_stranger("Where does Marta live?", WORDS)
+    assert not names_stranger("Where does Carla live?", WORDS)
+    assert not names_stranger("where does she live?", WORDS)
+    assert not names_stranger("Who is my boss?", {"user", "my", "manager", "is", "carol"})
+    assert not names_stranger("Where does our accountant live?", WORDS)
+
+
+def test_likeness_shared_words_known_names_and_few_candidates_make_hits_related() -> None:
+    sure = chance_related(0.4, 1.0, False, 10)
     assert sure > 0.95
-    assert related(0.1, 0.0, False, 10) < 0.1
-    for less in (related(0.3, 1.0, False, 10), related(0.4, 0.5, False, 10), related(0.4, 1.0, True, 10)):
+    assert chance_related(0.1, 0.0, False, 10) < 0.1
+    for less in (chance_related(0.3, 1.0, False, 10), chance_related(0.4, 0.5, False, 10), chance_related(0.4, 1.0, True, 10)):
         assert less < sure
-    assert related(0.4, 1.0, False, 200) < sure
-    assert related(0.4, 1.0, False, 200) == related(0.4, 1.0, False, 100_000)  # candidates beyond these are not all there is
+    assert chance_related(0.4, 1.0, False, 200) < sure
+    assert chance_related(0.4, 1.0, False, 200) == chance_related(0.4, 1.0, False, 100_000)  # beyond these are not all memories
 
 
-def test_a_recall_tells_the_chance_and_without_vectors_the_share_of_words(tmp_path: Path) -> None:
+def test_a_recall_reports_the_chance_that_its_hits_are_related(tmp_path: Path) -> None:
     with open_mind(tmp_path / "vault") as mem:
         mem.remember("The kiln of the pottery is fired on Mondays")
         assert mem.recall("When is the kiln fired?", limit=3).quality.covered > 0.9

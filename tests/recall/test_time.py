@@ -41,5 +41,5 @@ def test_an_answer_beside_the_turn_that_has_the_words_stands_higher_for_it(mem: 
         mem.observe(Turn(text, "Ada", at(3), session=("talk", session)[number] if number < 2 else f"other{number}"))
     hits = mem.recall("When does the sailing trip along the coast begin?", limit=9)
     crates = next(hit for hit in hits if "crates" in hit.memory.text)
-    lifted = any("said beside something good" in note for note in crates.why.notes)
+    lifted = any("said beside a better match" in note for note in crates.why.notes)
     assert lifted is (session == "talk")

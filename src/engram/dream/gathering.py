@@ -10,7 +10,7 @@ from engram.capture.drafts import weighed
 from engram.dream.job import Desk, Job, Page
 from engram.memory.gist import Gist, Told, gists
 from engram.passes import Archive, Cursor, Derive, Proposal
-from engram.recall.search import sound
+from engram.recall.select import without_flagged
 from engram.types import Kind, Memory, Reader, Source, scope_values
 
 GIST = "gist"
@@ -41,7 +41,7 @@ def _gathered(desk: Desk, here: Reader, subject: str) -> list[Proposal]:
     """What the facts of a subject come to, and what that takes the place of."""
     facts = [Told(*fact) for fact in desk.store.said_of(here, [subject], most=_FACTS)]
     ids = list(dict.fromkeys(fact.memory for fact in facts))
-    words = {memory.id: memory.text for memory in sound(desk.store.get(here, ids), desk.settings)}
+    words = {memory.id: memory.text for memory in without_flagged(desk.store.get(here, ids), desk.settings)}
     made: list[Proposal] = []
     for gist in gists(facts, words):
         made += [*_outgrown(desk, here, gist), _derived(desk, gist)]

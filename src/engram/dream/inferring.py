@@ -13,7 +13,7 @@ from engram.capture.drafts import weighed
 from engram.dream.job import Desk, Job, Page, by_scope
 from engram.memory.inference import Inferred, Relation, carries, inferred, sentence
 from engram.passes import Cursor, Derive
-from engram.recall.search import sound
+from engram.recall.select import without_flagged
 from engram.store.sqlite.relating import Related
 from engram.types import Kind, Memory, Reader
 
@@ -42,7 +42,7 @@ def _following(desk: Desk, memories: Sequence[Memory]) -> list[Derive]:
     }
     found = [one for one in inferred(known) if not mine.isdisjoint(one.premises)][: desk.settings.dream_inferences]
     wanted = list(dict.fromkeys(premise for one in found for premise in one.premises))
-    told = {memory.id: memory for memory in sound(desk.store.get(here, wanted), desk.settings)}
+    told = {memory.id: memory for memory in without_flagged(desk.store.get(here, wanted), desk.settings)}
     return [_derived(desk, one, told) for one in found if all(premise in told for premise in one.premises)]
 
 

@@ -18,7 +18,7 @@ from engram.index.lexical import TermPlanner
 from engram.kinds import EPISODE
 from engram.passes import Cursor, Merge
 from engram.text.person import named
-from engram.text.terms import day_of
+from engram.text.terms import day_of, terms
 from engram.types import Kind, Memory
 
 _NEIGHBOURS = 8
@@ -98,7 +98,7 @@ def _by_words(desk: Desk, memory: Memory) -> list[int]:
     """Those that share its rarest words; how many entries of the text index are read for it is bounded."""
     here = desk.here(memory)
     planner = TermPlanner(lambda terms, most: desk.store.frequencies(here, terms, most=most))
-    wanted = planner.plan(memory.text, _POSTINGS, 0).terms
+    wanted = planner.plan(terms(memory.text), _POSTINGS, 0).terms
     return [hit.key for hit in desk.store.search_text(here, wanted, limit=_NEIGHBOURS)] if wanted else []
 
 

@@ -14,7 +14,7 @@ from engram.dream.job import Desk
 from engram.frozen import frozen
 from engram.memory.lifecycle import Lifecycle, lifecycle
 from engram.memory.shortening import telling
-from engram.recall.plan import Asked
+from engram.recall.plan import Query
 from engram.types import Memory, Reader, Recall, Sensitivity, Source
 
 _FIRST = 5
@@ -25,7 +25,7 @@ _FEWEST = 3
 class Looks(Protocol):
     """What answers a question without counting that it did."""
 
-    def look_up(self, reader: Reader, asked: Asked) -> Recall: ...
+    def recall_uncounted(self, reader: Reader, asked: Query) -> Recall: ...
 
 
 @frozen
@@ -54,8 +54,8 @@ def tried(desk: Desk, looks: Looks, ids: Sequence[str]) -> Tried:
 
 
 def _is_found(desk: Desk, looks: Looks, memory: Memory, heir: str) -> bool:
-    asked = Asked(text=" ".join(telling(memory.text)[:_WORDS]), now=desk.now, limit=_FIRST)
-    return any(hit.memory.id == heir for hit in looks.look_up(desk.here(memory), asked))
+    asked = Query(text=" ".join(telling(memory.text)[:_WORDS]), now=desk.now, limit=_FIRST)
+    return any(hit.memory.id == heir for hit in looks.recall_uncounted(desk.here(memory), asked))
 
 
 def _is_worth(memory: Memory, desk: Desk) -> bool:

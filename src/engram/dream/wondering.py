@@ -13,7 +13,7 @@ from engram.dream.job import Desk, Job, Page
 from engram.memory.gaps import asking_for, missing, question_in
 from engram.memory.inference import as_written, within_sentence
 from engram.passes import Cursor, RecordGap
-from engram.recall.search import is_flagged
+from engram.recall.select import is_flagged
 from engram.types import Memory, Reader, Scope, Source
 
 _PEERS, _FIELDS = 40, 1000

@@ -37,9 +37,8 @@ class TermPlanner:
         self._at = self._budget = 0
         self._lock = threading.Lock()
 
-    def plan(self, question: str, budget: int, change: int) -> TermPlan:
-        """Return the rarest terms whose frequencies add up to at most `budget`; at least one term that occurs."""
-        words = terms(question)
+    def plan(self, words: Sequence[str], budget: int, change: int) -> TermPlan:
+        """Return the rarest of these terms whose frequencies add up to at most `budget`; at least one term that occurs."""
         content = [term for term in words if term not in STOP_WORDS] or list(words)
         counts = self._count(content, budget, change)
         chosen: list[str] = []

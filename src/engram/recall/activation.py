@@ -1,8 +1,9 @@
-"""Spreading activation (R5, §5): from what a question found, over links, to what belongs to it. Pure.
+"""Spread activation from the memories that a question found, over links, to related ones (R5, §5). Pure.
 
-Comes in: where it starts and how strongly, and a way to ask for the links of some memories. Goes out: what was reached, how
-strongly, and by which way. Each step keeps a share of what there was (`decay`); of several ways the strongest counts, so that
-nothing grows by going in circles or by having many links; what is too faint is let go. Each step asks once for all links.
+The starting memories with their activation and a function that reads links come in; the memories that were reached, each with its
+activation and the path there, go out. Every link keeps a share of the activation (`graph_decay`). Of several paths to a memory
+the strongest counts, so that nothing grows by cycles or by having many links; activation under `graph_threshold` goes no further.
+Each hop reads all of its links at once.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from engram.recall.recall_weights import RecallWeights
 from engram.store.sqlite.nearby import Step
 
 Follow = Callable[[Sequence[int]], Sequence[Step]]
-_ROUNDS, _RESTART = 20, 0.15
+_ROUNDS, _RESTART = 20, 0.15  # of personalized PageRank: rounds, and the chance to restart
 
 
 @frozen
-class Way:
-    """How something was reached: where that began, over which links or names, and whether a name was among them."""
+class LinkPath:
+    """How a memory was reached: the memory where the path starts, its links or names, and True if a name is among them."""
 
     start: int
     by: tuple[str, ...]
@@ -30,76 +31,76 @@ class Way:
 
 
 @frozen
-class Reached:
-    """What was reached, the strongest first: its activation (0 … 1) and the way there. A start may be reached from another."""
+class Activation:
+    """The memories that were reached, strongest first, with levels of 0 to 1 and paths. A start may be reached from another."""
 
     keys: Keys
     levels: Scores
-    ways: Mapping[int, Way]
+    paths: Mapping[int, LinkPath]
 
 
-def spread(starts: Mapping[int, float], follow: Follow, weights: RecallWeights, *, hops: int, most: int) -> Reached:
-    """Let activation flow for so many steps. `most` bounds what a step goes on from."""
-    flow = _Flow(dict(starts), {key: Way(key, ()) for key in starts})
+def spread(starts: Mapping[int, float], follow: Follow, weights: RecallWeights, *, hops: int, most: int) -> Activation:
+    """Spread activation over so many hops; each hop continues from the `most` memories whose level rose most."""
+    flow = _Flow(dict(starts), {key: LinkPath(key, ()) for key in starts})
     steps: list[Step] = []
     front = list(starts)
     for _ in range(hops):
-        taken = follow(front)
-        steps += taken
-        raised = flow.take(taken, weights.graph_decay, weights.graph_threshold)
+        followed = follow(front)
+        steps += followed
+        raised = flow.pass_on(followed, weights.graph_decay, weights.graph_threshold)
         front = sorted(raised, key=lambda key: (-flow.levels[key], key))[:most]
         if not front:
             break
-    got = _refined(flow.got, starts, steps) if weights.graph_rank else flow.got
-    reached = sorted(got, key=lambda key: (-got[key], -key))
-    strengths = np.array([got[key] for key in reached], np.float32)
-    return Reached(np.array(reached, np.int64), strengths, {key: flow.came[key] for key in reached})
+    received = _ranked(flow.received, starts, steps) if weights.graph_rank else flow.received
+    reached = sorted(received, key=lambda key: (-received[key], -key))
+    levels = np.array([received[key] for key in reached], np.float32)
+    return Activation(np.array(reached, np.int64), levels, {key: flow.received_by[key] for key in reached})
 
 
 @mutable
 class _Flow:
-    """Activation under way: what each memory has, and by which way; what each got over links, and by which way that came."""
+    """Activation while it spreads: the level of each memory with its path, and what each received over links with that path."""
 
     levels: dict[int, float]
-    ways: dict[int, Way]
-    got: dict[int, float] = field(default_factory=dict)
-    came: dict[int, Way] = field(default_factory=dict)
+    paths: dict[int, LinkPath]
+    received: dict[int, float] = field(default_factory=dict)
+    received_by: dict[int, LinkPath] = field(default_factory=dict)
 
-    def take(self, steps: Sequence[Step], decay: float, least: float) -> set[int]:
-        """All these steps at once, from what there was before them; returns what has more for it."""
-        before, ways, raised = dict(self.levels), dict(self.ways), set()
+    def pass_on(self, steps: Sequence[Step], decay: float, least: float) -> set[int]:
+        """Pass activation over these links at once, from the levels before them; return the memories whose level rose."""
+        before, paths, raised = dict(self.levels), dict(self.paths), set()
         for here, there, by, sure, named in steps:
             level = before[here] * sure * decay
-            if level < least or ways[here].start == there:  # what comes back to where it began says nothing
+            if level < least or paths[here].start == there:  # a path back to its start says nothing
                 continue
-            if level > self.got.get(there, 0.0):
-                self.got[there] = level
-                self.came[there] = Way(ways[here].start, (*ways[here].by, by), named or ways[here].named)
+            if level > self.received.get(there, 0.0):
+                self.received[there] = level
+                self.received_by[there] = LinkPath(paths[here].start, (*paths[here].by, by), named or paths[here].named)
             if level > self.levels.get(there, 0.0):
                 self.levels[there] = level
-                self.ways[there] = self.came[there]
+                self.paths[there] = self.received_by[there]
                 raised.add(there)
         return raised
 
 
-def _refined(got: Mapping[int, float], starts: Mapping[int, float], steps: Sequence[Step]) -> dict[int, float]:
-    """With what many ways lead to above what one leads to: PageRank that begins anew where the question began.
+def _ranked(received: Mapping[int, float], starts: Mapping[int, float], steps: Sequence[Step]) -> dict[int, float]:
+    """Scale activation by personalized PageRank, so that memories with many paths to them stand above those with one.
 
-    What was reached keeps between half and all of its activation, by its rank among all that was.
+    PageRank restarts at the memories of the question. A memory keeps between half and all of its activation, by its rank.
     """
-    keys = np.array(sorted(got.keys() | starts.keys()), np.int64)
-    known = [step for step in steps if step.there in got]
+    keys = np.array(sorted(received.keys() | starts.keys()), np.int64)
+    known = [step for step in steps if step.there in received]
     if not known:
-        return dict(got)
+        return dict(received)
     here = np.searchsorted(keys, [step.here for step in known])
     there = np.searchsorted(keys, [step.there for step in known])
     sure = np.array([step.sure for step in known])
-    gone = np.maximum(np.bincount(here, sure, len(keys)), 1e-12)
-    begin = np.array([starts.get(key, 0.0) for key in keys.tolist()])
-    begin /= max(float(begin.sum()), 1e-12)
-    rank = begin
+    outgoing = np.maximum(np.bincount(here, sure, len(keys)), 1e-12)
+    restart = np.array([starts.get(key, 0.0) for key in keys.tolist()])
+    restart /= max(float(restart.sum()), 1e-12)
+    rank = restart
     for _ in range(_ROUNDS):
-        rank = _RESTART * begin + (1.0 - _RESTART) * np.bincount(there, rank[here] * sure / gone[here], len(keys))
+        rank = _RESTART * restart + (1.0 - _RESTART) * np.bincount(there, rank[here] * sure / outgoing[here], len(keys))
     ranks = dict(zip(keys.tolist(), rank.tolist(), strict=True))
-    top = max(ranks[key] for key in got)
-    return {key: level * (0.5 + 0.5 * ranks[key] / top) for key, level in got.items()}
+    top = max(ranks[key] for key in received)
+    return {key: level * (0.5 + 0.5 * ranks[key] / top) for key, level in received.items()}

@@ -1,83 +1,91 @@
-"""Why a memory is in an answer, and why not: which stage dropped it, and by how much. Pure."""
+"""Explain why a memory is in an answer, or which stage dropped it and by how much. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from engram.env import to_micros
-from engram.recall.activation import Way
-from engram.recall.fusion import ArmResult, Fused
-from engram.recall.parts import BESIDE, GATHER, SUBSTANCE, TIME
-from engram.recall.select import Pick
-from engram.recall.standing import AFFECT, LIFECYCLE
-from engram.recall.weights import ASSISTANT, SESSION
+from engram.recall.activation import LinkPath
+from engram.recall.arms import VECTORS
+from engram.recall.fusion import ArmResult, Ranking
+from engram.recall.select import Decision
+from engram.recall.weights import AFFECT, ASSISTANT, BESIDE, GATHER, LIFECYCLE, SESSION, SUBSTANCE, TIME
 from engram.store.protocol import Filter
 from engram.text.terms import terms
 from engram.types import ArmSignal, Explanation, LeftOut, Memory, Stage, Why
 
-_NO_WAYS: Mapping[int, str] = {}
-
-
-def told(ways: Mapping[int, Way], memories: Mapping[int, Memory]) -> dict[int, str]:
-    """The ways to what links led to, as sentences; where a way began is named if that is at hand."""
-    return {
-        key: f"reached over {', then '.join(way.by)}"
-        + (f" from {memories[way.start].id}" if way.start != key and way.start in memories else "")
-        for key, way in ways.items()
-    }
-
-
-def why(fused: Fused, at: int, rerank: str = "", ways: Mapping[int, str] = _NO_WAYS) -> Why:
-    arms = [name for name in fused.parts if name not in _NOTED]
-    total = float(sum(abs(fused.parts[arm][at]) for arm in arms)) or 1.0
-    gave = {arm: max(float(fused.parts[arm][at]), 0.0) for arm in arms}  # what speaks against a hit is no part of why it is one
-    signals = tuple(ArmSignal(arm, int(fused.ranks[arm][at]), float(fused.raw[arm][at]), gave[arm] / total) for arm in arms)
-    moved = {name: float(fused.parts[name][at]) for name in _NOTED if name in fused.parts}
-    notes = [f"{_NOTED[name]} ({by:+.2f})" for name, by in moved.items() if by]
-    way = ways.get(int(fused.keys[at]))
-    notes += [way] if way else []
-    return Why(signals, (*notes, *((f"reranked by {rerank.partition('+')[2]}",) if "+" in rerank else ())))
-
-
-_NOTED = {
+_NO_PATHS: Mapping[int, str] = {}
+_PART_NOTES = {
     ASSISTANT: "said by an assistant",
-    SESSION: "from a session with more of it",
+    SESSION: "from a session with more matches",
     SUBSTANCE: "how much it tells",
     TIME: "from the time asked about",
     GATHER: "what sets it apart",
-    BESIDE: "said beside something good",
-    LIFECYCLE: "where it stands",
+    BESIDE: "said beside a better match",
+    LIFECYCLE: "confirmed, disputed or faded",
     AFFECT: "feels as the question does",
 }
 
 
-def left_out(picks: Sequence[Pick], scale: float = 1.0) -> tuple[LeftOut, ...]:
-    """All that was looked at and is no hit, best first; `scale` is what hits' scores are multiplied by too."""
+def path_notes(paths: Mapping[int, LinkPath], memories: Mapping[int, Memory]) -> dict[int, str]:
+    """Return each path as a note; its start is named if that memory was fetched."""
+    return {
+        key: f"reached over {', then '.join(path.by)}"
+        + (f" from {memories[path.start].id}" if path.start != key and path.start in memories else "")
+        for key, path in paths.items()
+    }
+
+
+def why(ranking: Ranking, at: int, rerank: str = "", paths: Mapping[int, str] = _NO_PATHS) -> Why:
+    """Return the reasons of the candidate at a position: the signal of each arm, and a note for each further part."""
+    parts = {name: float(part[at]) for name, part in ranking.parts.items()}
+    arms = [name for name in parts if name not in _PART_NOTES]
+    total = float(sum(abs(ranking.parts[arm][at]) for arm in arms)) or 1.0
+    signals = tuple(
+        # a negative part speaks against a hit, so its share of the reasons is 0
+        ArmSignal(arm, int(ranking.ranks[arm][at]), float(ranking.raw[arm][at]), max(parts[arm], 0.0) / total)
+        for arm in arms
+    )
+    notes = [f"{note} ({parts[name]:+.2f})" for name, note in _PART_NOTES.items() if parts.get(name)]
+    path = paths.get(int(ranking.keys[at]))
+    notes += [path] if path else []
+    return Why(signals, (*notes, *((f"reranked by {rerank.partition('+')[2]}",) if "+" in rerank else ())))
+
+
+def left_out(decisions: Sequence[Decision], scale: float = 1.0) -> tuple[LeftOut, ...]:
+    """Return every candidate that was read and is no hit, best first; `scale` is the factor of all scores that are shown."""
     return tuple(
-        LeftOut(pick.memory.id, pick.stage, pick.reason, pick.score * scale, _times(pick.needed, scale))
-        for pick in picks
-        if pick.stage is not Stage.ANSWER
+        LeftOut(decision.memory.id, decision.stage, decision.reason, decision.score * scale, _times(decision.needed, scale))
+        for decision in decisions
+        if decision.stage is not Stage.ANSWER
     )
 
 
 def of_candidate(
-    fused: Fused, picks: Sequence[Pick], memory: Memory, scale: float = 1.0, ways: Mapping[int, str] = _NO_WAYS
+    ranking: Ranking, decisions: Sequence[Decision], memory: Memory, scale: float = 1.0, paths: Mapping[int, str] = _NO_PATHS
 ) -> Explanation | None:
-    """What became of a candidate; None if it was none."""
-    pick = next((pick for pick in picks if pick.memory.key == memory.key), None)
-    if pick is not None:
-        rank = 1 + sum(one.stage is Stage.ANSWER for one in picks[: picks.index(pick)]) if pick.stage is Stage.ANSWER else 0
-        reason = f"it is hit number {rank}" if rank else pick.reason
-        found = why(fused, pick.at, ways=ways)
-        score, needed = pick.score * scale, _times(pick.needed, scale)
-        return Explanation(id=memory.id, stage=pick.stage, reason=reason, rank=rank, score=score, needed=needed, why=found)
-    places = (fused.keys == memory.key).nonzero()[0]
+    """Return what became of a candidate; None if the memory was none."""
+    decision = next((decision for decision in decisions if decision.memory.key == memory.key), None)
+    if decision is not None:
+        is_hit = decision.stage is Stage.ANSWER
+        rank = 1 + sum(above.stage is Stage.ANSWER for above in decisions[: decisions.index(decision)]) if is_hit else 0
+        return Explanation(
+            id=memory.id,
+            stage=decision.stage,
+            reason=f"it is hit number {rank}" if rank else decision.reason,
+            rank=rank,
+            score=decision.score * scale,
+            needed=_times(decision.needed, scale),
+            why=why(ranking, decision.position, paths=paths),
+        )
+    places = (ranking.keys == memory.key).nonzero()[0]
     if not len(places):
         return None
     at = int(places[0])
-    reason = f"{at} candidates stand above it, more than were looked at"
-    score, needed = float(fused.scores[at]) * scale, picks[-1].score * scale if picks else None
-    return Explanation(id=memory.id, stage=Stage.LIMIT, reason=reason, score=score, needed=needed, why=why(fused, at, ways=ways))
+    reason = f"{at} candidates rank above it, more than were read"
+    score, needed = float(ranking.scores[at]) * scale, decisions[-1].score * scale if decisions else None
+    reasons = why(ranking, at, paths=paths)
+    return Explanation(id=memory.id, stage=Stage.LIMIT, reason=reason, score=score, needed=needed, why=reasons)
 
 
 def _times(score: float | None, scale: float) -> float | None:
@@ -85,7 +93,7 @@ def _times(score: float | None, scale: float) -> float | None:
 
 
 def filtered(where: Filter, memory: Memory) -> str:
-    """Which part of a filter leaves this memory out; '' if none does."""
+    """Return the part of a filter that excludes this memory, as a sentence; "" if none does."""
     if where.statuses and memory.status not in where.statuses:
         return f"it is {memory.status.value}"
     if where.kinds and memory.kind not in where.kinds:
@@ -101,17 +109,17 @@ def filtered(where: Filter, memory: Memory) -> str:
     return ""
 
 
-def unfound(arms: Sequence[ArmResult], memory: Memory, cosine: float | None, question: str, fused: Fused) -> Explanation:
-    """No arm brought it: how near it came in meaning, and whether it has words of the question."""
-    shared = set(terms(question)) & set(terms(memory.text))
-    reason = (
-        "no word of the question that is worth looking up is in it" if not shared else "others hold rarer words of the question"
-    )
-    nearest = next((arm for arm in arms if arm.name == "vectors"), None)
-    if nearest is None or not len(nearest.scores):
+def not_a_candidate(
+    arms: Sequence[ArmResult], memory: Memory, cosine: float | None, question_terms: Sequence[str]
+) -> Explanation:
+    """Explain why no arm brought a memory: how near it is in meaning, and if it shares words with the question."""
+    shared = set(question_terms) & set(terms(memory.text))
+    reason = "others hold rarer words of the question" if shared else "it holds no word of the question that is worth looking up"
+    vector_arm = next((arm for arm in arms if arm.name == VECTORS), None)
+    if vector_arm is None or not len(vector_arm.scores):
         return Explanation(id=memory.id, stage=Stage.SEARCH, reason=reason)
     if cosine is None:
         return Explanation(id=memory.id, stage=Stage.SEARCH, reason=f"{reason}, and it has no vector yet")
-    needed = float(nearest.scores.min())
-    told = f"{len(nearest.keys)} memories are nearer in meaning, and {reason}"
-    return Explanation(id=memory.id, stage=Stage.SEARCH, reason=told, score=cosine, needed=needed)
+    needed = float(vector_arm.scores.min())
+    reason = f"{len(vector_arm.keys)} memories are nearer in meaning, and {reason}"
+    return Explanation(id=memory.id, stage=Stage.SEARCH, reason=reason, score=cosine, needed=needed)

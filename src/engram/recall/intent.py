@@ -1,7 +1,7 @@
-"""What a question is after: one thing, many, a comparison, a time, a way, a cause, or all about somebody (R3). Pure.
+"""Analyze what a question asks for: a fact, many things, a comparison, a time, a procedure, a cause, or a person (R3). Pure.
 
-Rules on the grammar of English questions; `tests/recall/queries.csv` holds labelled ones, and the test says how many are
-told right. What is not sure is a look-up, which is what every question was before.
+Rules on the grammar of English questions; `tests/recall/queries.csv` holds labelled ones, and its test states how many must be
+classified correctly. A question that no rule is sure of is a plain look-up.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ class Intent(StrEnum):
 
 
 @frozen
-class Sought:
-    """What a question is after: its intent, the time it names, whether it asks when, and whether for something with a name.
+class QueryAnalysis:
+    """What the words of a question ask for.
 
-    `asks_now`: it asks how things are, not how they were. `about`: whom or what it asks all about.
-    `connects`: it asks what things have to do with each other.
+    `when`: the time it names. `asks_when`, `asks_name`: it asks for a time, or for something with a name. `asks_now`: it asks for
+    the present state, not a former one. `about`: the person or thing it asks everything about. `connects`: it asks how things
+    are related.
     """
 
     intent: Intent = Intent.LOOKUP
@@ -43,7 +44,7 @@ class Sought:
 
     @property
     def gathers(self) -> bool:
-        """Is the answer likely in several places?"""
+        """True if the answer is likely spread over several memories."""
         return self.intent in (Intent.EXPLORATORY, Intent.COMPARATIVE, Intent.ENTITY)
 
 
@@ -138,13 +139,13 @@ _ORDER = (
     (_CAUSAL, Intent.CAUSAL),
     (_TEMPORAL, Intent.TEMPORAL),
 )
-_UNSURE = frozenset({"may", "march", "mar", "sun", "sat", "mon", "wed", "the second", "the week"})
-"""Times that are other words more often, where they stand alone."""
-_LONGEST = 600
+_AMBIGUOUS = frozenset({"may", "march", "mar", "sun", "sat", "mon", "wed", "the second", "the week"})
+"""Words for times that, standing alone, more often mean something else."""
+_LONGEST = 600  # characters of a question that are analyzed
 
 
-def sought(question: str, now: datetime) -> Sought:
-    """What a question, asked at `now`, is after."""
+def analyze(question: str, now: datetime) -> QueryAnalysis:
+    """Return what a question, asked at `now`, asks for."""
     text = question[:_LONGEST].strip()
     intent = intent_of(text)
     when = _time(text, now)
@@ -152,10 +153,11 @@ def sought(question: str, now: datetime) -> Sought:
     whom = _WHOM.search(text) if intent is Intent.ENTITY else None
     about = whom["name"] if whom is not None else ""
     asks_when = intent is Intent.TEMPORAL or bool(_LENGTH.search(text))
-    return Sought(intent, when, asks_when, bool(_NAMED.search(text)), present, about, bool(_CONNECTS.search(text)))
+    return QueryAnalysis(intent, when, asks_when, bool(_NAMED.search(text)), present, about, bool(_CONNECTS.search(text)))
 
 
 def intent_of(question: str) -> Intent:
+    """Return the intent of the first pattern that matches; LOOKUP if none does."""
     for pattern, intent in _ORDER:
         if pattern.search(question):
             return intent
@@ -163,8 +165,8 @@ def intent_of(question: str) -> Intent:
 
 
 def _time(text: str, now: datetime) -> tuple[datetime, datetime] | None:
-    """The stretch of time that a question names; a moment is none, because nothing is known to the second."""
-    found = read(text, now, PAST) if _A_TIME.search(text) else None
-    if found is None or found[0] >= found[1] or found[2] in _UNSURE:
+    """Return the period that a question names, or None. A single moment is none: no memory is dated to the second."""
+    named = read(text, now, PAST) if _A_TIME.search(text) else None
+    if named is None or named[0] >= named[1] or named[2] in _AMBIGUOUS:
         return None
-    return found[0], found[1]
+    return named[0], named[1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from engram.frozen import frozen
 
 
@@ -9,15 +11,37 @@ from engram.frozen import frozen
 class RecallWeights:
     """Weights and thresholds of one recall. Parts of a score are in standard deviations of likeness to the question."""
 
-    # parts of a score beside the arms (R2, R3, R4, R10)
+    # words count `1 - vector_weight`, falling to `words_least` of that where the best text match holds little of the question:
+    # in full from `words_full` of the attainable BM25 on, least up to `words_thin` (R2)
+    words_thin: float = 0.2
+    words_full: float = 0.35
+    words_least: float = 0.4
+    wordings_weight: float = 1.0
+
+    # parts of a score beside the arms (R2, R3, R4, R10); "if many": for a question with several answers
     assistant_discount: float = 1.0  # an assistant's words lose this unless the question asks for them
     session_weight: float = 0.5  # most that a candidate gains from others of its session
+    session_voters: int = 60  # best candidates whose scores are summed by session
+    session_if_many: float = 0.3  # factor; several answers are seldom in one session
     substance_weight: float = 0.4  # a statement gains by names, deeds and dates in it
+    substance_if_many: float = 1.5  # factor
+    dated: float = 0.3  # substance of a date
+    dated_if_asked: float = 1.5  # and more of it if the question asks when
+    named: float = 0.75  # substance of each name, up to `names_most`, if the question asks for a name
+    names_most: int = 2
     time_weight: float = 2.0  # a memory of the time that the question names gains this
+    said_then: float = 0.7  # share of it for a statement made in that time, against 1 for an event of that time
+    overlap_least: float = 0.3  # share for an event of which any part lies in that time
+    near_then: float = 0.5  # share just outside that time, falling to 0 over `time_slack` or the length of that time
+    time_slack: timedelta = timedelta(days=3)  # people talk about a day for some days
     gather_weight: float = 0.6  # for being unlike other candidates, where a question asks for many things
+    beside_weight: float = 0.2  # share of a better neighbour's score, of the turn just before or after
+    beside_if_many: float = 0.5  # factor; several answers are seldom told in one place
+    beside_best: int = 10  # best candidates, which lift their neighbours
+    beside_reach: int = 4  # memories before and after
+    beside_step: float = 0.8  # kept of the gain with each memory in between
     lifecycle_weight: float = 0.15  # confirmed gains, disputed loses; faded or inferred loses half of it
     affect_weight: float = 0.15  # most that a memory gains by feeling as the question does
-    beside_weight: float = 0.2  # share of a better neighbour's score, of the turn just before or after
 
     # the entity arm (R6) and the graph arm (R5)
     entity_weight: float = 1.0  # 0: memories are not looked up by the name that a question asks about

@@ -1,4 +1,4 @@
-"""How far to rely on a hit (§7): relevance, accuracy, freshness, utility, and 0.35 / 0.25 / 0.20 / 0.20 of them."""
+"""Compute the trust of a hit (§7): 0.35 relevance, 0.25 accuracy, 0.20 freshness, 0.20 utility. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WITNESS, _HELPFUL, _UNHELPFUL, _CONTRADICTED = 0.05, 0.05, 0.1, 0.2
 
 
 def trust(memory: Memory, relevance: float, now: datetime, contradicted: bool = False) -> Trust:
-    """Freshness halves in a month; utility follows importance, use and praise."""
+    """Return the trust of a memory as a hit: freshness halves in a month; utility follows importance, use and feedback."""
     when = memory.happened_at or memory.learned_at or now
     age = max((now - when).total_seconds() / 86_400.0, 0.0)
     freshness = 0.5 ** (age / _HALF_LIFE_DAYS)
@@ -23,15 +23,14 @@ def trust(memory: Memory, relevance: float, now: datetime, contradicted: bool = 
 
 
 def accuracy(memory: Memory, contradicted: bool = False) -> float:
-    """What was believed when it was kept; more with every witness and every use that helped; less where it did not help,
-    where a memory stands against it, and where it has been called into question."""
-    doubt = contradicted or memory.status is Status.CHALLENGED
-    return surety(memory.confidence, memory.corroborations, memory.helpful, memory.unhelpful, doubt)
+    """Return the confidence in a memory: more with each corroboration and helpful use, less if it is unhelpful or in dispute."""
+    disputed = contradicted or memory.status is Status.CHALLENGED
+    return adjusted_confidence(memory.confidence, memory.corroborations, memory.helpful, memory.unhelpful, disputed)
 
 
-def surety(confidence: float, witnesses: float, helpful: float, unhelpful: float, doubt: float) -> float:
-    """How sure a memory is, or some are in the mean; `doubt` is the share in dispute."""
-    return _within(confidence + _WITNESS * witnesses + _HELPFUL * helpful - _UNHELPFUL * unhelpful - _CONTRADICTED * doubt)
+def adjusted_confidence(confidence: float, witnesses: float, helpful: float, unhelpful: float, disputed: float) -> float:
+    """Return a confidence adjusted by corroborations, feedback and dispute; means over several memories work as well."""
+    return _within(confidence + _WITNESS * witnesses + _HELPFUL * helpful - _UNHELPFUL * unhelpful - _CONTRADICTED * disputed)
 
 
 def _within(value: float) -> float:

@@ -1,47 +1,159 @@
-"""What a question, and what the arms said to it, make each opinion worth. Pure.
+"""Compute every named part of a candidate's score. Pure.
 
-Four rules, each measured apart on the development splits (docs/benchmarks.md): words count less where the best text match
-holds little of what was asked; what an assistant said counts less than what people said, unless it is asked for; a session
-with many good candidates lifts them; and an answer is supported as far as it is near, and about whom it was asked.
+A score is a sum. The arms give its first parts (`arm_weights` says how much each arm counts); `score` adds the others, each of
+which was measured apart on the development splits (docs/benchmarks.md):
+
+    assistant   an assistant's words lose, unless the question asks for them
+    session     a session with many good candidates lifts all of them
+    substance   names, deeds and dates lift a statement, more so where the question asks for a name or a date
+    time        closeness to the time that the question names
+    gather      for a question with many answers: closeness by what sets a candidate apart from the others
+    beside      a share of the score of a better candidate that was said just before or after
+    lifecycle   a confirmed memory gains, a disputed, faded or merely inferred one loses
+    affect      a memory that feels as the question does gains
+
+All numbers stand in `RecallWeights`. The unit is one standard deviation of the cosine between the question and an average memory.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
 
 import numpy as np
+import numpy.typing as npt
 
-from engram.index.lexical import STOP_WORDS
+from engram.env import to_micros
+from engram.frozen import frozen
+from engram.memory.lifecycle import Lifecycle, Verification, lifecycle, verification
 from engram.models.embed import Vectors
-from engram.recall.fusion import Fused, Scores
-from engram.recall.intent import Sought
-from engram.recall.parts import BESIDE, GATHER, SUBSTANCE, TIME, beside_part, gather_part, substance_part, time_part
+from engram.recall.arms import ENTITY, GRAPH, VECTORS, WORDINGS, WORDS
+from engram.recall.fusion import ArmResult, Keys, Ranking, Scores
+from engram.recall.intent import QueryAnalysis
+from engram.recall.plan import Plan
 from engram.recall.recall_weights import RecallWeights
-from engram.recall.standing import AFFECT, LIFECYCLE
+from engram.settings import Settings
 from engram.store.protocol import Heard
+from engram.text.affect import affect
 from engram.text.person import is_assistant
-from engram.text.terms import terms
 from engram.text.verbs import IRREGULAR_PARTICIPLES, is_past
+from engram.types import Affect, Kind, Memory
 
-ASSISTANT, SESSION = "assistant", "session"
+ASSISTANT, SESSION, SUBSTANCE, TIME = "assistant", "session", "substance", "time"
+GATHER, BESIDE, LIFECYCLE, AFFECT = "gather", "beside", "lifecycle", "affect"
 ADDED = (ASSISTANT, SESSION, SUBSTANCE, TIME, GATHER, BESIDE, LIFECYCLE, AFFECT)
-"""Parts that say nothing of how near a candidate is to the question."""
+"""The parts that `score` adds. They order candidates; they do not say how well a candidate matches the question."""
 
 HEAD = 150
-"""Candidates that are looked at more closely: who said them, when, and what they tell."""
+"""First candidates whose traits are read; all others stay below them in the order of the arms."""
 
-JUDGED = 5
-"""First hits by which it is judged whether they are an answer."""
 
-_MOST_OF_A_TERM = 2.2  # k1 + 1: what a word can add to BM25, in units of its rarity
-_THIN, _FULL = 0.2, 0.35  # shares of the attainable score between which words come to count in full
-_LEAST = 0.4
-_VOTERS = 60
-_GATHERED, _TELLING = 0.3, 1.5  # where many things are asked for: of the session's weight, and of what tells much
-_SCATTERED = 0.5  # and of what stands beside something good: many things are seldom told in one place
-_MENTIONED = 0.5
+@frozen(kw_only=True)
+class CandidateFacts:
+    """What is known of the candidates when they are scored: `traits` of the first so many, or the `memories` that were fetched.
+
+    `vectors` are the question's vector and those of the candidates with traits, in their order.
+    """
+
+    traits: Sequence[Heard] = ()
+    vectors: tuple[Vectors, Vectors] | None = None
+    memories: Mapping[int, Memory] | None = None
+
+
+def score(ranking: Ranking, plan: Plan, facts: CandidateFacts, settings: Settings) -> Ranking:
+    """Return the candidates ranked by the arms' scores plus every part that the facts allow.
+
+    Recall calls this twice: with the traits of the first candidates, which one index read brings, and with the memories of those
+    that were worth fetching. Candidates without facts stay below the others. Scores that come from ranks are left alone.
+    """
+    if not ranking.calibrated:
+        return ranking
+    asked, weights = plan.analysis, plan.weights
+    many = asked.gathers and weights.gather_weight > 0
+    parts: dict[str, Scores] = {}
+    if traits := facts.traits:
+        arms, sessions = ranking.scores[: len(traits)], [trait.session for trait in traits]
+        parts[ASSISTANT] = assistant_part([trait.speaker for trait in traits], plan.query.text, weights)
+        parts[SESSION] = session_part(arms + parts[ASSISTANT], sessions, weights, factor=weights.session_if_many if many else 1.0)
+        parts[SUBSTANCE] = substance_part(traits, asked, weights, factor=weights.substance_if_many if many else 1.0)
+        if asked.when is not None and weights.time_weight:
+            parts[TIME] = time_part(traits, asked.when, weights)
+        if facts.vectors is not None and many:
+            parts[GATHER] = gather_part(*facts.vectors, weights)
+        if weights.beside_weight:
+            so_far = arms + sum(parts.values(), np.zeros(len(traits), np.float32))
+            factor = weights.beside_if_many if asked.gathers else 1.0
+            parts[BESIDE] = beside_part(ranking.keys[: len(traits)], so_far, sessions, weights, factor=factor)
+    if facts.memories:
+        if weights.lifecycle_weight:
+            moment = plan.query.now
+            parts[LIFECYCLE] = _by_memory(
+                ranking, facts.memories, lambda memory: lifecycle_part(memory, moment, weights, settings)
+            )
+        if weights.affect_weight and (feeling := affect(plan.query.text)).valence:
+            parts[AFFECT] = _by_memory(ranking, facts.memories, lambda memory: affect_part(memory, feeling, weights))
+        parts = {name: part for name, part in parts.items() if part.any()}
+    return _with_parts(ranking, parts) if parts else ranking
+
+
+def match_scores(ranking: Ranking) -> Scores:
+    """Return what the arms alone give each candidate: how well it matches, whoever said it and in whatever state it is."""
+    added = [ranking.parts[name] for name in ADDED if name in ranking.parts]
+    scores: Scores = ranking.scores - sum(added, np.zeros(len(ranking.scores), np.float32))
+    return scores
+
+
+def _with_parts(ranking: Ranking, parts: Mapping[str, Scores]) -> Ranking:
+    """Add parts to the first candidates, as many as a part has values, and rank these anew; the others stay below them."""
+    head = min(len(part) for part in parts.values())
+    tail = len(ranking.keys) - head
+    padded = {name: np.concatenate((part[:head], np.zeros(tail, np.float32))) for name, part in parts.items()}
+    total = ranking.scores + sum(padded.values(), np.zeros(len(ranking.keys), np.float32))
+    if head:
+        total[head:] = np.minimum(total[head:], total[:head].min())
+    no_rank = np.zeros(len(ranking.keys), np.int64)
+    summed = Ranking(
+        ranking.keys,
+        total,
+        {**ranking.ranks, **dict.fromkeys(parts, no_rank)},
+        {**ranking.raw, **padded},
+        {**ranking.parts, **padded},
+    )
+    order = np.lexsort((-ranking.keys[:head], -total[:head]))
+    return summed.reordered([*order.tolist(), *range(head, len(ranking.keys))])
+
+
+# ── arms ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def arm_weights(arms: Sequence[ArmResult], plan: Plan) -> dict[str, float]:
+    """Return the weight of each arm for this question: words count less where the best text match holds little of it (R2)."""
+    words, weights = 1.0 - plan.vector_weight, plan.weights
+    text_arm = next((arm for arm in arms if arm.name == WORDS), None)
+    if text_arm is not None and text_arm.most and len(text_arm.scores):
+        words = word_weight(words, float(text_arm.scores[0]), text_arm.most, weights)
+    by_name = {
+        VECTORS: 1.0 - words,
+        WORDS: words,
+        WORDINGS: weights.wordings_weight,
+        ENTITY: weights.entity_weight,
+        GRAPH: weights.graph_weight,
+    }
+    return {arm.name: by_name[arm.name] for arm in arms}
+
+
+def word_weight(full: float, best: float, most: float, weights: RecallWeights) -> float:
+    """Return the weight of words: `full` if the `best` text match reaches a good part of `most`, the attainable BM25, else less.
+
+    A question that is worded otherwise than its answer still shares some word with some memory; such a match says little.
+    """
+    held = best / most if most > 0 else 1.0
+    trusted = min(max((held - weights.words_thin) / (weights.words_full - weights.words_thin), 0.0), 1.0)
+    return full * (weights.words_least + (1.0 - weights.words_least) * trusted)
+
+
+# ── who said it, and where ─────────────────────────────────────────────────────────────────────────────────────────────
 
 _YOU = re.compile(
     r"\byou(?:['’]ve| have| had|['’]d)?(?: (?:also|just|once|first|already|earlier|ever|\w+ly))? (\w+)", re.IGNORECASE
@@ -55,102 +167,146 @@ _TALK = re.compile(
 )
 
 
-def attainable(frequencies: Iterable[int], total: int) -> float:
-    """The BM25 that a memory with all these words would have at best; `frequencies` of `total` memories hold each word."""
-    return _MOST_OF_A_TERM * sum(
-        max(math.log((total - held + 0.5) / (held + 0.5)), 1e-6) for held in frequencies if 0 < held <= total
-    )
-
-
-def word_weight(full: float, best: float, attainable: float) -> float:
-    """What words count for this question: `full` if the best text match holds a good part of it, down to 0.4 of that.
-
-    A question in other words than the answer's still shares some word with something; that match says little.
-    """
-    held = best / attainable if attainable > 0 else 1.0
-    return full * (_LEAST + (1.0 - _LEAST) * min(max((held - _THIN) / (_FULL - _THIN), 0.0), 1.0))
+def assistant_part(speakers: Sequence[str], question: str, weights: RecallWeights) -> Scores:
+    """Discount an assistant's words, which repeat those of the question at length and seldom hold what the user said."""
+    discount = 0.0 if asks_assistant(question) else -weights.assistant_discount
+    part: Scores = np.array([discount if is_assistant(speaker) else 0.0 for speaker in speakers], np.float32)
+    return part
 
 
 def asks_assistant(question: str) -> bool:
-    """Does the question ask for what the assistant said: "you suggested", "our last chat", "did you"?"""
+    """Return True if the question asks for words of the assistant: "you suggested", "our last chat", "did you"."""
     if _TALK.search(question):
         return True
     verbs = (match.group(1).lower() for match in _YOU.finditer(question))
     return any(is_past(verb) or verb in IRREGULAR_PARTICIPLES for verb in verbs)
 
 
-def assistant_part(speakers: Sequence[str], question: str, discount: float) -> Scores:
-    """What an assistant's words lose: they repeat the question's words at length and seldom hold what the user said."""
-    lost = 0.0 if asks_assistant(question) else -discount
-    made: Scores = np.array([lost if is_assistant(speaker) else 0.0 for speaker in speakers], np.float32)
-    return made
-
-
-def session_part(scores: Scores, sessions: Sequence[str], weight: float) -> Scores:
-    """What a candidate gains from the others of its session: the best session's sum of scores is worth `weight`."""
+def session_part(scores: Scores, sessions: Sequence[str], weights: RecallWeights, *, factor: float = 1.0) -> Scores:
+    """Lift the candidates of a session by the sum of their scores; those of the best session gain the full weight."""
+    weight = factor * weights.session_weight
     sums: dict[str, float] = {}
-    for at in np.argsort(-scores, kind="stable")[:_VOTERS].tolist():
+    for at in np.argsort(-scores, kind="stable")[: weights.session_voters].tolist():
         if sessions[at]:
             sums[sessions[at]] = sums.get(sessions[at], 0.0) + max(float(scores[at]), 0.0)
     most = max(sums.values(), default=0.0)
-    gained = [weight * sums.get(session, 0.0) / most if most > 0 else 0.0 for session in sessions]
-    made: Scores = np.array(gained, np.float32)
-    return made
+    part: Scores = np.array([weight * sums.get(session, 0.0) / most if most > 0 else 0.0 for session in sessions], np.float32)
+    return part
 
 
-def settled(
-    fused: Fused,
-    heard: Sequence[Heard],
-    question: str,
-    sought: Sought,
-    weights: RecallWeights,
-    meaning: tuple[Vectors, Vectors] | None = None,
-) -> Fused:
-    """The candidates in the order that who said them, where, when, and what they tell makes. `heard` is of the first so many.
+def beside_part(keys: Keys, scores: Scores, sessions: Sequence[str], weights: RecallWeights, *, factor: float = 1.0) -> Scores:
+    """Give each candidate a share of the score of a better one said just before or after it, less with every step between.
 
-    What is not known so stays below, in its order. `meaning`: the question's vector and theirs, where many things are asked
-    for: then a session that holds much of it counts for less, and what sets each apart for more.
+    An answer often takes several turns, of which one has the words of the question. Keys count up in the order of the talk.
     """
-    head = len(heard)
-    discounted = assistant_part([one.speaker for one in heard], question, weights.assistant_discount)
-    share = _GATHERED if sought.gathers and weights.gather_weight else 1.0
-    voted = session_part(fused.scores[:head] + discounted, [one.session for one in heard], share * weights.session_weight)
-    told = weights.substance_weight * (_TELLING if share < 1.0 else 1.0)
-    parts: dict[str, Scores] = {ASSISTANT: discounted, SESSION: voted, SUBSTANCE: substance_part(heard, sought, told)}
-    if sought.when is not None and weights.time_weight:
-        parts[TIME] = time_part(heard, sought.when, weights.time_weight)
-    if meaning is not None and sought.gathers and weights.gather_weight:
-        parts[GATHER] = gather_part(*meaning, weights.gather_weight)
-    if weights.beside_weight and head:
-        near = weights.beside_weight * (_SCATTERED if sought.gathers else 1.0)
-        so_far = fused.scores[:head] + sum(parts.values(), np.zeros(head, np.float32))
-        parts[BESIDE] = beside_part(fused.keys[:head], so_far, [one.session for one in heard], near)
-    return fused.adjusted(parts)
+    weight, reach = factor * weights.beside_weight, weights.beside_reach
+    kept = np.float32(weights.beside_step) ** np.arange(reach + 1, dtype=np.float32)
+    numbers: dict[str, int] = {}
+    session = np.array([numbers.setdefault(name, len(numbers)) if name else -1 for name in sessions], np.int64)
+    best = np.lexsort((-keys, -scores))[: weights.beside_best]
+    apart = np.abs(keys[:, None] - keys[best])
+    beside = (apart > 0) & (apart <= reach) & (session[:, None] == session[best]) & (session >= 0)[:, None]
+    gain = np.where(beside, kept[np.minimum(apart, reach)] * np.maximum(scores[best], 0.0), 0.0)
+    part: Scores = (weight * gain.max(axis=1, initial=0.0)).astype(np.float32)
+    return part
 
 
-def about(question: str, people: Iterable[str], said: Sequence[tuple[str, str]]) -> float:
-    """How far the first hits, as (speaker, text), are about the person that the question names: 1 wholly or if it names none.
+# ── what it says, and when it was ──────────────────────────────────────────────────────────────────────────────────────
 
-    `people` are those who speak among the candidates: only they can be told from other words. Said by the person counts
-    whole, naming them half, the first hit most.
+
+def substance_part(traits: Sequence[Heard], asked: QueryAnalysis, weights: RecallWeights, *, factor: float = 1.0) -> Scores:
+    """Lift statements by their names, deeds and dates; more for a date or a name if the question asks for one."""
+    substance = np.array([trait.substance for trait in traits], np.float32)
+    dated = np.array([trait.until is not None or trait.lasts for trait in traits], np.float32)
+    substance += dated * (weights.dated + weights.dated_if_asked * asked.asks_when)
+    if asked.asks_name:
+        substance += weights.named * np.array([min(trait.named, weights.names_most) for trait in traits], np.float32)
+    part: Scores = weights.substance_weight * factor * substance
+    return part
+
+
+def time_part(traits: Sequence[Heard], when: tuple[datetime, datetime], weights: RecallWeights) -> Scores:
+    """Lift candidates by how well they fit the time asked about: an event of that time, told then, or shortly before or after."""
+    start, end = to_micros(when[0]), to_micros(when[1])
+    slack = max(end - start, weights.time_slack // timedelta(microseconds=1))
+    part: Scores = np.array([weights.time_weight * _time_fit(trait, start, end, slack, weights) for trait in traits], np.float32)
+    return part
+
+
+def _time_fit(trait: Heard, start: int, end: int, slack: int, weights: RecallWeights) -> float:
+    at = trait.happened
+    if at is None:
+        return 0.0
+    if trait.until is not None and at < end and max(trait.until, at + 1) > start:
+        overlap = (min(end, trait.until) - max(start, at)) / max(trait.until - at, 1)
+        return max(overlap, weights.overlap_least)
+    if start <= at < end:
+        return weights.said_then
+    gap = start - at if at < start else at - end
+    return weights.near_then * max(0.0, 1.0 - gap / slack)
+
+
+def gather_part(query: Vectors, vectors: Vectors, weights: RecallWeights) -> Scores:
+    """Lift candidates by the closeness of what sets them apart from each other, in standard deviations.
+
+    All candidates share the person, or the topic, that the question names. Their mean taken from both sides leaves the kind of
+    thing that was asked for.
     """
-    asked = set(terms(question)) - STOP_WORDS
-    named = {person for person in people if not is_assistant(person) and asked & set(terms(person))}
-    names = {term for person in named for term in terms(person)} & asked
-    return _about(named, names, said[:JUDGED]) if named and said else 1.0
+    known = np.isfinite(vectors).all(axis=1)
+    part = np.zeros(len(vectors), np.float32)
+    if known.sum() < 3:
+        return part
+    mean = vectors[known].mean(axis=0)
+    cosines = _units(vectors[known] - mean) @ _units((query - mean)[None, :])[0]
+    spread = float(cosines.std())
+    if spread > 0:
+        part[known] = weights.gather_weight * (cosines - cosines.mean()) / spread
+    return part
 
 
-def _about(named: set[str], names: set[str], said: Sequence[tuple[str, str]]) -> float:
-    shares = [1.0 if who in named else _MENTIONED if names & set(terms(text)) else 0.0 for who, text in said]
-    counts = [1.0 / math.log2(place + 2) for place in range(len(said))]
-    return sum(share * count for share, count in zip(shares, counts, strict=True)) / sum(counts)
+def _units(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.maximum(lengths, 1e-9), np.float32)
 
 
-def likeness(cosine: float, background: float) -> float:
-    """How like a hit is, 0 to 1: over that of things that have nothing to do with each other."""
-    return min(max((cosine - background) / (1.0 - background), 0.0), 1.0)
+# ── its state, and its feeling (R10, §37): small against the match ─────────────────────────────────────────────────────
+
+_STATES = {
+    Lifecycle.VALIDATED: 1.0,
+    Lifecycle.ACTIVE: 0.0,
+    Lifecycle.CANDIDATE: -0.5,
+    Lifecycle.STALE: -0.5,
+    Lifecycle.ARCHIVED: -1.0,
+}
+_DISPUTED, _INFERRED = -1.0, -0.5  # at most, whatever the state
 
 
-def support(likeness: float, about: float) -> float:
-    """How well the first hit stands for an answer, 0 to 1: half its likeness, half whom it is about."""
-    return (likeness + about) / 2.0
+def lifecycle_part(memory: Memory, now: datetime, weights: RecallWeights, settings: Settings) -> float:
+    """Return the gain of a confirmed memory, or the loss of a disputed, faded, archived or inferred one."""
+    return weights.lifecycle_weight * state_value(memory, now, settings)
+
+
+def state_value(memory: Memory, now: datetime, settings: Settings) -> float:
+    """Return -1 for a disputed or archived memory, up to 1 for a confirmed one; an inferred fact is below a stated one."""
+    verified = verification(memory)
+    inferred = verified is Verification.SYSTEM_INFERRED and memory.kind is Kind.FACT
+    most = _DISPUTED if verified is Verification.DISPUTED else _INFERRED if inferred else 1.0
+    return min(_STATES[lifecycle(memory, now, settings)], most)
+
+
+def affect_part(memory: Memory, feeling: Affect, weights: RecallWeights) -> float:
+    """Return the gain of a memory whose feeling agrees with the question's; a contrary feeling costs nothing."""
+    return weights.affect_weight * agreement(feeling, memory.affect)
+
+
+def agreement(one: Affect, other: Affect) -> float:
+    """Return how far two feelings agree, 0 to 1."""
+    return max(one.valence * other.valence, 0.0)
+
+
+def _by_memory(ranking: Ranking, memories: Mapping[int, Memory], rule: Callable[[Memory], float]) -> Scores:
+    """Apply a rule to the fetched candidates, up to the last of them; those between that were not fetched get 0."""
+    fetched = [position for position, key in enumerate(ranking.keys.tolist()) if key in memories]
+    part: Scores = np.zeros(fetched[-1] + 1, np.float32)
+    part[fetched] = [rule(memories[int(ranking.keys[position])]) for position in fetched]
+    return part

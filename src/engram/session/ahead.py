@@ -18,7 +18,7 @@ from engram.frozen import mutable, replace
 from engram.log import Log
 from engram.memory import momentum
 from engram.memory.mind import WorkingLimits
-from engram.recall.plan import Asked, asks_nothing
+from engram.recall.plan import Query, asks_nothing
 from engram.recall.search import NOTHING_ASKED, Searcher
 from engram.session.desks import Desks
 from engram.session.working import Working
@@ -74,32 +74,36 @@ class Ahead:
             if query is None:
                 return
             limit, state = self._limits[reader], self._state(reader, self._env.now())
-            found = self._searcher().look_up(reader, Asked(text="", now=state.now, limit=limit, vector=query))
+            found = self._searcher().recall_uncounted(reader, Query(text="", now=state.now, limit=limit, vector=query))
             with self._lock:
                 self._expected[reader] = Expected(query=query, recall=found, limit=limit, state=state)
         except EngramError as error:  # the next question is looked up when it comes
             log.info("nothing was looked up ahead: %s", error.code)
 
-    def answer(self, reader: Reader, message: str, asked: Asked) -> Recall:
+    def answer(self, reader: Reader, message: str, asked: Query) -> Recall:
         """What is ready if this message asks it, else what is looked up now; nothing for a courtesy. Not counted yet: what of it
         stands before the agent is `given`."""
         if asks_nothing(message):
             return NOTHING_ASKED
         searcher, mind, leaning = self._searcher(), Working(self._desks, reader), momentum.leaning(message)
         bare = mind.course if leaning >= 1.0 else None
-        asked = replace(asked, text="", vector=bare) if bare is not None else replace(asked, drawn=partial(mind.blend, message))
+        asked = (
+            replace(asked, text="", vector=bare)
+            if bare is not None
+            else replace(asked, contextualize=partial(mind.blend, message))
+        )
         limit = self._asks(reader, asked)
         state = self._state(reader, asked.now)
         found = ready(self._expected.get(reader), state, limit, state.settings.anticipate_s)
         if found is None or not leaning:  # what stands by itself is encoded and searched at once, side by side
-            return searcher.look_up(reader, asked)
-        query = bare if bare is not None else searcher.encoded(asked)
+            return searcher.recall_uncounted(reader, asked)
+        query = bare if bare is not None else searcher.vector_of(asked)
         if query is None or not meant(found, query, searcher.background, self._live.tuned(WorkingLimits).anticipated):
-            return searcher.look_up(reader, replace(asked, vector=query))
+            return searcher.recall_uncounted(reader, replace(asked, vector=query))
         self.figures.ready += 1
         return served(found, limit)
 
-    def _asks(self, reader: Reader, asked: Asked) -> int:
+    def _asks(self, reader: Reader, asked: Query) -> int:
         """How many hits this reader wants, now and likely next time."""
         limit = asked.limit or self._live.now.recall_limit
         with self._lock:

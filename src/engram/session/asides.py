@@ -11,8 +11,9 @@ from engram.context.window import ContextWindow
 from engram.frozen import replace
 from engram.memory.gaps import question_in
 from engram.memory.morning import Morning, morning
-from engram.recall.plan import Asked
-from engram.recall.search import Searcher, is_flagged
+from engram.recall.plan import Query
+from engram.recall.search import Searcher
+from engram.recall.select import is_flagged
 from engram.session.desks import Desks
 from engram.session.working import Working
 from engram.store.sqlite.minds import MIND
@@ -83,7 +84,7 @@ def _gap(desks: Desks, searcher: Searcher, reader: Reader, message: str) -> str:
     for gap in desks.store.gaps(reader, limit=_TRIES + len(offered), to_offer=True):
         if gap.text in offered or gap.text in message:
             continue
-        found = searcher.look_up(reader, Asked(text=gap.text, now=desks.env.now()))
+        found = searcher.recall_uncounted(reader, Query(text=gap.text, now=desks.env.now()))
         if found.outcome is not Outcome.ANSWERED:
             return gap.text
         desks.store.wondered(reader, gap.text, answered=True)

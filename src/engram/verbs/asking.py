@@ -18,8 +18,8 @@ from engram.guard import limits
 from engram.guard.injection import InjectionVerdict, assess_cached
 from engram.memory.export import Form
 from engram.recall.evidence import reason
-from engram.recall.plan import QUERY_CHARACTERS
-from engram.recall.search import Asked, sound
+from engram.recall.plan import QUERY_CHARACTERS, Query
+from engram.recall.select import without_flagged
 from engram.session.asides import asides, shown, wonder
 from engram.session.working import Working
 from engram.store.protocol import Filter, Once
@@ -111,13 +111,13 @@ class Asking(View):
             cost=plan.cost,
             working=lambda room: mind.export(Form.PLAIN, room).text if room > 0 else "",
             safe=lambda line: not settings.guard_injection or assess_cached(line).verdict is InjectionVerdict.CLEAN,
-            near=searcher.near,
+            near=searcher.is_relevant,
             history=said,
             asides=asides(desks, searcher, self._reader, message, found, plan.mode),
         )
         window = replace(window, budget=plan.budget, instructions=orders)
         standing = {item.memory.key for item in window.items if item.tier is not None}
-        searcher.given(self._reader, replace(found, hits=tuple(hit for hit in found if hit.memory.key in standing)))
+        searcher.count_use(self._reader, replace(found, hits=tuple(hit for hit in found if hit.memory.key in standing)))
         shown(desks, self._reader, window)
         if plan.count(message) >= plan.model.window:
             window = replace(window, notes=(*window.notes, "the message alone fills the model's window."))
@@ -174,7 +174,7 @@ class Asking(View):
 
     def sound(self, memories: Iterable[Memory]) -> list[Memory]:
         """Those of them that may stand in a prompt: what reads as an attack is left out."""
-        return sound(memories, self._vault.live.now)
+        return without_flagged(memories, self._vault.live.now)
 
     def _asked(
         self,
@@ -185,8 +185,8 @@ class Asking(View):
         as_of: datetime | None,
         mode: Mode | str | None,
         filters: Filter | None,
-    ) -> Asked:
-        return Asked(
+    ) -> Query:
+        return Query(
             text=query,
             now=now or self._vault.env.now(),
             limit=limit,
@@ -222,7 +222,7 @@ class Asking(View):
         if query is None:
             return self._vault.store.judge(self._reader, memory_id, helpful, once=once)
         searcher, asked = self._vault.searcher, self._asked(query, None, None, None, None, None, None)
-        assess_cached = self._vault.store.judge(self._reader, memory_id, helpful, searcher.question(asked), once=once)
+        assess_cached = self._vault.store.judge(self._reader, memory_id, helpful, searcher.judged_question(asked), once=once)
         with if_time_allows():  # the judgement is kept
             searcher.learn(self._reader, asked, assess_cached, helpful)
         return assess_cached

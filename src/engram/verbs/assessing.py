@@ -11,8 +11,9 @@ from engram.known import Gap, Knowledge, KnowledgeFigures, KnowledgeMap
 from engram.memory.gaps import question_in
 from engram.memory.knowledge import confidence, level, mapped, told
 from engram.memory.likeness import stems
-from engram.recall.search import Asked, sound
-from engram.recall.trust import accuracy, surety
+from engram.recall.plan import Query
+from engram.recall.select import without_flagged
+from engram.recall.trust import accuracy, adjusted_confidence
 from engram.store.sqlite.surveying import Subject, Tally, moment
 from engram.types import Hit
 from engram.verbs.asking import Asking
@@ -48,10 +49,10 @@ class Assessing(Asking, Minding):
 
     def _assessed(self, subject: str, now: datetime) -> Knowledge:
         store, settings, searcher = self._vault.store, self._vault.live.now, self._vault.searcher
-        found = searcher.look_up(self._reader, Asked(text=subject, now=now))
+        found = searcher.recall_uncounted(self._reader, Query(text=subject, now=now))
         named = store.entity(self._reader, subject)
         covered = 1.0 if named is not None else found.quality.covered
-        about = [hit for hit in found if searcher.near(hit)] if covered >= settings.known_unknown else []
+        about = [hit for hit in found if searcher.is_relevant(hit)] if covered >= settings.known_unknown else []
         keys = list(dict.fromkeys([*(named[1] if named else ()), *(hit.memory.key for hit in about)]))
         figures = figured(store.tally(self._reader, keys))
         sure = confidence(covered, figures, now, settings, asked=bool(question_in(subject)))
@@ -74,7 +75,7 @@ class Assessing(Asking, Minding):
 
     def _best(self, about: Sequence[Hit], keys: Sequence[int]) -> list[tuple[str, str]]:
         """Ids and words of the memories to rely on: hits that are sure enough, else the latest that name the subject."""
-        memories = [hit.memory for hit in about] or sound(
+        memories = [hit.memory for hit in about] or without_flagged(
             self._vault.store.fetch(self._reader, keys[:_EVIDENCE]), self._vault.live.now
         )
         ordered = sorted(memories[: 2 * _EVIDENCE], key=lambda one: -round(accuracy(one), 1))  # of equals the nearer one first
@@ -105,7 +106,9 @@ class Assessing(Asking, Minding):
 def figured(tally: Tally) -> KnowledgeFigures:
     """Figures as they are told, from those that were counted."""
     doubt = (tally.contested or 0) / max(tally.memories, 1)
-    sure = surety(tally.confidence or 0.0, tally.witnesses or 0.0, tally.helpful or 0.0, tally.unhelpful or 0.0, doubt)
+    sure = adjusted_confidence(
+        tally.confidence or 0.0, tally.witnesses or 0.0, tally.helpful or 0.0, tally.unhelpful or 0.0, doubt
+    )
     dates = moment(tally.first), moment(tally.last)
     return KnowledgeFigures(tally.memories, tally.sessions, tally.speakers, sure, tally.contested or 0, tally.stale or 0, *dates)
 

@@ -12,7 +12,7 @@ from engram.links import OUTDATING, REVISIONS
 from engram.memory.chronology import buckets
 from engram.memory.inference import Relation, carries
 from engram.memory.inference import inferred as following
-from engram.recall.search import sound
+from engram.recall.select import without_flagged
 from engram.text.entities import KINDS, folded
 from engram.text.facts import Fact
 from engram.types import Kind, Memory
@@ -51,7 +51,7 @@ class Knowing(Asking, Keeping):
             entity,
             tuple(self.beliefs(entity.name)),
             tuple(self._vault.store.named_with(self._reader, entity.name)),
-            tuple(sound(self._vault.store.fetch(self._reader, keys[: 2 * limit]), self._vault.live.now)[:limit]),
+            tuple(without_flagged(self._vault.store.fetch(self._reader, keys[: 2 * limit]), self._vault.live.now)[:limit]),
         )
 
     def entities(self, *, kind: str | None = None, limit: int = 50) -> Sequence[Entity]:
@@ -69,7 +69,7 @@ class Knowing(Asking, Keeping):
         require_positive("limit", limit)
         found = self._vault.store.entity(self._reader, _words(about))
         if found is not None:
-            told = sound(self._vault.store.fetch(self._reader, found[1][: 10 * limit]), self._vault.live.now)
+            told = without_flagged(self._vault.store.fetch(self._reader, found[1][: 10 * limit]), self._vault.live.now)
         else:
             told = [hit.memory for hit in self.recall(about)]  # with a limit what is far from it would come too
         told, revisions = self._with_corrected(told)
@@ -95,7 +95,7 @@ class Knowing(Asking, Keeping):
             revised = [one for one in links if one.kind in REVISIONS]
             revisions |= dict.fromkeys(Revision(one.source, one.target, one.kind) for one in revised)
             before = [one.target for one in revised if one.kind in OUTDATING and one.source in known and one.target not in known]
-            older = sound(self._vault.store.get(self._reader, before), self._vault.live.now) if before else []
+            older = without_flagged(self._vault.store.get(self._reader, before), self._vault.live.now) if before else []
             known |= {memory.id: memory for memory in older}
             news = [memory.id for memory in older]
         return list(known.values()), list(revisions)
@@ -149,7 +149,7 @@ class Knowing(Asking, Keeping):
     def _held(self, subject: str, past: bool) -> list[Belief]:
         held = self._vault.store.beliefs(self._reader, subject, past=past)
         told = self._vault.store.get(self._reader, list({belief.memory for belief in held}))
-        clean = {memory.id for memory in sound(told, self._vault.live.now)}
+        clean = {memory.id for memory in without_flagged(told, self._vault.live.now)}
         return [belief for belief in held if belief.memory in clean]
 
     def _meant(self, name: str) -> str | None:

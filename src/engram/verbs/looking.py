@@ -12,7 +12,7 @@ from engram.links import sure_at
 from engram.memory.edges import walk
 from engram.memory.inference import Relation, inferred
 from engram.memory.lifecycle import Standing, standing
-from engram.recall.search import sound
+from engram.recall.select import without_flagged
 from engram.store.protocol import Filter
 from engram.types import (
     AuditEntry,
@@ -102,7 +102,7 @@ class Looking(View):
         links = [Relation(e.source, e.kind, e.target, sure_at(e, env.now(), settings), e.source) for e in passed]
         follows = {one.target: one.kind.replace(" ", "_") for one in reversed(inferred(links, memory_id))}
         first = sorted(ways, key=lambda one: (-ways[one].strength, ways[one].distance, one))[:_REACHED]
-        found = {memory.id: memory for memory in sound(store.get(self._reader, first), settings)}
+        found = {memory.id: memory for memory in without_flagged(store.get(self._reader, first), settings)}
         return tuple(
             ReachedMemory(found[one], ways[one].distance, ways[one].strength, ways[one].by, follows.get(one, ""))
             for one in first
@@ -123,7 +123,7 @@ class Looking(View):
 
     def box(self, key: int) -> Sequence[Memory]:
         """The memories in a box, in the order they were kept."""
-        return tuple(sound(self._vault.store.box(self._reader, key), self._vault.live.now))
+        return tuple(without_flagged(self._vault.store.box(self._reader, key), self._vault.live.now))
 
     def versions(self, memory_id: str) -> Sequence[Version]:
         return self._vault.store.versions(self._reader, memory_id)

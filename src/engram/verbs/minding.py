@@ -9,7 +9,7 @@ from engram.known import Gap
 from engram.memory.gaps import question_in
 from engram.memory.mind import Resumed
 from engram.memory.morning import Morning
-from engram.recall.plan import Asked
+from engram.recall.plan import Query
 from engram.session.asides import morning_of
 from engram.session.working import Working
 from engram.types import Outcome, Reader
@@ -51,5 +51,5 @@ class Minding(View):
         return left
 
     def _answers(self, reader: Reader, gap: Gap) -> bool:
-        found = self._vault.searcher.look_up(reader, Asked(text=gap.text, now=self._vault.env.now()))
+        found = self._vault.searcher.recall_uncounted(reader, Query(text=gap.text, now=self._vault.env.now()))
         return found.outcome is Outcome.ANSWERED

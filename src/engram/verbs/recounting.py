@@ -18,7 +18,7 @@ from engram.memory.edges import walk
 from engram.memory.likeness import alike, stems
 from engram.memory.skills import fits, match, ranked
 from engram.memory.warnings import warns
-from engram.recall.search import sound
+from engram.recall.select import without_flagged
 from engram.store.protocol import Filter, Once
 from engram.store.sqlite.recounting import CAUSED_BY, FOLLOWS
 from engram.types import Hit, Kind, Memory
@@ -244,7 +244,7 @@ class Recounting(Asking):
         """
         if about is None:
             found = self._vault.store.page(self._reader, limit=limit, where=Filter(categories=(WARNING,)))
-            return tuple(sound(found, self._vault.live.now))
+            return tuple(without_flagged(found, self._vault.live.now))
         hits = [*self._hits(about, Filter(categories=(WARNING,)), limit), *self._hits(about, Filter(), 5 * limit)]
         near = [hit for hit in hits if hit.trust.relevance >= _TO_THE_POINT or stems(about) & stems(hit.memory.text)]
         best = {hit.memory.id: hit for hit in sorted(near, key=lambda hit: hit.score) if warns(hit.memory)}
