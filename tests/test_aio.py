@@ -21,13 +21,12 @@ from engram import aio
 from engram.aio import AsyncEngram, AsyncRecording, AsyncRun, AsyncWorking
 from engram.engine import Engram, open_engram
 from engram.errors import EngramError, SearchTimeout
-from engram.kinds import EpisodeOutcome
-from engram.models.embed import Vectors
-from engram.models.fakes import hashing_embedder
-from engram.session.working import Working
+from engram.models.embedders import Vectors, hashing_embedder
 from engram.types import Policy, Reader, Role, Scope, Turn
-from engram.verbs.recounting import Recording
-from engram.verbs.running import Run
+from engram.values.episodes import EpisodeOutcome
+from engram.verbs.episodes import Recording
+from engram.verbs.turns import Run
+from engram.working.memory import Working
 
 GIVEN: dict[str, object] = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
 

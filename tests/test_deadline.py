@@ -18,10 +18,10 @@ from engram import deadline as rules
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import EngramError, InvalidQuery, SearchTimeout, WriteFailed
-from engram.kinds import EpisodeOutcome
-from engram.models.embed import CallableEmbedder, Vectors
-from engram.models.extract import Extracted
+from engram.models.embedders import CallableEmbedder, Vectors
+from engram.models.language_models import Extracted
 from engram.types import Policy, Reader, Role, Scope, Turn
+from engram.values.episodes import EpisodeOutcome
 
 ME = Reader(Scope(agent="rex"), Policy.AGENT_GLOBAL, Role.OWNER)
 CAT = "I adopted a grey cat named Miso in Oslo."

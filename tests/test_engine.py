@@ -20,12 +20,14 @@ import pytest
 from hand_clock import HandClock
 
 import engram
-from engram import answers, kept, types, vitals, who
+from engram import types
 from engram.engine import Engram, open_engram
 from engram.errors import AccessDenied, ConfigInvalid, ContentTooLarge, EngramError, InvalidQuery, NotFound, VaultLocked
-from engram.store.protocol import Filter
-from engram.store.sqlite.schema import VERSION
+from engram.store.ports import Filter
+from engram.store.sqlite.migrations import VERSION
 from engram.types import Health, Kind, Policy, Reader, Role, Scope, Source, Status
+from engram.values import health as vitals
+from engram.values import identity, memories, recall
 
 KEY = bytes(range(32))
 OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
@@ -534,7 +536,7 @@ def test_checkers_know_the_public_names_and_no_others() -> None:
 
 
 def test_every_value_that_flows_comes_from_types() -> None:
-    for module in (answers, kept, vitals, who):
+    for module in (recall, memories, vitals, identity):
         for name, held in vars(module).items():
             if isinstance(held, type) and held.__module__ == module.__name__:
                 assert getattr(types, name) is held

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from engram.engine import Engram
     from engram.engine import open_engram as open
     from engram.errors import EngramError
-    from engram.models.extract import Extracted
-    from engram.store.protocol import Filter
+    from engram.models.language_models import Extracted
+    from engram.store.ports import Filter
     from engram.types import (
         Edge,
         Hit,
@@ -64,8 +64,8 @@ _HOMES = {
     "Engram": "engine",
     "open": "engine",
     "EngramError": "errors",
-    "Extracted": "models.extract",
-    "Filter": "store.protocol",
+    "Extracted": "models.language_models",
+    "Filter": "store.ports",
 }
 
 if not TYPE_CHECKING:  # with it, checkers would take any name for one of ours

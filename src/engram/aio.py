@@ -24,14 +24,14 @@ from engram.context.window import ContextWindow
 from engram.deadline import Deadline, cancellable, current_deadline, deadline_error, without_deadline
 from engram.engine import Engram, open_engram
 from engram.env import Env
-from engram.kinds import SkillMatch
-from engram.memory.momentum import Vector
-from engram.memory.working import Slot
-from engram.session.working import Working
+from engram.rules.topics import Vector
+from engram.rules.working import Slot
 from engram.settings import LiveSettings
 from engram.types import Memory, Reader, Turn
-from engram.verbs.recounting import Recording
-from engram.verbs.running import Run
+from engram.values.episodes import SkillMatch
+from engram.verbs.episodes import Recording
+from engram.verbs.turns import Run
+from engram.working.memory import Working
 
 P = ParamSpec("P")
 S = TypeVar("S")

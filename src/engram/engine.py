@@ -14,29 +14,24 @@ from typing import Self
 
 from engram.env import Env, in_utc
 from engram.errors import ConfigInvalid, InvalidContent
-from engram.frozen import replace
 from engram.log import Log
-from engram.models.chat import check_name
-from engram.models.embed import Embedder
-from engram.models.extract import Extractor
-from engram.models.rerank import Reranker
+from engram.models.chat_endpoints import check_name
+from engram.models.embedders import Embedder
+from engram.models.language_models import Extractor
+from engram.models.rerankers import Reranker
 from engram.settings import LiveSettings, Settings
 from engram.store.sqlite.vault import Ask
-from engram.types import (
-    Policy,
-    Reader,
-    Role,
-    Scope,
-)
+from engram.types import Policy, Reader, Role, Scope
+from engram.values.frozen import replace
 from engram.vault import OpenVault, credentials_from
-from engram.verbs.assessing import Assessing
-from engram.verbs.carrying import Carrying
-from engram.verbs.granting import Granting
-from engram.verbs.knowing import Knowing
-from engram.verbs.looking import Looking
-from engram.verbs.recounting import Recounting
-from engram.verbs.resting import Resting
-from engram.verbs.running import Running
+from engram.verbs.access_tokens import Granting
+from engram.verbs.dreams import Resting
+from engram.verbs.entities import Knowing
+from engram.verbs.episodes import Recounting
+from engram.verbs.files import Carrying
+from engram.verbs.knowledge import Assessing
+from engram.verbs.turns import Running
+from engram.verbs.vault import Looking
 
 log = Log("engram")
 

@@ -16,14 +16,16 @@ from pathlib import Path
 from types import FrameType
 
 from engram import settings as settings_room
-from engram.capture.backfill import SPACE, fill, space_of
 from engram.capture.boxes import fill_boxes
-from engram.capture.chronicle import Chronicle
-from engram.capture.extractor import extractor_by
-from engram.capture.marks import sendable
-from engram.capture.observe import Observer
-from engram.capture.rescreen import rescreen
-from engram.capture.tools import Tools
+from engram.capture.embeddings import SPACE, Tools, fill, space_of
+from engram.capture.episodes import Chronicle
+from engram.capture.extraction import extractor_by
+from engram.capture.observer import Observer
+from engram.capture.redaction import sendable
+from engram.capture.screen import rescreen
+from engram.crypto import keychain
+from engram.crypto.keys import MasterKey
+from engram.crypto.process import harden, rss_bytes, trim_heap
 from engram.deadline import Deadline, cancellable, without_deadline
 from engram.dream.job import Desk
 from engram.dream.jobs import jobs_of
@@ -31,28 +33,24 @@ from engram.dream.runner import run
 from engram.dream.schedule import Idle, verb_due
 from engram.env import Env
 from engram.errors import Conflict, DiskFull, EmbedderUnavailable, EngramError, NotFound, VaultDamaged, VaultLocked
-from engram.frozen import replace
-from engram.guard import keychain
-from engram.guard.keys import MasterKey
-from engram.guard.process import harden, rss_bytes, trim_heap
 from engram.index.vectors.live import LiveIndex
 from engram.log import Log
 from engram.models import catalog
-from engram.models.budget import Ledger
-from engram.models.chat import language_model
-from engram.models.embed import Embedder, OnnxEmbedder
-from engram.models.endpoint import embedding_endpoint
-from engram.models.extract import Extractor
-from engram.models.remote import RemoteEmbedder
-from engram.models.rerank import OnnxReranker, Reranker
-from engram.recall.search import Searcher
-from engram.session.ahead import Ahead
-from engram.session.desks import Desks
-from engram.session.working import put_all_away
+from engram.models.chat_endpoints import language_model
+from engram.models.embedders import Embedder, OnnxEmbedder
+from engram.models.embedding_endpoints import RemoteEmbedder, embedding_endpoint
+from engram.models.language_models import Extractor
+from engram.models.rerankers import OnnxReranker, Reranker
+from engram.models.spending import Ledger
+from engram.recall.searcher import Searcher
 from engram.settings import LiveSettings
-from engram.store.sqlite.caring import pressure_at
+from engram.store.sqlite.health import pressure_at
 from engram.store.sqlite.vault import Ask, Credentials, open_vault
 from engram.types import EncoderState, Health, LanguageModelState, Policy, Reader, Role, Turn
+from engram.values.frozen import replace
+from engram.working.memory import put_all_away
+from engram.working.prefetch import Ahead
+from engram.working.sets import Desks
 
 log = Log("engram")
 

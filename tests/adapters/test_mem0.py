@@ -13,15 +13,14 @@ from typing import Any
 import pytest
 from hand_clock import HandClock
 from models.servers import serving
-from models.test_generate import speaking, statements
+from models.test_language_models import speaking, statements
 from recall.minds import KEY, store_of, words_apart
 
 import engram
-from engram.adapters.mem0 import AsyncMemory, Memory
-from engram.adapters.mem0_config import settings_of
+from engram.adapters.mem0 import AsyncMemory, Memory, settings_of
 from engram.env import Env
 from engram.errors import EngramError
-from engram.models.embed import CallableEmbedder
+from engram.models.embedders import CallableEmbedder
 
 GIVEN: dict[str, object] = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
 

@@ -12,7 +12,7 @@ from hand_clock import HandClock
 from recall.minds import KEY, open_mind, store_of, texts, words_apart
 
 import engram
-from engram.capture.corrected import says_again
+from engram.capture.corrections import says_again
 from engram.engine import Engram
 from engram.errors import AccessDenied, EngramError, InvalidContent, InvalidQuery, NotFound
 from engram.settings import Settings

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from capture.test_observe import covered
+from capture.test_observer import covered
 from recall.minds import open_mind
 
 from engram.engine import Engram

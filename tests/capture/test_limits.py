@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from capture.test_observe import covered
+from capture.test_observer import covered
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recall.minds import last_change, open_mind

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from engram.capture.propositions import Statement, propositions
+from engram.capture.statements import Statement, propositions
 from engram.types import Turn
 
 DATA = Path(os.environ.get("EVALUATION_DATA", Path(__file__).parents[3] / "shared" / "data"))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import pytest
-from capture.test_observe import covered
+from capture.test_observer import covered
 from dream.vaults import rows
 from recall.minds import last_change, open_mind
 from serve.test_operations import arguments_of

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.capture.tiers import tiers
 from engram.context.budget import HISTORY, MORNING, PROFILES, RECALLED, UNKNOWN, WORKING
 from engram.context.packing import Tier
 from engram.context.window import ContextWindow, build
+from engram.rules.abridgement import tiers
 from engram.text import tokens
 from engram.types import Hit, Memory, Outcome, Quality, Recall, Trust, Turn, Why
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from recall.minds import open_mind
 
-from engram.memory.mind import Resumed
-from engram.memory.morning import morning
+from engram.rules.resume import morning
+from engram.rules.working import Resumed
 from engram.types import Memory, Turn
 
 PAYLOADS = [

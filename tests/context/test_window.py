@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from recall.minds import FACTS, open_mind
 
-from engram.capture.marks import strip
+from engram.capture.redaction import strip
 from engram.context.packing import Tier
 from engram.context.window import worth
 from engram.engine import Engram

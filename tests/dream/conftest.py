@@ -11,7 +11,7 @@ from recall.minds import KEY
 
 import engram
 from engram.engine import Engram
-from engram.models.fakes import hashing_embedder
+from engram.models.embedders import hashing_embedder
 
 FILLING = [
     f"{a} {b} stands by the {c}"

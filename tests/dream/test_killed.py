@@ -12,8 +12,8 @@ from dream.vaults import keep, rows
 from recall.minds import KEY
 
 import engram
-from engram.passes import PassStatus
 from engram.types import Status
+from engram.values.dreams import PassStatus
 
 SETTINGS = {
     "model": "none",

@@ -6,9 +6,9 @@ from hand_clock import HandClock
 from recall.minds import OWNER
 
 from engram.engine import Engram
-from engram.passes import PassStatus
-from engram.store.protocol import Filter
+from engram.store.ports import Filter
 from engram.types import Memory, Status
+from engram.values.dreams import PassStatus
 
 TOWNS = ("Oslo", "Bergen", "Lund", "Kiel", "Riga", "Turku", "Ghent", "Porto", "Faro", "Ulm")
 TRADES = ("baker", "welder", "tailor", "pilot", "glazier", "vintner", "cooper", "printer", "joiner")

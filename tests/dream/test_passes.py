@@ -10,13 +10,13 @@ from hand_clock import HandClock
 from recall.minds import FACTS, OWNER
 
 from engram.deadline import cancellable
+from engram.dream.duplicates import MERGE
 from engram.dream.job import Desk, Job, Page
-from engram.dream.merging import MERGE
 from engram.dream.runner import run
 from engram.engine import Engram
 from engram.errors import SearchTimeout
-from engram.passes import AddLink, Archive, Cursor, Derive, PassStatus
 from engram.types import Edge, Memory, Reader, Scope, Sensitivity, Source, Status
+from engram.values.dreams import AddLink, Archive, Cursor, Derive, PassStatus
 
 PAIR = ("The API runs on Fly in Frankfurt", "The API also runs on Fly in Frankfurt")
 

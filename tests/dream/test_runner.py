@@ -9,15 +9,15 @@ from dream.vaults import desk_of, rows
 from recall.minds import OWNER
 
 from engram.deadline import cancellable
+from engram.dream.duplicates import MERGE
+from engram.dream.invariants import may_merge
 from engram.dream.job import Desk, Job, Page
-from engram.dream.merging import MERGE
-from engram.dream.rules import may_merge
 from engram.dream.runner import run, trial
 from engram.engine import Engram
 from engram.errors import AccessDenied, Conflict, InvalidQuery, NotFound, SearchTimeout
-from engram.passes import AddLink, Archive, Cursor, Derive, Merge, PassStatus, Proposal, Reweigh, SetLayer
 from engram.store.sqlite.store import SqliteStore
 from engram.types import Edge, Fact, Memory, Reader, Role, Scope, Source, Status
+from engram.values.dreams import AddLink, Archive, Cursor, Derive, Merge, PassStatus, Proposal, Reweigh, SetLayer
 
 PAIR = ("The API runs on Fly in Frankfurt", "The API runs on Fly in Frankfurt now")
 

@@ -13,14 +13,14 @@ from hand_clock import HandClock
 from recall.minds import KEY, OWNER
 
 import engram
+from engram.crypto.process import rss_bytes
 from engram.deadline import deadline_passed
+from engram.dream.duplicates import MERGE
 from engram.dream.jobs import JOBS
-from engram.dream.merging import MERGE
 from engram.dream.runner import run
 from engram.dream.schedule import Idle, verb_due
 from engram.engine import Engram
-from engram.guard.process import rss_bytes
-from engram.passes import PassStatus
+from engram.values.dreams import PassStatus
 
 PAIR = ("The API runs on Fly in Frankfurt", "The API also runs on Fly in Frankfurt")
 LONG_AGO = Idle(0.0, 10_000.0)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.guard import injection, suspicion
+from engram.guard import injection, injection_rules
 from engram.guard.injection import InjectionVerdict, assess
 
 ATTACKS = [
@@ -156,13 +156,13 @@ def test_what_waits_for_a_friend_is_none(text: str) -> None:
     assert assess(text).verdict is InjectionVerdict.CLEAN
 
 
-_PARTS = st.sampled_from([part for part, _ in suspicion._PARTS])
+_PARTS = st.sampled_from([part for part, _ in injection_rules._PARTS])
 
 
 @given(st.lists(st.one_of(_PARTS, st.text(max_size=8), st.sampled_from([" ", "\n", "x"]))).map("".join))
 def test_searching_word_by_word_finds_the_same_parts_as_searching_the_text(text: str) -> None:
     low = text.lower()
-    assert suspicion._present_parts(low) == {part for part, _ in suspicion._PARTS if part in low}
+    assert injection_rules._present_parts(low) == {part for part, _ in injection_rules._PARTS if part in low}
 
 
 @given(st.lists(st.sampled_from(["ignore", "all", "rules", "0", "é", ".", "the"]), min_size=1, max_size=40))

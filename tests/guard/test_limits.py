@@ -19,9 +19,9 @@ from engram.engine import Engram
 from engram.env import Env
 from engram.errors import RateLimited
 from engram.guard import limits
-from engram.models.embed import CallableEmbedder, Vectors
-from engram.models.fakes import hashing_embedder
-from engram.serve.operations import OPERATIONS, rationing, read
+from engram.models.embedders import CallableEmbedder, Vectors, hashing_embedder
+from engram.serve.operations import OPERATIONS, read
+from engram.serve.operations import limits as rationing
 from engram.types import Policy, Reader, Role, Scope
 
 

@@ -11,14 +11,14 @@ import apsw
 import numpy as np
 from store.vaults import OWNER, connect, sqlite_store
 
+from engram.crypto.ciphers import SealedFileReader, SealedFileWriter
 from engram.env import Env
-from engram.guard.scopes import readable
-from engram.guard.sealing import SealedFileReader, SealedFileWriter
-from engram.index.vectors.encoding import encode
-from engram.index.vectors.source import SpaceRow
-from engram.models.embed import Vectors, unit
+from engram.guard.visibility import readable
+from engram.index.vectors.matrix import encode
+from engram.models.embedders import Vectors, unit
 from engram.store.folder import VaultFolder
-from engram.store.sqlite.scopes import predicate
+from engram.store.ports import SpaceRow
+from engram.store.sqlite.rows import predicate
 from engram.types import Memory, Reader, Scope, Space, Status
 
 SPACE = "words"

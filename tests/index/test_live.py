@@ -19,14 +19,14 @@ from index.sources import DIMENSIONS, SPACE, VaultSource, clustered
 from store.vaults import OWNER
 
 from engram.errors import AccessDenied, DimensionMismatch, InvalidQuery
-from engram.index.vectors import registry
-from engram.index.vectors.encoding import decode, encode, restore, rotate_back
+from engram.index.vectors import tiers as registry
 from engram.index.vectors.live import LiveIndex, Nearest
+from engram.index.vectors.matrix import decode, encode, restore, rotate_back
 from engram.index.vectors.quantized import Quantized
-from engram.index.vectors.registry import Backend, VectorLimits
-from engram.models.embed import Vectors
+from engram.index.vectors.tiers import Backend, VectorLimits
+from engram.models.embedders import Vectors
 from engram.settings import LiveSettings
-from engram.store.protocol import Filter
+from engram.store.ports import Filter
 from engram.types import Edge, Kind, Memory, Policy, Reader, Role, Scope, Status
 
 REX = Scope(agent="rex")

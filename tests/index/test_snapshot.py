@@ -18,13 +18,13 @@ from index.sources import DIMENSIONS, SPACE, VaultSource, clustered
 from index.test_live import OTHER_PROCESS, REX, keys, nearest, tuned
 from store.vaults import OWNER
 
-from engram.guard.sealing import PIECE, SealedFileReader
-from engram.index.vectors import registry
+from engram.crypto.ciphers import PIECE, SealedFileReader
+from engram.index.vectors import tiers
 from engram.index.vectors.live import LiveIndex
 from engram.index.vectors.quantized import Quantized
-from engram.index.vectors.registry import Backend
+from engram.index.vectors.tiers import Backend
 from engram.store.folder import clear_snapshots
-from engram.store.protocol import Filter
+from engram.store.ports import Filter
 from engram.types import Kind, Reader, Scope, Status
 
 EVERY = Filter(statuses=())
@@ -234,7 +234,7 @@ def test_an_erasure_during_writing_leaves_no_snapshot(source: VaultSource) -> No
 
 def test_a_snapshot_includes_tier_codes_unless_rows_were_removed(source: VaultSource, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("faiss")
-    usual = registry.BACKENDS["quantized"]
+    usual = tiers.BACKENDS["quantized"]
     built: list[int] = []
 
     class Counting(Quantized):
@@ -243,7 +243,7 @@ def test_a_snapshot_includes_tier_codes_unless_rows_were_removed(source: VaultSo
             return super()._build(start, count, stop)
 
     soon = Backend("quantized", lambda rows, settings: Counting(rows, tail=64, few=5), usual.bytes_per_vector, usual.needs)
-    monkeypatch.setitem(registry.BACKENDS, "quantized", soon)
+    monkeypatch.setitem(tiers.BACKENDS, "quantized", soon)
     vectors = clustered(500, 1)
     kept = source.add(vectors)
     queries = clustered(10, 3)
@@ -298,13 +298,13 @@ def test_small_vaults_write_no_snapshot_and_a_fresh_one_is_kept(source: VaultSou
 
 
 def test_restoring_a_backup_deletes_the_snapshot(source: VaultSource) -> None:
-    from engram.store.sqlite import care
+    from engram.store.sqlite import backups
 
     source.add(clustered(10, 1))
     source.store.back_up(OWNER)
     put_away(source)
     opened_vault = source.store._opened
-    care.restore(opened_vault.folder, opened_vault.key, None, source.store._live.now)
+    backups.restore(opened_vault.folder, opened_vault.key, None, source.store._live.now)
     assert list(file_of(source).parent.iterdir()) == []
 
 

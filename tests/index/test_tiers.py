@@ -12,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from index.sources import DIMENSIONS, clustered
 
-from engram.index.vectors.encoding import quantize
 from engram.index.vectors.exact import Exact, blas, simd
-from engram.index.vectors.protocol import Allowed, Mask, NearestRows, VectorTier
+from engram.index.vectors.matrix import BLOCK, Rows, quantize
 from engram.index.vectors.quantized import Quantized
-from engram.index.vectors.rows import BLOCK, Rows
-from engram.models.embed import Vectors, unit
+from engram.index.vectors.tier import Allowed, Mask, NearestRows, VectorTier
+from engram.models.embedders import Vectors, unit
 
 needs_numkong = pytest.mark.skipif(find_spec("numkong") is None, reason="numkong is not installed")
 needs_faiss = pytest.mark.skipif(find_spec("faiss") is None, reason="faiss-cpu is not installed")

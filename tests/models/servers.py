@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from engram.models.fakes import hashing_embedder
+from engram.models.embedders import hashing_embedder
 
 
 @dataclass(frozen=True)

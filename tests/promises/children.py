@@ -195,7 +195,8 @@ if __name__ == "__main__":
     sys.path.insert(0, str(_HERE.parent))
     from promises import programs as _loaded  # noqa: F401  imported once, here, for all children
 
-    from engram.text import affect, facts, tokens
+    from engram.text import tokens
+    from engram.text.english import affect, facts
 
     # Tables and patterns that are made at their first use: a second of CPU that every child would spend again.
     tokens.count("x")

@@ -22,9 +22,10 @@ from recall.minds import open_mind
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import EngramError
-from engram.index.vectors.registry import VectorLimits
+from engram.index.vectors.tiers import VectorLimits
 from engram.settings import LiveSettings
-from engram.store.sqlite import migrations, schema
+from engram.store.sqlite import migrations
+from engram.store.sqlite import migrations as schema
 from engram.store.sqlite.maintenance import rotate_key
 from engram.store.sqlite.vault import Credentials, alone
 from engram.types import Memory, Scope, Source, Status, Turn

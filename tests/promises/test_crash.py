@@ -17,7 +17,7 @@ from promises.vaults_at_hand import ANY_STATUS, OWNER, files, halves, inside, op
 
 from engram.engine import Engram
 from engram.env import Env
-from engram.store.sqlite import schema
+from engram.store.sqlite import migrations
 from engram.types import Status
 
 BUCKET = 512 * 1024
@@ -265,10 +265,10 @@ def test_a_kill_during_a_migration_leaves_the_old_format_or_the_new_one(children
         child.rest()
         assert child.wait() == -9
         with inside(path, write=True) as connection:
-            version = schema.version_of(connection)
+            version = migrations.version_of(connection)
             tables = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'second'").get
-            assert (version, tables) in ((schema.VERSION, 0), (schema.VERSION + 1, 1)), "half a migration"
-            schema.migrate(connection, Env().now(), second_migration())
+            assert (version, tables) in ((migrations.VERSION, 0), (migrations.VERSION + 1, 1)), "half a migration"
+            migrations.migrate(connection, Env().now(), second_migration())
             assert connection.execute("SELECT count(*) FROM second").get == 50
             assert connection.execute("PRAGMA integrity_check").get == "ok"
 

@@ -13,7 +13,7 @@ from promises.vaults_at_hand import ANY_STATUS, OWNER, SPACE, image, inside, ope
 
 from engram.engine import Engram
 from engram.errors import NotFound
-from engram.store.protocol import Question
+from engram.store.ports import Question
 from engram.types import Edge, Memory, Scope, Space, Status
 
 

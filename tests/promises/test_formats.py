@@ -24,13 +24,13 @@ from promises.vaults_at_hand import (
     word,
 )
 
-from engram.capture.rescreen import rescreen
+from engram.capture.screen import rescreen
+from engram.crypto.keys import MasterKey, Purpose
 from engram.env import Env
 from engram.errors import VaultTooNew
-from engram.guard.keys import MasterKey, Purpose
 from engram.settings import LiveSettings
 from engram.store.folder import FORMAT, Header, read_header, write_header
-from engram.store.sqlite import schema
+from engram.store.sqlite import migrations
 from engram.store.sqlite.glimpse import glimpse
 from engram.text.terms import terms
 from engram.types import Edge, Reader, Scope, Sensitivity, Status
@@ -48,7 +48,7 @@ def old(tmp_path: Path) -> Path:
 def test_there_is_a_vault_of_every_format() -> None:
     """V6: a schema that grew without its old vault being kept would be tested by nobody."""
     assert {folder.name for folder in KEPT.iterdir() if folder.is_dir() and folder.name.startswith("format-")} == {
-        f"format-{number}" for number in range(1, schema.VERSION + 1)
+        f"format-{number}" for number in range(1, migrations.VERSION + 1)
     }
     assert all(file.stat().st_size <= 1.1 * 2**20 for file in KEPT.rglob("*") if file.is_file())
 
@@ -86,7 +86,7 @@ def test_a_vault_of_the_first_format_opens_with_every_row_as_it_was_written(old:
         assert {entry.operation for entry in mem.audit(limit=500)} >= {"add", "update", "erase", "relate", "status:archived"}
 
 
-@pytest.mark.parametrize("number", range(1, schema.VERSION + 1))
+@pytest.mark.parametrize("number", range(1, migrations.VERSION + 1))
 def test_what_an_older_release_kept_is_sealed_and_judged_and_reads_as_before(tmp_path: Path, number: int) -> None:
     """V6, C8, C9: a page at a time; only how closely something is kept, and that it was judged, may differ."""
     if not (KEPT / f"format-{number}").exists():
@@ -134,7 +134,7 @@ def test_a_vault_of_the_first_format_is_whole_and_can_be_written(old: Path) -> N
     """V6: opened, it is of the present format; what was there stays."""
     with open_vault(old) as mem:
         assert mem.check() == []
-        assert mem.health().format == schema.VERSION
+        assert mem.health().format == migrations.VERSION
         before = everything(mem)["memories"]
         kept = mem.remember(f"{word(0, 'new')} written today")
         assert everything(mem)["memories"][1:] == before
@@ -160,9 +160,9 @@ def test_a_newer_schema_is_refused_by_its_number_and_left_alone(path: Path) -> N
     with open_vault(path) as mem:
         mem.remember("from the future")
     with inside(path, write=True) as connection:
-        connection.execute("INSERT INTO schema_version VALUES (?, 0, 'a later release')", (schema.VERSION + 7,))
+        connection.execute("INSERT INTO schema_version VALUES (?, 0, 'a later release')", (migrations.VERSION + 7,))
     before = files(path)
-    with pytest.raises(VaultTooNew, match=rf"{schema.VERSION + 7}.*{schema.VERSION}\b") as caught:
+    with pytest.raises(VaultTooNew, match=rf"{migrations.VERSION + 7}.*{migrations.VERSION}\b") as caught:
         open_vault(path)
     assert caught.value.code == "E1007"
     assert files(path) == before

@@ -17,7 +17,7 @@ from recall.minds import open_mind
 from engram.env import Env
 from engram.errors import VaultBusy
 from engram.settings import LiveSettings
-from engram.store.sqlite import schema
+from engram.store.sqlite import migrations
 from engram.store.sqlite.maintenance import restore_backup
 from engram.store.sqlite.vault import alone
 from engram.types import Scope
@@ -188,7 +188,7 @@ def test_processes_that_race_to_migrate_a_vault_migrate_it_once(children: Nurser
     said = [child.line() for child in crowd]
     with inside(path) as connection:
         assert connection.execute("SELECT count(*) FROM second").get == 1
-        assert connection.execute("SELECT count(*) FROM schema_version").get == schema.VERSION + 1
+        assert connection.execute("SELECT count(*) FROM schema_version").get == migrations.VERSION + 1
     assert sorted(line.get("steps", line.get("code")) for line in said) == [0, 0, 0, 1]
 
 

@@ -12,14 +12,14 @@ from promises.children import Nursery
 from promises.tiers import short_and_long
 from promises.vaults_at_hand import OWNER, dated, everything, word
 
+from engram.crypto.keys import MasterKey
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import VaultBusy, VaultLocked
-from engram.guard.keys import MasterKey
 from engram.settings import LiveSettings
 from engram.store.folder import VaultFolder, read_header
+from engram.store.sqlite import connection as opening
 from engram.store.sqlite import maintenance
-from engram.store.sqlite import open as opening
 from engram.store.sqlite.vault import Credentials
 from engram.types import Sensitivity
 

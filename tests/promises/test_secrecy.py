@@ -15,9 +15,9 @@ import pytest
 from promises.children import Child, Nursery
 from promises.vaults_at_hand import KEY, OWNER, agent, entropy, inside, open_vault, store_of, word
 
+from engram.crypto.keys import MasterKey, Purpose
 from engram.engine import Engram
 from engram.errors import EngramError
-from engram.guard.keys import MasterKey, Purpose
 from engram.types import Edge, Memory, Reader, Role, Scope, Status
 
 WORDS = 150

@@ -12,9 +12,9 @@ from promises.children import Nursery
 from promises.vaults_at_hand import entropy
 from recall.minds import open_mind, store_of, texts
 
+from engram.crypto.ciphers import SealedFileReader
 from engram.engine import Engram
-from engram.guard.sealing import SealedFileReader
-from engram.index.vectors.registry import VectorLimits
+from engram.index.vectors.tiers import VectorLimits
 
 ALWAYS: dict[str, Any] = {"tuning": [VectorLimits(snapshot_from=1, snapshot_pause_s=0.0)], "check_inline_mib": 0}
 FACTS = [f"Fact number{n} is about topic{n % 7} and place{n % 11}" for n in range(60)]

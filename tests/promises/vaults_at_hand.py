@@ -13,12 +13,12 @@ from typing import Any
 
 import apsw
 
+from engram.crypto.keys import MasterKey
 from engram.engine import Engram
 from engram.env import Env
-from engram.guard.keys import MasterKey
 from engram.store.folder import VaultFolder, read_header
-from engram.store.protocol import Filter
-from engram.store.sqlite import open as opening
+from engram.store.ports import Filter
+from engram.store.sqlite import connection as opening
 from engram.store.sqlite.store import SqliteStore
 from engram.store.sqlite.vault import Credentials
 from engram.types import Policy, Reader, Role, Scope

@@ -9,7 +9,7 @@ import pytest
 from recall.minds import FACTS, MODELS, NO_MODEL, open_mind, real_encoder
 
 from engram.engine import Engram
-from engram.models.embed import OnnxEmbedder
+from engram.models.embedders import OnnxEmbedder
 
 
 @pytest.fixture

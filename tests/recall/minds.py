@@ -10,8 +10,7 @@ from pathlib import Path
 import engram
 from engram.engine import Engram
 from engram.models import catalog
-from engram.models.embed import CallableEmbedder, Embedder, OnnxEmbedder
-from engram.models.fakes import hashing_embedder
+from engram.models.embedders import CallableEmbedder, Embedder, OnnxEmbedder, hashing_embedder
 from engram.store.sqlite.store import SqliteStore
 from engram.types import Memory, Policy, Reader, Role
 

@@ -13,7 +13,7 @@ from recall.minds import FACTS, KEY, OWNER, open_mind, store_of, texts, words_ap
 import engram
 from engram.engine import Engram
 from engram.errors import EngramError, InvalidQuery
-from engram.models.embed import OnnxEmbedder
+from engram.models.embedders import OnnxEmbedder
 from engram.recall.plan import signature
 from engram.recall.recall_weights import RecallWeights
 from engram.text.terms import terms

@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 from recall.minds import OWNER, open_mind, store_of, texts
 
 from engram.engine import Engram
-from engram.links import LASTING, sure_at
 from engram.recall.activation import spread
 from engram.recall.arms import GRAPH
-from engram.recall.intent import analyze
-from engram.recall.plan import hops
+from engram.recall.plan import analyze, hops
 from engram.recall.recall_weights import RecallWeights
+from engram.rules.edges import LASTING, sure_at
 from engram.settings import Settings
-from engram.store.protocol import Filter
+from engram.store.ports import Filter
 from engram.store.sqlite.nearby import Step
 from engram.types import Edge, Kind, Memory
 

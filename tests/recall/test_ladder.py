@@ -10,8 +10,8 @@ import pytest
 from recall.minds import FACTS, KEY, open_mind, texts, words_apart
 
 from engram.engine import Engram
-from engram.index.vectors.registry import VectorLimits
-from engram.models.fakes import hashing_embedder
+from engram.index.vectors.tiers import VectorLimits
+from engram.models.embedders import hashing_embedder
 from engram.types import Outcome
 
 CARE = {"agent": "rex", "model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}

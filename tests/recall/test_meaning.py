@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from recall.minds import FACTS, open_mind, settle, texts
 
-from engram.models.embed import OnnxEmbedder
+from engram.models.embedders import OnnxEmbedder
 from engram.types import Outcome, Reader, Scope, Turn
 
 MORE = (

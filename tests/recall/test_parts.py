@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from engram.env import to_micros
-from engram.recall.intent import Intent, QueryAnalysis
+from engram.recall.plan import Intent, QueryAnalysis
 from engram.recall.recall_weights import RecallWeights
 from engram.recall.rerank import newest
-from engram.recall.weights import beside_part, gather_part, substance_part, time_part
-from engram.store.protocol import Heard
-from engram.text.substance import told
+from engram.recall.scoring import beside_part, gather_part, substance_part, time_part
+from engram.store.ports import Heard
+from engram.text.english.informativeness import told
 
 FULL = RecallWeights(substance_weight=1.0, time_weight=2.0, gather_weight=1.0, beside_weight=0.5)
 

@@ -11,11 +11,10 @@ from recall.minds import FACTS, OWNER, last_change, open_mind, settle, store_of,
 
 from engram.engine import Engram
 from engram.errors import EngramError, InvalidQuery
-from engram.models.embed import CallableEmbedder
-from engram.models.fakes import hashing_embedder
+from engram.models.embedders import CallableEmbedder, hashing_embedder
 from engram.recall.explain import why
 from engram.recall.fusion import Ranking
-from engram.store.protocol import Filter
+from engram.store.ports import Filter
 from engram.types import Kind, Outcome, Reader, Scope, Status, Turn
 
 # ── outcomes ───────────────────────────────────────────────────────────────────────────────────────────────────────────

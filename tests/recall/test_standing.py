@@ -13,9 +13,9 @@ from engram.engine import Engram
 from engram.recall.fusion import ArmResult, Ranking, fuse_calibrated
 from engram.recall.plan import Query, plan
 from engram.recall.recall_weights import RecallWeights
-from engram.recall.weights import AFFECT, LIFECYCLE, CandidateFacts, agreement, score, state_value
+from engram.recall.scoring import AFFECT, LIFECYCLE, CandidateFacts, agreement, score, state_value
 from engram.settings import Settings
-from engram.store.protocol import Filter
+from engram.store.ports import Filter
 from engram.types import Affect, Memory, Stage, Status
 
 NOW = datetime(2026, 2, 1, tzinfo=UTC)

@@ -15,9 +15,9 @@ from recall.minds import open_mind
 from serve.served import Answer, running
 
 from engram.engine import Engram
-from engram.serve.http.listening import owners
-from engram.serve.http.running import prepare
+from engram.serve.network.server import owners
 from engram.serve.page import routes
+from engram.serve.web import prepare
 from engram.types import Policy, Reader, Role, Scope
 
 _FORM = "application/x-www-form-urlencoded"

@@ -14,8 +14,8 @@ from typing import Any
 from starlette.applications import Starlette
 
 from engram.engine import Engram
-from engram.serve.http.listening import bound
-from engram.serve.http.running import Server, prepare
+from engram.serve.network.server import bound
+from engram.serve.web import Server, prepare
 
 
 @dataclass(frozen=True)

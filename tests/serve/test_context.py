@@ -6,8 +6,8 @@ import gzip
 import json
 from pathlib import Path
 
+from bench.test_recall import STORE
 from serve.console import Engram
-from serve.test_bench_recall import STORE
 
 
 def test_what_an_agent_would_read(made: Engram) -> None:

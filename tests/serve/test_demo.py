@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from serve.console import Engram, in_process_of_its_own
 
-from engram.serve import demo
+from engram.bench import demo
 from engram.types import Memory
 
 

@@ -15,12 +15,12 @@ from uuid import uuid4
 import pytest
 from serve.console import COMMAND, Engram, Ran, in_process_of_its_own
 
+from engram.crypto.keys import MasterKey
 from engram.engine import open_engram
-from engram.guard.keys import MasterKey
-from engram.serve.hook import hosts, transcripts
-from engram.serve.hook.glance import _bearing
-from engram.serve.hook.install import with_hooks, without_hooks
-from engram.serve.hook.transcripts import turns
+from engram.hosts.clients import with_hooks, without_hooks
+from engram.serve.hook import capture, events
+from engram.serve.hook.capture import turns
+from engram.serve.hook.prompt import _bearing
 
 WORDS = {"ENGRAM_MODEL": "none", "ENGRAM_BACKUP_HOURS": "0"}
 
@@ -102,7 +102,7 @@ def test_a_prompt_gets_what_bears_on_it_and_nothing_else(made: Engram) -> None:
     ],
 )
 def test_a_courtesy_loads_nothing(prompt: str, asks: bool) -> None:
-    assert hosts.asks_something(prompt) is asks
+    assert events.asks_something(prompt) is asks
 
 
 @pytest.mark.parametrize("prompt", ["ok", "/compact", "yes please", "", "thank you very much"])
@@ -334,7 +334,7 @@ def test_after_a_compaction_a_session_reads_what_it_said_itself(made: Engram) ->
 
 
 def test_an_odd_line_keeps_no_other_out(made: Engram, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transcripts, "_LINE_BYTES", 5000)
+    monkeypatch.setattr(capture, "_LINE_BYTES", 5000)
     odd = [
         said("user", "My cat \ud83d lives in Rome.", 1),
         said("user", "My dog lives in Kyoto.", 2, uuid="x" * 1000),
@@ -578,10 +578,10 @@ def test_a_module_in_the_folder_of_an_agent_is_not_run(made: Engram, tmp_path: P
 HEAVY = {
     "_hashlib", "ast", "base64", "bisect", "concurrent.futures", "configparser", "contextvars", "cryptography",
     "dataclasses", "difflib", "engram.capture", "engram.deadline", "engram.engine",
-    "engram.guard.injection", "engram.guard.pii", "engram.index", "engram.kept", "engram.serve.mcp",
-    "engram.store.protocol", "engram.store.sqlite.care", "engram.store.sqlite.migrations", "engram.store.sqlite.path",
-    "engram.store.sqlite.reading", "engram.store.sqlite.rotation", "engram.store.sqlite.shelving",
-    "engram.store.sqlite.writer", "engram.text.facts", "engram.text.substance", "engram.types",
+    "engram.guard.injection", "engram.guard.personal_data", "engram.index", "engram.values.memories", "engram.serve.mcp",
+    "engram.store.ports", "engram.store.sqlite.backups", "engram.store.sqlite.migrations", "engram.store.sqlite.gate",
+    "engram.store.sqlite.reading", "engram.store.sqlite.key_rotation", "engram.store.sqlite.shelving",
+    "engram.store.sqlite.writer", "engram.text.english.facts", "engram.text.english.informativeness", "engram.types",
     "inspect", "logging", "mmap", "numpy", "onnxruntime", "platformdirs", "queue", "rich", "subprocess", "tempfile",
     "threading", "tomllib", "typer", "typing", "unicodedata",
 }  # fmt: skip

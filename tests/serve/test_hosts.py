@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from serve.console import Engram
 
 from engram.errors import ConfigInvalid
-from engram.serve import hosts, jsonc
-from engram.serve.mcp.clients import CLIENTS
+from engram.hosts import edits, jsonc
+from engram.hosts.clients import CLIENTS
 
 PLACE = ("mcpServers", "engram")
 ENTRY = {"command": "engram", "args": ["mcp"], "env": {"ENGRAM_AGENT": "rex"}}
@@ -32,12 +32,12 @@ SETTINGS = st.fixed_dictionaries({}, optional={"mcpServers": st.dictionaries(NAM
 @given(SETTINGS, st.sampled_from([None, 2, 4, "\t"]))
 def test_what_is_put_in_is_there_and_the_rest_is_as_it_was(settings: dict[str, object], indent: int | str | None) -> None:
     text = json.dumps(settings, indent=indent)
-    put = hosts.put_json(FILE, text, PLACE, ENTRY)
+    put = edits.put_json(FILE, text, PLACE, ENTRY)
     assert put.after is not None
     expected = json.loads(text)
     expected.setdefault("mcpServers", {})["engram"] = ENTRY
     assert json.loads(put.after) == expected
-    assert hosts.put_json(FILE, put.after, PLACE, ENTRY).changes is False
+    assert edits.put_json(FILE, put.after, PLACE, ENTRY).changes is False
 
 
 @given(SETTINGS, st.sampled_from([2, 4, "\t"]), st.sampled_from(["", ' // it\'s "mine", {', " /* , } */"]), st.booleans())
@@ -48,11 +48,11 @@ def test_what_was_put_in_is_taken_out_to_the_letter(
     if servers == {} or "engram" in (servers or {}):
         return
     text = json.dumps(settings, indent=indent, ensure_ascii=False).replace("\n", remark + ("\r\n" if windows else "\n"))
-    put = hosts.put_json(FILE, text, PLACE, ENTRY).after
+    put = edits.put_json(FILE, text, PLACE, ENTRY).after
     assert put is not None
     assert put.count(remark) == text.count(remark) or not remark
     assert put.count("\r\n") in (0, put.count("\n"))
-    assert hosts.take_json(FILE, put, PLACE).after == (text if settings else None)
+    assert edits.take_json(FILE, put, PLACE).after == (text if settings else None)
 
 
 COMMENTED = """\ufeff// for this machine
@@ -66,20 +66,20 @@ COMMENTED = """\ufeff// for this machine
 
 
 def test_comments_and_commas_too_many_stay_where_they_are() -> None:
-    put = hosts.put_json(FILE, COMMENTED, PLACE, ENTRY).after
+    put = edits.put_json(FILE, COMMENTED, PLACE, ENTRY).after
     assert put is not None
     assert jsonc.loads(put) == {"mcpServers": {"other": {"args": ["https://a/*b*/"]}, "engram": ENTRY}}
     kept = put.splitlines()
     assert [line for line in COMMENTED.splitlines() if line not in kept] == []
     assert kept[4].endswith("// do not touch")
-    assert hosts.take_json(FILE, put, PLACE).after == COMMENTED
+    assert edits.take_json(FILE, put, PLACE).after == COMMENTED
     mine = '{"mcpServers": { // mine\n    "engram": {}\n  }}'
-    assert hosts.take_json(FILE, mine, PLACE).after == '{"mcpServers": { // mine\n  }}'
+    assert edits.take_json(FILE, mine, PLACE).after == '{"mcpServers": { // mine\n  }}'
 
 
 def test_nothing_around_an_entry_is_laid_out_anew() -> None:
     text = '{"a": [1,2],\n    "mcpServers": {"x": {"args": ["a","b"]}}, "z": 1e5}'
-    put = hosts.put_json(FILE, text, PLACE, ENTRY).after
+    put = edits.put_json(FILE, text, PLACE, ENTRY).after
     assert put is not None
     assert put.startswith('{"a": [1,2],\n    "mcpServers": {"x": {"args": ["a","b"]},\n')
     assert put.endswith('}, "z": 1e5}')
@@ -99,20 +99,20 @@ def test_nothing_around_an_entry_is_laid_out_anew() -> None:
 )
 def test_what_is_not_as_it_should_be_is_refused(text: str) -> None:
     with pytest.raises(ConfigInvalid):
-        hosts.put_json(FILE, text, PLACE, ENTRY)
+        edits.put_json(FILE, text, PLACE, ENTRY)
 
 
 def test_toml_keeps_what_others_wrote() -> None:
     text = 'model = "x"  # mine\n\n[mcp_servers.other]\ncommand = "a"\n\n[mcp_servers.engram]\ncommand = "old"\n\n[tui]\nb = 1\n'
     place = ("mcp_servers", "engram")
-    put = hosts.put_toml(FILE, text, place, ENTRY).after
+    put = edits.put_toml(FILE, text, place, ENTRY).after
     assert put is not None
     read = tomllib.loads(put)
     assert read["mcp_servers"] == {"other": {"command": "a"}, "engram": ENTRY}
     assert read["tui"] == {"b": 1}
     assert put.startswith('model = "x"  # mine\n')
-    assert hosts.put_toml(FILE, put, place, ENTRY).changes is False
-    taken = hosts.take_toml(FILE, put, place).after
+    assert edits.put_toml(FILE, put, place, ENTRY).changes is False
+    taken = edits.take_toml(FILE, put, place).after
     assert taken is not None
     assert tomllib.loads(taken) == {"model": "x", "mcp_servers": {"other": {"command": "a"}}, "tui": {"b": 1}}
 
@@ -128,22 +128,22 @@ def test_toml_keeps_what_others_wrote() -> None:
 )
 def test_a_table_that_cannot_be_told_apart_is_left_alone(text: str) -> None:
     if "note" in text:
-        put = hosts.put_toml(FILE, text, ("mcp_servers", "other"), ENTRY).after
+        put = edits.put_toml(FILE, text, ("mcp_servers", "other"), ENTRY).after
         assert put is not None
         assert put.startswith(text)
     with pytest.raises(ConfigInvalid):
-        hosts.put_toml(FILE, text, ("mcp_servers", "engram"), ENTRY)
+        edits.put_toml(FILE, text, ("mcp_servers", "engram"), ENTRY)
 
 
 def test_a_table_is_known_however_its_name_is_put_and_what_leads_to_the_next_one_stays() -> None:
     text = 'a = 1\r\n\r\n[ mcp_servers . "engram" ]\r\ncommand = "old"\r\n\r\n# how it looks\r\n[tui]\r\nb = 1\r\n'
     place = ("mcp_servers", "engram")
-    put = hosts.put_toml(FILE, text, place, ENTRY).after
+    put = edits.put_toml(FILE, text, place, ENTRY).after
     assert put is not None
     assert tomllib.loads(put) == {"a": 1, "mcp_servers": {"engram": ENTRY}, "tui": {"b": 1}}
     assert put.count("\r\n") == put.count("\n")
     assert put.endswith("\r\n\r\n# how it looks\r\n[tui]\r\nb = 1\r\n")
-    assert hosts.take_toml(FILE, put, place).after == "a = 1\r\n\r\n# how it looks\r\n[tui]\r\nb = 1\r\n"
+    assert edits.take_toml(FILE, put, place).after == "a = 1\r\n\r\n# how it looks\r\n[tui]\r\nb = 1\r\n"
 
 
 # ── engram mcp install ─────────────────────────────────────────────────────────────────────────────────────────────────

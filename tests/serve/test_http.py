@@ -22,9 +22,9 @@ from engram.aio import Threads
 from engram.deadline import current_deadline
 from engram.engine import Engram
 from engram.errors import ConfigInvalid, RateLimited
-from engram.serve.http import events
-from engram.serve.http.doors import Rates, doors
-from engram.serve.http.running import prepare
+from engram.serve.http import event_stream
+from engram.serve.network.doors import Rates, doors
+from engram.serve.web import prepare
 from engram.types import Memory, Policy, Reader, Role, Scope
 
 OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
@@ -613,7 +613,7 @@ def test_who_was_away_for_longer_than_the_log_reaches_is_told_to_read_anew(api: 
 
 
 def test_nobody_crowds_out_other_listeners(api: Api, mem: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "STREAMS_EACH", 2)
+    monkeypatch.setattr(event_stream, "STREAMS_EACH", 2)
     hers = Api(api.port, token(mem, "ada"))
     listeners = [Listener(api), Listener(api)]
     refused = api.get("/v1/events")
@@ -632,20 +632,20 @@ def test_a_stream_ends_with_its_token(api: Api, mem: Engram) -> None:
 
 
 def test_a_stream_that_always_has_something_to_tell_ends_with_its_token(mem: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "_PAGE", 1)
+    monkeypatch.setattr(event_stream, "_PAGE", 1)
     for number in range(3):
         mem.remember(f"number {number}")
 
     async def told() -> list[str]:
-        watch = events.Watch(mem, Threads(1))
-        return [line async for line in events.stream(watch, mem, "rex", 0, lambda: False) if "data: " in line]
+        watch = event_stream.Watch(mem, Threads(1))
+        return [line async for line in event_stream.stream(watch, mem, "rex", 0, lambda: False) if "data: " in line]
 
     assert len(asyncio.run(told())) == 1
 
 
 def test_an_idle_stream_ends_with_its_token_too(api: Api, mem: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "_BEAT_S", 1e6)  # nothing else wakes it
-    monkeypatch.setattr(events, "_HOLDS_S", 0.2)
+    monkeypatch.setattr(event_stream, "_BEAT_S", 1e6)  # nothing else wakes it
+    monkeypatch.setattr(event_stream, "_HOLDS_S", 0.2)
     granted = mem.grant("short", scope=Scope(agent="rex"))
     listener = Listener(Api(api.port, granted.secret))
     mem.revoke(granted.token.id)
@@ -654,7 +654,7 @@ def test_an_idle_stream_ends_with_its_token_too(api: Api, mem: Engram, monkeypat
 
 
 def test_an_idle_stream_comes_to_its_end_with_the_server(mem: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "_HOLDS_S", 1e6)  # nothing but the end wakes it
+    monkeypatch.setattr(event_stream, "_HOLDS_S", 1e6)  # nothing but the end wakes it
     secret = token(mem)
     with serving(mem) as server:
         api = Api(server.port, secret)

@@ -24,7 +24,7 @@ from engram.engine import Engram
 from engram.errors import EngramError
 from engram.serve.mcp import resources
 from engram.serve.mcp.profiles import tools_of
-from engram.serve.operations import OPERATIONS, Operation, rationing, read
+from engram.serve.operations import OPERATIONS, Operation, limits, read
 from engram.types import Policy, Reader, Role, Scope
 
 WORD, SECRET = "zqorvath", "mulfrid"
@@ -152,7 +152,7 @@ Call = Callable[[Operation, Mapping[str, Any]], str]
 def library(rex: Engram) -> Iterator[Call]:
     def call(operation: Operation, given: Mapping[str, Any]) -> str:
         try:
-            return json.dumps(rationing.answer(operation, rex, read(operation, given)))
+            return json.dumps(limits.answer(operation, rex, read(operation, given)))
         except EngramError as problem:
             return str(problem)
 

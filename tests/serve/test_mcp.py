@@ -17,12 +17,11 @@ from serve.talking import call, server_of, talk
 
 import engram
 from engram.engine import Engram
-from engram.models.embed import CallableEmbedder, Vectors
-from engram.serve import wire
+from engram.models.embedders import CallableEmbedder, Vectors
 from engram.serve.mcp import tools
-from engram.serve.mcp.fitting import prune
-from engram.serve.mcp.greeting import PROFILES
-from engram.serve.operations import OPERATIONS, rationing, read
+from engram.serve.mcp.answers import prune
+from engram.serve.mcp.handshake import PROFILES
+from engram.serve.operations import OPERATIONS, limits, read, wire
 from engram.text.tokens import count
 from engram.types import Reader, Role, Scope
 
@@ -111,7 +110,7 @@ def test_answers_fit_their_schemas_and_are_a_part_of_what_every_face_says(mem: E
             said = tool.run(mem, given[tool.name]).data
             jsonschema_rs.validate(tool.output, said)
             operation = OPERATIONS[tool.operation]
-            assert_part(said, wire.plain(rationing.call(operation, mem, read(operation, given[tool.name]))))
+            assert_part(said, wire.plain(limits.call(operation, mem, read(operation, given[tool.name]))))
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

@@ -12,7 +12,7 @@ from serve.talking import call
 
 import engram
 from engram.engine import Engram
-from engram.models.fakes import hashing_embedder
+from engram.models.embedders import hashing_embedder
 
 ADA = {"name": "Ada", "entityType": "person", "observations": ["plays the cello", "lives in Lisbon"]}
 ACME = {"name": "Acme", "entityType": "company", "observations": []}

@@ -23,10 +23,9 @@ from mcp.client.streamable_http import streamable_http_client
 import engram
 from engram.engine import Engram
 from engram.errors import ConfigInvalid
-from engram.models.embed import CallableEmbedder, Vectors
-from engram.serve.http.listening import address_of, bound
-from engram.serve.http.server import Server
+from engram.models.embedders import CallableEmbedder, Vectors
 from engram.serve.mcp.http import PATH, make_app
+from engram.serve.network.server import Server, address_of, bound
 from engram.serve.operations import OPERATIONS
 from engram.types import Reader, Role, Scope
 

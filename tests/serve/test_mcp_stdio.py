@@ -17,7 +17,7 @@ from serve.console import in_process_of_its_own
 from serve.talking import SERVER, Process, server_of, talk, world
 
 import engram
-from engram.serve.mcp import greeting, profiles
+from engram.serve.mcp import handshake, profiles
 
 INITIALIZE = (
     b'{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},'
@@ -83,9 +83,9 @@ def test_the_greeting_is_what_the_sdk_says(tmp_path: Path) -> None:
             capabilities, instructions, info = talk(server_of(mem), both, mode)
             if mode == "legacy":
                 wanted = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
-                said = greeting.handshake({"id": 1, "method": "initialize", "params": wanted})
+                said = handshake.handshake({"id": 1, "method": "initialize", "params": wanted})
             else:
-                said = greeting.handshake({"id": 1, "method": "server/discover", "params": {"_meta": MODERN}})
+                said = handshake.handshake({"id": 1, "method": "server/discover", "params": {"_meta": MODERN}})
             assert said is not None
             assert said["capabilities"] == capabilities.model_dump(by_alias=True, exclude_none=True)
             assert said["instructions"] == instructions
@@ -94,11 +94,11 @@ def test_the_greeting_is_what_the_sdk_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-@pytest.mark.parametrize("profile", greeting.PROFILES)
+@pytest.mark.parametrize("profile", handshake.PROFILES)
 def test_the_first_list_of_tools_is_what_the_sdk_says(tmp_path: Path, profile: str, mode: str) -> None:
     with engram.open(tmp_path / "vault", settings={"model": "none"}) as mem:
         told = talk(server_of(mem, profile), lambda client: client.list_tools(), mode)
-    ours = greeting.tools_answer(profiles.listing(profiles.tools_of(profile), profiles.HOST), discovery=mode == "auto")
+    ours = handshake.tools_answer(profiles.listing(profiles.tools_of(profile), profiles.HOST), discovery=mode == "auto")
     assert ours["tools"] == [tool.model_dump(by_alias=True, exclude_none=True) for tool in told.tools]
 
 
@@ -115,16 +115,16 @@ def test_the_first_list_on_the_transport_is_the_same_as_the_next(tmp_path: Path)
 @pytest.mark.parametrize("params", [{"cursor": "x"}, {"_meta": MODERN}, {"_meta": 7}, [], {"more": 1}])
 def test_a_list_that_is_asked_for_otherwise_is_left_to_the_sdk(params: object) -> None:
     asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params}
-    assert not greeting.asks_for_tools(asked, discovery=False)
-    assert greeting.asks_for_tools(asked, discovery=True) is (params == {"_meta": MODERN})
-    assert greeting.asks_for_tools({"id": 1, "method": "tools/list"}, discovery=False)
+    assert not handshake.asks_for_tools(asked, discovery=False)
+    assert handshake.asks_for_tools(asked, discovery=True) is (params == {"_meta": MODERN})
+    assert handshake.asks_for_tools({"id": 1, "method": "tools/list"}, discovery=False)
 
 
 def test_handshake_and_tools_are_told_before_anything_heavy_is_loaded() -> None:
     heavy = {"numpy", "typer", "mcp", "pydantic", "apsw", "cryptography", "engram.engine", "engram.settings"}
-    heavy |= {"engram.text.entities", "engram.text.timex"}
+    heavy |= {"engram.text.english.entities", "engram.text.english.dates"}
     code = (
-        "import sys; from engram.serve.mcp import greeting; transport = greeting.begin(); transport.lines.get(); "
+        "import sys; from engram.serve.mcp import handshake as greeting; transport = greeting.begin(); transport.lines.get(); "
         "from engram.serve.mcp import profiles; transport.set_tools(profiles.listing(profiles.tools_of('full'), profiles.HOST)); "
         f"assert transport.lines.get() is None; print(sorted({heavy} & set(sys.modules)), file=sys.stderr)"
     )
@@ -152,7 +152,7 @@ def test_beside_the_older_sdk_nothing_is_promised_and_the_way_leads_out(tmp_path
     "first", [b'{"jsonrpc":"2.0","id":1,"method":"initialize"}\n', b'\n{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n']
 )
 def test_what_is_no_handshake_is_left_to_the_sdk(first: bytes) -> None:
-    code = "from engram.serve.mcp import greeting; print(greeting.begin().lines.get() is not None, flush=True)"
+    code = "from engram.serve.mcp import handshake as greeting; print(greeting.begin().lines.get() is not None, flush=True)"
     ran = subprocess.run([sys.executable, "-c", code], input=first, capture_output=True, timeout=60, check=True)
     assert (ran.stdout, ran.stderr.strip()) == (b"", b"True")  # prints go to standard error: the transport is not theirs
 
@@ -168,7 +168,7 @@ def test_what_is_no_message_is_refused_and_those_of_a_batch_are_answered_one_by_
     odd += [b'{"jsonrpc":"2.0","id":5}', b'{"jsonrpc":"2.0","id":null,"method":"ping"}', b"[]", b"17"]
     batch = b'[{"jsonrpc":"2.0","id":8,"method":"tools/list"},{"jsonrpc":"2.0","method":"notifications/initialized"},1]'
     code = (
-        "from engram.serve.mcp import greeting; transport = greeting.begin(); transport.set_tools([])\n"
+        "from engram.serve.mcp import handshake as greeting; transport = greeting.begin(); transport.set_tools([])\n"
         "for line in iter(transport.lines.get, None): print(line.strip()[-30:])"
     )
     asked = b"\n".join([*odd, INITIALIZE.strip(), batch]) + b"\n"
@@ -203,7 +203,7 @@ def test_streams_that_were_closed_lead_nowhere(closed: tuple[int, ...], tmp_path
     said = tmp_path / "said"
     code = (
         f"import os, pathlib; [os.close(one) for one in {closed}]\n"
-        "from engram.serve.mcp import greeting; transport = greeting.begin()\n"
+        "from engram.serve.mcp import handshake as greeting; transport = greeting.begin()\n"
         f"pathlib.Path({str(said)!r}).write_text(repr(list(iter(transport.lines.get, None))))"
     )
     ran = subprocess.run([sys.executable, "-c", code], input=b"\n", capture_output=True, timeout=60, check=False)

@@ -9,7 +9,7 @@ from serve.console import Engram
 
 from engram import open as open_vault
 from engram.serve.cli.memories import _notes
-from engram.serve.operations.keeping import RememberInput
+from engram.serve.operations.memories import RememberInput
 
 
 def test_what_is_remembered_can_be_listed_and_shown(engram: Engram) -> None:

@@ -13,11 +13,11 @@ from serve.paged import Visitor, kept, signed_in, token
 from serve.served import serving
 
 from engram.engine import Engram
-from engram.serve.page import care, resting
-from engram.serve.page.asking import PageRequest, Redirect
-from engram.serve.page.layout import NARROW, WIDE, Frame, Link, Node, drawn
-from engram.serve.page.rendering import ago
-from engram.serve.page.sessions import Session
+from engram.serve.page import vault
+from engram.serve.page.graph import NARROW, WIDE, Frame, Link, Node, drawn
+from engram.serve.page.html import ago
+from engram.serve.page.request import PageRequest, Redirect
+from engram.serve.page.sign_in import Session
 from engram.settings import TABLE
 from engram.types import Kind, Policy, Reader, Role, Scope, Sensitivity, Status
 
@@ -278,13 +278,13 @@ def test_a_pass_that_takes_longer_than_a_request_is_gone_on_with(tmp_path: Path)
         for text in ("The API runs on Fly in Frankfurt", "The API runs on Fly in Frankfurt now"):
             mem.remember(text)
         asked = PageRequest(mem, Session("", ""), {}, {}, {"verb": "consolidate"}, timeout=1e-6)
-        untried, cut = resting.trial(asked), resting.run(asked)
+        untried, cut = vault.trial(asked), vault.run(asked)
         assert isinstance(untried, Redirect)
         assert (untried.place, cut.place) == ("/ui/rest?done=untried", "/ui/rest?done=unfinished")
         mem.settings.set(dream=True)
         everything = replace(asked, mem=mem.as_reader(Reader(policy=Policy.ALL, role=Role.OWNER)))
-        assert resting.run(everything).place == "/ui/rest?done=goes_on"
-        assert resting.run(replace(asked, timeout=30.0)).place == "/ui/rest?done=rested"
+        assert vault.run(everything).place == "/ui/rest?done=goes_on"
+        assert vault.run(replace(asked, timeout=30.0)).place == "/ui/rest?done=rested"
         assert len(mem.list()) == 1
         with signed_in(mem) as owner:
             assert "it goes on from there" in owner.read(cut.place)
@@ -321,7 +321,7 @@ def test_a_setting_takes_effect_and_says_where_it_is_fixed(
         refused = owner.post("/ui/settings", name=name, value=value)
         assert (refused.status, "E2004" in refused.body.decode()) == (400, True)
     told = owner.read("/ui/settings")
-    for begin, topic in care.TOPICS.items():
+    for begin, topic in vault.TOPICS.items():
         assert begin in TABLE
         assert re.search(rf"<h2 [^>]*>{topic} ", told), topic
     assert "fixed by the program" in owner.read("/ui/settings?find=answer_grid_ms")

@@ -20,8 +20,8 @@ from serve.served import serving
 
 from engram.engine import Engram
 from engram.env import Env
-from engram.serve.page.rendering import ASSETS
-from engram.serve.page.sessions import Sessions
+from engram.serve.page.html import ASSETS
+from engram.serve.page.sign_in import Sessions
 from engram.types import Reader, Role, Scope
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{7919*7907}}"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.serve.wire import moment, plain
+from engram.serve.operations.wire import moment, plain
 from engram.types import Edge, Kind, Memory, Page, Scope, Status
 
 TIMES = st.datetimes(timezones=st.just(UTC))

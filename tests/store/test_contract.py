@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from guard.test_scopes import may_change, refused, sees
+from guard.test_visibility import may_change, refused, sees
 from hand_clock import HandClock
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -23,7 +23,7 @@ from store.vaults import OWNER, quick_folder, sqlite_store, state
 
 from engram.env import Env
 from engram.errors import AccessDenied, ContentTooLarge, DimensionMismatch, EngramError, InvalidContent, InvalidQuery, NotFound
-from engram.store.protocol import Filter, Store
+from engram.store.ports import Filter, Store
 from engram.text.terms import terms
 from engram.types import Edge, Kind, Memory, Policy, Reader, Role, Scope, Source, Status
 

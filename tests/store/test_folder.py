@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from store.vaults import OWNER, quick_folder, sqlite_store
 
+from engram.crypto.key_sources import KeyHeader
+from engram.crypto.keys import Kdf
 from engram.errors import EncryptionFailed, EngramError, NotFound, VaultDamaged, VaultTooNew
-from engram.guard.keys import Kdf
-from engram.guard.unlock import KeyHeader
 from engram.store.folder import Header, VaultFolder, _table, neutralise, read_header, write_header, write_private
 from engram.store.sqlite.store import SqliteStore
 from engram.types import Memory, Reader

@@ -16,13 +16,13 @@ from store.vaults import CREDENTIALS, KEY, OWNER, connect
 
 from engram.env import Env
 from engram.errors import AccessDenied, VaultBusy
-from engram.frozen import replace
 from engram.settings import LiveSettings
 from engram.store.folder import VaultFolder
 from engram.store.sqlite.glimpse import Glimpse, glimpse
-from engram.store.sqlite.minds import HANDOFF
 from engram.store.sqlite.store import SqliteStore
+from engram.store.sqlite.working import HANDOFF
 from engram.types import Memory, Policy, Reader, Role, Scope, Sensitivity, Status
+from engram.values.frozen import replace
 
 REX, ADA = Reader(Scope(agent="rex")), Reader(Scope(agent="ada"))
 NEUTRAL = 86_400 * 10**9
@@ -166,7 +166,7 @@ DYING = """
 import os, sys
 from pathlib import Path
 from engram.env import Env
-from engram.guard.keys import MasterKey
+from engram.crypto.keys import MasterKey
 from engram.settings import LiveSettings
 from engram.store.sqlite.glimpse import glimpse
 from engram.store.sqlite.vault import Credentials

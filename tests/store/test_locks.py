@@ -25,7 +25,7 @@ import sys
 from pathlib import Path
 from engram.env import Env
 from engram.errors import EngramError
-from engram.guard.keys import MasterKey
+from engram.crypto.keys import MasterKey
 from engram.settings import LiveSettings
 from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.vault import Credentials, open_vault

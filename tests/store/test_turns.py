@@ -12,7 +12,7 @@ from recall.minds import OWNER, open_mind, store_of
 
 from engram.engine import Engram
 from engram.errors import EngramError, NotFound
-from engram.guard.scopes import readable
+from engram.guard.visibility import readable
 from engram.store.sqlite import turns
 from engram.types import Reader, Scope, Turn
 

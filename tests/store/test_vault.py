@@ -16,8 +16,8 @@ from engram.settings import LiveSettings
 from engram.store.folder import VaultFolder
 from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.store import SqliteStore
-from engram.store.sqlite.tides import Opened
 from engram.store.sqlite.vault import Credentials, open_vault
+from engram.store.sqlite.writer import Opened
 from engram.types import Memory, Reader
 
 ME = Reader()
@@ -71,7 +71,7 @@ CRASH = """
 import os, sys
 from pathlib import Path
 from engram.env import Env
-from engram.guard.keys import MasterKey
+from engram.crypto.keys import MasterKey
 from engram.settings import LiveSettings
 from engram.store.sqlite.vault import Credentials, open_vault
 from engram.types import Memory, Reader

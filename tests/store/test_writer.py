@@ -23,7 +23,7 @@ from engram.env import Env
 from engram.errors import DiskFull, EngramError, SearchTimeout, VaultBusy, VaultDamaged, WriteFailed
 from engram.settings import Settings
 from engram.store.folder import VaultFolder
-from engram.store.sqlite.readers import Readers
+from engram.store.sqlite.gate import Readers
 from engram.store.sqlite.store import SqliteStore
 from engram.store.sqlite.writer import Writer, _Job
 from engram.types import Memory, Reader, Scope, Status
@@ -556,8 +556,8 @@ HOLD = """
 import sys, time
 from pathlib import Path
 import apsw
-from engram.guard.keys import MasterKey, Purpose
-from engram.store.sqlite import open as opening
+from engram.crypto.keys import MasterKey, Purpose
+from engram.store.sqlite import connection as opening
 path, key, seconds = sys.argv[1:]
 with MasterKey(bytearray.fromhex(key)) as master:
     database = opening.key_for(master, "aegis")

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import apsw
 
+from engram.crypto.keys import MasterKey
 from engram.env import Env
-from engram.guard.keys import MasterKey
 from engram.settings import LiveSettings
-from engram.store.protocol import Store
-from engram.store.sqlite import open as opening
+from engram.store.ports import Store
+from engram.store.sqlite import connection as opening
 from engram.store.sqlite.store import SqliteStore
 from engram.store.sqlite.vault import Credentials, open_vault
 from engram.types import Counts, Policy, Reader, Role

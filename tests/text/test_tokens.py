@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engram.errors import ConfigInvalid
-from engram.text import tokens, traits
+from engram.text import tokens
+from engram.text import tokens as traits
 from engram.text.tokens import EXACT, converted, count, families
 
 PROSE = "We moved the billing service to the new cluster on Tuesday, and nobody noticed; Priyamvada checked the dashboards twice."

@@ -20,7 +20,7 @@ import grammar
 import ordinary
 
 from engram.guard.injection import BUCKETS, classifier_tokens, feature_buckets, windows
-from engram.guard.suspicion import normalize
+from engram.guard.injection_rules import normalize
 
 OUT = Path(__file__).parents[2] / "src/engram/guard/injection.weights"
 SEED = 7

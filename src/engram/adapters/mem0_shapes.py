@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from engram.text.person import is_assistant
+from engram.text.english.grammar import is_assistant
 from engram.types import Hit, Memory, Scope, Status, StatusChange, Turn, Version
 
 Item = dict[str, Any]

@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from engram.capture.backfill import SPACE
-from engram.frozen import replace
-from engram.index.vectors.encoding import decode, restore
-from engram.memory.boxes import Growing, Item, Stream, centred, fill, topic_of, trace_of, words_of
-from engram.memory.momentum import Vector
-from engram.models.embed import Vectors
+from engram.capture.embeddings import SPACE
+from engram.index.vectors.matrix import decode, restore
+from engram.models.embedders import Vectors
+from engram.rules.boxes import Growing, Item, Stream, centred, fill, topic_of, trace_of, words_of
+from engram.rules.topics import Vector
 from engram.settings import LiveSettings
-from engram.store.sqlite.boxing import Filled, Row, Topics
+from engram.store.sqlite.boxes import Filled, Row, Topics
 from engram.store.sqlite.store import SqliteStore
 from engram.types import Reader
+from engram.values.frozen import replace
 
 _PAGE = 100
 _SAMPLE = 500

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
-from engram.frozen import frozen
-from engram.text.verbs import is_past
-from engram.text.wordlist import word_set
+from engram.text.english.grammar import is_past
+from engram.text.terms import word_set
 from engram.types import Kind
+from engram.values.frozen import frozen
 
 CATEGORIES = (
     "fact", "preference", "correction", "entity", "decision", "relationship", "principle", "commitment", "moment", "skill",

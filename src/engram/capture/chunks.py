@@ -3,6 +3,8 @@
 Comes in: Markdown or plain text. Goes out: chunks of about 400 characters, each with the heading or the lead-in it stands
 under, and what was left out with a reason. Places are offsets in the text that came in; every line belongs to one chunk or
 one left-out piece.
+
+A long text as turns: those of its speakers if it is a conversation, else its pieces.
 """
 
 from __future__ import annotations
@@ -10,8 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from engram.frozen import field, frozen, mutable
 from engram.text import sentences
+from engram.text.sentences import pieces
+from engram.text.transcripts import speeches
+from engram.types import Turn
+from engram.values.frozen import field, frozen, mutable, replace
 
 SIZE = 400
 _CODE_SIZE = 1_200  # code is found by its names, and half a function explains nothing
@@ -276,3 +281,26 @@ def words_within(text: str, start: int, end: int, size: int) -> Iterator[tuple[i
         start = stop
     if start < end:
         yield start, end
+
+
+def in_parts(text: str, most: int, mark: Callable[[str], str]) -> Iterator[Turn]:
+    """Turns of at most `most` bytes, and no longer than a batch can take. Together they are the text.
+
+    Each has a ref made of its own words by `mark`: the same text is known again, and of one that has grown, what it had before.
+    In a conversation the words before it count too: "Yes." may be said twice.
+    """
+    talk = speeches(text)
+    if talk is None:
+        yield from (_part(piece, mark) for piece in pieces(text, most))
+        return
+    before = ""
+    for one in talk:
+        context = f"{before}\n{one.who}: "
+        for piece in pieces(one.said, most):
+            part = _part(piece, lambda words, context=context: mark(context + words))  # type: ignore[misc]
+            yield replace(part, speaker=one.who or part.speaker, at=one.at)
+        before = one.said
+
+
+def _part(text: str, mark: Callable[[str], str]) -> Turn:
+    return Turn(text, ref=f"text:{mark(text)}" if text.strip() else None)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from engram.capture import screen
-from engram.capture.sift import MOST_SURPRISING, Candidate
-from engram.capture.tiers import tiers
-from engram.index.vectors.encoding import encode
+from engram.capture.duplicates import MOST_SURPRISING, Candidate
+from engram.index.vectors.matrix import encode
+from engram.rules.abridgement import tiers
 from engram.settings import Settings
 from engram.text import tokens
-from engram.text.affect import affect
-from engram.text.person import is_assistant
+from engram.text.english.affect import affect
+from engram.text.english.grammar import is_assistant
 from engram.types import Draft, Memory, Source, Turn
 
 

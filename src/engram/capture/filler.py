@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from engram.capture import phrases
-from engram.text.verbs import is_finite, is_past
-from engram.text.wordlist import word_set
+from engram.text.english import phrases
+from engram.text.english.grammar import is_finite, is_past
+from engram.text.terms import word_set
 
 WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
 QUESTION_MARK = re.compile(r"[?？؟\u037e]")

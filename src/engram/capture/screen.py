@@ -4,6 +4,8 @@ An attack is refused where that is plain, else kept with a mark that keeps it ou
 
 A turn is judged as a whole. In one that is flagged, the statements that are suspicious by themselves bear the mark; where none
 is, the attack lies in all of them together, and all do.
+
+What was kept before the present rules against attacks is judged by them too, beside the use and not only at recall.
 """
 
 from __future__ import annotations
@@ -11,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engram.errors import InjectionBlocked
-from engram.frozen import replace
-from engram.guard import injection, pii
-from engram.guard.injection import Assessment, InjectionVerdict
-from engram.guard.tiers import strictest
+from engram.guard import injection, personal_data
+from engram.guard.injection import VERSION, Assessment, InjectionVerdict
 from engram.settings import Settings
-from engram.types import Memory, Sensitivity, Turn
+from engram.store.sqlite.store import SqliteStore
+from engram.types import Memory, Reader, Sensitivity, Turn
+from engram.values.frozen import replace
+from engram.values.identity import strictest
 
 REFUSED = "[refused: it reads as an attack on the model]"
 """What is archived in the place of such a turn, so that it is known when it comes again."""
@@ -26,7 +29,7 @@ _CLEAN = Assessment(InjectionVerdict.CLEAN, 0.0)
 
 def tier_of(text: str, settings: Settings) -> Sensitivity:
     """How closely the words ask to be kept."""
-    return pii.sensitivity_of(pii.find_sensitive(text)) if settings.guard_personal else Sensitivity.CLEARTEXT
+    return personal_data.sensitivity_of(personal_data.find_sensitive(text)) if settings.guard_personal else Sensitivity.CLEARTEXT
 
 
 def tier_after(old: Memory, text: str, settings: Settings) -> Sensitivity:
@@ -87,3 +90,16 @@ def screened(text: str, settings: Settings) -> dict[str, bool | int]:
 
 def version(settings: Settings) -> int:
     return injection.VERSION if settings.guard_injection else 0
+
+
+def rescreen(store: SqliteStore, reader: Reader, settings: Settings, *, after: int, page: int) -> int | None:
+    """Judge the next memories above a key that other rules, or none, have judged; the key to go on from, None at the end.
+
+    What reads as an attack is flagged, and so left out of every answer; nothing is removed.
+    """
+    found = store.screened_otherwise(reader, VERSION, after=after, limit=page)
+    if not found:
+        return None
+    seen = {memory.key: judged(memory.text, settings) for memory in found}
+    store.put_screened(reader, VERSION, {key: reason_of(one) for key, one in seen.items()})
+    return max(seen)

@@ -2,13 +2,22 @@
 
 A section has a share of what there is, and a priority. What one does not use flows to those that want more, by priority. If there
 is less than all minimums together, sections lose theirs from the lowest priority up: memory goes last.
+
+How much of what is known is put before an agent unasked (X8): sections of a window, their shares, how many memories.
+
+What a window is made with: the model's room, how it is divided, how its tokens are counted, how many hits to ask for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
-from engram.frozen import frozen
+from engram.errors import InvalidQuery
+from engram.models.capabilities import Capabilities, capabilities
+from engram.text import tokens
+from engram.types import Outcome
+from engram.values.frozen import frozen, replace
 
 
 @frozen
@@ -73,3 +82,109 @@ def flow_on(claims: Sequence[Claim], given: Mapping[str, int], wanted: Mapping[s
         settled[claim.name] += more
         left -= more
     return settled
+
+
+@frozen(kw_only=True)
+class Injection:
+    """`most` memories, if there is a most; `recalled`: what their share is multiplied by; whether it is said what changed since
+    the last session, what is not known, and what could be asked."""
+
+    name: str
+    most: int | None = None
+    recalled: float = 1.0
+    morning: bool = True
+    reflects: bool = True
+    asks: bool = True
+
+
+MODES: Mapping[str, Injection] = {
+    mode.name: mode
+    for mode in (
+        Injection(name="minimal", most=5, recalled=0.5, morning=False, reflects=False, asks=False),
+        Injection(name="standard"),
+        Injection(name="deep", recalled=1.5),
+    )
+}
+
+_DOUBT = "What is remembered may not answer this question."
+
+
+def shared(profile: Profile, mode: Injection) -> Profile:
+    """The profile with the shares of this mode."""
+    claims = (replace(one, share=one.share * (mode.recalled if one.name == RECALLED else 1.0)) for one in profile.claims)
+    return replace(profile, claims=tuple(claims))
+
+
+def reflection(outcome: Outcome) -> str:
+    """What an agent should know of how well it knows (§38.3). Where nothing is shown nothing misleads, and nothing is said."""
+    return _DOUBT if outcome is Outcome.BELOW_THRESHOLD else ""
+
+
+_FEWEST, _MOST = 20, 500
+_SHORTEST = 12  # tokens that a memory's line takes at least
+_ANSWER = 4  # a quarter of a window at most is kept free for the answer
+_RESERVE = 0.05  # kept free where tokens are estimated, which is off by so much (docs/benchmarks.md)
+
+
+@frozen(kw_only=True)
+class Window:
+    """Of one model and one call. `count` is the model's own, `measure` the same before it is rounded; `cost` makes it of what
+    was counted when it was kept.
+
+    `room`: what of the budget is filled; less than all of it where tokens are estimated.
+    """
+
+    model: Capabilities
+    budget: int
+    room: int
+    profile: Profile
+    mode: Injection
+    hits: int
+    count: Callable[[str], int]
+    measure: Callable[[str], float]
+    cost: Callable[[int], int]
+
+
+def planned(
+    message: str,
+    model: str,
+    budget: int | None,
+    profile: str,
+    mode: str = "standard",
+    *,
+    orders: str = "",
+    models_file: str | None = None,
+) -> Window:
+    """Refuses what is no model's name, budget, profile or mode. `orders`: what takes of the window besides the message."""
+    if not isinstance(message, str):
+        raise InvalidQuery("the message must be text.")
+    if not isinstance(model, str) or not model.strip():  # type: ignore[redundant-expr]
+        raise InvalidQuery("the model must be named: its window and tokenizer decide the budget.")
+    if budget is not None and (not isinstance(budget, int) or isinstance(budget, bool) or budget < 1):  # type: ignore[redundant-expr]
+        raise InvalidQuery("the budget must be a whole number from 1.")
+    if profile not in PROFILES:
+        raise InvalidQuery(f"there is no such profile; there are {', '.join(PROFILES)}.")
+    if mode not in MODES:
+        raise InvalidQuery(f"there is no such mode; there are {', '.join(MODES)}.")
+    injected = MODES[mode]
+    known = capabilities(model, models_file)
+    count = partial(tokens.count, family=known.tokenizer)
+    room = known.window - min(known.output, known.window // _ANSWER) - count(message) - count(orders)
+    granted = max(room, 1) if budget is None else budget
+    hits = min(max(granted // _SHORTEST, _FEWEST), _MOST)  # where there is no history, memory has it all
+    hits = min(hits, injected.most or hits)
+    cost = partial(tokens.converted, family=known.tokenizer)
+    exact = known.tokenizer in tokens.EXACT
+    fill = granted if exact else max(int(granted * (1.0 - _RESERVE)), 1)
+    divided = shared(PROFILES[profile], injected)
+    return Window(
+        model=known,
+        budget=granted,
+        room=fill,
+        profile=divided,
+        mode=injected,
+        hits=hits,
+        count=count,
+        measure=partial(tokens.measured, family=known.tokenizer),
+        cost=cost,
+    )

@@ -11,12 +11,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 
-from engram.context.posing import spoken
+from engram.context.lines import spoken
 from engram.errors import InvalidQuery
-from engram.frozen import frozen
 from engram.text import sentences
-from engram.text.messages import OpenAI, turn_of
+from engram.text.transcripts import OpenAI, turn_of
 from engram.types import Turn
+from engram.values.frozen import frozen
 
 Count = Callable[[str], int]
 VERBATIM, COMPRESSED, SUMMARY = "verbatim", "compressed", "summary"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 
-from engram.frozen import frozen
+from engram.values.frozen import frozen
 
 
 class Tier(IntEnum):

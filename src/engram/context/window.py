@@ -13,14 +13,13 @@ from functools import partial
 from itertools import accumulate
 
 from engram.context.budget import ASIDES, HISTORY, MORNING, RECALLED, UNKNOWN, WORKING, Profile, flow_on, grants
-from engram.context.days import TOKENS, dated, day, heading, when
 from engram.context.history import VERBATIM, Said, compress
+from engram.context.lines import TITLES, TOKENS, dated, day, heading, quoted, when
 from engram.context.packing import Candidate, Step, Tier, pack, ranked
-from engram.context.posing import TITLES, quoted
-from engram.frozen import frozen, replace
+from engram.text.english.grammar import is_assistant
 from engram.text.fence import fence, harmless
-from engram.text.person import is_assistant
 from engram.types import Hit, Memory, Recall, Turn
+from engram.values.frozen import frozen, replace
 
 Count = Callable[[str], int]
 Measure = Callable[[str], float]

@@ -20,13 +20,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
-from engram.frozen import frozen, replace
 from engram.index.vectors.live import LiveIndex
-from engram.models.embed import Embedder
-from engram.passes import Cursor, Proposal, Recheck
+from engram.models.embedders import Embedder
 from engram.settings import Settings
 from engram.store.sqlite.store import SqliteStore
 from engram.types import Memory, Policy, Reader, Scope, Status
+from engram.values.dreams import Cursor, Proposal, Recheck
+from engram.values.frozen import frozen, replace
 
 PAGE = 64
 """Memories of one page: what one transaction, which others wait for, has to do with."""

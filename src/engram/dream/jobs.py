@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engram.dream.fading import FADE
-from engram.dream.gathering import GATHER
-from engram.dream.inferring import INFER
+from engram.dream.contradiction import SETTLE
+from engram.dream.duplicates import MERGE
+from engram.dream.edges import LINK
+from engram.dream.gaps import GAPS
+from engram.dream.inference import INFER
 from engram.dream.job import Job
-from engram.dream.linking import LINK
-from engram.dream.merging import MERGE
-from engram.dream.promoting import PROMOTE
-from engram.dream.rehearsing import REPLAY
-from engram.dream.settling import SETTLE
-from engram.dream.wondering import GAPS
+from engram.dream.lifecycle import FADE
+from engram.dream.promotion import PROMOTE
+from engram.dream.rehearsal import REPLAY
+from engram.dream.summaries import GATHER
 from engram.errors import InvalidQuery
 
 JOBS: tuple[Job, ...] = (MERGE, SETTLE, REPLAY, PROMOTE, FADE, INFER, GATHER, LINK, GAPS)

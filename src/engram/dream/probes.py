@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from engram.dream.job import Desk
-from engram.frozen import frozen
-from engram.memory.lifecycle import Lifecycle, lifecycle
-from engram.memory.shortening import telling
 from engram.recall.plan import Query
+from engram.rules.abridgement import telling
+from engram.rules.lifecycle import Lifecycle, lifecycle
 from engram.types import Memory, Reader, Recall, Sensitivity, Source
+from engram.values.frozen import frozen
 
 _FIRST = 5
 _WORDS = 8

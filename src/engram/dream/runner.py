@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from engram.capture.corrected import Said, heirs_of
+from engram.capture.corrections import Said, heirs_of
 from engram.deadline import deadline_passed, without_deadline
+from engram.dream.invariants import allowed
 from engram.dream.job import Desk, Job, Page
 from engram.dream.probes import Looks, chosen, tried
-from engram.dream.rules import allowed
 from engram.errors import Conflict, SearchTimeout, WriteFailed
-from engram.frozen import field, frozen, mutable
-from engram.passes import AppliedProposals, Cursor, Derive, Pass, PassReport, PassStatus, Proposal, Recheck
-from engram.store.sqlite.revising import named_in
+from engram.store.sqlite.revisions import named_in
 from engram.types import Memory
+from engram.values.dreams import AppliedProposals, Cursor, Derive, Pass, PassReport, PassStatus, Proposal, Recheck
+from engram.values.frozen import field, frozen, mutable
 
 
 @frozen

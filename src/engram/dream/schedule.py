@@ -10,8 +10,8 @@ from datetime import timedelta
 
 from engram.dream.job import Desk
 from engram.dream.jobs import CONSOLIDATE, light
-from engram.frozen import frozen
-from engram.passes import PassStatus
+from engram.values.dreams import PassStatus
+from engram.values.frozen import frozen
 
 
 @frozen

@@ -1,6 +1,6 @@
 """An archive: everything a reader may see, in one file under a passphrase of its own.
 
-    magic (8) | scrypt log₂ N (1) | lanes (1) | salt (16) | a sealed stream (guard/sealing.py) of MessagePack records
+    magic (8) | scrypt log₂ N (1) | lanes (1) | salt (16) | a sealed stream (crypto/ciphers.py) of MessagePack records
 
 The first record says what this is and the last how many there were. It is written and read piece by piece, so neither end
 holds the whole of it; what was changed, cut short or appended to does not open, and no record of a piece that does not
@@ -14,9 +14,9 @@ from typing import Any, BinaryIO
 
 import msgpack
 
+from engram.crypto.ciphers import SealedFileReader, SealedFileWriter
+from engram.crypto.keys import SALT_BYTES, Kdf, passphrase_key, wipe
 from engram.errors import EncryptionFailed, EngramError, InvalidContent, VaultDamaged, VaultLocked
-from engram.guard.keys import SALT_BYTES, Kdf, passphrase_key, wipe
-from engram.guard.sealing import SealedFileReader, SealedFileWriter
 
 MAGIC = b"ENGRAMA1"
 FORMAT = 1

@@ -13,8 +13,8 @@ from enum import StrEnum
 from typing import Any
 
 from engram.errors import InvalidContent
-from engram.frozen import fields
 from engram.types import SCOPE_DIMENSIONS, Affect, Edge, Kind, Memory, Scope, Sensitivity, Source, Status, Turn
+from engram.values.frozen import fields
 
 Plain = dict[str, Any]
 

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from engram.errors import EngramError
-from engram.frozen import replace
 from engram.settings import Settings
-from engram.store.admission import check_turn
-from engram.text import messages
-from engram.text.pieces import pieces
-from engram.text.transcript import speeches
+from engram.store.validation import check_turn
+from engram.text import transcripts
+from engram.text.sentences import pieces
+from engram.text.transcripts import speeches
 from engram.types import Turn
+from engram.values.frozen import replace
 
 Refused = Callable[[int, str], None]
 _NAMES = ("speaker", "session", "ref")
@@ -96,7 +96,7 @@ def spoken(whole: Turn) -> list[Turn]:
 
 def turn_of(row: Mapping[str, Any], settings: Settings) -> Turn:
     """One row as a turn that the store will take."""
-    if "text" not in row and (message := messages.turn_of(row)) is not None:
+    if "text" not in row and (message := transcripts.turn_of(row)) is not None:
         row = {"speaker": message.speaker, **row, "text": message.text}
     if "text" not in row:
         raise NotATurn("there is no `text`")

@@ -1,12 +1,14 @@
 """Prompt-injection detection: a verdict with reasons for a text that is stored or recalled.
 
-Two parts judge a text. Rules (`guard/suspicion.py`) match the grammar of known attacks and give reasons. A small classifier
+Two parts judge a text. Rules (`guard/injection_rules.py`) match the grammar of known attacks and give reasons. A small classifier
 (hashed words, pairs and triples; weights in `injection.weights`, trained by tools/injection on sentences of our own) scores the
 wording. Texts are normalised first: zero-width characters removed, look-alike letters mapped to Latin, base64 and rot13 decoded.
 Long texts are scored window by window, because an attack hides in harmless text. Pure, apart from reading the weights once.
 
 Thresholds: a flagged text is stored but never placed in a prompt on its own; a rejected text is not stored. Detection and
 false-alarm rates are in docs/benchmarks.md. Detection is not complete: the fence around recalled text must hold without it.
+
+The version of the injection rules and weights, in a module of its own because the rules are slow to load.
 """
 
 from __future__ import annotations
@@ -19,12 +21,15 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from engram.frozen import frozen
-from engram.guard.edition import VERSION as VERSION
-from engram.guard.suspicion import find_signs, normalize
+from engram.guard.injection_rules import find_signs, normalize
+from engram.values.frozen import frozen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+VERSION = 2
+"""Covers rules and weights together. A memory screened under another version is screened again before it enters a prompt."""
 
 BUCKETS = 1 << 17
 _MOST = BUCKETS - 1

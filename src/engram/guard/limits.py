@@ -14,8 +14,8 @@ from itertools import accumulate
 from typing import Any, TypeVar
 
 from engram.errors import RateLimited
-from engram.frozen import fields, frozen, is_dataclass, replace
 from engram.types import Memory
+from engram.values.frozen import fields, frozen, is_dataclass, replace
 
 T = TypeVar("T")
 

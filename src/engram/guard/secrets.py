@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import takewhile
 
-from engram.frozen import frozen
-from engram.text.wordlist import word_set
+from engram.text.terms import word_set
+from engram.values.frozen import frozen
 
 
 @frozen

@@ -24,7 +24,7 @@ from typing import IO, Any
 
 from engram import settings as settings_room
 from engram.errors import EmbedderUnavailable
-from engram.frozen import frozen
+from engram.values.frozen import frozen
 
 DEFAULT = "snowflake-arctic-embed-s-int8"
 _HUB = "https://huggingface.co/"

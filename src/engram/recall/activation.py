@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from engram.frozen import field, frozen, mutable
 from engram.recall.fusion import Keys, Scores
 from engram.recall.recall_weights import RecallWeights
 from engram.store.sqlite.nearby import Step
+from engram.values.frozen import field, frozen, mutable
 
 Follow = Callable[[Sequence[int]], Sequence[Step]]
 _ROUNDS, _RESTART = 20, 0.15  # of personalized PageRank: rounds, and the chance to restart

@@ -12,18 +12,18 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from engram.errors import EmbeddingError
-from engram.frozen import replace
-from engram.index.lexical import TermPlanner
+from engram.index.term_plan import TermPlanner
 from engram.index.vectors.live import LiveIndex, Nearest
-from engram.models.embed import Embedder, Vectors
+from engram.models.embedders import Embedder, Vectors
 from engram.recall.activation import LinkPath, spread
 from engram.recall.fusion import ArmResult, Ranking
 from engram.recall.plan import Plan
 from engram.store.sqlite.nearby import Step
 from engram.store.sqlite.rows import narrow
 from engram.store.sqlite.store import SqliteStore
-from engram.text.entities import mentions
+from engram.text.english.entities import mentions
 from engram.types import Reader, Space, TextHit
+from engram.values.frozen import replace
 
 SPACE = "text"
 VECTORS, WORDS, WORDINGS, ENTITY, GRAPH = "vectors", "words", "wordings", "entity", "graph"

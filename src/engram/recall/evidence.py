@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from itertools import dropwhile
 
-from engram.frozen import field, mutable, replace
-from engram.index.lexical import STOP_WORDS
-from engram.text.terms import terms
-from engram.text.when import resolve
-from engram.text.wordlist import word_set
+from engram.index.term_plan import STOP_WORDS
+from engram.text.english.dates.relative import resolve
+from engram.text.terms import terms, word_set
 from engram.types import Evidence, Hit, Memory, Reasoning, Recall
+from engram.values.frozen import field, mutable, replace
 
 Look = Callable[[str, datetime | None, datetime | None], Recall]
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from engram.frozen import frozen
+from engram.values.frozen import frozen
 
 Keys = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float32]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from engram.frozen import frozen
+from engram.values.frozen import frozen
 
 
 @frozen(kw_only=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from engram.models.embed import Vectors
+from engram.models.embedders import Vectors
 from engram.recall.fusion import Scores
 
 

@@ -102,7 +102,7 @@ def _type(kind: Any) -> str:
 
 def _codes() -> Iterator[str]:
     from engram import errors
-    from engram.serve.http.problems import status_of
+    from engram.serve.network.problems import status_of
 
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.EngramError)]
     for kind in sorted(kinds, key=lambda kind: kind.code):

@@ -19,12 +19,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from engram.errors import ConfigInvalid
-from engram.frozen import Field, fields, replace
 from engram.log import Log
 from engram.settings.folders import own_folder
 from engram.settings.table import FIXED
 from engram.settings.table import Settings as Settings
 from engram.settings.table import Value as Value
+from engram.values.frozen import Field, fields, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

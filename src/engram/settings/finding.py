@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from engram.frozen import frozen
 from engram.settings.keeping import Keeping
 from engram.settings.tunable import tunable
+from engram.values.frozen import frozen
 
 
 @frozen(kw_only=True)

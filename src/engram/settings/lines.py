@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engram.frozen import frozen
 from engram.settings import TABLE, Settings, Value
+from engram.values.frozen import frozen
 
 
 @frozen

@@ -5,10 +5,10 @@ What is kept and what is found stand in `keeping.py` and `finding.py`; a file of
 
 from __future__ import annotations
 
-from engram.frozen import frozen
 from engram.settings.finding import Finding
 from engram.settings.tunable import Value as Value
 from engram.settings.tunable import tunable
+from engram.values.frozen import frozen
 
 
 @frozen(kw_only=True)

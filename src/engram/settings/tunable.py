@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.frozen import field
+from engram.values.frozen import field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from engram.crypto.digests import sha256
+from engram.crypto.key_sources import KeyHeader, from_table, is_hex, to_table
 from engram.errors import DiskFull, NotFound, VaultDamaged, VaultTooNew
-from engram.frozen import frozen, replace
-from engram.guard.digests import sha256
-from engram.guard.unlock import KeyHeader, from_table, is_hex, to_table
 from engram.log import Log
+from engram.values.frozen import frozen, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

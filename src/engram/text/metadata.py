@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from datetime import date, datetime
 
-from engram.frozen import frozen
 from engram.text import sentences
-from engram.text.affect import affect
+from engram.text.english.affect import affect
+from engram.values.frozen import frozen
 
 _URL = re.compile(r"https?://[^\s<>\"'`]+[^\s<>\"'`.,;:!?)\]}]")
 _FENCE = re.compile(r"^```([\w+#-]+)", re.MULTILINE)
@@ -69,7 +69,7 @@ class Metadata:
 def metadata(text: str, said_at: datetime | None = None, speaker: str = "") -> Metadata:
     """The fields of a text; dates are resolved against the moment at which it was said."""
     # Its patterns, and those of `timex`, take as long to make as all that the list of operations needs besides.
-    from engram.text.entities import FILE, ORGANISATION, PERSON, PLACE, PROJECT, TECHNOLOGY, mentions
+    from engram.text.english.entities import FILE, ORGANISATION, PERSON, PLACE, PROJECT, TECHNOLOGY, mentions
 
     urls = tuple(dict.fromkeys(_URL.findall(text)))
     bare = _URL.sub(" ", text)
@@ -93,7 +93,7 @@ def metadata(text: str, said_at: datetime | None = None, speaker: str = "") -> M
 
 
 def _dates(text: str, said_at: datetime) -> Iterator[str]:
-    from engram.text.timex import read
+    from engram.text.english.dates import read
 
     for start, end in sentences.spans(text)[:_SENTENCES]:
         found = read(text[start:end], said_at)

@@ -2,6 +2,8 @@
 
 Scripts that write without spaces (Chinese, Japanese, Thai, …) have no words that a tokenizer could find, so runs of
 them are laid out as overlapping pairs of characters, in the text and in the question alike.
+
+Word lists as they are written: words between white space.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from functools import cache, lru_cache
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from engram.types import Memory, Proposition
+
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
@@ -109,3 +112,7 @@ def _plain(text: str) -> str:
 
 def _pairs(run: str) -> list[str]:
     return [run[i : i + 2] for i in range(len(run) - 1)]
+
+
+def word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from engram.deadline import Deadline, deadline
 from engram.errors import InvalidQuery, NotFound
-from engram.store.once import made_once
-from engram.store.protocol import Once
+from engram.store.ports import Once
+from engram.store.receipts import made_once
 from engram.types import Memory, Reader
 from engram.vault import OpenVault
 

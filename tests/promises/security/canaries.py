@@ -14,8 +14,8 @@ from recall.minds import settle
 
 from engram.capture.boxes import fill_boxes
 from engram.engine import Engram
-from engram.passes import AddLink, Cursor
 from engram.types import Edge, Turn
+from engram.values.dreams import AddLink, Cursor
 
 CANARY = "Zqorvathbirke"
 """A name that is nowhere else. It is looked for in small letters; the text index has it so."""

@@ -1,8 +1,9 @@
 """§10.15, §10.17, §10.24.3: whatever is thrown at what reads files, questions, cursors, tokens, settings and the words of other
 programs, it reads or it refuses with an error of ours; nothing else comes out, and nothing is changed by what is refused.
 
-More of the same where the readers live: files/test_sources.py, files/test_archive.py, text/test_timex.py, text/test_when.py,
-text/test_entities.py, text/test_facts.py; the routes in serve/test_openapi.py.
+More of the same where the readers live: files/test_imports.py, files/test_archive.py, text/english/test_dates.py,
+text/english/test_relative_dates.py, text/english/test_entities.py, text/english/test_facts.py;
+the routes in serve/test_openapi.py.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ from serve.talking import As
 import engram
 from engram.engine import Engram
 from engram.errors import EngramError
-from engram.files import archive, records, sources
-from engram.models import schema
-from engram.serve.hook import hosts, transcripts
-from engram.serve.hook.hosts import NoEvent
-from engram.serve.mcp.greeting import _request, handshake, messages
+from engram.files import archive, imports, records
+from engram.models import language_models
+from engram.serve.hook import capture, events
+from engram.serve.hook.events import NoEvent
+from engram.serve.mcp.handshake import _request, handshake, messages
 from engram.serve.mcp.profiles import tools_of
 from engram.serve.mcp.tools import Tool
 from engram.settings import LiveSettings, Settings
-from engram.store.protocol import Filter
-from engram.text.transcript import speeches
+from engram.store.ports import Filter
+from engram.text.transcripts import speeches
 from engram.types import Memory, Turn
 
 TEXT = st.text(max_size=60) | st.sampled_from(
@@ -111,16 +112,16 @@ def test_any_arguments_of_a_tool_are_taken_or_refused(
 def test_any_input_of_a_hook_is_an_event_or_none(tmp_path: Path, content: bytes) -> None:
     """S6: the host's words, and a transcript that another program wrote."""
     with contextlib.suppress(NoEvent):
-        hosts.read(content, "claude-code")
+        events.read(content, "claude-code")
     file = tmp_path / "transcript.jsonl"
     file.write_bytes(content + b"\n" + content)
     for client in ("claude-code", "codex"):
-        assert all(isinstance(turn, Turn) for turn in transcripts.turns(file, client, "s"))
+        assert all(isinstance(turn, Turn) for turn in capture.turns(file, client, "s"))
 
 
 def test_a_hook_heeds_no_depth() -> None:
     with pytest.raises(NoEvent):
-        hosts.read(b"[" * 100_000, "claude-code")
+        events.read(b"[" * 100_000, "claude-code")
 
 
 @FEW
@@ -139,10 +140,12 @@ def test_any_line_to_the_tool_server_is_a_request_or_none(line: str) -> None:
 def test_any_answer_of_a_model_is_a_value_or_refused(told: str) -> None:
     """C7: what it gives out is compared with the shape that was asked for."""
     try:
-        value = schema.parse_json(told)
+        value = language_models.parse_json(told)
     except ValueError:
         return
-    assert isinstance(schema.schema_violation(value, {"type": "object", "properties": {"facts": {"type": "array"}}}), str)
+    assert isinstance(
+        language_models.schema_violation(value, {"type": "object", "properties": {"facts": {"type": "array"}}}), str
+    )
 
 
 @FEW
@@ -194,7 +197,7 @@ def test_any_bytes_are_read_as_any_format_or_refused(tmp_path: Path, content: by
     file = tmp_path / "file"
     file.write_bytes(content)
     try:
-        read = sources.own_records if form == "json" else lambda path, limits, refused: sources.read(path, form, limits, refused)
+        read = imports.own_records if form == "json" else lambda path, limits, refused: imports.read(path, form, limits, refused)
         found = list(read(file, Settings(), lambda *_: None))
     except EngramError:
         return

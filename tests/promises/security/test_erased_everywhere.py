@@ -14,7 +14,7 @@ from serve.served import Api, serving
 
 from engram.engine import Engram
 from engram.errors import InvalidQuery
-from engram.store.sqlite import proving
+from engram.store.sqlite import erasure
 from engram.types import Reader, Role, Scope
 
 NEIGHBOUR = "The harbour is closed on Sundays"
@@ -113,27 +113,27 @@ def test_the_proof_would_find_what_is_left(path: Path) -> None:
     with open_mind(path) as mem:
         kept = mem.remember(f"{CANARY} prefers the window seat")
         with inside(path) as connection:
-            held = proving.Held()
-            proving.note(connection, held, kept)
+            held = erasure.Held()
+            erasure.note(connection, held, kept)
             vector = connection.execute("SELECT vector FROM embeddings WHERE memory = ?", (kept.key,)).get
         assert len(held.marks) == 1
         owner = mem.as_reader(OWNER)
         assert "none is left" in owner.forget(kept.id, erase=True).notes[0]
         with inside(path) as connection:
-            wanted = proving.sought(connection, held)
+            wanted = erasure.sought(connection, held)
             assert CANARY in wanted.words
             assert len(wanted.marks) == 2
-            assert proving.left(connection, wanted) == {}
+            assert erasure.left(connection, wanted) == {}
         owner.remember("nothing of it")
     with inside(path, write=True) as connection:
         connection.execute("INSERT INTO padding (bytes) VALUES (?)", (vector,))
-        assert proving.left(connection, wanted) == {"pages that no row uses": 1}
+        assert erasure.left(connection, wanted) == {"pages that no row uses": 1}
         connection.execute("DELETE FROM padding")
         connection.execute("UPDATE contents SET tag = ?", (f"so {CANARY} said",))
-        assert proving.left(connection, wanted) == {"contents.tag": 1}
+        assert erasure.left(connection, wanted) == {"contents.tag": 1}
         connection.execute("UPDATE contents SET tag = ''")
         connection.execute("INSERT INTO lexicon (rowid, words, around) VALUES (999, ?, '')", (CANARY,))
-        assert proving.left(connection, wanted) == {"the text index": 1}
+        assert erasure.left(connection, wanted) == {"the text index": 1}
 
 
 def test_words_that_others_say_are_not_looked_for(path: Path) -> None:

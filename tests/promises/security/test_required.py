@@ -17,7 +17,7 @@ from serve.talking import call
 
 from engram.engine import Engram
 from engram.errors import EngramError
-from engram.store.protocol import Filter
+from engram.store.ports import Filter
 from engram.types import Memory, Role, Scope, Sensitivity
 
 DOCS = Path(__file__).parents[3] / "docs"

@@ -13,16 +13,18 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engram.capture import categories, chunks, filler, hearing, marks, signals, tiers
+from engram.capture import categories, chunks, filler, priority, redaction, turns
 from engram.errors import EngramError
-from engram.guard import injection, pii, secrets
-from engram.index import lexical
-from engram.memory import gaps, momentum, shortening
-from engram.models import schema
-from engram.recall import evidence, intent
-from engram.serve.hook import hosts
+from engram.guard import injection, personal_data, secrets
+from engram.index import term_plan
+from engram.models import language_models
+from engram.recall import evidence, plan
+from engram.rules import abridgement, gaps, topics
+from engram.serve.hook import events
 from engram.settings import Settings
-from engram.text import affect, entities, facts, fence, sentences, substance, terms, timex, tokens, transcript, when
+from engram.text import fence, sentences, terms, tokens, transcripts
+from engram.text.english import affect, dates, entities, facts, informativeness
+from engram.text.english.dates import relative
 from engram.types import Turn
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -32,10 +34,10 @@ MOST = 3.3  # twice the work and some noise; four times is a square
 
 READERS: dict[str, Callable[[str], object]] = {
     "affect": affect.affect,
-    "a model's answer": schema.parse_json,
-    "a hook's input": lambda text: hosts.read(text.encode(), "claude-code"),
+    "a model's answer": language_models.parse_json,
+    "a hook's input": lambda text: events.read(text.encode(), "claude-code"),
     "attacks": injection.assess,
-    "beginnings": lambda text: shortening.shorten(text, 60),
+    "beginnings": lambda text: abridgement.shorten(text, 60),
     "categories": categories.sort,
     "chunks": lambda text: chunks.chunks(text, lambda piece: None),
     "conjunctions": evidence.conjuncts,
@@ -46,24 +48,24 @@ READERS: dict[str, Callable[[str], object]] = {
     "facts": lambda text: facts.facts(text, "user"),
     "fences": fence.fence,
     "filler": filler.reason,
-    "hearing": lambda text: hearing.hear([Turn(text, "user", NOW, "s")], {}, Settings()),
-    "intents": lambda text: intent.sought(text, NOW),
-    "leaning": momentum.leaning,
-    "marks": lambda text: marks.cut(text, catch_secrets=True),
-    "personal data": pii.find_sensitive,
-    "personal data, all of it": pii.find,
+    "hearing": lambda text: turns.hear([Turn(text, "user", NOW, "s")], {}, Settings()),
+    "intents": lambda text: plan.sought(text, NOW),
+    "leaning": topics.leaning,
+    "marks": lambda text: redaction.cut(text, catch_secrets=True),
+    "personal data": personal_data.find_sensitive,
+    "personal data, all of it": personal_data.find,
     "questions": gaps.question_in,
-    "questions that ask nothing": lexical.asks_nothing,
+    "questions that ask nothing": term_plan.asks_nothing,
     "secrets": secrets.find,
     "sentences": sentences.spans,
-    "signals": signals.scan,
-    "substance": lambda text: substance.told(text, "user"),
+    "signals": priority.scan,
+    "substance": lambda text: informativeness.told(text, "user"),
     "terms": terms.terms,
-    "tiers": tiers.tiers,
-    "times": lambda text: timex.read(text, NOW),
+    "tiers": abridgement.tiers,
+    "times": lambda text: dates.read(text, NOW),
     "tokens": tokens.count,
-    "transcripts": transcript.speeches,
-    "what was then": lambda text: when.resolve(text, NOW),
+    "transcripts": transcripts.speeches,
+    "what was then": lambda text: relative.resolve(text, NOW),
 }
 AGAIN = (
     "a", "A", " ", "\n", ".", "-", "#", "<", "[", "{", "(", '"', ":", "@", "0", "_", "\\", "é", "漢", "漢。", "\u200b", "a ",

@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from engram.index.vectors.encoding import Codes, quantize
-from engram.index.vectors.protocol import Allowed, NearestRows, Numbers, Scores, SealedSegments, Stop
-from engram.index.vectors.rows import Rows
-from engram.models.embed import Vectors
+from engram.index.vectors.matrix import Codes, Rows, quantize
+from engram.index.vectors.tier import Allowed, NearestRows, Numbers, Scores, SealedSegments, Stop
+from engram.models.embedders import Vectors
 
 Kernel = Callable[[Vectors], Callable[[Codes], Scores]]
 """Takes a query; returns a function that multiplies it with rows of codes (without their scales)."""

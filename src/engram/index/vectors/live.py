@@ -6,6 +6,8 @@ case the caller searches by words alone and reports that.
 A worker thread loads the rows after `start`, then maintains the index: seals, compacts, swaps tiers. Each result is built
 separately and installed by one assignment, so a search never waits for it. Before each search the change log is read from where
 the last search stopped, so that rows written by any process are found. Visibility and filters are masks applied inside the scan.
+
+Requests to one worker thread: callers count them up, the worker marks them done, waiters are notified of every step.
 """
 
 from __future__ import annotations
@@ -16,29 +18,70 @@ from contextlib import suppress
 
 import numpy as np
 
+from engram.crypto.ciphers import SealedFileWriter
+from engram.crypto.process import rss_bytes
 from engram.deadline import wait_limit
 from engram.env import Env
 from engram.errors import DimensionMismatch, EncryptionFailed, EngramError, InvalidQuery, NoIndex
-from engram.frozen import frozen
-from engram.guard.process import rss_bytes
-from engram.guard.scopes import Visibility, readable
-from engram.guard.sealing import SealedFileWriter
-from engram.index.vectors import registry
+from engram.guard.visibility import Visibility, readable
 from engram.index.vectors import snapshot as snapshots
-from engram.index.vectors.encoding import rotate, rotate_back
-from engram.index.vectors.marks import FilterColumns, RowFilter
-from engram.index.vectors.protocol import Allowed, Keys, Numbers, Scores, SealedSegments
-from engram.index.vectors.registry import VectorLimits
-from engram.index.vectors.rows import Rows
+from engram.index.vectors import tiers
+from engram.index.vectors.filters import FilterColumns, RowFilter
+from engram.index.vectors.matrix import Rows, rotate, rotate_back
 from engram.index.vectors.served import LoadedIndex, RowBatch, key_array, vectors_of
 from engram.index.vectors.snapshot import SnapshotContent, SnapshotState
-from engram.index.vectors.source import VectorSource
-from engram.index.vectors.tasks import WorkRequests
+from engram.index.vectors.tier import Allowed, Keys, Numbers, Scores, SealedSegments
+from engram.index.vectors.tiers import VectorLimits
 from engram.log import Log
-from engram.models.embed import Vectors
+from engram.models.embedders import Vectors
 from engram.settings import LiveSettings
-from engram.store.protocol import Filter
+from engram.store.ports import Filter, VectorSource
 from engram.types import IndexState, Reader
+from engram.values.frozen import field, frozen, mutable
+
+
+@mutable
+class WorkRequests:
+    """The number of requests made to the worker and the number it has finished."""
+
+    changed: threading.Condition = field(default_factory=threading.Condition)
+    requested: int = 0
+    done: int = 0
+    closing: bool = False
+
+    def request(self) -> None:
+        with self.changed:
+            self.requested += 1
+            self.changed.notify_all()
+
+    def close(self) -> None:
+        with self.changed:
+            self.closing = True
+            self.changed.notify_all()
+
+    def next(self) -> int:
+        """Wait for a request; return the number requested so far, or 0 when closing."""
+        with self.changed:
+            self.changed.wait_for(lambda: self.closing or self.requested > self.done)
+            return 0 if self.closing else self.requested
+
+    def finish(self, upto: int) -> None:
+        with self.changed:
+            self.done = upto
+            self.changed.notify_all()
+
+    def notify(self) -> None:
+        """Wake the threads in `wait_until`, after a change of state that they may wait for."""
+        with self.changed:
+            self.changed.notify_all()
+
+    def wait_until(self, condition: Callable[[], bool], timeout: float | None) -> bool:
+        with self.changed:
+            return self.changed.wait_for(lambda: self.closing or condition(), timeout)
+
+    def wait_idle(self, timeout: float | None) -> bool:
+        return self.wait_until(lambda: self.done >= self.requested, timeout)
+
 
 log = Log("engram.index")
 
@@ -353,7 +396,7 @@ class LiveIndex:
         seq = self._source.latest_change(self._owner)
         self._total = self._source.space_size(self._owner, self._space)
         rows = Rows(self._dimensions)
-        index = LoadedIndex(rows, FilterColumns(rows), registry.make("exact", rows, self._limits))
+        index = LoadedIndex(rows, FilterColumns(rows), tiers.make("exact", rows, self._limits))
         after, more = 0, True
         while more and not self._requests.closing:
             page = self._source.space_rows(self._owner, self._space, after=after, limit=_PAGE)
@@ -443,7 +486,7 @@ class LiveIndex:
         tuning, choice = (self._live.now.vector_backend, self._limits), self._chosen(index)
         self._note = choice.note
         if choice.name != index.tier.name or self._tuning != tuning:
-            index = LoadedIndex(index.rows, index.columns, registry.make(choice.name, index.rows, self._limits))
+            index = LoadedIndex(index.rows, index.columns, tiers.make(choice.name, index.rows, self._limits))
             index.tier.unpack(self._sealed)
         self._sealed = SealedSegments()
         while index.tier.unsealed and not self._requests.closing:
@@ -451,11 +494,11 @@ class LiveIndex:
         self._maintained, self._tuning = index.rows.count, tuning
         self._replace(index)
 
-    def _chosen(self, index: LoadedIndex) -> registry.Choice:
+    def _chosen(self, index: LoadedIndex) -> tiers.Choice:
         settings = self._live.now
         budget = settings.ram_critical_mib - (rss_bytes() - index.memory_bytes) / 2**20
         preferred = settings.vector_backend
-        return registry.choose(len(index.rows), self._dimensions, budget, preferred, self._limits, index.tier.name)
+        return tiers.choose(len(index.rows), self._dimensions, budget, preferred, self._limits, index.tier.name)
 
     def _compacted(self, old: LoadedIndex) -> LoadedIndex:
         """Return an index without the removed rows.
@@ -469,7 +512,7 @@ class LiveIndex:
         for start in range(0, len(kept), _PAGE):
             page = kept[start : start + _PAGE]
             rows.add(old.rows.keys(page), *old.rows.gather(page))
-        tier = registry.make(old.tier.name, rows, self._limits)
+        tier = tiers.make(old.tier.name, rows, self._limits)
         while tier.unsealed and not self._requests.closing:
             tier.seal(lambda: self._requests.closing)
         with self._lock:

@@ -18,12 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from engram.frozen import frozen
-from engram.index.vectors.encoding import restore
 from engram.index.vectors.exact import Kernel, best_kernel, nearest, nearest_many, scores_of, top_k
-from engram.index.vectors.protocol import Allowed, NearestRows, Numbers, Scores, SealedSegments, Stop
-from engram.index.vectors.rows import Rows
-from engram.models.embed import Vectors
+from engram.index.vectors.matrix import Rows, restore
+from engram.index.vectors.tier import Allowed, NearestRows, Numbers, Scores, SealedSegments, Stop
+from engram.models.embedders import Vectors
+from engram.values.frozen import frozen
 
 TAIL = 8192
 """Rows scanned exactly before they are sealed: 0.35 ms of a search at most, and less than 0.1 s of building."""

@@ -6,13 +6,12 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from engram.frozen import frozen
-from engram.index.vectors.encoding import Codes, Scales, decode, restore
-from engram.index.vectors.marks import ColumnValues, FilterColumns
-from engram.index.vectors.protocol import Keys, Mask, VectorTier
-from engram.index.vectors.rows import Rows
-from engram.index.vectors.source import SpaceRow
-from engram.models.embed import Vectors
+from engram.index.vectors.filters import ColumnValues, FilterColumns
+from engram.index.vectors.matrix import Codes, Rows, Scales, decode, restore
+from engram.index.vectors.tier import Keys, Mask, VectorTier
+from engram.models.embedders import Vectors
+from engram.store.ports import SpaceRow
+from engram.values.frozen import frozen
 
 _SAMPLE = 512
 _PRIOR = 32

@@ -16,12 +16,12 @@ from typing import IO, Any, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
-from engram.frozen import frozen
 from engram.index.vectors.exact import Exact
-from engram.index.vectors.marks import FilterColumns, PackedColumns
-from engram.index.vectors.protocol import Numbers, SealedSegments, VectorTier
-from engram.index.vectors.rows import BLOCK, Rows
+from engram.index.vectors.filters import FilterColumns, PackedColumns
+from engram.index.vectors.matrix import BLOCK, Rows
 from engram.index.vectors.served import LoadedIndex
+from engram.index.vectors.tier import Numbers, SealedSegments, VectorTier
+from engram.values.frozen import frozen
 
 _VERSION = 1
 

@@ -19,10 +19,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if "hook" in given and (code := _run_hook(given, own_process=arguments is None)) is not None:
             return code
         if given[:1] == ["mcp"]:
-            from engram.serve.mcp import greeting, start
+            from engram.serve.mcp import handshake
 
-            if (profile := greeting.profile_of(given)) is not None:
-                return start.start(profile)
+            if (profile := handshake.profile_of(given)) is not None:
+                return handshake.start(profile)
         from engram.serve.cli.app import run  # late: an interrupt during this import must end in exit code 130 too
 
         return run(given)

@@ -20,29 +20,28 @@ import typer
 from typer.main import get_command
 
 import engram
+from engram.bench import commands as bench
 from engram.errors import EngramError, InvalidQuery
 from engram.serve.cli import (
-    bench,
-    care,
-    carrying,
+    access_tokens,
     commands,
     config,
     context,
-    hooks,
+    dreams,
+    entities,
+    episodes,
+    files,
+    hosts,
     is_interrupt,
-    key,
-    knowing,
-    mcp,
+    keys,
     memories,
-    model,
-    recalling,
-    recounting,
-    resting,
-    serving,
-    show,
-    token,
+    models,
+    recall,
+    servers,
+    terminal,
     working,
 )
+from engram.serve.cli import vault as care
 from engram.serve.cli.caller import BadCall, Caller, caller_of
 from engram.settings import completing
 from engram.types import SCOPE_DIMENSIONS
@@ -57,24 +56,24 @@ _WITHOUT_OPENING = frozenset({"backups", "doctor"})  # commands of their own, wh
 commands.add_to(
     app,
     memories.COMMANDS
-    | knowing.COMMANDS
-    | recalling.COMMANDS
+    | entities.COMMANDS
+    | recall.COMMANDS
     | context.COMMANDS
     | working.COMMANDS
-    | recounting.COMMANDS
-    | resting.COMMANDS
+    | episodes.COMMANDS
+    | dreams.COMMANDS
     | care.COMMANDS,
     without=_WITHOUT_OPENING,
 )
-carrying.add_to(app)
-serving.add_to(app)
+files.add_to(app)
+servers.add_to(app)
 care.add_to(app)
-app.add_typer(key.app, name="key", rich_help_panel="Vault")
-app.add_typer(token.app, name="token", rich_help_panel="Vault")
+app.add_typer(keys.app, name="key", rich_help_panel="Vault")
+app.add_typer(access_tokens.app, name="token", rich_help_panel="Vault")
 app.add_typer(config.app, name="config", rich_help_panel="This program")
-app.add_typer(model.app, name="model", rich_help_panel="This program")
-app.add_typer(mcp.app, name="mcp", rich_help_panel="This program")
-app.add_typer(hooks.app, name="hook", rich_help_panel="This program")
+app.add_typer(models.app, name="model", rich_help_panel="This program")
+app.add_typer(servers.app, name="mcp", rich_help_panel="This program")
+app.add_typer(hosts.app, name="hook", rich_help_panel="This program")
 app.add_typer(bench.app, name="bench", rich_help_panel="This program")
 app.command("demo", rich_help_panel="This program")(bench.demo)
 
@@ -93,7 +92,7 @@ _TYPES = {
 
 def _version(wanted: bool) -> None:
     if wanted:
-        show.line(f"engram {engram.__version__}")
+        terminal.line(f"engram {engram.__version__}")
         raise typer.Exit
 
 
@@ -165,7 +164,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         except EngramError as problem:
             if is_interrupt(problem):
                 raise
-            show.error(problem, as_json=_json(caller, given))
+            terminal.error(problem, as_json=_json(caller, given))
             return 1
         except typer.TyperException as problem:
             _bad_call(problem, as_json=_json(caller, given))
@@ -178,19 +177,19 @@ def run(arguments: Sequence[str] | None = None) -> int:
             _discard_output()
             return 1
         except typer.Abort:  # input ended at a prompt
-            show.remark("Nothing was done.")
+            terminal.remark("Nothing was done.")
             return 1
         except OSError as refusal:
             _discard_output()
             if caller.debug:
                 raise
-            show.error(_refused(refusal), as_json=_json(caller, given))
+            terminal.error(_refused(refusal), as_json=_json(caller, given))
             return 1
         except Exception as defect:  # broad on purpose: a traceback could show stored text
             if caller.debug or is_interrupt(defect):
                 raise
             _discard_output()
-            show.error(_unexpected(defect), as_json=_json(caller, given))
+            terminal.error(_unexpected(defect), as_json=_json(caller, given))
             return 1
     return code if isinstance(code, int) else 0
 
@@ -215,9 +214,9 @@ def _bad_call(problem: typer.TyperException, *, as_json: bool) -> None:
     # Typer wraps lines, and pydantic puts "Value error, " before a message.
     message = re.sub(r"\s*[\n\t]\s*", " ", problem.format_message().replace(": Value error, ", ": "))
     if as_json:
-        show.error(InvalidQuery(message, way_out=_usage(problem).strip()), as_json=True)
+        terminal.error(InvalidQuery(message, way_out=_usage(problem).strip()), as_json=True)
     else:
-        show.remark(message + _usage(problem))
+        terminal.remark(message + _usage(problem))
 
 
 def _require_text(arguments: Sequence[str]) -> None:
@@ -252,7 +251,7 @@ class _RemarkHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.levelno >= logging.ERROR or not self._caller.quiet:
-            show.remark(f"{record.levelname.lower()}: {record.getMessage()}")
+            terminal.remark(f"{record.levelname.lower()}: {record.getMessage()}")
 
 
 def _prepare_output() -> None:

@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from engram import settings as settings_room
+from engram.crypto.key_sources import PassphrasePrompt
+from engram.crypto.process import harden
 from engram.env import Env
 from engram.errors import ContentTooLarge, InvalidContent, VaultLocked
-from engram.frozen import field, mutable, replace
-from engram.guard.process import harden
-from engram.guard.unlock import PassphrasePrompt
-from engram.serve.cli import show
+from engram.serve.cli import terminal
 from engram.settings import LiveSettings
 from engram.store.folder import VaultFolder
 from engram.store.sqlite.maintenance import key_facts
 from engram.store.sqlite.vault import Credentials
 from engram.types import Policy, Role
+from engram.values.frozen import field, mutable, replace
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -107,9 +107,9 @@ class Caller:
             return
         if not _is_interactive():
             raise BadCall("This command asks for confirmation, and there is no terminal to ask on. Pass --yes if you are sure.")
-        print(f"{show.safe(question)} [y/N] ", end="", file=sys.stderr, flush=True)
+        print(f"{terminal.safe(question)} [y/N] ", end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-            show.remark("Nothing was done.")
+            terminal.remark("Nothing was done.")
             raise typer.Exit(1)
 
     def remark(self, text: str) -> None:
@@ -117,12 +117,12 @@ class Caller:
         file and to stop if its reader has gone."""
         if not self.quiet:
             sys.stdout.flush()
-            show.remark(text)
+            terminal.remark(text)
 
     def say(self, text: str) -> None:
         """Print a confirmation that something was done, unless --quiet."""
         if not self.quiet:
-            show.line(text)
+            terminal.line(text)
 
 
 def caller_of(ctx: typer.Context, as_json: bool = False) -> Caller:

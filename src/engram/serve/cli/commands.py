@@ -17,16 +17,15 @@ import typer
 
 from engram.errors import EngramError
 from engram.files.turns import read_turns
-from engram.frozen import field, frozen, replace
-from engram.serve.cli import show
+from engram.serve.cli import terminal
 from engram.serve.cli.caller import INPUT_BYTES, All, BadCall, Caller, Json, Yes, caller_of, text_argument
 from engram.serve.cli.interrupts import cancel_on_interrupt
 from engram.serve.cli.progress import progress
 from engram.serve.operations import OPERATIONS, Operation
-from engram.serve.operations.operation import InputField
+from engram.serve.operations.operation import InputField, progress_to
 from engram.serve.operations.schema import moment
-from engram.serve.operations.telling import progress_to
 from engram.types import Role, Turn
+from engram.values.frozen import field, frozen, replace
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -63,7 +62,7 @@ class CommandSpec:
     """
 
     panel: str = "Memories"
-    show: Callable[[CommandResult], None] = lambda result: show.value(result.value)
+    show: Callable[[CommandResult], None] = lambda result: terminal.value(result.value)
     extra_help: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     notes: Callable[[Engram, Any, Any], Iterable[str]] = lambda mem, given, value: ()
@@ -92,7 +91,7 @@ def command(operation: Operation, spec: CommandSpec) -> Callable[..., None]:
         arguments = {field.name: _value(field, given[field.name], caller) for field in operation.fields}
         result = _carry_out(caller, operation, spec, _input(operation, arguments), given, options)
         if caller.json:
-            show.data(result.value)
+            terminal.data(result.value)
         else:
             spec.show(result)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from engram.errors import ConfigInvalid
-from engram.serve.cli import show
+from engram.serve.cli import terminal
 from engram.serve.cli.caller import BadCall, Json, caller_of, complete_from
 from engram.settings import TABLE, Settings, Value, config_path, nonsense, save, unknown
 from engram.settings.lines import Setting, lines
@@ -40,15 +40,15 @@ def config(
     if ctx.invoked_subcommand is not None:
         return
     if markdown:
-        show.line(documentation().removesuffix("\n"))
+        terminal.line(documentation().removesuffix("\n"))
         return
     live = caller.live()
     known = lines(live.now, live.origin)
     if caller.json:
-        show.data({"path": config_path(), "settings": known})
+        terminal.data({"path": config_path(), "settings": known})
         return
     rows = [(one.name, worded(one.value), one.origin, one.unit, one.range, one.help) for one in known]
-    show.table(("name", "value", "from", "unit", "range", "what it does"), rows, wrap=True)
+    terminal.table(("name", "value", "from", "unit", "range", "what it does"), rows, wrap=True)
     caller.remark(f"The configuration file is {config_path()}.")
 
 
@@ -60,9 +60,9 @@ def get(ctx: typer.Context, name: Name, as_json: Json = False) -> None:
         raise ConfigInvalid(unknown(name) + ".")
     value: Value = getattr(caller.live().now, name)
     if caller.json:
-        show.data({"name": name, "value": value})
+        terminal.data({"name": name, "value": value})
     else:
-        show.line(worded(value))
+        terminal.line(worded(value))
 
 
 @app.command("set")
@@ -77,13 +77,13 @@ def set_(
     _require_sense(name, value)
     path, kept, warning = save(name, value)
     if caller.json:
-        show.data({"name": name, "value": kept, "path": path, "warning": warning})
+        terminal.data({"name": name, "value": kept, "path": path, "warning": warning})
     else:
         caller.say(f"{name} = {worded(kept)}")
     if warning:
-        show.remark(f"warning: {warning}")
+        terminal.remark(f"warning: {warning}")
     if getattr(caller.live().now, name) != kept:
-        show.remark(f"warning: the environment, an option or another setting goes over {name} here.")
+        terminal.remark(f"warning: the environment, an option or another setting goes over {name} here.")
     elif TABLE[name].metadata["restart"]:
         caller.remark("It is read when a vault is opened: programs that have one open keep the old value until then.")
 

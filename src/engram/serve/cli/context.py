@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from engram.context.window import ContextWindow
-from engram.serve.cli import show
+from engram.serve.cli import terminal
 from engram.serve.cli.commands import CommandResult, CommandSpec
 
 _ACCOUNT = Annotated[bool, typer.Option("--account", help="Say what became of each memory, and what it costs.")]
@@ -15,10 +15,12 @@ _ACCOUNT = Annotated[bool, typer.Option("--account", help="Say what became of ea
 
 def _window(result: CommandResult) -> None:
     window: ContextWindow = result.value
-    show.line(window.text)
+    terminal.line(window.text)
     if result.options["account"]:
         _account(window)
-    result.caller.remark(f"{window.tokens:,} of {window.budget:,} tokens; {show.many(_included(window), 'memory', 'memories')}.")
+    result.caller.remark(
+        f"{window.tokens:,} of {window.budget:,} tokens; {terminal.many(_included(window), 'memory', 'memories')}."
+    )
     for note in window.notes:
         result.caller.remark(f"note: {note}")
 
@@ -28,7 +30,7 @@ def _included(window: ContextWindow) -> int:
 
 
 def _account(window: ContextWindow) -> None:
-    show.line()
+    terminal.line()
     rows = [
         [
             str(item.number or ""),
@@ -39,7 +41,7 @@ def _account(window: ContextWindow) -> None:
         ]
         for item in window.items
     ]
-    show.table(["number", "tier", "tokens", "id", "what became of it"], rows)
+    terminal.table(["number", "tier", "tokens", "id", "what became of it"], rows)
 
 
 COMMANDS = {"context": CommandSpec(show=_window, options={"account": _ACCOUNT}, waits_for_vectors=True)}

@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from engram.frozen import fields
-from engram.memory.layers import layer_of
-from engram.memory.lifecycle import Standing
-from engram.serve.cli import show
+from engram.rules.lifecycle import Standing, layer_of
+from engram.serve.cli import terminal
 from engram.serve.cli.commands import CommandResult, CommandSpec
-from engram.serve.operations.keeping import ForgetInput, RememberInput
-from engram.serve.operations.looking import MemoryDetails
+from engram.serve.operations.memories import ForgetInput, MemoryDetails, RememberInput
 from engram.text.metadata import Metadata
 from engram.text.terms import digest_of
 from engram.types import NEUTRAL, Affect, Memory, Page
+from engram.values.frozen import fields
 
 if TYPE_CHECKING:
     from engram.engine import Engram
 
 
 def _remember(result: CommandResult) -> None:
-    show.line(result.value.id)
+    terminal.line(result.value.id)
 
 
 def _notes(mem: Engram, given: RememberInput, stored: Memory) -> Iterator[str]:
@@ -36,7 +34,7 @@ def _notes(mem: Engram, given: RememberInput, stored: Memory) -> Iterator[str]:
 
 
 def _is_known(text: str, stored: str) -> bool:
-    from engram.capture.sift import adds_nothing  # late: most commands do without
+    from engram.capture.duplicates import adds_nothing  # late: most commands do without
 
     return adds_nothing(text, stored)
 
@@ -57,12 +55,12 @@ def _listed(result: CommandResult) -> None:
 
 def _list(page: Page, *, places: bool, states: bool) -> None:
     def row(memory: Memory) -> list[str]:
-        more = [memory.status.value] * states + [show.place(memory.scope)] * places
-        return [memory.id, show.when(memory.learned_at), memory.category, *more, memory.text]
+        more = [memory.status.value] * states + [terminal.place(memory.scope)] * places
+        return [memory.id, terminal.when(memory.learned_at), memory.category, *more, memory.text]
 
     if page.memories:
         columns = ["id", "learned", "category", *["status"] * states, *["scope"] * places, "text"]
-        show.table(columns, [row(memory) for memory in page])
+        terminal.table(columns, [row(memory) for memory in page])
 
 
 def _get(result: CommandResult) -> None:
@@ -76,16 +74,16 @@ def _show(result: CommandResult) -> None:
 
 
 def _memory(memory: Memory) -> None:
-    show.line(memory.text, style="bold")
-    show.line()
-    show.pairs(_facts(memory))
+    terminal.line(memory.text, style="bold")
+    terminal.line()
+    terminal.pairs(_facts(memory))
 
 
 def _facts(memory: Memory) -> list[tuple[str, str]]:
     return [
         ("id", memory.id),
         ("kind", f"{memory.kind.value}, {memory.category}"),
-        ("scope", show.place(memory.scope)),
+        ("scope", terminal.place(memory.scope)),
         ("source", ", ".join(filter(None, (memory.source.value, memory.speaker, memory.session)))),
         ("status", memory.status.value + (", pinned" if memory.pinned else "")),
         (
@@ -94,10 +92,10 @@ def _facts(memory: Memory) -> list[tuple[str, str]]:
         ),
         ("weight", f"importance {memory.importance:g}, confidence {memory.confidence:g}, strength {memory.strength:g}"),
         ("affect", _felt(memory.affect)),
-        ("learned", show.when(memory.learned_at)),
-        ("updated", show.when(memory.updated_at)),
-        ("happened", " to ".join(filter(None, (show.when(memory.happened_at), show.when(memory.happened_until))))),
-        ("valid", " to ".join(filter(None, (show.when(memory.valid_from), show.when(memory.valid_until))))),
+        ("learned", terminal.when(memory.learned_at)),
+        ("updated", terminal.when(memory.updated_at)),
+        ("happened", " to ".join(filter(None, (terminal.when(memory.happened_at), terminal.when(memory.happened_until))))),
+        ("valid", " to ".join(filter(None, (terminal.when(memory.valid_from), terminal.when(memory.valid_until))))),
         ("summary", memory.summary),
         ("key fact", memory.key_fact),
         ("tag", memory.tag),
@@ -118,28 +116,30 @@ def _about(metadata: Metadata) -> None:
     values = [(field.name, getattr(metadata, field.name)) for field in fields(metadata) if field.name != "sentiment"]
     rows = [(name, value if isinstance(value, str) else ", ".join(value)) for name, value in values]
     if any(value for _, value in rows):
-        show.line()
-        show.line("About", style="bold")
-        show.pairs(rows, indent="  ")
+        terminal.line()
+        terminal.line("About", style="bold")
+        terminal.pairs(rows, indent="  ")
 
 
 def _history(details: MemoryDetails) -> None:
     memory = details.memory
-    versions = [(f"v{old.number}", f"{old.text}\n(until {show.when(old.replaced_at)})") for old in details.versions]
+    versions = [(f"v{old.number}", f"{old.text}\n(until {terminal.when(old.replaced_at)})") for old in details.versions]
     if versions:
         versions.append((f"v{memory.version}", memory.text))
     states = [
-        (show.when(change.at), f"{change.old.value} → {change.new.value}: {change.reason}") for change in details.status_history
+        (terminal.when(change.at), f"{change.old.value} → {change.new.value}: {change.reason}")
+        for change in details.status_history
     ]
     links = [(edge.kind, f"→ {edge.target}" if edge.source == memory.id else f"← {edge.source}") for edge in details.edges]
     said = [
-        (show.when(turn.at), f"{turn.speaker}: {turn.text}" + (f"\n({turn.ref})" if turn.ref else "")) for turn in details.turns
+        (terminal.when(turn.at), f"{turn.speaker}: {turn.text}" + (f"\n({turn.ref})" if turn.ref else ""))
+        for turn in details.turns
     ]
     for title, rows in (("Said", said), ("Wordings", versions), ("States", states), ("Links", links)):
         if rows:
-            show.line()
-            show.line(title, style="bold")
-            show.pairs(rows, indent="  ")
+            terminal.line()
+            terminal.line(title, style="bold")
+            terminal.pairs(rows, indent="  ")
 
 
 def _updated(result: CommandResult) -> None:
@@ -148,14 +148,14 @@ def _updated(result: CommandResult) -> None:
 
 def _erase_question(given: ForgetInput) -> str:
     erases = given.erase and not given.dry_run
-    return f"Erase {show.many(len(set(given.ids)), 'memory', 'memories')} for good?" if erases else ""
+    return f"Erase {terminal.many(len(set(given.ids)), 'memory', 'memories')} for good?" if erases else ""
 
 
 def _forgotten(result: CommandResult) -> None:
     what = "would be erased" if result.given.dry_run else "erased" if result.given.erase else "archived"
     if result.given.dry_run:
-        show.pairs([(place, f"{count:,}") for place, count in result.value.counts.items()])
-    result.caller.say(f"{show.many(len(result.value.ids), 'memory', 'memories')} {what}.")
+        terminal.pairs([(place, f"{count:,}") for place, count in result.value.counts.items()])
+    result.caller.say(f"{terminal.many(len(result.value.ids), 'memory', 'memories')} {what}.")
     for note in result.value.notes:
         result.caller.remark(f"note: {note}")
 
@@ -174,7 +174,7 @@ def _related(result: CommandResult) -> None:
 
 def _judged(result: CommandResult) -> None:
     if result.given.correction is not None:
-        show.line(result.value.id)
+        terminal.line(result.value.id)
         result.caller.remark("It supersedes the memory that was corrected.")
     else:
         result.caller.say(f"{result.value.helpful:,} found it helpful, {result.value.unhelpful:,} did not.")
@@ -186,7 +186,7 @@ def _moved(result: CommandResult) -> None:
 
 def _standing(result: CommandResult) -> None:
     standing: Standing = result.value
-    show.pairs(
+    terminal.pairs(
         [
             ("layer", standing.layer.value),
             ("sort", standing.sort.value),
@@ -210,26 +210,33 @@ def _reached(result: CommandResult) -> None:
         for reached in result.value.reached
     ]
     if rows:
-        show.table(["id", "strength", "by", "text"], rows)
+        terminal.table(["id", "strength", "by", "text"], rows)
     else:
         result.caller.remark("No link is strong enough to follow.")
 
 
 def _boxes(result: CommandResult) -> None:
     rows = [
-        [str(box.key), str(box.trace), show.when(box.opened_at), box.sealed.value or "open", str(box.size), ", ".join(box.topic)]
+        [
+            str(box.key),
+            str(box.trace),
+            terminal.when(box.opened_at),
+            box.sealed.value or "open",
+            str(box.size),
+            ", ".join(box.topic),
+        ]
         for box in result.value.boxes
     ]
     if rows:
-        show.table(["box", "trace", "began", "closed by", "memories", "about"], rows)
+        terminal.table(["box", "trace", "began", "closed by", "memories", "about"], rows)
     else:
         result.caller.remark("There are no boxes here.")
 
 
 def _box(result: CommandResult) -> None:
-    rows = [[memory.id, show.when(memory.learned_at), memory.text] for memory in result.value.memories]
+    rows = [[memory.id, terminal.when(memory.learned_at), memory.text] for memory in result.value.memories]
     if rows:
-        show.table(["id", "learned", "text"], rows)
+        terminal.table(["id", "learned", "text"], rows)
     else:
         result.caller.remark("There is no box of that number here: `engram boxes` lists them.")
 

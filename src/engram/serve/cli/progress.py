@@ -6,9 +6,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from engram.serve.cli import show
+from engram.serve.cli import terminal
 from engram.serve.cli.caller import Caller
-from engram.serve.operations.telling import ProgressCallback
+from engram.serve.operations.operation import ProgressCallback
 
 _WIPE_LINE = "\r\x1b[K"
 _BAR_WIDTH = 24
@@ -24,7 +24,9 @@ def progress(caller: Caller) -> Iterator[ProgressCallback]:
         if width is None:
             width = 0 if caller.quiet else _line_width()
         if width:
-            print(f"{_WIPE_LINE}{show.cut(_bar(share) + show.one_line(stage), width)}", end="", file=sys.stderr, flush=True)
+            print(
+                f"{_WIPE_LINE}{terminal.cut(_bar(share) + terminal.one_line(stage), width)}", end="", file=sys.stderr, flush=True
+            )
 
     try:
         yield report

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from engram.known import Gap
-from engram.memory.export import Exported
-from engram.memory.mind import Age, Resumed
-from engram.memory.morning import Morning
-from engram.memory.working import Slot
-from engram.serve.cli import show
+from engram.rules.resume import Morning
+from engram.rules.working import Age, Resumed, Slot
+from engram.serve.cli import terminal
 from engram.serve.cli.commands import CommandResult, CommandSpec
+from engram.values.entities import Gap
+from engram.working.export import Exported
 
 _PANEL = "At work"
 _AGES = {
@@ -22,25 +21,25 @@ _AGES = {
 def _in_mind(result: CommandResult) -> None:
     found: Exported = result.value
     if result.given.form is not None or result.given.budget is not None:
-        show.line(found.text)
+        terminal.line(found.text)
     elif found.slots:
-        show.table(["active", "source", "since", "id", "text"], [_row(slot) for slot in found.slots], wrap=True)
+        terminal.table(["active", "source", "since", "id", "text"], [_row(slot) for slot in found.slots], wrap=True)
     else:
         result.caller.remark("Nothing is in mind here.")
 
 
 def _row(slot: Slot) -> list[str]:
-    return [f"{slot.activation:.2f}", slot.source.value, show.when(slot.entered_at), slot.memory_id, slot.text]
+    return [f"{slot.activation:.2f}", slot.source.value, terminal.when(slot.entered_at), slot.memory_id, slot.text]
 
 
 def _attended(result: CommandResult) -> None:
     result.caller.say("It is in mind.")
     for evicted in result.value.gone:
-        result.caller.remark(f"gone ({evicted.reason.value}): {show.one_line(evicted.slot.text)}")
+        result.caller.remark(f"gone ({evicted.reason.value}): {terminal.one_line(evicted.slot.text)}")
 
 
 def _cleared(result: CommandResult) -> None:
-    result.caller.say(f"{show.many(result.value.slots, 'slot')} cleared.")
+    result.caller.say(f"{terminal.many(result.value.slots, 'slot')} cleared.")
 
 
 def _noted(result: CommandResult) -> None:
@@ -49,26 +48,26 @@ def _noted(result: CommandResult) -> None:
 
 def _resumed(result: CommandResult) -> None:
     found: Resumed = result.value
-    show.pairs(
+    terminal.pairs(
         [
             ("doing", found.goal),
             ("decided", "\n".join(found.decided)),
             ("open", "\n".join(found.open)),
-            ("noted", show.when(found.noted_at)),
-            ("in mind", "\n".join(show.one_line(slot.text) for slot in found.slots)),
+            ("noted", terminal.when(found.noted_at)),
+            ("in mind", "\n".join(terminal.one_line(slot.text) for slot in found.slots)),
         ]
     )
     result.caller.remark(_outcome(found))
 
 
 def _outcome(found: Resumed) -> str:
-    left = f" (left {show.when(found.saved_at)})" if found.saved_at is not None else ""
+    left = f" (left {terminal.when(found.saved_at)})" if found.saved_at is not None else ""
     return f"{found.age.value}: {_AGES[found.age]}{left}."
 
 
 def _morning(result: CommandResult) -> None:
     found: Morning = result.value
-    show.line(found.text) if found.text else result.caller.remark("There is nothing to go on with here.")
+    terminal.line(found.text) if found.text else result.caller.remark("There is nothing to go on with here.")
 
 
 def _gaps(result: CommandResult) -> None:
@@ -76,8 +75,10 @@ def _gaps(result: CommandResult) -> None:
     if not found:
         result.caller.remark("Nothing is known to be missing here: no open question, no dispute, nothing old that is much used.")
         return
-    rows = [[gap.kind.value, str(gap.times), show.when(gap.asked_at), show.when(gap.offered_at), gap.text] for gap in found]
-    show.table(["gap", "times", "last", "offered", "question"], rows, wrap=True)
+    rows = [
+        [gap.kind.value, str(gap.times), terminal.when(gap.asked_at), terminal.when(gap.offered_at), gap.text] for gap in found
+    ]
+    terminal.table(["gap", "times", "last", "offered", "question"], rows, wrap=True)
 
 
 COMMANDS = {

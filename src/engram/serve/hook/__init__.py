@@ -16,8 +16,8 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
-from engram.serve.hook import hosts
-from engram.serve.hook.hosts import Event
+from engram.serve.hook import events
+from engram.serve.hook.events import Event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ def meant(arguments: Sequence[str]) -> tuple[list[str], dict[str, str]] | None:
     match rest:
         case ["hook", *after]:
             pass
-        case [_, "hook", event, *_] if is_odd and event in hosts.EVENTS:  # the option that nobody knows has a value
+        case [_, "hook", event, *_] if is_odd and event in events.EVENTS:  # the option that nobody knows has a value
             after = rest[2:]
-        case [event, *_] if "hook" in named.values() and event in hosts.EVENTS:  # taken for a value that came out empty
+        case [event, *_] if "hook" in named.values() and event in events.EVENTS:  # taken for a value that came out empty
             is_odd, after = True, rest
         case _:
             return None
@@ -68,7 +68,7 @@ def _is_for_a_person(after: Sequence[str]) -> bool:
     """Help, installing, and `engram hook` alone on a terminal; from a host, its JSON says which event it is."""
     if not after:
         return os.isatty(0)
-    asks_help = after[-1] in _HELP and (len(after) == 1 or (len(after) == 2 and after[0] in hosts.EVENTS))
+    asks_help = after[-1] in _HELP and (len(after) == 1 or (len(after) == 2 and after[0] in events.EVENTS))
     return after[0] == "install" or asks_help
 
 
@@ -78,7 +78,7 @@ def run(arguments: Sequence[str], named: Mapping[str, str]) -> int:
     try:
         _attend(list(arguments), named.get("vault"), identity)
     except Exception as defect:  # noqa: BLE001  the one promise is that the host goes on
-        what = str(defect) if isinstance(defect, hosts.NoEvent) else getattr(defect, "code", "") or type(defect).__name__
+        what = str(defect) if isinstance(defect, events.NoEvent) else getattr(defect, "code", "") or type(defect).__name__
         with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, full, or none at all
             sys.stderr.write(f"engram hook: {what}\n")
             sys.stderr.flush()
@@ -99,7 +99,7 @@ def run_and_leave(arguments: Sequence[str], named: Mapping[str, str]) -> NoRetur
 
 def _attend(arguments: list[str], vault: str | None, identity: Mapping[str, str]) -> None:
     named, client, wait = _asked(arguments)
-    event = hosts.read(b"" if sys.stdin is None else sys.stdin.buffer.read(_INPUT_BYTES), client, named)
+    event = events.read(b"" if sys.stdin is None else sys.stdin.buffer.read(_INPUT_BYTES), client, named)
     if event.name in _CAPTURES:
         if wait:
             from engram.serve.hook.capture import capture
@@ -107,15 +107,15 @@ def _attend(arguments: list[str], vault: str | None, identity: Mapping[str, str]
             capture(event, vault, identity)
         else:
             _hand_to_another(event, vault, identity)
-    elif event.name == "session-start" or hosts.asks_something(event.prompt):
-        from engram.serve.hook.glance import glance
+    elif event.name == "session-start" or events.asks_something(event.prompt):
+        from engram.serve.hook.prompt import glance
 
-        glance(event, vault, identity, lambda text: _say(hosts.answer(event, text)))
+        glance(event, vault, identity, lambda text: _say(events.answer(event, text)))
 
 
 def _asked(arguments: list[str]) -> tuple[str, str, bool]:
     """Which event, of which host, and whether to wait for it. What else is said would be done as somebody else than was meant."""
-    named, client, wait = "", hosts.CLAUDE, False
+    named, client, wait = "", events.CLAUDE, False
     rest = list(arguments)
     while rest:
         word, _, value = rest.pop(0).partition("=")
@@ -124,7 +124,7 @@ def _asked(arguments: list[str]) -> tuple[str, str, bool]:
         elif word == "--wait":
             wait = True
         elif word.startswith("-") or named:
-            raise hosts.NoEvent(
+            raise events.NoEvent(
                 f"nothing was done: there are {', '.join(_NAMED)} before `hook`, --client and --wait after an event."
             )
         else:
@@ -156,5 +156,5 @@ def _hand_to_another(event: Event, vault: str | None, identity: Mapping[str, str
     )
     if child.stdin is not None:
         with child.stdin:
-            child.stdin.write(hosts.written(event))
+            child.stdin.write(events.written(event))
     child.returncode = 0  # nobody waits for it, so that nothing is to be said of a child that still runs

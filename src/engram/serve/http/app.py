@@ -20,22 +20,21 @@ from starlette.routing import Route as Place
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from engram.aio import Threads
+from engram.crypto.access_tokens import GrantedToken
 from engram.engine import Engram
 from engram.errors import Conflict, EngramError, InvalidQuery, SearchTimeout
-from engram.frozen import frozen
-from engram.guard.tokens import GrantedToken
 from engram.log import Log
-from engram.serve import wire
-from engram.serve.http import events, problems, tags
-from engram.serve.http.body import body_of
-from engram.serve.http.docs import page
-from engram.serve.http.document import LEAST_S, document
-from engram.serve.http.doors import Doors, Entry, Rates
+from engram.serve.http import event_stream
+from engram.serve.http import routes as tags
 from engram.serve.http.metrics import Metrics
-from engram.serve.http.problems import Refused
+from engram.serve.http.openapi import LEAST_S, document, page
 from engram.serve.http.routes import Route, arguments, routes
-from engram.serve.operations import OPERATIONS, rationing, read
+from engram.serve.network import problems
+from engram.serve.network.doors import Doors, Entry, Rates
+from engram.serve.network.problems import Refused, body_of
+from engram.serve.operations import OPERATIONS, limits, read, wire
 from engram.types import Memory, Policy, Reader, Role
+from engram.values.frozen import frozen
 
 log = Log("engram.http")
 
@@ -59,7 +58,7 @@ class Served:
     doors: Doors
     threads: Threads
     metrics: Metrics
-    watch: events.Watch
+    watch: event_stream.Watch
     monotonic: Callable[[], float]
 
 
@@ -86,7 +85,7 @@ def make_app(mem: Engram, doors: Doors, own: GrantedToken | None = None) -> Star
     env = mem.env
     threads = Threads(settings.serve_threads)
     entry = Entry(owner, Rates(env.monotonic), own)
-    served = Served(owner, entry, doors, threads, Metrics(), events.Watch(owner, threads), env.monotonic)
+    served = Served(owner, entry, doors, threads, Metrics(), event_stream.Watch(owner, threads), env.monotonic)
 
     @asynccontextmanager
     async def life(app: Starlette) -> AsyncIterator[None]:
@@ -294,7 +293,7 @@ def _answer(call: Call, served: Served) -> Response:
     try:
         if not operation.reads:
             given |= _held(call, mem)
-        value = rationing.answer(operation, mem, read(operation, given), timeout=call.timeout, key=call.key)
+        value = limits.answer(operation, mem, read(operation, given), timeout=call.timeout, key=call.key)
     except Conflict as problem:
         return problems.response(problem, status=412 if call.if_match or call.if_none_match else None)
     return _response(call, value)
@@ -394,5 +393,5 @@ async def _stream(served: Served, request: Request) -> Response:
         raise InvalidQuery("`after` is a number that an earlier event had.")
     mem = served.mem.as_reader(token.reader)
     after = None if said is None else int(said)
-    told = events.stream(served.watch, mem, token.id, after, lambda: served.entry.still_holds(header))
+    told = event_stream.stream(served.watch, mem, token.id, after, lambda: served.entry.still_holds(header))
     return StreamingResponse(told, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})

@@ -1,15 +1,20 @@
-"""Where each operation is found: method and path. What is not named here is `POST /v1/<its name>`."""
+"""Where each operation is found: method and path. What is not named here is `POST /v1/<its name>`.
+
+Entity tags (RFC 9110): what `If-Match` and `If-None-Match` say of a memory, whose tag is the moment of its last change.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, get_args, get_origin
 
+from engram.env import from_micros, to_micros
 from engram.errors import InvalidQuery
-from engram.frozen import frozen
 from engram.serve.operations import OPERATIONS, Operation
 from engram.serve.operations.operation import InputField
+from engram.values.frozen import frozen
 
 _PLACES: Mapping[str, str] = {
     "remember": "POST /v1/memories",
@@ -125,3 +130,27 @@ def _single(kind: Any, text: str) -> object:
             except ValueError:
                 return text
     return text
+
+
+_ANY = "*"
+_TAG = re.compile(r'(W/)?("[^"]*"|[^\s,"]+)')  # one without quotes is taken too: who types it leaves them out
+_MOMENT = re.compile(r'"?([0-9]{1,17})"?')
+
+
+def tag_of(updated_at: datetime) -> str:
+    return f'"{to_micros(updated_at)}"'
+
+
+def is_any(header: str) -> bool:
+    return header.strip() == _ANY
+
+
+def knows(header: str, tag: str) -> bool:
+    """Does an `If-None-Match` name this one? Weakly, as reading compares."""
+    return is_any(header) or tag in {named for _, named in _TAG.findall(header)}
+
+
+def moments(header: str) -> list[datetime]:
+    """The moments that an `If-Match` names: strongly, so that a weak tag, like one that is not ours, stands for none."""
+    found = (_MOMENT.fullmatch(named) for weak, named in _TAG.findall(header) if not weak)
+    return [from_micros(int(one[1])) for one in found if one is not None]

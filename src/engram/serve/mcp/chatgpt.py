@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from engram.errors import InvalidQuery, NotFound
 from engram.serve.mcp import resources
 from engram.serve.mcp.tools import DATA, Tool, ToolAnswer
-from engram.serve.operations import rationing
+from engram.serve.operations import limits
 from engram.serve.operations.schema import Schema
 from engram.text.fence import fence, harmless
 from engram.types import Memory, Turn
@@ -25,7 +25,7 @@ _TEXT: Schema = {"type": "string"}
 def search(mem: Engram, arguments: Mapping[str, Any]) -> ToolAnswer:
     """Return id, title and url of at most ten memories."""
     query = _text(arguments, "query")
-    with rationing.limited(mem):
+    with limits.limited(mem):
         hits = mem.recall(query).hits[:_RESULTS]
     return _json_answer({"results": [_reference(hit.memory) for hit in hits]})
 

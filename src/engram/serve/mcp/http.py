@@ -25,16 +25,15 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from engram.crypto.access_tokens import GrantedToken
 from engram.errors import EngramError
-from engram.guard.tokens import GrantedToken
-from engram.serve.http import problems
-from engram.serve.http.body import body_of
-from engram.serve.http.doors import Doors, Entry, Rates, doors
-from engram.serve.http.listening import address_of, granted
-from engram.serve.http.server import Server
-from engram.serve.mcp.greeting import refusal_of, without_surrogates
+from engram.serve.mcp.handshake import refusal_of, without_surrogates
 from engram.serve.mcp.profiles import tools_of
 from engram.serve.mcp.server import build
+from engram.serve.network import problems
+from engram.serve.network.doors import Doors, Entry, Rates, doors
+from engram.serve.network.problems import body_of
+from engram.serve.network.server import Server, address_of, granted
 from engram.types import Reader
 
 if TYPE_CHECKING:

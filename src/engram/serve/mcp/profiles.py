@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from engram.serve.mcp import chatgpt, graph, tools
+from engram.serve.mcp import chatgpt, reference_server, tools
 from engram.serve.mcp.tools import Tool
 from engram.types import Reader
 
 HOST = Reader()
 """The reader for whom tools are listed on standard input: any agent. The settings decide as whom the process reads and writes."""
 
-_PROFILES = {"core": tools.core, "full": tools.full, "memory-server": graph.tools, "chatgpt": chatgpt.tools}
+_PROFILES = {"core": tools.core, "full": tools.full, "memory-server": reference_server.tools, "chatgpt": chatgpt.tools}
 
 
 def tools_of(profile: str) -> tuple[Tool, ...]:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import NotFound
-from engram.serve.mcp import brief, fitting
-from engram.serve.operations import OPERATIONS, rationing, read
+from engram.serve.mcp import answers
+from engram.serve.operations import OPERATIONS, limits, read
 from engram.text.fence import fence
 from engram.types import Page, Reader
 
@@ -57,13 +57,13 @@ def read_text(mem: Engram, uri: str) -> str:
 
 def _call(mem: Engram, name: str, **arguments: object) -> str:
     operation = OPERATIONS[name]
-    return brief.text(rationing.call(operation, mem, read(operation, arguments)))
+    return answers.text(limits.call(operation, mem, read(operation, arguments)))
 
 
 def _recent(mem: Engram) -> str:
     """Return the latest memories without flagged ones, which `list` shows: this text goes into a prompt unasked."""
-    page = fitting.list_within_budget(mem, {"limit": _RECENT})
-    return brief.text(Page(tuple(mem.sound(page.memories)), None))
+    page = answers.list_within_budget(mem, {"limit": _RECENT})
+    return answers.text(Page(tuple(mem.sound(page.memories)), None))
 
 
 _RESOURCES: Mapping[str, tuple[str, str, Callable[[Engram], str]]] = {

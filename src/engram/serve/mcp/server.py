@@ -21,10 +21,10 @@ from mcp.shared.exceptions import MCPError
 
 from engram.deadline import Deadline
 from engram.errors import EngramError, InvalidQuery, SystemError_
-from engram.serve import wire
-from engram.serve.mcp import greeting, profiles, resources
+from engram.serve.mcp import handshake, profiles, resources
 from engram.serve.mcp.tools import Tool
-from engram.serve.operations.telling import ProgressCallback, progress_to
+from engram.serve.operations import wire
+from engram.serve.operations.operation import ProgressCallback, progress_to
 from engram.types import Reader
 
 if TYPE_CHECKING:
@@ -158,10 +158,10 @@ def build(access: Access, profile: str = "core") -> Server[Any]:
     logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)  # its log of a failure would quote the answer
     handlers: Any = Handlers(access, profiles.tools_of(profile))
     server: Server[Any] = Server(
-        greeting.NAME,
-        version=greeting.version(),
-        title=greeting.TITLE,
-        instructions=greeting.INSTRUCTIONS,
+        handshake.NAME,
+        version=handshake.version(),
+        title=handshake.TITLE,
+        instructions=handshake.INSTRUCTIONS,
         get_tool_input_schema=lambda name: handlers.tools[name].input if name in handlers.tools else None,
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,

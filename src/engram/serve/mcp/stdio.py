@@ -16,9 +16,9 @@ from mcp_types import jsonrpc_message_adapter
 
 from engram.errors import EngramError
 from engram.serve.mcp import profiles
-from engram.serve.mcp.greeting import StdioTransport
+from engram.serve.mcp.handshake import StdioTransport
 from engram.serve.mcp.server import build
-from engram.serve.operations import rationing
+from engram.serve.operations import limits
 from engram.types import Reader
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class ProcessAccess:
             if self._opened is None:
                 self._opened = self._open()
                 self._session = self._opened.env.new_id()
-            rationing.SESSION.set(self._session)
+            limits.SESSION.set(self._session)
             return self._opened
 
     def close(self) -> None:

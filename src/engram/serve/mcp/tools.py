@@ -11,12 +11,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import InvalidQuery
-from engram.frozen import field, frozen
-from engram.serve import wire
-from engram.serve.mcp import brief, fitting
-from engram.serve.operations import OPERATIONS, Effect, Operation, rationing, read
+from engram.serve.mcp import answers
+from engram.serve.operations import OPERATIONS, Effect, Operation, limits, read, wire
 from engram.serve.operations.schema import Schema, input_schema
 from engram.types import Reader, Role
+from engram.values.frozen import field, frozen
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -160,7 +159,7 @@ _CORE = (
             **_SPAN,
             "cursor": "The `cursor` of the page before.",
         },
-        fitting.list_within_budget,
+        answers.list_within_budget,
     ),
     _CoreTool(
         "feedback",
@@ -185,7 +184,7 @@ _CORE = (
         "is taken apart, each part is searched for and names that come up are followed. Returns the evidence and its gaps; the "
         f"conclusion is yours. {DATA}",
         ("question", "depth", "calls"),
-        run=fitting.reason_within_budget,
+        run=answers.reason_within_budget,
     ),
     _CoreTool(
         "observe",
@@ -206,10 +205,10 @@ def _short_tool(core_tool: _CoreTool) -> Tool:
         if unknown := arguments.keys() - set(core_tool.arguments):
             raise InvalidQuery(f"`{core_tool.name}` takes {', '.join(core_tool.arguments)}, and was given {len(unknown)} more.")
         given = {**core_tool.defaults(mem), **{name: value for name, value in arguments.items() if value is not None}}
-        value = core_tool.run(mem, given) if core_tool.run else rationing.call(operation, mem, read(operation, given))
-        return ToolAnswer(brief.brief(value), brief.text(value))
+        value = core_tool.run(mem, given) if core_tool.run else limits.call(operation, mem, read(operation, given))
+        return ToolAnswer(answers.brief(value), answers.text(value))
 
-    output, taken = brief.brief_schema(operation), _short_input(operation, core_tool)
+    output, taken = answers.brief_schema(operation), _short_input(operation, core_tool)
     return _tool(operation, core_tool.name, core_tool.title, core_tool.description, output, run, taken)
 
 
@@ -235,11 +234,11 @@ def _full_tool(operation: Operation) -> Tool:
     """Return an operation as a tool with all of its arguments and its answer in the wire form."""
 
     def run(mem: Engram, arguments: Mapping[str, Any]) -> ToolAnswer:
-        value = rationing.call(operation, mem, read(operation, arguments))
-        return ToolAnswer(wire.plain(value), brief.text(value, quoted=operation.reads))
+        value = limits.call(operation, mem, read(operation, arguments))
+        return ToolAnswer(wire.plain(value), answers.text(value, quoted=operation.reads))
 
     title = operation.name.replace("_", " ").capitalize()
-    name, output = f"memory_{operation.name}", brief.full_schema(operation)
+    name, output = f"memory_{operation.name}", answers.full_schema(operation)
     return _tool(operation, name, title, operation.help, output, run, input_schema(operation))
 
 

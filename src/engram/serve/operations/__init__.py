@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engram.serve.operations import asking, caring, keeping, knowing, looking, minding, recounting, resting
+from engram.serve.operations import dreams, entities, episodes, memories, recall, vault, working
 from engram.serve.operations.operation import Arg as Arg
 from engram.serve.operations.operation import Effect as Effect
 from engram.serve.operations.operation import Operation as Operation
@@ -16,12 +16,12 @@ from engram.serve.operations.operation import table
 from engram.serve.operations.schema import read as read
 
 OPERATIONS: Mapping[str, Operation] = table(
-    keeping.OPERATIONS,
-    asking.OPERATIONS,
-    looking.OPERATIONS,
-    knowing.OPERATIONS,
-    recounting.OPERATIONS,
-    minding.OPERATIONS,
-    resting.OPERATIONS,
-    caring.OPERATIONS,
+    memories.OPERATIONS,
+    recall.OPERATIONS,
+    memories.READ_OPERATIONS,
+    entities.OPERATIONS,
+    episodes.OPERATIONS,
+    working.OPERATIONS,
+    dreams.OPERATIONS,
+    vault.OPERATIONS,
 )

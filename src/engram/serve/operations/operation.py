@@ -2,22 +2,30 @@
 
 An input is a frozen dataclass whose fields are `Annotated[type, Arg(help, …)]`; a face turns them into options, a JSON schema or
 a tool. The caller's identity is no field: it belongs to the `mem` that an operation is called with.
+
+Argument types and inputs that several operations share.
+
+Progress reports of long operations. A face installs a callback; the operation calls it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import datetime
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from engram.errors import AccessDenied, InvalidQuery
-from engram.frozen import MISSING, fields, frozen
-from engram.serve import wire
-from engram.types import Reader, Role
+from engram.serve.operations import wire
+from engram.types import Reader, Role, Turn
+from engram.values.frozen import MISSING, fields, frozen
 
 if TYPE_CHECKING:
     from engram.engine import Engram
+
 
 _RANKS = tuple(Role)
 
@@ -131,3 +139,55 @@ def _field(name: str, hint: Any, default: Any, factory: Any) -> InputField:
 
 def table(*groups: tuple[Operation, ...]) -> Mapping[str, Operation]:
     return {operation.name: operation for group in groups for operation in group}
+
+
+Id = Annotated[str, Arg("The memory's id.", positional=True)]
+Ids = Annotated[tuple[str, ...], Arg("Ids of memories.", low=1, high=1000, positional=True)]
+Budget = Annotated[int | None, Arg("Tokens that it may have.", low=1, high=10_000_000)]
+Turns = Annotated[tuple[Turn, ...], Arg("What was said, in order: turns, or messages of `role` and `content`.", high=10_000)]
+
+UnchangedSince = Annotated[
+    datetime | None, Arg("The `updated_at` that it was read with: if it has another now, nothing is done.")
+]
+
+AnyStatus = Literal["active", "challenged", "invalidated", "merged", "superseded", "archived", "any"]
+
+
+@frozen(kw_only=True)
+class NoInput:
+    """The input of an operation without arguments."""
+
+
+@frozen(kw_only=True)
+class IdInput:
+    """The input of an operation on one memory."""
+
+    id: Id
+
+
+@frozen(kw_only=True)
+class IdsInput:
+    """The input of an operation on several memories."""
+
+    ids: Ids
+
+
+ProgressCallback = Callable[[str, float | None], None]
+"""Takes the name of a stage, which holds no stored text, and the share done from 0 to 1, or None if the total is unknown."""
+
+_CALLBACK: ContextVar[ProgressCallback] = ContextVar("progress", default=lambda stage, share: None)
+
+
+@contextmanager
+def progress_to(callback: ProgressCallback) -> Iterator[None]:
+    """Report the progress of operations in this block to a callback."""
+    token = _CALLBACK.set(callback)
+    try:
+        yield
+    finally:
+        _CALLBACK.reset(token)
+
+
+def progress_callback() -> ProgressCallback:
+    """Return the callback in force. Call this before starting a thread: the context variable is not set in new threads."""
+    return _CALLBACK.get()

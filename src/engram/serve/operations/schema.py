@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from engram.errors import InvalidQuery
-from engram.frozen import MISSING, fields, is_dataclass
-from engram.serve import wire
+from engram.serve.operations import wire
 from engram.serve.operations.operation import Arg, InputField, Operation
-from engram.text.messages import turn_of
+from engram.text.transcripts import turn_of
 from engram.types import Turn
+from engram.values.frozen import MISSING, fields, is_dataclass
 
 Schema = dict[str, Any]
 

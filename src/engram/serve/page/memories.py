@@ -1,4 +1,7 @@
-"""Pages about memories: the list with its filters, one memory in full, and the forms that change it."""
+"""Pages about memories: the list with its filters, one memory in full, and the forms that change it.
+
+The first page: the search field, the number of memories, the latest of them, and the vault's state.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engram.errors import InvalidQuery, NotFound
-from engram.kinds import Episode, Skill
-from engram.known import Belief
-from engram.memory.layers import Layer, layer_of
-from engram.serve.page import searching
-from engram.serve.page.asking import PageRequest, PageView, Redirect, place
-from engram.serve.page.world import named
+from engram.rules.lifecycle import Layer, layer_of
+from engram.serve.page import recall
+from engram.serve.page.entities import named
+from engram.serve.page.request import PageRequest, PageView, Redirect, place
 from engram.types import Kind, Memory, Sensitivity, Status, scope_values
+from engram.values.entities import Belief
+from engram.values.episodes import Episode, Skill
 
 _PAGE = 30  # memories a page
 _MAX_PAGES = 5  # pages of the list that are read for one page with a filter that the list does not have
@@ -217,8 +220,29 @@ def _back(request: PageRequest, done: str) -> Redirect:
     """Return to the page with the form: the search with its filters, the review, or the memory itself."""
     id, query = request.path["id"], request.text("query")
     if request.text("from") == "search" and query:
-        filters = {name: request.text(name) for name in searching.FILTERS}
+        filters = {name: request.text(name) for name in recall.FILTERS}
         return Redirect(place("/search", q=query, **filters, done=done, _mark=f"m-{id}"))
     if request.text("from") == "review":
         return Redirect(place("/review", done=done))
     return Redirect(place(f"/memory/{id}", done=done))
+
+
+_RECENT = 8
+_NAMES = 12
+
+
+def home(request: PageRequest) -> PageView:
+    """The first page."""
+    condition = request.call("status") if request.may("status") else None
+    page = request.call("list", limit=_RECENT)
+    passes = request.call("dreams", limit=1).passes if request.may("dreams") else ()
+    names = request.call("entities", limit=_NAMES).entities
+    return PageView(
+        "home.html", {"condition": condition, "recent": page.memories, "names": names, "rested": next(iter(passes), None)}
+    )
+
+
+def remember(request: PageRequest) -> Redirect:
+    """Store a statement, from the first page or as the answer to an open question."""
+    memory = request.call("remember", text=request.text("text"))
+    return Redirect(place(f"/memory/{memory.id}", done="kept"))

@@ -12,13 +12,13 @@ from starlette.responses import RedirectResponse, Response
 from engram.errors import EngramError, InvalidContent, NotFound
 from engram.log import Log
 from engram.serve.http.app import Served, answered, caller_of
-from engram.serve.http.body import body_of
-from engram.serve.http.doors import is_own
-from engram.serve.http.problems import StrangePage, Unauthorized, status_of
-from engram.serve.page import care, graph, home, memories, resting, review, searching, world
-from engram.serve.page.asking import PageRequest, PageView, Redirect, place
-from engram.serve.page.rendering import HEADERS, asset, rendered
-from engram.serve.page.sessions import Sessions
+from engram.serve.network.doors import is_own
+from engram.serve.network.problems import StrangePage, Unauthorized, body_of, status_of
+from engram.serve.page import entities, graph, memories, recall, vault
+from engram.serve.page import memories as home
+from engram.serve.page.html import HEADERS, asset, rendered
+from engram.serve.page.request import PageRequest, PageView, Redirect, place
+from engram.serve.page.sign_in import Sessions
 from engram.types import Role
 
 log = Log("engram.page")
@@ -28,9 +28,9 @@ Handler = Callable[[PageRequest], PageView | Redirect]
 PAGES: Mapping[str, Handler] = {
     "GET ": home.home,
     "POST /remember": home.remember,
-    "GET /search": searching.search,
-    "GET /reason": searching.reason,
-    "GET /context": searching.context,
+    "GET /search": recall.search,
+    "GET /reason": recall.reason,
+    "GET /context": recall.context,
     "GET /memories": memories.browse,
     "GET /memory/{id}": memories.memory,
     "GET /memory/{id}/forget": memories.confirm_forget,
@@ -42,21 +42,21 @@ PAGES: Mapping[str, Handler] = {
     "POST /memory/{id}/flag": memories.flag,
     "POST /memory/{id}/relate": memories.relate,
     "POST /memory/{id}/feedback": memories.feedback,
-    "GET /entities": world.entities,
-    "GET /entity": world.entity,
-    "GET /timeline": world.timeline,
+    "GET /entities": entities.entities,
+    "GET /entity": entities.entity,
+    "GET /timeline": entities.timeline,
     "GET /graph": graph.graph,
-    "GET /review": review.review,
-    "GET /rest": resting.rest,
-    "POST /rest/trial": resting.trial,
-    "POST /rest/run": resting.run,
-    "POST /rest/undo": resting.undo,
-    "GET /health": care.health,
-    "POST /health/backup": care.backup,
-    "POST /health/check": care.check,
-    "GET /audit": care.audit,
-    "GET /settings": care.settings,
-    "POST /settings": care.change,
+    "GET /review": vault.review,
+    "GET /rest": vault.rest,
+    "POST /rest/trial": vault.trial,
+    "POST /rest/run": vault.run,
+    "POST /rest/undo": vault.undo,
+    "GET /health": vault.health,
+    "POST /health/backup": vault.backup,
+    "POST /health/check": vault.check,
+    "GET /audit": vault.audit,
+    "GET /settings": vault.settings,
+    "POST /settings": vault.change,
 }
 _SIGN_IN = place("/sign-in")
 _FORM = "application/x-www-form-urlencoded"

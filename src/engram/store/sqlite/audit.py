@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 
 import apsw
 
+from engram.crypto.digests import hmac_sha256
 from engram.env import Env, from_micros, to_micros
-from engram.frozen import replace
-from engram.guard.digests import hmac_sha256
-from engram.who import AuditEntry, Reader, Scope, scope_values
+from engram.values.frozen import replace
+from engram.values.identity import AuditEntry, Reader, Scope, scope_values
 
 _AT_ONCE = 500
 _ULID = r"[0-9A-HJKMNP-TV-Z]{26}"

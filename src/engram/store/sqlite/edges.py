@@ -10,12 +10,11 @@ import apsw
 
 from engram.env import from_micros, to_micros
 from engram.errors import InvalidQuery, NotFound
-from engram.guard.scopes import Visibility
-from engram.links import ACYCLIC, DERIVED, seen_again
+from engram.guard.visibility import Visibility
+from engram.rules.edges import ACYCLIC, DERIVED, seen_again
 from engram.settings import Settings
-from engram.store.sqlite import inheriting, memories
-from engram.store.sqlite.rows import micros
-from engram.store.sqlite.scopes import predicate
+from engram.store.sqlite import memories, sensitivity
+from engram.store.sqlite.rows import micros, predicate
 from engram.types import Edge
 
 _AT_ONCE = 500
@@ -63,7 +62,7 @@ def put(connection: apsw.Connection, owned: Visibility, edges: Sequence[Edge], n
         )
     for key in keys.values():
         memories.log_change(connection, key, "relate")
-    inheriting.inherit(connection, [(keys[told.source], keys[told.target]) for told in edges if told.kind in DERIVED])
+    sensitivity.inherit(connection, [(keys[told.source], keys[told.target]) for told in edges if told.kind in DERIVED])
     return len(edges)
 
 

@@ -10,11 +10,12 @@ import apsw
 
 from engram.env import from_micros, to_micros
 from engram.errors import InvalidQuery, NotFound
-from engram.guard.scopes import Visibility
-from engram.kinds import Episode, EpisodeEvent, EpisodeOutcome, Participant
-from engram.store.sqlite import memories, rows, sealed
-from engram.store.sqlite.scopes import predicate
+from engram.guard.visibility import Visibility
+from engram.store.sqlite import connection as sealed
+from engram.store.sqlite import memories, rows
+from engram.store.sqlite.rows import predicate
 from engram.types import Memory
+from engram.values.episodes import Episode, EpisodeEvent, EpisodeOutcome, Participant
 
 _AT_ONCE = 500
 
@@ -83,7 +84,7 @@ def last_ended(connection: apsw.Connection, seen: Visibility, session: str) -> s
     return None if found is None else str(found)
 
 
-def keys(
+def episode_keys(
     connection: apsw.Connection,
     seen: Visibility,
     *,

@@ -12,11 +12,12 @@ from typing import Any
 import apsw
 
 from engram.env import from_micros, to_micros
-from engram.guard.scopes import Visibility
-from engram.store.protocol import Judgement
-from engram.store.sqlite import memories, sealed
-from engram.store.sqlite.scopes import intern, predicate
-from engram.text.facts import Fact
+from engram.guard.visibility import Visibility
+from engram.store.ports import Judgement
+from engram.store.sqlite import connection as sealed
+from engram.store.sqlite import memories
+from engram.store.sqlite.rows import intern, predicate
+from engram.text.english.facts import Fact
 from engram.types import Memory, Scope, Space
 
 CORRECTED = "corrected"
@@ -77,7 +78,7 @@ def corrected(connection: apsw.Connection, seen: Visibility, digests: Sequence[b
              WHERE c.digest IN ({", ".join("?" * len(some))}) AND {_IS_CORRECTED} AND {visible}
         """
         rows: list[Any] = connection.execute(sql, (*some, *values)).fetchall()
-        found |= {forms[bytes(digest)]: heir(connection, seen, key) for digest, key in rows}
+        found |= {forms[bytes(digest)]: replacement(connection, seen, key) for digest, key in rows}
     return found
 
 
@@ -104,7 +105,7 @@ def all_corrected(connection: apsw.Connection, seen: Visibility) -> list[int]:
     return [row[0] for row in rows]
 
 
-def heir(connection: apsw.Connection, seen: Visibility, key: int) -> Memory:
+def replacement(connection: apsw.Connection, seen: Visibility, key: int) -> Memory:
     """What stands in the place of a corrected memory now, through all corrections since; itself if that is gone."""
     visible, values = predicate(seen, "m.scope")
     last = connection.execute(

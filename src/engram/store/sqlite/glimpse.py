@@ -15,17 +15,18 @@ import apsw
 
 from engram.env import Env, from_micros
 from engram.errors import DiskFull, EngramError
-from engram.frozen import frozen
-from engram.guard.scopes import readable
+from engram.guard.visibility import readable
 from engram.settings import LiveSettings
-from engram.store.sqlite import audit, sealed, words
-from engram.store.sqlite import open as opening
-from engram.store.sqlite.binding import explain
+from engram.store.sqlite import audit, text_index
+from engram.store.sqlite import connection as opening
+from engram.store.sqlite import connection as sealed
+from engram.store.sqlite.connection import explain
 from engram.store.sqlite.locks import take_turn
-from engram.store.sqlite.scopes import predicate
-from engram.store.sqlite.silence import Silence, hide_reading
+from engram.store.sqlite.padding import Silence, hide_reading
+from engram.store.sqlite.rows import predicate
 from engram.store.sqlite.vault import Credentials, Opened, enter, look
-from engram.who import AuditEntry, Reader
+from engram.values.frozen import frozen
+from engram.values.identity import AuditEntry, Reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,12 +75,14 @@ class Glimpse:
     def frequencies(self, reader: Reader, terms: Sequence[str], *, most: int) -> list[int]:
         """In how many memories of the whole vault each term stands: what tells a rare word from a common one."""
         with self._read(reader, "frequencies") as connection:
-            return [words.frequency(connection, term, most) for term in terms]
+            return [text_index.frequency(connection, term, most) for term in terms]
 
     def search(self, reader: Reader, terms: Sequence[str], *, limit: int) -> list[Seen]:
         """Active memories that hold any of the terms, best first."""
         with self._read(reader, "search") as connection:
-            hits = words.search_text(connection, readable(reader), words.ACTIVE, terms, limit, self._live.now.around_weight)
+            hits = text_index.search_text(
+                connection, readable(reader), text_index.ACTIVE, terms, limit, self._live.now.around_weight
+            )
             visible, values = predicate(readable(reader), "m.scope", "s")
             wanted = ", ".join("?" * len(hits))
             keys = [key for key, _ in hits]
@@ -88,7 +91,7 @@ class Glimpse:
         return sorted(found, key=lambda one: keys.index(one.key))
 
     def newest(self, reader: Reader, *, limit: int) -> list[Seen]:
-        active, more = words.ACTIVE
+        active, more = text_index.ACTIVE
         with self._read(reader, "list") as connection:
             visible, values = predicate(readable(reader), "m.scope", "s")
             found = _seen(connection, f"{_SELECT} WHERE {visible}{active} ORDER BY m.key DESC LIMIT ?", (*values, *more, limit))
@@ -97,10 +100,10 @@ class Glimpse:
 
     def put_away_last(self, reader: Reader, name: str) -> tuple[datetime, bytes] | None:
         """What was put away under this name by whoever stood exactly here, and when."""
-        from engram.store.sqlite import minds  # late: a prompt needs none of it
+        from engram.store.sqlite import working  # late: a prompt needs none of it
 
         with self._read(reader, "resume") as connection:
-            found = minds.last(connection, reader.scope, name)
+            found = working.last(connection, reader.scope, name)
         self._note(reader, "resume", count=int(found is not None))
         return found
 

@@ -8,15 +8,15 @@ from datetime import datetime, timedelta
 import apsw
 
 from engram.errors import InvalidContent, InvalidQuery
-from engram.frozen import replace
-from engram.guard.scopes import readable, writable
-from engram.store.admission import check_memory
-from engram.store.protocol import Judgement, Once, Question
-from engram.store.sqlite import claims, edges, embeddings, feedback, memories, turns
+from engram.guard.visibility import readable, writable
+from engram.store.ports import Judgement, Once, Question
+from engram.store.sqlite import edges, facts, feedback, memories, turns, vectors
 from engram.store.sqlite.writing import Writing
-from engram.text.facts import Fact
+from engram.store.validation import check_memory
+from engram.text.english.facts import Fact
 from engram.text.terms import digest_of, identity_of
 from engram.types import Draft, Edge, Memory, Policy, Reader, Space, Status
+from engram.values.frozen import replace
 
 
 class Judging(Writing):
@@ -47,7 +47,7 @@ class Judging(Writing):
 
     def _put(self, connection: apsw.Connection, reader: Reader, memory: Memory, helpful: bool, question: Question) -> None:
         now = self._env.now()
-        space = embeddings.own_space(connection, question.space) if question.vector else None
+        space = vectors.own_space(connection, question.space) if question.vector else None
         gone = now - timedelta(days=self._live.now.suppress_days)
         digest = self._audit.digest(question.words)
         feedback.put(connection, memory.key, reader.scope, now, helpful, digest, space, question.vector, gone)
@@ -78,7 +78,7 @@ class Judging(Writing):
                 if fresh:  # first, so that what is true outdates nothing that is retired anyway
                     gone = replace(old, status=Status.SUPERSEDED, unhelpful=old.unhelpful + 1, updated_at=now)
                     memories.rewrite(connection, old, gone, feedback.CORRECTED)
-                    claims.end(connection, old.key, now)
+                    facts.end(connection, old.key, now)
                     self._unfound(connection, old.key, now)
                 new = known or self._keep(connection, reader, born, draft.vector, space, now)
                 if fresh:
@@ -99,7 +99,7 @@ class Judging(Writing):
         here = readable(replace(reader, scope=old.scope, policy=Policy.OWN))
         twin = memories.by_digest(connection, here, [digest]).get(digest)
         if old.status is Status.SUPERSEDED:
-            heir = feedback.heir(connection, here, old.key)
+            heir = feedback.replacement(connection, here, old.key)
             if heir.id != twin:
                 raise InvalidQuery("this memory has been superseded already.", way_out="Correct the memory that took its place.")
             return heir
@@ -117,7 +117,7 @@ class Judging(Writing):
         space: Space | None,
         now: datetime,
     ) -> Memory:
-        key = embeddings.own_space(connection, space) if vector else None
+        key = vectors.own_space(connection, space) if vector else None
         made = turns.capture(connection, memory.scope, [], [Draft(memory=memory, vector=vector)], key)[1]
         return self._understand(connection, reader, made, now)[0]
 
@@ -139,4 +139,4 @@ class Judging(Writing):
     def heir(self, reader: Reader, key: int) -> Memory:
         """What stands in the place of a corrected memory; itself, if that is gone."""
         with self._read(reader, "get") as connection:
-            return feedback.heir(connection, readable(reader), key)
+            return feedback.replacement(connection, readable(reader), key)

@@ -13,7 +13,7 @@ import apsw
 from engram.env import Env
 from engram.errors import DiskFull, VaultBusy
 from engram.store.folder import touch_private
-from engram.store.sqlite.binding import explain
+from engram.store.sqlite.connection import explain
 
 
 def take_turn(connection: apsw.Connection, begin: str, patience_s: float, env: Env) -> None:

@@ -1,29 +1,148 @@
 """Work on a vault as a whole, for its owner at the console: examining and mending it, bringing a backup back, its key.
 
 These need the vault closed to others, or work even when it cannot be opened, which is why they are not verbs of a store.
+
+What the doctor looks at in a vault whose key is at hand, and how bad what it sees is. `maintenance` mends.
+
+A file where one would look for a vault first, of which nothing is true: plain, small, and about preferences (§10.2.3).
+
+It is no defence. Who finds it may take it for all there is, and look no further; who knows Engram looks on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
+import stat
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
 
-from engram.env import Env
+from engram.crypto.key_sources import KeyHeader, PassphrasePrompt, move_key
+from engram.crypto.keys import MasterKey
+from engram.deadline import deadline_error
+from engram.env import Env, to_micros
 from engram.errors import DiskFull, EngramError, NotFound, VaultBusy, VaultDamaged, VaultLocked
-from engram.frozen import replace
-from engram.guard.keys import MasterKey
-from engram.guard.unlock import KeyHeader, PassphrasePrompt, move_key
 from engram.settings import LiveSettings
 from engram.store.folder import VaultFolder, read_header, write_header
-from engram.store.sqlite import care, examining, memories, rotation
-from engram.store.sqlite import open as opening
-from engram.store.sqlite.binding import explain
-from engram.store.sqlite.silence import hide_times
+from engram.store.sqlite import backups, key_rotation, memories, migrations
+from engram.store.sqlite import backups as care
+from engram.store.sqlite import connection as opening
+from engram.store.sqlite.connection import explain, require_encryption
+from engram.store.sqlite.gate import stop_in_time
+from engram.store.sqlite.padding import hide_times
 from engram.store.sqlite.vault import Credentials, alone, unlocked
 from engram.types import Backup, Finding, Severity
+from engram.values.frozen import replace
+
+_LOW_ROOM = 64 * 2**20
+"""Free space under which the next backup or log may not fit."""
+
+
+def look_over(folder: VaultFolder, live: LiveSettings, env: Env, key: opening.DatabaseKey) -> list[Finding]:
+    """All of it, worst first; nothing is changed, and others may go on using the vault."""
+    found = [Finding("settings", Severity.WARNING, warning) for warning in live.warnings]
+    found += [*permissions(folder), *room(folder)]
+    if wrong := database_problems(folder, key):
+        return worst_first([*found, damaged(wrong)])
+    if lost := adrift(folder, key):
+        found.append(out_of_step(lost))
+    return worst_first([*found, *backup_findings(folder, live, env, key)])
+
+
+def worst_first(findings: Iterable[Finding]) -> list[Finding]:
+    order = list(Severity)
+    return sorted(findings, key=lambda finding: -order.index(finding.severity))
+
+
+def damaged(problems: list[str]) -> Finding:
+    what = f"E1002: {problems[0]}" + (f", and {len(problems) - 1} more such" if len(problems) > 1 else "")
+    return Finding("database", Severity.ERROR, what, VaultDamaged.default_way_out)
+
+
+def adrift(folder: VaultFolder, key: opening.DatabaseKey) -> int:
+    """Memories that the text index is out of step with."""
+    connection = to_read(folder, key)
+    try:
+        stop_in_time(connection)
+        return memories.adrift(connection)
+    except apsw.InterruptError as error:
+        raise deadline_error("the text index was compared") from error
+    finally:
+        connection.close()
+
+
+def out_of_step(lost: int) -> Finding:
+    what = f"the text index is out of step with {lost} memories."
+    return Finding("text index", Severity.ERROR, what, "Run `engram doctor --repair` to rebuild it.")
+
+
+def permissions(folder: VaultFolder, mend: bool = False) -> list[Finding]:
+    wanted = {folder.path: 0o700} | {
+        path: 0o700 if path.is_dir() else 0o600 for path in folder.path.rglob("*") if not path.is_symlink()
+    }
+    loose = [path for path in wanted if stat.S_IMODE(path.stat().st_mode) & 0o077]
+    if not loose:
+        return []
+    what = f"{len(loose)} files of the vault can be read by other users of this machine ({loose[0].name} for one)."
+    if not mend:
+        return [Finding("permissions", Severity.WARNING, what, "Run `engram doctor --repair`.")]
+    for path in loose:
+        path.chmod(wanted[path])
+    return [Finding("permissions", Severity.INFO, what + " They are closed now.", mended=True)]
+
+
+def room(folder: VaultFolder) -> list[Finding]:
+    if not folder.has_room_to_write():
+        what = "the vault's folder cannot be written: what is there can be read, and nothing be kept."
+        return [Finding("folder", Severity.WARNING, what, "Make it writable for this user, if that is not meant.")]
+    free = shutil.disk_usage(folder.path).free
+    if free >= _LOW_ROOM:
+        return []
+    what = f"the disk has {free // 2**20} MiB left; the vault turns read-only when it is full."
+    return [Finding("disk", Severity.WARNING, what, "Free some space.")]
+
+
+def database_problems(folder: VaultFolder, key: opening.DatabaseKey) -> list[str]:
+    if not folder.database.exists():
+        return [f"{folder.database} is missing."]
+    try:
+        connection = to_read(folder, key)
+    except apsw.Error as error:
+        return [explain(error, "opening the database").message]
+    try:
+        migrations.require_known(migrations.version_of(connection))
+        stop_in_time(connection)
+        return care.check(connection) or care.unread_pages(connection)
+    except apsw.Error as error:
+        return [explain(error, "reading the database").message]
+    finally:
+        connection.close()
+
+
+def to_read(folder: VaultFolder, key: opening.DatabaseKey) -> apsw.Connection:
+    """Where nothing can be written there is no place for the index of a log either: then the file is all there is."""
+    alone = not folder.has_room_to_write() and not folder.wal.exists()
+    return opening.reading(folder.database, key, cache_kib=8192, immutable=alone)
+
+
+def backup_findings(folder: VaultFolder, live: LiveSettings, env: Env, key: opening.DatabaseKey) -> list[Finding]:
+    found = care.backups(folder, key)
+    broken = [backup.number for backup in found if not backup.intact]
+    findings = [
+        Finding("backups", Severity.WARNING, f"backup {number} does not verify.", "Run `engram backup` to make a new one.")
+        for number in broken
+    ]
+    newest = max((backup.made_at for backup in found if backup.intact and backup.made_at), default=None)
+    if newest is None:
+        findings.append(Finding("backups", Severity.INFO, "there is no intact backup.", "Run `engram backup`."))
+    elif live.now.backup_hours and to_micros(env.now()) - to_micros(newest) > 7 * live.now.backup_hours * 3_600_000_000:
+        findings.append(
+            Finding("backups", Severity.WARNING, f"the newest backup is of {newest:%Y-%m-%d}.", "Run `engram backup`.")
+        )
+    return findings
+
 
 _NO_VAULT = "Run `engram init` to make one, or name another with --vault."
 
@@ -48,7 +167,7 @@ def rotate_key(
     *,
     new: MasterKey | None = None,
     ask_new: PassphrasePrompt | None = None,
-    tell: rotation.Told = lambda what: None,
+    tell: key_rotation.Told = lambda what: None,
 ) -> str:
     """Give the vault another key, in the same sort of place (`new`: the one to take); returns the sentence about it."""
     folder = _existing(path)
@@ -56,7 +175,7 @@ def rotate_key(
         raise DiskFull("the vault's folder cannot be written.")
     if new is None and read_header(folder.header).key.source == "given":
         raise VaultLocked("whoever made this vault keeps its key, and no new one was given.", way_out="Pass the new key.")
-    return rotation.rotate(
+    return key_rotation.rotate(
         folder, live, env, key=credentials.master(), ask=credentials.ask, new=new, ask_new=ask_new or credentials.ask, tell=tell
     )
 
@@ -81,7 +200,7 @@ def list_backups(path: Path, live: LiveSettings, env: Env, credentials: Credenti
     """All backups, newest first. The vault itself may be damaged or open elsewhere."""
     folder = _existing(path)
     with _database_key(folder, live, env, credentials) as key:
-        return care.backups(folder, key)
+        return backups.backups(folder, key)
 
 
 def restore_backup(path: Path, live: LiveSettings, env: Env, credentials: Credentials, number: int | None = None) -> Backup:
@@ -89,7 +208,7 @@ def restore_backup(path: Path, live: LiveSettings, env: Env, credentials: Creden
     _existing(path)
     with alone(path, live, env, credentials) as (folder, key):
         try:
-            return care.restore(folder, key, number, live.now)
+            return backups.restore(folder, key, number, live.now)
         except apsw.Error as error:
             raise explain(error, "bringing back a backup") from error
 
@@ -100,14 +219,14 @@ def examine(path: Path, live: LiveSettings, env: Env, credentials: Credentials, 
     folder = VaultFolder(path)
     if not folder.exists():
         return [*findings, Finding("vault", Severity.WARNING, f"there is no vault at {path}.", _NO_VAULT)]
-    findings += examining.permissions(folder, mend)
-    findings += examining.room(folder)
+    findings += permissions(folder, mend)
+    findings += room(folder)
     findings += _header(folder, mend)
     try:
         findings += _database(folder, live, env, credentials, mend)
     except EngramError as error:
         findings.append(Finding("vault", Severity.ERROR, f"{error.code}: {error.message}", error.way_out))
-    return examining.worst_first(findings)
+    return worst_first(findings)
 
 
 def _header(folder: VaultFolder, mend: bool) -> list[Finding]:
@@ -133,12 +252,12 @@ def _header(folder: VaultFolder, mend: bool) -> list[Finding]:
 
 def _database(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials, mend: bool) -> list[Finding]:
     with _database_key(folder, live, env, credentials) as key:
-        problems = examining.problems(folder, key)
+        problems = database_problems(folder, key)
         if problems and mend:
             return _mend_database(folder, live, env, credentials, problems)
         if problems:
-            return [examining.damaged(problems)]
-        return [*_text_index(folder, live, env, credentials, key, mend), *examining.backups(folder, live, env, key)]
+            return [damaged(problems)]
+        return [*_text_index(folder, live, env, credentials, key, mend), *backup_findings(folder, live, env, key)]
 
 
 def _mend_database(
@@ -146,7 +265,7 @@ def _mend_database(
 ) -> list[Finding]:
     try:
         with alone(folder.path, live, env, credentials) as (_, key):
-            figures = care.salvage(folder, key, live.now, env)
+            figures = backups.salvage(folder, key, live.now, env)
     except apsw.Error as error:
         raise explain(error, "saving what can be read") from error
     what = f"the database was damaged ({problems[0]}); {figures['memories']} memories were saved, {figures['lost']} lost."
@@ -157,10 +276,10 @@ def _mend_database(
 def _text_index(
     folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials, key: opening.DatabaseKey, mend: bool
 ) -> list[Finding]:
-    lost = examining.adrift(folder, key)
+    lost = adrift(folder, key)
     if not lost:
         return []
-    found = examining.out_of_step(lost)
+    found = out_of_step(lost)
     if not mend:
         return [found]
     try:
@@ -194,3 +313,30 @@ def _existing(path: Path) -> VaultFolder:
     if not folder.exists():
         raise NotFound(f"there is no vault at {path}.", way_out=_NO_VAULT)
     return folder
+
+
+NAME = "settings.db"
+_ROWS = (
+    ("version", "1.0.0"),
+    ("theme", "dark"),
+    ("language", "en"),
+    ("font_size", "13"),
+    ("check_for_updates", "weekly"),
+    ("telemetry", "off"),
+)
+
+
+def leave(folder: Path) -> Path | None:
+    """Put the decoy into a folder; None if a file of its name is there, which is left alone."""
+    require_encryption()
+    path = folder / NAME
+    if path.exists():
+        return None
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    connection = apsw.Connection(str(path))
+    try:
+        connection.execute("CREATE TABLE app_config (key TEXT PRIMARY KEY, value TEXT)")
+        connection.executemany("INSERT INTO app_config VALUES (?, ?)", _ROWS)
+    finally:
+        connection.close()
+    return path

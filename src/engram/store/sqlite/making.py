@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 import apsw
 
+from engram.crypto.key_sources import StoredKey, create
+from engram.crypto.keys import MasterKey
 from engram.env import Env
 from engram.errors import DiskFull, EngramError, VaultBusy
-from engram.guard.keys import MasterKey
-from engram.guard.unlock import StoredKey, create
 from engram.settings import LiveSettings
 from engram.store.folder import Header, VaultFolder, discard, name_newborn, write_header
-from engram.store.sqlite import open as opening
-from engram.store.sqlite import renewing, schema
-from engram.store.sqlite.binding import explain
+from engram.store.sqlite import connection as opening
+from engram.store.sqlite import migrations, renewing
+from engram.store.sqlite.connection import explain
 from engram.store.sqlite.locks import VaultLock
-from engram.store.sqlite.silence import Silence
+from engram.store.sqlite.padding import Silence
 
 if TYPE_CHECKING:
     from engram.store.sqlite.vault import Credentials
@@ -69,7 +69,7 @@ def _make_database(path: Path, key: opening.DatabaseKey, live: LiveSettings, env
     discard(path)
     connection = opening.writing(path, key, synchronous="full", cache_kib=live.now.page_cache_kib)
     try:
-        schema.migrate(connection, env.now())
+        migrations.migrate(connection, env.now())
         with connection:
             renewing.is_new(connection)
             Silence(lambda: live.now, env).grow(connection, at_least=live.now.wal_pages)

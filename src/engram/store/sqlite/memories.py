@@ -2,26 +2,29 @@
 
 Functions that take part in a write run inside the writer's transaction: row, text index, change log and audit entry are
 one commit. Each takes the visibility it must apply; none decides who is asking.
+
+The statements on what stood when, and on what stands against what: earlier wordings, and links among memories.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import apsw
 
 from engram.env import from_micros, to_micros
 from engram.errors import NotFound
-from engram.frozen import replace
-from engram.guard.scopes import Visibility
-from engram.guard.tiers import strictest
-from engram.store.protocol import Filter, Heard
-from engram.store.sqlite import rows, sealed
-from engram.store.sqlite.rows import micros
-from engram.store.sqlite.scopes import intern, predicate
+from engram.guard.visibility import Visibility
+from engram.store.ports import Filter, Heard
+from engram.store.sqlite import connection as sealed
+from engram.store.sqlite import rows
+from engram.store.sqlite.rows import intern, micros, predicate
 from engram.text.terms import identity_of, layout
-from engram.types import NEUTRAL, Counts, Memory, Sensitivity, Status, StatusChange, Version
+from engram.types import NEUTRAL, Counts, Memory, Sensitivity, Status, StatusChange, TextHit, Version
+from engram.values.frozen import replace
+from engram.values.identity import strictest
 
 _PUT = """
     INSERT INTO memories (id, scope, kind, category, source, status, pinned, version, importance, confidence,
@@ -148,9 +151,9 @@ def wipe_out(connection: apsw.Connection, memory: Memory) -> None:
     connection.execute("UPDATE feedback SET vector = zeroblob(length(vector)), digest = '' WHERE memory = ?", (key,))
     for statement in _WIPES:
         connection.execute(statement, (key,))
-    from engram.store.sqlite import claims  # what reads facts out of words takes longer to load than all that reads rows
+    from engram.store.sqlite import facts  # what reads facts out of words takes longer to load than all that reads rows
 
-    claims.forget(connection, key)
+    facts.forget(connection, key)
     connection.execute("DELETE FROM memories WHERE key = ?", (key,))  # side tables follow by their references
     log_change(connection, key, "erase")
 
@@ -363,7 +366,7 @@ def counts(connection: apsw.Connection, seen: Visibility) -> Counts:
 
 
 def _narrow(memory: Memory) -> tuple[rows.Value, ...]:
-    from engram.text.substance import told  # late: who reads needs none of it
+    from engram.text.english.informativeness import told  # late: who reads needs none of it
 
     return (
         memory.kind,
@@ -434,3 +437,75 @@ _AT_ONCE = 500
 def _in_order(found: list[Memory], wanted: Sequence[object], name_of: object) -> list[Memory]:
     at = {name_of(memory): memory for memory in found}  # type: ignore[operator]
     return [at[name] for name in dict.fromkeys(wanted) if name in at]
+
+
+_WORDING = sealed.told("versions", "text", "v")
+
+
+def as_then(connection: apsw.Connection, found: Sequence[Memory], moment: datetime) -> list[Memory]:
+    """Memories with the words and the status they had at a moment. Shorter forms of other words are left empty."""
+    keys = [memory.key for memory in found]
+    marks, then = ", ".join("?" * len(keys)), to_micros(moment)
+    # Of several rows of one memory the last one counts: the earliest wording replaced since, the latest status by then.
+    words: list[Any] = connection.execute(
+        f"""
+        SELECT v.memory, {_WORDING} FROM versions AS v JOIN memories AS m ON m.key = v.memory
+         WHERE v.memory IN ({marks}) AND v.replaced_at > ? ORDER BY v.number DESC
+        """,
+        (*keys, then),
+    ).fetchall()
+    first: list[Any] = connection.execute(
+        f"SELECT memory, old FROM status_history WHERE memory IN ({marks}) ORDER BY number DESC", keys
+    ).fetchall()
+    last: list[Any] = connection.execute(
+        f"SELECT memory, new FROM status_history WHERE memory IN ({marks}) AND at <= ? ORDER BY number", (*keys, then)
+    ).fetchall()
+    texts, statuses = dict(words), {**dict(first), **dict(last)}
+    return [_then(memory, texts.get(memory.key), statuses.get(memory.key)) for memory in found]
+
+
+def _then(memory: Memory, text: str | None, status: str | None) -> Memory:
+    stood = memory if status is None else replace(memory, status=Status(status))
+    return stood if text is None else replace(stood, text=text, summary="", key_fact="", tag="", tokens=(0, 0, 0, 0))
+
+
+def search_wordings(
+    connection: apsw.Connection, seen: Visibility, where: Filter, terms: Sequence[str], limit: int
+) -> list[TextHit]:
+    """Memories whose wording at `where.as_of`, replaced since, holds any of the terms: by how many of them it holds."""
+    if where.as_of is None:
+        return []
+    visible, values = predicate(seen, "m.scope")
+    extra, more = rows.conditions(where)
+    then = to_micros(where.as_of)
+    held = " + ".join(f"(instr(lower({_WORDING}), ?) > 0)" for _ in terms)
+    sql = f"""
+        SELECT key, held FROM (
+            SELECT m.key AS key, {held} AS held
+              FROM versions AS v JOIN memories AS m ON m.key = v.memory
+             WHERE v.replaced_at > ? AND {visible}{extra}
+               AND NOT EXISTS (SELECT 1 FROM versions AS e
+                                WHERE e.memory = v.memory AND e.number < v.number AND e.replaced_at > ?))
+         WHERE held > 0 ORDER BY held DESC, key DESC LIMIT ?
+    """
+    found: list[Any] = connection.execute(sql, (*terms, then, *values, *more, then, limit)).fetchall()
+    return [TextHit(int(key), held / len(terms)) for key, held in found]
+
+
+def links(connection: apsw.Connection, seen: Visibility, keys: Sequence[int], kinds: Sequence[str]) -> list[tuple[int, int, str]]:
+    """Links of these kinds into or out of these memories, both ends visible and active: (source, target, kind)."""
+    at_source, values = predicate(seen, "a.scope")
+    at_target, _ = predicate(seen, "b.scope")
+    keys_, kinds_ = ", ".join("?" * len(keys)), ", ".join("?" * len(kinds))
+    arms = " UNION ".join(
+        f"""
+        SELECT e.source, e.target, e.kind
+          FROM edges AS e JOIN memories AS a ON a.key = e.source JOIN memories AS b ON b.key = e.target
+         WHERE e.{side} IN ({keys_}) AND e.kind IN ({kinds_})
+           AND a.status = 'active' AND b.status = 'active' AND {at_source} AND {at_target}
+        """
+        for side in ("source", "target")
+    )
+    once: tuple[int | str, ...] = (*keys, *kinds, *values, *values)
+    found: list[Any] = connection.execute(arms, once + once).fetchall()
+    return found

@@ -1,16 +1,109 @@
 """The tables, as an append-only list of migrations.
 
 Each entry is a function that brings the database from one version to the next; none is ever edited after a release.
+
+The tables of format 5, in the parts that they came in.
+
+Bringing a database up to the format of this release.
+
+The migrations run in one exclusive transaction, so that of two processes that race one migrates and the other finds it done.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 
 import apsw
 
-from engram.store.sqlite.fifth import fifth
+from engram.env import to_micros
+from engram.errors import EngramError, MigrationFailed, VaultTooNew
+from engram.store.sqlite.connection import explain
 from engram.text.terms import digest_of, layout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    pass
+
+
+def _dreams(connection: apsw.Connection) -> None:
+    """Passes at rest: what each did, in figures; how far each job has come; when it should look at what again; and what undoes a
+    pass, as figures of rows before and after it. No words but the kinds of links."""
+    connection.execute(
+        """
+        CREATE TABLE passes (
+            key      INTEGER PRIMARY KEY AUTOINCREMENT,
+            id       TEXT NOT NULL UNIQUE,
+            verb     TEXT NOT NULL,
+            walker   TEXT NOT NULL,
+            holder   TEXT NOT NULL,
+            began_at INTEGER NOT NULL,
+            beat_at  INTEGER NOT NULL,
+            ended_at INTEGER,
+            ending   TEXT NOT NULL,
+            counts   TEXT NOT NULL,
+            probes   TEXT NOT NULL,
+            before   REAL,
+            after    REAL
+        ) STRICT;
+
+        CREATE TABLE jobs (
+            name   TEXT NOT NULL,
+            walker TEXT NOT NULL,
+            row    INTEGER NOT NULL,
+            change INTEGER NOT NULL,
+            PRIMARY KEY (name, walker)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE dues (
+            job    TEXT NOT NULL,
+            memory INTEGER NOT NULL REFERENCES memories (key) ON DELETE CASCADE,
+            at     INTEGER NOT NULL,
+            PRIMARY KEY (job, memory)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX dues_by_time ON dues (job, at);
+        CREATE INDEX dues_by_memory ON dues (memory);
+
+        CREATE TABLE undoing (
+            pass   INTEGER NOT NULL REFERENCES passes (key) ON DELETE CASCADE,
+            number INTEGER NOT NULL,
+            memory INTEGER NOT NULL REFERENCES memories (key) ON DELETE CASCADE,
+            other  INTEGER REFERENCES memories (key) ON DELETE CASCADE,
+            place  TEXT NOT NULL,
+            part   TEXT NOT NULL,
+            was    TEXT,
+            now    TEXT,
+            PRIMARY KEY (pass, number)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX undoing_by_memory ON undoing (memory);
+        CREATE INDEX undoing_by_other ON undoing (other) WHERE other IS NOT NULL;
+        """
+    )
+
+
+def _relations(connection: apsw.Connection) -> None:
+    """What leads to something is looked up by that; and who else has something that is told of one."""
+    connection.execute("CREATE INDEX facts_by_object ON facts (object, predicate)")
+    connection.execute("CREATE INDEX facts_by_predicate ON facts (predicate)")
+
+
+def _doubts(connection: apsw.Connection) -> None:
+    """Which memories stand against each other, and which are much used: few of many, found without looking at the others."""
+    connection.execute(
+        """
+        CREATE INDEX edges_contested ON edges (source, target) WHERE kind = 'contradicts';
+        CREATE INDEX memories_much_used ON memories (updated_at) WHERE accesses >= 5;
+        """
+    )
+
+
+_PARTS = (_dreams, _relations, _doubts)
+
+
+def fifth(connection: apsw.Connection) -> None:
+    for part in _PARTS:
+        part(connection)
+
 
 Migration = Callable[[apsw.Connection], None]
 
@@ -490,3 +583,60 @@ MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("who was heard", _fourth),
     ("what happens at rest", fifth),
 )
+
+_PATIENCE_MS = 600_000
+"""How long a process waits for another one's migration: as long as a large vault may take."""
+
+VERSION = 5
+"""As many as there are migrations; they are loaded where there is something to migrate."""
+
+
+def version_of(connection: apsw.Connection) -> int:
+    """The version this database is at; 0 for an empty one."""
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'schema_version'").get:
+        return 0
+    return int(connection.execute("SELECT coalesce(max(version), 0) FROM schema_version").get or 0)
+
+
+def require_known(version: int, newest: int = VERSION) -> None:
+    if version > newest:
+        raise VaultTooNew(f"this vault has schema version {version}; this release reads versions up to {newest}.")
+
+
+def migrate(connection: apsw.Connection, now: datetime, steps: tuple[tuple[str, Migration], ...] | None = None) -> int:
+    """Bring the database up to date, by these steps or all of ours; returns how many it took. Fails as a whole or not at all."""
+
+    steps = MIGRATIONS if steps is None else steps
+    try:
+        connection.set_busy_timeout(_PATIENCE_MS)
+        connection.execute("BEGIN EXCLUSIVE")
+        # Inside the transaction: a process that waited here finds the work done by the one it waited for.
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS schema_version"
+            " (version INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL, what TEXT NOT NULL) STRICT"
+        )
+        start = version_of(connection)
+        require_known(start, len(steps))
+        for number, (what, step) in enumerate(steps[start:], start + 1):
+            step(connection)
+            connection.execute("INSERT INTO schema_version VALUES (?, ?, ?)", (number, to_micros(now), what))
+        connection.execute("COMMIT")
+    except apsw.Error as error:
+        _undo(connection)
+        told = explain(error, "bringing the vault's format up to date")
+        raise (told if told.code in ("E1002", "E1003", "E1006") else MigrationFailed(told.message)) from error
+    except EngramError:
+        _undo(connection)
+        raise
+    except Exception as error:  # noqa: BLE001  a step is any function; what it raised must not leave half of it
+        _undo(connection)
+        raise MigrationFailed(f"a step failed ({type(error).__name__}) while bringing the vault's format up to date.") from None
+    except BaseException:
+        _undo(connection)
+        raise
+    return len(steps) - start
+
+
+def _undo(connection: apsw.Connection) -> None:
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")

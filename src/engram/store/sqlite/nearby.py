@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import apsw
 
 from engram.env import to_micros
-from engram.guard.scopes import Visibility, readable
-from engram.links import LASTING
+from engram.guard.visibility import Visibility, readable
+from engram.rules.edges import LASTING
 from engram.settings import Settings
-from engram.store.protocol import Filter
+from engram.store.ports import Filter
 from engram.store.sqlite import rows
-from engram.store.sqlite.path import Path
-from engram.store.sqlite.scopes import predicate
-from engram.text.entities import folded
+from engram.store.sqlite.gate import Path
+from engram.store.sqlite.rows import predicate
+from engram.text.english.entities import folded
 from engram.types import Reader
 
 _MONTH = 30 * 86_400_000_000

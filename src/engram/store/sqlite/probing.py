@@ -10,13 +10,13 @@ import apsw
 
 from engram.env import to_micros
 from engram.guard.limits import RateLimits, check_rate
-from engram.store.sqlite.path import Path
+from engram.store.sqlite.gate import Path
 from engram.types import Reader, scope_values
 
 _TICK = 5_000_000  # µs: a minute is the last twelve of these
 _MINUTE = 60_000_000
 _PATIENCE_S = 1.0  # a question does not wait for long because others write
-_KEPT = 86_400_000_000
+_QUESTIONS_KEPT = 86_400_000_000
 
 
 class Probing(Path):
@@ -29,7 +29,7 @@ class Probing(Path):
         where, now = self._audit.digest(f"session\x1f{session}"), to_micros(at)
 
         def work(connection: apsw.Connection) -> None:
-            connection.execute("DELETE FROM probes WHERE tick < ?", ((now - _KEPT) // _TICK,))
+            connection.execute("DELETE FROM probes WHERE tick < ?", ((now - _QUESTIONS_KEPT) // _TICK,))
             recent = "SELECT tick, sum(times) FROM probes WHERE identity = ? AND tick > ? GROUP BY tick ORDER BY tick"
             here = "SELECT coalesce(sum(times), 0) FROM probes WHERE identity = ? AND session = ?"
             ticks: Iterable[Any] = connection.execute(recent, (who, (now - _MINUTE) // _TICK))

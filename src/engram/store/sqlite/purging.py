@@ -12,14 +12,14 @@ from collections.abc import Sequence
 import apsw
 
 from engram.errors import InvalidQuery
-from engram.guard.scopes import Visibility, require_owner, writable
-from engram.store.protocol import Once
-from engram.store.sqlite import audit, episodes, memories, proving
+from engram.guard.visibility import Visibility, require_owner, writable
+from engram.store.ports import Once
+from engram.store.sqlite import audit, episodes, erasure, memories
 from engram.store.sqlite.scrubbing import NothingDone, Scrubbing
 from engram.types import SCOPE_DIMENSIONS, Reader, Report
 
 _NOBODY = "purged:"
-_AT_ONCE = 500
+_PURGED_AT_ONCE = 500
 
 
 class Purging(Scrubbing):
@@ -44,7 +44,7 @@ class Purging(Scrubbing):
                 )
             nobody = _NOBODY + self._env.random(8).hex()
 
-            def remove(connection: apsw.Connection, held: proving.Held) -> None:
+            def remove(connection: apsw.Connection, held: erasure.Held) -> None:
                 _remove(connection, writable(reader), dimension, name, nobody, held)
 
             work = self._counting(reader, remove, dry_run=dry_run)
@@ -58,14 +58,14 @@ class Purging(Scrubbing):
             return Report(operation="purge", counts=counts, notes=self._scrubbed(reader, wanted))
 
 
-def _remove(connection: apsw.Connection, owned: Visibility, dimension: str, name: str, nobody: str, held: proving.Held) -> None:
+def _remove(connection: apsw.Connection, owned: Visibility, dimension: str, name: str, nobody: str, held: erasure.Held) -> None:
     places = _places(connection, dimension, name)
     keys = [int(row[0]) for row in connection.execute(f"SELECT key FROM memories WHERE scope IN ({_marks(places)})", places)]
-    for start in range(0, len(keys), _AT_ONCE):
-        doomed = memories.by_keys(connection, owned, keys[start : start + _AT_ONCE])
+    for start in range(0, len(keys), _PURGED_AT_ONCE):
+        doomed = memories.by_keys(connection, owned, keys[start : start + _PURGED_AT_ONCE])
         doomed += episodes.learned_from(connection, owned, doomed)  # elsewhere too: it has their words
         for memory in doomed:
-            proving.note(connection, held, memory)
+            erasure.note(connection, held, memory)
             memories.wipe_out(connection, memory)
         audit.forget(connection, [memory.id for memory in doomed])
     for table in _having(connection, "scope"):

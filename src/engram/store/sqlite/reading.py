@@ -6,17 +6,18 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from engram.crypto import ciphers
 from engram.env import to_micros
-from engram.frozen import replace
-from engram.guard import cursors
-from engram.guard.scopes import readable, require_owner
-from engram.store.admission import bounded, check_filter, check_terms
-from engram.store.protocol import Filter, Heard, Once
+from engram.guard.visibility import readable, require_owner
+from engram.store.ports import Filter, Heard, Once
 from engram.store.sqlite import edges as links
-from engram.store.sqlite import embeddings, history, memories, receipts, rows, turns, words
+from engram.store.sqlite import memories, quotas, rows, text_index, turns
+from engram.store.sqlite import memories as history
+from engram.store.sqlite import vectors as embeddings
 from engram.store.sqlite.audit import read as read_audit
-from engram.store.sqlite.path import Path
-from engram.store.sqlite.scopes import predicate
+from engram.store.sqlite.gate import Path
+from engram.store.sqlite.rows import predicate
+from engram.store.validation import bounded, check_filter, check_terms
 from engram.types import (
     AuditEntry,
     ChangeEvent,
@@ -39,6 +40,7 @@ from engram.types import (
     Version,
     scope_values,
 )
+from engram.values.frozen import replace
 
 
 class Reading(Path):
@@ -58,12 +60,12 @@ class Reading(Path):
         bounded(limit, self._live.now.page_limit, "a page")
         check_filter(where.kinds, where.statuses, where.since, where.until)
         about, secret = _listing("list", reader, where), self._opened.cursor_key
-        before = None if cursor is None else cursors.open_cursor(cursor, about, secret)
+        before = None if cursor is None else ciphers.open_cursor(cursor, about, secret)
         with self._read(reader, "list") as connection:
             found = memories.page(connection, readable(reader), where, before=before, limit=limit + 1)
         self._note(reader, "list", count=min(len(found), limit))
         more = len(found) > limit
-        return Page(tuple(found[:limit]), cursors.seal_cursor(found[limit - 1].key, about, secret) if more else None)
+        return Page(tuple(found[:limit]), ciphers.seal_cursor(found[limit - 1].key, about, secret) if more else None)
 
     def search_text(self, reader: Reader, terms: Sequence[str], *, limit: int, where: Filter = Filter()) -> list[TextHit]:
         """Memories that hold any of the terms, best first."""
@@ -73,7 +75,7 @@ class Reading(Path):
         bounded(limit, self._live.now.page_limit, "a search")
         with self._read(reader, "search") as connection:
             condition, narrow, around = rows.conditions(where), rows.narrow(where), self._live.now.around_weight
-            hits = words.search_text(connection, readable(reader), condition, terms, limit, around, narrow=narrow)
+            hits = text_index.search_text(connection, readable(reader), condition, terms, limit, around, narrow=narrow)
             found = [TextHit(key, score) for key, score in hits]
         self._note(reader, "search", count=len(found), digest=self._audit.digest(" ".join(terms)))
         return found
@@ -82,7 +84,7 @@ class Reading(Path):
         """In how many memories of the whole vault each term stands: what tells a rare word from a common one."""
         check_terms(terms)
         with self._read(reader, "frequencies") as connection:
-            return [words.frequency(connection, term, most) for term in terms]
+            return [text_index.frequency(connection, term, most) for term in terms]
 
     def get(self, reader: Reader, ids: Sequence[str]) -> list[Memory]:
         """The visible ones among `ids`, in that order."""
@@ -199,7 +201,7 @@ class Reading(Path):
     def told(self, reader: Reader, once: Once) -> str | None:
         """What was answered to this write when it was made, from where this reader stands; None if it was not."""
         with self._read(reader, "request") as connection:
-            return receipts.told(connection, self._request(reader, once))
+            return quotas.told(connection, self._request(reader, once))
 
     def mark_of(self, words: str) -> str:
         """What these words are known again by in this vault: a keyed digest, which tells nobody else what they are."""

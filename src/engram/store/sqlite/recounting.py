@@ -7,14 +7,14 @@ from datetime import datetime
 
 import apsw
 
-from engram.frozen import replace
-from engram.guard.scopes import readable, require_writable, writable
-from engram.kinds import Episode, EpisodeEvent, EpisodeOutcome, Participant, Skill
-from engram.store.admission import bounded, check_event, check_memory, check_participants, check_period, dated
-from engram.store.protocol import Once
-from engram.store.sqlite import edges, embeddings, episodes, memories, skills, turns
+from engram.guard.visibility import readable, require_writable, writable
+from engram.store.ports import Once
+from engram.store.sqlite import edges, episodes, memories, skills, turns, vectors
 from engram.store.sqlite.writing import Writing
+from engram.store.validation import bounded, check_event, check_memory, check_participants, check_period, dated
 from engram.types import Draft, Edge, Memory, Policy, Reader, Space
+from engram.values.episodes import Episode, EpisodeEvent, EpisodeOutcome, Participant, Skill
+from engram.values.frozen import replace
 
 FOLLOWS, CAUSED_BY, LEARNED_FROM = "follows", "caused_by", "learned_from"
 
@@ -109,7 +109,7 @@ class Recounting(Writing):
             if ids is not None:
                 found = memories.by_ids(connection, seen, ids)[:limit]
             else:
-                keys = episodes.keys(connection, seen, since=since, until=until, outcomes=outcomes, limit=limit)
+                keys = episodes.episode_keys(connection, seen, since=since, until=until, outcomes=outcomes, limit=limit)
                 found = memories.by_keys(connection, seen, keys)
             made = episodes.of(connection, found)
         self._note(reader, "episodes", count=len(made))
@@ -167,11 +167,11 @@ class Recounting(Writing):
         return made
 
     def _put_draft(self, connection: apsw.Connection, draft: Draft, space: Space | None) -> Memory:
-        key = embeddings.own_space(connection, space) if draft.vector else None
+        key = vectors.own_space(connection, space) if draft.vector else None
         return turns.keep(connection, [], [draft], key)[0]
 
     def _put_vector(
         self, connection: apsw.Connection, reader: Reader, memory: Memory, vector: bytes | None, space: Space | None
     ) -> None:
-        if vector is not None and space is not None and embeddings.own_space(connection, space) is not None:
-            embeddings.put_vectors(connection, writable(reader), space, {memory.key: vector})
+        if vector is not None and space is not None and vectors.own_space(connection, space) is not None:
+            vectors.put_vectors(connection, writable(reader), space, {memory.key: vector})

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from engram.guard.scopes import Visibility, readable
-from engram.store.sqlite import sealed
-from engram.store.sqlite.path import Path
-from engram.store.sqlite.scopes import predicate
+from engram.guard.visibility import Visibility, readable
+from engram.store.sqlite import connection as sealed
+from engram.store.sqlite.gate import Path
+from engram.store.sqlite.rows import predicate
 from engram.types import Reader
 
 

@@ -11,11 +11,12 @@ from typing import Any
 import apsw
 
 from engram.env import from_micros
-from engram.guard import pii
-from engram.guard.scopes import readable, require_owner
-from engram.store.sqlite import inheriting, memories, questions, sealed, turns
-from engram.store.sqlite.path import Path
-from engram.store.sqlite.scopes import predicate
+from engram.guard import personal_data
+from engram.guard.visibility import readable, require_owner
+from engram.store.sqlite import connection as sealed
+from engram.store.sqlite import gaps, memories, sensitivity, turns
+from engram.store.sqlite.gate import Path
+from engram.store.sqlite.rows import predicate
 from engram.text.terms import identity_of
 from engram.types import Memory, Reader, Sensitivity, StatusChange
 
@@ -85,7 +86,7 @@ def _seal_page(connection: apsw.Connection, limit: int, guarded: bool) -> int:
         return looked
     if looked := _seal_memories(connection, limit, guarded):
         return looked
-    questions.seal_old(connection)
+    gaps.seal_old(connection)
     connection.execute("DELETE FROM meta WHERE name IN (?, ?)", (_TURNS, _MEMORIES))
     is_new(connection)
     return 0
@@ -95,7 +96,11 @@ def _seal_turns(connection: apsw.Connection, limit: int) -> int:
     sql = "SELECT key, tier, text FROM turns WHERE key > ? ORDER BY key LIMIT ?"
     found: list[Any] = connection.execute(sql, (_reached(connection, _TURNS), limit)).fetchall()
     for key, tier, text in found:
-        wanted = pii.sensitivity_of(pii.find_sensitive(text)) if tier == Sensitivity.CLEARTEXT else Sensitivity.CLEARTEXT
+        wanted = (
+            personal_data.sensitivity_of(personal_data.find_sensitive(text))
+            if tier == Sensitivity.CLEARTEXT
+            else Sensitivity.CLEARTEXT
+        )
         if wanted is not Sensitivity.CLEARTEXT:
             turns.raise_tier(connection, key, wanted)
     return _reach(connection, _TURNS, [row[0] for row in found])
@@ -108,7 +113,7 @@ def _seal_memories(connection: apsw.Connection, limit: int, guarded: bool) -> in
     for (key,) in keys:
         memory = memories.by_key(connection, key)
         if memory.tier is Sensitivity.CLEARTEXT and guarded and (memory.updated_at or since) < since:
-            inheriting.raise_to(connection, key, pii.sensitivity_of(pii.find_sensitive(memory.text)))
+            sensitivity.raise_to(connection, key, personal_data.sensitivity_of(personal_data.find_sensitive(memory.text)))
             memory = memories.by_key(connection, key)
         if memory.tier is Sensitivity.CLEARTEXT:
             sealed.retier(connection, key, memory.tier, memory.tier, _OWN_WORDS)
@@ -119,7 +124,7 @@ def _seal_memories(connection: apsw.Connection, limit: int, guarded: bool) -> in
         )
         if memory.tier is Sensitivity.CONFIDENTIAL:  # whether a feedback vector is projected cannot be told, so all are dropped
             connection.execute("UPDATE feedback SET vector = x'', space = NULL WHERE memory = ?", (key,))
-        inheriting.follow(connection, memory)
+        sensitivity.follow(connection, memory)
     return _reach(connection, _MEMORIES, [row[0] for row in keys])
 
 

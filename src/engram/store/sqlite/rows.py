@@ -1,4 +1,10 @@
-"""Memories as rows and rows as memories. Times are whole microseconds, UTC."""
+"""Memories as rows and rows as memories. Times are whole microseconds, UTC.
+
+The reader's visibility as SQL: the one function that builds the predicate, parameterized, for every query.
+
+Scopes are interned in their own small table, so the predicate on a memory is one integer look-up in a set that SQLite
+materialises once a statement, however many dimensions a scope has.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +17,11 @@ from typing import Any
 import apsw
 
 from engram.env import from_micros, to_micros
-from engram.store.protocol import Filter
-from engram.store.sqlite import sealed
-from engram.types import (
-    NEUTRAL,
-    NO_ATTRIBUTES,
-    SCOPE_DIMENSIONS,
-    Affect,
-    Kind,
-    Memory,
-    Scope,
-    Sensitivity,
-    Source,
-    Status,
-    scope_values,
-)
+from engram.guard.visibility import Visibility
+from engram.store.ports import Filter
+from engram.store.sqlite import connection as sealed
+from engram.types import NEUTRAL, NO_ATTRIBUTES, Affect, Kind, Memory, Sensitivity, Source, Status
+from engram.values.identity import SCOPE_DIMENSIONS, Scope, scope_values
 
 Value = None | int | float | str | bytes
 
@@ -213,3 +209,44 @@ def micros(moment: datetime | None) -> int | None:
 
 def _moment(value: int | None) -> datetime | None:
     return None if value is None else from_micros(value)
+
+
+Sql = tuple[str, tuple[str, ...]]
+
+
+@lru_cache(maxsize=1024)  # few readers, many statements
+def predicate(visibility: Visibility, column: str, joined: str = "") -> Sql:
+    """A condition on `column` (a scope key) that holds for exactly what is visible.
+
+    `joined` names a row of `scopes` that the statement joins to `column` anyway: it is asked directly, which for one
+    memory costs half of making the set of all visible scopes first.
+    """
+    if visibility.everything:
+        return "TRUE", ()
+    prefix = f"{joined}." if joined else ""
+    boxes: list[str] = []
+    values: list[str] = []
+    for box in visibility.boxes:
+        terms = []
+        for dimension, admitted in zip(SCOPE_DIMENSIONS, box, strict=True):
+            if admitted is not None:
+                terms.append(f"{prefix}{dimension} IN ({', '.join('?' * len(admitted))})")
+                values.extend(admitted)
+        boxes.append(" AND ".join(terms))
+    if not boxes:
+        return "FALSE", ()
+    visible = " OR ".join(boxes)
+    return f"({visible})" if joined else f"{column} IN (SELECT key FROM scopes WHERE {visible})", tuple(values)
+
+
+def intern(connection: apsw.Connection, scope: Scope) -> int:
+    """The key of this scope, made if it is new. Runs in the writer's transaction."""
+    values = scope_values(scope)
+    # Looked up each time: a key remembered from a transaction that was rolled back could become another scope's.
+    key = connection.execute(
+        "SELECT key FROM scopes WHERE project = ? AND squad = ? AND agent = ? AND channel = ? AND user = ?", values
+    ).get
+    if key is None:
+        connection.execute("INSERT INTO scopes (project, squad, agent, channel, user) VALUES (?, ?, ?, ?, ?)", values)
+        key = connection.last_insert_rowid()
+    return int(key)

@@ -9,9 +9,9 @@ import apsw
 
 from engram.log import Log
 from engram.store.folder import clear_snapshots
-from engram.store.sqlite import minds, proving, receipts, shelving
-from engram.store.sqlite.path import Path
-from engram.store.sqlite.proving import Sought
+from engram.store.sqlite import erasure, quotas, shelving, working
+from engram.store.sqlite.erasure import Sought
+from engram.store.sqlite.gate import Path
 from engram.types import Reader, Role
 
 log = Log("engram.store")
@@ -36,18 +36,18 @@ class Scrubbing(Path):
     """Mixed into the store."""
 
     def _counting(
-        self, reader: Reader, remove: Callable[[apsw.Connection, proving.Held], None], *, dry_run: bool
+        self, reader: Reader, remove: Callable[[apsw.Connection, erasure.Held], None], *, dry_run: bool
     ) -> Callable[[apsw.Connection], Counted]:
         """A removal that counts what goes, table by table, and notes what to look for afterwards; undone if it is a trial."""
 
         def work(connection: apsw.Connection) -> Counted:
-            before, held = proving.tally(connection), proving.Held()
+            before, held = erasure.tally(connection), erasure.Held()
             remove(connection, held)
-            wanted = proving.sought(connection, held)
-            minds.forget_minds(connection, reader, wanted.words)
+            wanted = erasure.sought(connection, held)
+            working.forget_minds(connection, reader, wanted.words)
             shelving.forget_numbers(connection)
-            receipts.forget_old(connection)
-            counts = proving.gone(before, proving.tally(connection))
+            quotas.forget_old(connection)
+            counts = erasure.gone(before, erasure.tally(connection))
             if reader.role is not Role.OWNER:  # minds, answers and questions go whosever they are; how many is not theirs to know
                 counts = {table: count for table, count in counts.items() if table not in _ANYBODYS}
             if dry_run:
@@ -68,7 +68,7 @@ class Scrubbing(Path):
 
     def _proof(self, wanted: Sought) -> str:
         with self._readers.use("looking for what was erased") as connection:
-            found = proving.left(connection, wanted)
+            found = erasure.left(connection, wanted)
         if not found:
             return f"{wanted.sentence} in every table and page: none is left."
         log.warning("%d places still have words of what was erased", len(found))

@@ -17,12 +17,12 @@ from contextlib import contextmanager
 
 import apsw
 
+from engram.crypto.ciphers import SealedFileReader, SealedFileWriter
 from engram.errors import DiskFull, EncryptionFailed
-from engram.guard.scopes import require_owner
-from engram.guard.sealing import SealedFileReader, SealedFileWriter
+from engram.guard.visibility import require_owner
 from engram.log import Log
 from engram.store.folder import hide_snapshot_times, sync_folder
-from engram.store.sqlite.path import Path
+from engram.store.sqlite.gate import Path
 from engram.types import Reader
 
 log = Log("engram.store")

@@ -9,12 +9,11 @@ from typing import Any
 import apsw
 
 from engram.env import from_micros
-from engram.guard.scopes import Visibility
-from engram.kinds import Cue, FailureMode, Practice, Precondition, Refinement, Skill, SkillStep
-from engram.store.sqlite import sealed
-from engram.store.sqlite.rows import Value, micros
-from engram.store.sqlite.scopes import predicate
+from engram.guard.visibility import Visibility
+from engram.store.sqlite import connection as sealed
+from engram.store.sqlite.rows import Value, micros, predicate
 from engram.types import Memory
+from engram.values.episodes import Cue, FailureMode, Practice, Precondition, Refinement, Skill, SkillStep
 
 _CUE, _PRECONDITION, _STEP, _FAILURE, _REFINEMENT = "cue", "precondition", "step", "failure", "refinement"
 

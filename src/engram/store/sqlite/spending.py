@@ -9,12 +9,12 @@ from typing import Any
 import apsw
 
 from engram.env import to_micros
-from engram.models.budget import Check
-from engram.store.sqlite.path import Path
+from engram.models.spending import Check
+from engram.store.sqlite.gate import Path
 from engram.types import Reader
 
 _MINUTE = 60_000_000
-_KEPT = timedelta(days=2)
+_SPENDING_KEPT = timedelta(days=2)
 
 
 class Spending(Path):
@@ -25,7 +25,7 @@ class Spending(Path):
 
         def work(connection: apsw.Connection) -> None:
             check(partial(_spent, connection))
-            connection.execute("DELETE FROM spendings WHERE minute < ?", (to_micros(at - _KEPT) // _MINUTE,))
+            connection.execute("DELETE FROM spendings WHERE minute < ?", (to_micros(at - _SPENDING_KEPT) // _MINUTE,))
             connection.execute(
                 """
                 INSERT INTO spendings (minute, calls, tokens) VALUES (?, ?, ?)

@@ -7,11 +7,12 @@ The class only joins what stands in `writing`, `judging`, `dreaming`, `world`, `
 
 from __future__ import annotations
 
-from engram.store.sqlite.boxing import Boxing
-from engram.store.sqlite.caring import Caring
-from engram.store.sqlite.dreaming import Dreaming
-from engram.store.sqlite.granting import Granting
+from engram.store.sqlite.access_tokens import Granting
+from engram.store.sqlite.boxes import Boxing
+from engram.store.sqlite.dreams import Dreaming
+from engram.store.sqlite.health import Caring
 from engram.store.sqlite.judging import Judging
+from engram.store.sqlite.knowledge import Surveying
 from engram.store.sqlite.nearby import Nearby
 from engram.store.sqlite.probing import Probing
 from engram.store.sqlite.purging import Purging
@@ -21,7 +22,6 @@ from engram.store.sqlite.relating import Relating
 from engram.store.sqlite.renewing import Renewing
 from engram.store.sqlite.shelving import Shelving
 from engram.store.sqlite.spending import Spending
-from engram.store.sqlite.surveying import Surveying
 from engram.store.sqlite.suspending import Suspending
 from engram.store.sqlite.wondering import Wondering
 from engram.store.sqlite.world import World

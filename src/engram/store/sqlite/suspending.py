@@ -11,15 +11,15 @@ import apsw
 
 from engram.env import to_micros
 from engram.errors import ContentTooLarge
-from engram.guard.scopes import require_writable
-from engram.guard.tiers import strictest
-from engram.store.admission import check_scope
-from engram.store.protocol import Once
-from engram.store.sqlite import minds
-from engram.store.sqlite.path import Path
-from engram.store.sqlite.scopes import intern
-from engram.store.sqlite.sealed import PUT_AWAY
+from engram.guard.visibility import require_writable
+from engram.store.ports import Once
+from engram.store.sqlite import working
+from engram.store.sqlite.connection import PUT_AWAY
+from engram.store.sqlite.gate import Path
+from engram.store.sqlite.rows import intern
+from engram.store.validation import check_scope
 from engram.types import Reader, Sensitivity
+from engram.values.identity import strictest
 
 
 class Suspending(Path):
@@ -50,7 +50,7 @@ class Suspending(Path):
             now = self._env.now()
 
             def work(connection: apsw.Connection) -> datetime | None:
-                if since is not None and minds.erased_since(connection, since):
+                if since is not None and working.erased_since(connection, since):
                     return None
                 is_clear = strictest(tier, *_tiers(connection, sources)) is Sensitivity.CLEARTEXT
                 kept, held = ("?3", body) if is_clear else (PUT_AWAY, body.decode("latin-1"))
@@ -67,7 +67,7 @@ class Suspending(Path):
     def put_away_last(self, reader: Reader, name: str) -> tuple[datetime, bytes] | None:
         """What was put away under this name by whoever stood exactly here, and when."""
         with self._read(reader, "resume") as connection:
-            found = minds.last(connection, reader.scope, name)
+            found = working.last(connection, reader.scope, name)
         self._note(reader, "resume", count=int(found is not None))
         return found
 

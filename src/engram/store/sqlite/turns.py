@@ -13,12 +13,13 @@ from typing import Any
 import apsw
 
 from engram.env import from_micros, to_micros
-from engram.guard.scopes import Visibility
-from engram.guard.tiers import strictest
-from engram.store.sqlite import embeddings, memories, sealed
-from engram.store.sqlite.scopes import intern, predicate
-from engram.text.person import is_assistant
+from engram.guard.visibility import Visibility
+from engram.store.sqlite import connection as sealed
+from engram.store.sqlite import memories, vectors
+from engram.store.sqlite.rows import intern, predicate
+from engram.text.english.grammar import is_assistant
 from engram.types import Draft, Memory, PendingTurn, Scope, Sensitivity, Turn, scope_values
+from engram.values.identity import strictest
 
 _SAID = sealed.opened("text", table="t", tier="t.tier", row="t.key", place="'turn'")
 
@@ -58,7 +59,7 @@ def keep(connection: apsw.Connection, keys: Sequence[int], drafts: Sequence[Draf
         if sources:
             link(connection, memory.key, sources)
         if draft.vector is not None and space is not None:
-            embeddings.put(connection, memory.key, space, draft.vector)
+            vectors.put(connection, memory.key, space, draft.vector)
         kept.append(memory)
     return kept
 

@@ -9,16 +9,16 @@ from typing import Any
 
 import apsw
 
-from engram.beliefs import transferred
 from engram.errors import Conflict
-from engram.frozen import replace
-from engram.guard.scopes import readable, writable
-from engram.store.sqlite import claims, inheriting, memories, minds, naming, turns
+from engram.guard.visibility import readable, writable
+from engram.rules.contradiction import transferred
 from engram.store.sqlite import edges as links
-from engram.store.sqlite.scopes import intern
+from engram.store.sqlite import entities, facts, memories, sensitivity, turns, working
+from engram.store.sqlite.rows import intern
 from engram.store.sqlite.scrubbing import Scrubbing
-from engram.text.facts import Fact
+from engram.text.english.facts import Fact
 from engram.types import Edge, Memory, Policy, Reader, Role, Sensitivity, Source, Status
+from engram.values.frozen import replace
 
 INFERRED_FROM = "inferred_from"
 _ANYONE = readable(Reader(policy=Policy.ALL, role=Role.OWNER))
@@ -57,32 +57,32 @@ class Understanding(Scrubbing):
         scope: int,
     ) -> Memory:
         if memory.tier is Sensitivity.CLEARTEXT:
-            naming.note(connection, scope, memory.key, memory.text, memory.speaker)
-        return self._outdate(connection, reader, memory, claims.note(connection, scope, memory, told), now)
+            entities.note(connection, scope, memory.key, memory.text, memory.speaker)
+        return self._outdate(connection, reader, memory, facts.note(connection, scope, memory, told), now)
 
     def _retiered(self, connection: apsw.Connection, memory: Memory) -> None:
         """A memory that is kept more or less closely says what it said: nothing is outdated. In the clear it names again."""
-        inheriting.follow(connection, memory)
+        sensitivity.follow(connection, memory)
         if memory.tier is Sensitivity.CLEARTEXT:
-            naming.note(connection, intern(connection, memory.scope), memory.key, memory.text, memory.speaker)
+            entities.note(connection, intern(connection, memory.scope), memory.key, memory.text, memory.speaker)
 
     def _outdate(
-        self, connection: apsw.Connection, reader: Reader, memory: Memory, outcomes: Sequence[claims.Outcome], now: datetime
+        self, connection: apsw.Connection, reader: Reader, memory: Memory, outcomes: Sequence[facts.Outcome], now: datetime
     ) -> Memory:
         """Link what a memory outdates or contradicts, and retire what says nothing else. Some of how sure that was passes on."""
-        if (after := next((one for one in outcomes if one.link == claims.PAST), None)) is not None:
+        if (after := next((one for one in outcomes if one.link == facts.PAST), None)) is not None:
             if not turns.sources_of(connection, memory.key):
                 return memory  # somebody gave it to be kept: it is history, and stays
-            links.put(connection, writable(reader), [Edge(after.older, memory.id, claims.SUPERSEDES)], now, self._live.now)
+            links.put(connection, writable(reader), [Edge(after.older, memory.id, facts.SUPERSEDES)], now, self._live.now)
             return self._move(connection, reader, memory.id, Status.SUPERSEDED, "a newer statement was known", now)
         for one in outcomes:
             links.put(connection, writable(reader), [Edge(memory.id, one.older, one.link)], now, self._live.now)
-            if one.link == claims.SUPERSEDES:
+            if one.link == facts.SUPERSEDES:
                 old = self._move(connection, reader, one.older, Status.SUPERSEDED, "a newer statement says otherwise", now)
-                minds.forget_handed(connection, [old.text])
-            elif one.link == claims.OUTDATES:  # it stands without the fact; what follows from the rest is found again at rest
+                working.forget_handed(connection, [old.text])
+            elif one.link == facts.OUTDATES:  # it stands without the fact; what follows from the rest is found again at rest
                 self._unfound(connection, memories.one(connection, writable(reader), one.older).key, now)
-        sure = transferred(memory.confidence, [one.confidence for one in outcomes if one.link != claims.CONTRADICTS])
+        sure = transferred(memory.confidence, [one.confidence for one in outcomes if one.link != facts.CONTRADICTS])
         if sure == memory.confidence:
             return memory
         new = replace(memory, confidence=sure)
@@ -112,9 +112,9 @@ class Understanding(Scrubbing):
         turns.reframe(connection, sources[:1])
         if told is not None or taken:
             self._understand_one(connection, reader, new, now, told, intern(connection, new.scope))
-        elif claims.is_contested(connection, new.key):
-            ruled = claims.settle(connection, intern(connection, new.scope), new)
-            self._outdate(connection, reader, new, [one for one in ruled if one.link != claims.PAST], now)
+        elif facts.is_contested(connection, new.key):
+            ruled = facts.settle(connection, intern(connection, new.scope), new)
+            self._outdate(connection, reader, new, [one for one in ruled if one.link != facts.PAST], now)
 
     def _move(
         self, connection: apsw.Connection, reader: Reader, memory_id: str, status: Status, reason: str, now: datetime
@@ -134,11 +134,11 @@ class Understanding(Scrubbing):
 
     def _reinstate(self, connection: apsw.Connection, reader: Reader, memory: Memory, now: datetime) -> None:
         """What was brought back says again what it said: what is older steps back, what has come since disputes it."""
-        claims.reopen(connection, memory.key)
-        ruled = claims.settle(connection, intern(connection, memory.scope), memory)
-        newer = [Edge(one.older, memory.id, claims.CONTRADICTS) for one in ruled if one.link == claims.PAST]
+        facts.reopen(connection, memory.key)
+        ruled = facts.settle(connection, intern(connection, memory.scope), memory)
+        newer = [Edge(one.older, memory.id, facts.CONTRADICTS) for one in ruled if one.link == facts.PAST]
         links.put(connection, writable(reader), newer, now, self._live.now)
-        self._outdate(connection, reader, memory, [one for one in ruled if one.link != claims.PAST], now)
+        self._outdate(connection, reader, memory, [one for one in ruled if one.link != facts.PAST], now)
 
     def _unfound(self, connection: apsw.Connection, premise: int, now: datetime) -> None:
         """What was inferred from a memory that no longer stands does not stand either (K11), wherever it is kept."""

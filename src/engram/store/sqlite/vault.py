@@ -12,19 +12,19 @@ from pathlib import Path
 
 import apsw
 
+from engram.crypto.key_sources import unlock
+from engram.crypto.keys import KEY_BYTES, MasterKey, Purpose, wipe
 from engram.env import Env
 from engram.errors import DiskFull, StorageError, VaultDamaged
-from engram.frozen import field, frozen, mutable
-from engram.guard.keys import KEY_BYTES, MasterKey, Purpose, wipe
-from engram.guard.unlock import unlock
 from engram.log import Log
 from engram.settings import LiveSettings
 from engram.store.folder import Header, VaultFolder, name_newborn, read_header, sweep_snapshots
-from engram.store.sqlite import open as opening
-from engram.store.sqlite import schema
-from engram.store.sqlite.binding import explain
+from engram.store.sqlite import connection as opening
+from engram.store.sqlite import migrations
+from engram.store.sqlite.connection import explain
 from engram.store.sqlite.locks import VaultLock
-from engram.store.sqlite.silence import hide_times
+from engram.store.sqlite.padding import hide_times
+from engram.values.frozen import field, frozen, mutable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -144,9 +144,9 @@ def unlocked(folder: VaultFolder, header: Header, live: LiveSettings, env: Env, 
     """The key; a change of keys that was cut short is finished first."""
     given = credentials.master()
     if header.next is not None:
-        from engram.store.sqlite import rotation  # seldom
+        from engram.store.sqlite import key_rotation  # seldom
 
-        return rotation.finished(folder, live, env, given, credentials.ask)
+        return key_rotation.finished(folder, live, env, given, credentials.ask)
     return unlock(header.key, live.now, vault=folder.path, key=given, ask=credentials.ask)
 
 
@@ -211,15 +211,15 @@ def _bring_up_to_date(opened: Opened, live: LiveSettings, env: Env) -> None:
     try:
         connection = look(opened, live)
         try:
-            version = schema.version_of(connection)
-            schema.require_known(version)
+            version = migrations.version_of(connection)
+            migrations.require_known(version)
             if not version:  # a database gets its name only once its tables are in it
                 raise VaultDamaged(f"{opened.folder.database} is empty.", way_out="Run `engram restore-backup`.")
             opened.keep_digests(connection.execute("SELECT value FROM meta WHERE name = ?", (DIGEST_KEYS,)).get)
-            if version < schema.VERSION and not opened.read_only:
-                from engram.store.sqlite import care  # seldom
+            if version < migrations.VERSION and not opened.read_only:
+                from engram.store.sqlite import backups  # seldom
 
-                care.back_up(opened.folder, connection, opened.key, live.now, env)
+                backups.back_up(opened.folder, connection, opened.key, live.now, env)
                 connection.close()
                 _migrate(opened, live, env)
                 if live.now.neutral_times:
@@ -238,7 +238,7 @@ def _bring_up_to_date(opened: Opened, live: LiveSettings, env: Env) -> None:
 def _migrate(opened: Opened, live: LiveSettings, env: Env) -> None:
     writer = opening.writing(opened.folder.database, opened.key, synchronous="full", cache_kib=live.now.page_cache_kib)
     try:
-        schema.migrate(writer, env.now())
+        migrations.migrate(writer, env.now())
     finally:
         writer.close()
 
@@ -248,11 +248,11 @@ def _check_first(opened: Opened, live: LiveSettings) -> None:
     if opened.folder.database.stat().st_size > live.now.check_inline_mib * 2**20:
         opened.unchecked = True
         return
-    from engram.store.sqlite import care  # late: who comes for a moment does without
+    from engram.store.sqlite import backups  # late: who comes for a moment does without
 
     try:
         connection = opened.looked or look(opened, live)
-        problems = care.check(connection)
+        problems = backups.check(connection)
         connection.release_memory()  # all pages were read, few will be asked for again
     except apsw.Error as error:
         raise explain(error, "checking the vault") from error

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from engram.env import to_micros
-from engram.frozen import replace
-from engram.guard.scopes import readable
-from engram.known import Gap
-from engram.store.admission import bounded
-from engram.store.sqlite import questions
-from engram.store.sqlite.path import Path
+from engram.guard.visibility import readable
+from engram.store.sqlite import gaps as questions
+from engram.store.sqlite.gate import Path
+from engram.store.validation import bounded
 from engram.types import Policy, Reader
+from engram.values.entities import Gap
+from engram.values.frozen import replace
 
 
 class Wondering(Path):

@@ -7,16 +7,18 @@ from typing import Any
 
 import apsw
 
-from engram.beliefs import status
 from engram.env import from_micros
-from engram.guard.scopes import Visibility, readable, require_owner
-from engram.known import Belief, Entity
-from engram.store.sqlite import claims, memories, naming, sealed
-from engram.store.sqlite.scopes import intern, predicate
+from engram.guard.visibility import Visibility, readable, require_owner
+from engram.rules.contradiction import status
+from engram.store.sqlite import connection as sealed
+from engram.store.sqlite import entities as naming
+from engram.store.sqlite import facts, memories
+from engram.store.sqlite.rows import intern, predicate
 from engram.store.sqlite.writing import Writing
-from engram.text.entities import folded
-from engram.text.substance import told
+from engram.text.english.entities import folded
+from engram.text.english.informativeness import told
 from engram.types import Memory, Reader, Sensitivity
+from engram.values.entities import Belief, Entity
 
 _UNREAD, _READ = "unread_to", "read_to"
 
@@ -32,7 +34,7 @@ class World(Writing):
     def entity(self, reader: Reader, name: str) -> tuple[Entity, list[int]] | None:
         """What goes by this name, and the keys of the active memories that name it, the latest first."""
         with self._read(reader, "entity") as connection:
-            return _entity(connection, readable(reader), folded(name))
+            return _entity_from_row(connection, readable(reader), folded(name))
 
     def named_in(self, reader: Reader, memory_id: str) -> list[str]:
         """What a memory names, by the names it is kept under."""
@@ -85,7 +87,7 @@ def _keys(connection: apsw.Connection, seen: Visibility, name: str) -> list[int]
     return [row[0] for row in found]
 
 
-def _entity(connection: apsw.Connection, seen: Visibility, name: str) -> tuple[Entity, list[int]] | None:
+def _entity_from_row(connection: apsw.Connection, seen: Visibility, name: str) -> tuple[Entity, list[int]] | None:
     keys = _keys(connection, seen, name)
     marks = ", ".join("?" * len(keys))
     visible, values = predicate(seen, "m.scope")
@@ -135,7 +137,7 @@ def _beliefs(connection: apsw.Connection, seen: Visibility, subject: str, past: 
     now = "" if past else " AND f.until IS NULL AND f.holds AND m.status = 'active'"
     found: list[Any] = connection.execute(
         f"""
-        SELECT {claims.FACT}, m.confidence, f.since, f.until, m.id, m.status,
+        SELECT {facts.FACT}, m.confidence, f.since, f.until, m.id, m.status,
                (SELECT group_concat(o.confidence) FROM edges AS g JOIN memories AS o
                     ON o.key = CASE WHEN g.source = m.key THEN g.target ELSE g.source END
                  WHERE g.kind = 'contradicts' AND (g.source = m.key OR g.target = m.key) AND o.status = 'active')
@@ -179,6 +181,6 @@ def _read_one(connection: apsw.Connection, memory: Memory) -> None:
     scope = intern(connection, memory.scope)
     if memory.tier is Sensitivity.CLEARTEXT:
         naming.note(connection, scope, memory.key, memory.text, memory.speaker)
-        claims.note(connection, scope, memory)
+        facts.note(connection, scope, memory)
     values = (*told(memory.text, memory.speaker, memory.category), memory.key)
     connection.execute("UPDATE memories SET substance = ?, named = ? WHERE key = ?", values)

@@ -4,6 +4,8 @@ Callers hand over a piece of work and wait; what waits together is committed tog
 its own savepoint, so that one that fails takes nothing else with it. The queue is bounded and callers block when it is
 full: nothing is dropped. A caller that gives up before its turn leaves no trace; work whose deadline passes is stopped between
 two of its statements and undone; once it is part of a commit, its caller gets the outcome.
+
+What the writer does around its transactions: padding, the log, file times (§10.4, §10.6).
 """
 
 from __future__ import annotations
@@ -19,10 +21,13 @@ import apsw
 from engram.deadline import Deadline, acquire_in_time, deadline_within, wait_for, without_deadline
 from engram.env import Env
 from engram.errors import DiskFull, EngramError, InvalidContent, VaultDamaged, WriteFailed
-from engram.frozen import field, mutable
 from engram.log import Log
-from engram.settings import Settings
-from engram.store.sqlite.binding import explain
+from engram.settings import LiveSettings, Settings
+from engram.store.sqlite.connection import explain
+from engram.store.sqlite.locks import take_turn
+from engram.store.sqlite.padding import Silence, fold_in_if_free, hide_times
+from engram.store.sqlite.vault import Opened
+from engram.values.frozen import field, mutable
 
 log = Log("engram.store.writer")
 
@@ -354,3 +359,72 @@ def _answer(error: BaseException, doing: str) -> BaseException:
 def _ends_everything(error: BaseException) -> bool:
     """A full disk or a damaged page concerns every job of the batch, not the one that met it."""
     return isinstance(error, apsw.Error) and isinstance(explain(error, ""), DiskFull | VaultDamaged)
+
+
+_PAGES_LEFT = "the pages could not be rewritten, so traces may be left in them (encrypted): erase again once there is room."
+_LOG_STILL_READ = "a reader was still using the log, so it keeps the erased pages (encrypted) until that reader is done."
+
+
+class Tides:
+    def __init__(self, opened: Opened, live: LiveSettings, env: Env) -> None:
+        self._opened = opened
+        self._live = live
+        self._env = env
+        self._silence = Silence(lambda: live.now, env)
+        self._log_pages = 0
+
+    def opened(self, connection: apsw.Connection) -> None:
+        connection.set_wal_hook(self._grew)
+        self._silence.prime(connection, self._opened.folder.wal)
+
+    def fold_in(self, connection: apsw.Connection) -> bool:
+        """Empty the log of what it held; False if a reader still uses it."""
+        try:
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.BusyError:
+            return False
+        try:
+            self._silence.prime(connection, self._opened.folder.wal)
+        except apsw.Error as error:  # what was asked for is done; the length of the log can wait
+            log.warning("the log was not made to its full length: %s", explain(error, "priming").code)
+        return True
+
+    def scrub(self, connection: apsw.Connection) -> str:
+        """Rewrite every page, because `secure_delete` does not reach the copies that moving cells about leaves in them.
+
+        Returns what could not be done, as a sentence; empty if all was.
+        """
+        try:
+            take_turn(connection, "VACUUM", self._live.now.write_patience_s, self._env)
+            take_turn(connection, "BEGIN IMMEDIATE", self._live.now.write_patience_s, self._env)
+            self._silence.settle(connection)
+            connection.execute("COMMIT")
+        except apsw.Error as error:  # the rows are gone; what is left of them in the pages is told in the report
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            log.warning("the pages were not rewritten: %s", explain(error, "rewriting").code)
+            return _PAGES_LEFT
+        return "" if self.fold_in(connection) else _LOG_STILL_READ
+
+    def before_commit(self, connection: apsw.Connection) -> None:
+        keep = self._live.now.change_log_rows
+        connection.execute("DELETE FROM changes WHERE seq <= (SELECT max(seq) FROM changes) - ?", (keep,))
+        self._silence.settle(connection)
+
+    def after_commit(self, connection: apsw.Connection) -> None:
+        if self._log_pages >= self._live.now.wal_pages:
+            fold_in_if_free(connection)
+        if self._live.now.neutral_times:
+            hide_times(self._opened.folder)
+
+    def closing(self, connection: apsw.Connection) -> None:
+        take_turn(connection, "BEGIN IMMEDIATE", self._live.now.drain_s, self._env)
+        self._silence.shrink(connection)
+        connection.execute("COMMIT")
+        # Not TRUNCATE: others may have the vault open, and the log would show their single writes. The last connection
+        # to close removes it.
+        fold_in_if_free(connection)
+
+    def _grew(self, connection: apsw.Connection, database: str, pages: int) -> int:
+        self._log_pages = pages
+        return apsw.SQLITE_OK

@@ -9,36 +9,19 @@ import apsw
 
 from engram.env import to_micros
 from engram.errors import Conflict, InvalidQuery
-from engram.frozen import fields, replace
-from engram.guard.scopes import readable, require_owner, require_writable, require_writer, writable
-from engram.store.admission import (
-    check_edges,
-    check_memory,
-    check_scope,
-    check_status,
-    check_turn,
-    check_vectors,
-    dated,
-)
-from engram.store.protocol import Changes, HeardBefore, Once
-from engram.store.sqlite import (
-    audit,
-    claims,
-    embeddings,
-    episodes,
-    feedback,
-    memories,
-    minds,
-    proving,
-    questions,
-    turns,
-)
+from engram.guard.visibility import readable, require_owner, require_writable, require_writer, writable
+from engram.store.ports import Changes, HeardBefore, Once
+from engram.store.sqlite import audit, episodes, erasure, feedback, gaps, memories, turns, working
 from engram.store.sqlite import edges as links
+from engram.store.sqlite import facts as claims
+from engram.store.sqlite import vectors as embeddings
 from engram.store.sqlite.scrubbing import NothingDone
 from engram.store.sqlite.understanding import Understanding
-from engram.text.facts import Fact
+from engram.store.validation import check_edges, check_memory, check_scope, check_status, check_turn, check_vectors, dated
+from engram.text.english.facts import Fact
 from engram.text.terms import identity_of
 from engram.types import AuditEntry, Draft, Edge, Memory, Policy, Reader, Report, Scope, Space, Status, Turn
+from engram.values.frozen import fields, replace
 
 _FIXED = {"id", "key", "scope", "version", "learned_at", "updated_at", "status"}
 """What `update` may not touch: identity and place never change, the rest has verbs of its own."""
@@ -218,7 +201,7 @@ class Writing(Understanding):
                 if new.tier is not old.tier:
                     self._retiered(connection, new)
                 if new.text != old.text or new.flagged > old.flagged:
-                    minds.forget_handed(connection, [old.text])
+                    working.forget_handed(connection, [old.text])
                 if new.text != old.text:
                     new = self._understand(connection, reader, [new], self._env.now())[0]
                     self._unfound(connection, new.key, self._env.now())
@@ -259,7 +242,7 @@ class Writing(Understanding):
                     _unchanged(memories.one(connection, writable(reader), one), since)
                 moved = [self._move(connection, reader, one, status, reason, now) for one in dict.fromkeys(ids)]
                 if status != Status.ACTIVE:
-                    minds.forget_handed(connection, [memory.text for memory in moved])
+                    working.forget_handed(connection, [memory.text for memory in moved])
                 return moved
 
             entries = [self._audit.entry(reader, f"status:{status}", subject=memory_id, count=1) for memory_id in ids]
@@ -283,17 +266,17 @@ class Writing(Understanding):
             gone: list[Memory] = []
             entries: list[AuditEntry] = []
 
-            def remove(connection: apsw.Connection, held: proving.Held) -> None:
+            def remove(connection: apsw.Connection, held: erasure.Held) -> None:
                 doomed = [_unchanged(memories.one(connection, writable(reader), one), since) for one in dict.fromkeys(ids)]
                 gone[:] = [*doomed, *episodes.learned_from(connection, writable(reader), doomed)]
                 entries[:] = [self._audit.entry(reader, "erase", subject=memory.id, count=1) for memory in gone]
                 for memory in gone:
-                    proving.note(connection, held, memory)
+                    erasure.note(connection, held, memory)
                 for memory in gone:
                     turns.forget_sources(connection, memory.key)
                     memories.wipe_out(connection, memory)
                 audit.forget(connection, [memory.id for memory in gone])
-                questions.forget(connection, [memory.text for memory in gone])
+                gaps.forget(connection, [memory.text for memory in gone])
 
             work = self._counting(reader, remove, dry_run=dry_run)
             if not dry_run:

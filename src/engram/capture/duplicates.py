@@ -1,0 +1,295 @@
+"""What is new among statements, what says again what is known, and how much each new one surprises.
+
+Comes in: the statements of one batch with their vectors. Goes out: the same, told apart. One scan of the index for all of
+them, one look-up of those that come close; statements of the batch itself are compared with each other, so that it makes no
+difference where one batch ends and the next begins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from engram.capture.corrections import Said, heirs_of
+from engram.capture.statements import Statement
+from engram.index.vectors.live import LiveIndex, Nearest
+from engram.models.embedders import Vectors
+from engram.settings import Settings
+from engram.store.sqlite.store import SqliteStore
+from engram.text.english.grammar import is_assistant, named
+from engram.text.terms import day_of, digest_of, identity_of, marks, word_set, words
+from engram.types import Fact, Kind, Memory, Policy, Reader, Source
+from engram.values.frozen import field, frozen, mutable, replace
+
+_NEIGHBOURS = 5  # by whom surprise is measured (C5)
+MOST_SURPRISING = 0.3
+
+
+@mutable
+class Candidate:
+    """A statement on its way: where it came from, and what was found out about it."""
+
+    statement: Statement
+    turn: int
+    digest: bytes = b""
+    quoted: bytes = b""  # of the bare words, where they may be quoted from what was recalled; such an echo is no witness
+    vector: Vectors | None = None
+    surprise: float = 0.0
+    flagged: bool = False  # reads as an attack on the model
+    facts: tuple[Fact, ...] | None = None  # where they are known without reading it
+    echoes: list[Candidate] = field(default_factory=list)  # the same, said again in the same batch
+
+    def __post_init__(self) -> None:
+        self.digest = identity_of(self.statement.proposition)
+        said = self.statement.proposition.said
+        if is_assistant(self.statement.proposition.speaker) or said.startswith(">"):
+            self.quoted = digest_of(_QUOTE.sub("", said))
+
+    @property
+    def text(self) -> str:
+        return self.statement.proposition.text
+
+    @property
+    def day(self) -> str:
+        return day_of(self.statement.proposition)
+
+    @property
+    def as_said(self) -> Said:
+        proposition = self.statement.proposition
+        return Said.of(proposition.text, proposition.said or proposition.text, proposition.speaker, self.vector)
+
+
+@frozen
+class Sifted:
+    """What is new; what says again what is known, with the id of that; what was corrected, with the id of what is true."""
+
+    fresh: list[Candidate]
+    merged: list[tuple[Candidate, str]]
+    corrected: list[tuple[Candidate, str]]
+
+
+def sift(
+    store: SqliteStore, index: LiveIndex | None, reader: Reader, candidates: Sequence[Candidate], settings: Settings
+) -> Sifted:
+    """Duplicates are looked for where the reader stands; surprise is about all that the reader sees."""
+    known = store.digests(reader, [digest for c in candidates for digest in (c.digest, c.quoted) if digest])
+    remembered = _remembered(store, reader, candidates)
+    near = _near(index, reader, candidates)
+    twins = _twins(store, index, reader, candidates, near, settings)
+    heirs = heirs_of(store, index, reader, (one.as_said for one in candidates), settings)
+    batch = _Batch(len(candidates))
+    by_digest: dict[bytes, Candidate] = {}
+    sifted = Sifted([], [], [])
+    for number, candidate in enumerate(candidates):
+        cosines = batch.cosines(candidate)
+        twin = known.get(candidate.digest) or known.get(candidate.quoted) or remembered.get(number) or twins.get(number)
+        first = by_digest.get(candidate.digest) or batch.rephrased(candidate, cosines, settings)
+        if twin is not None:
+            sifted.merged.append((candidate, twin))
+        elif number in heirs:
+            sifted.corrected.append((candidate, heirs[number].id))
+        elif first is not None:
+            first.echoes.append(candidate)
+        else:
+            candidate.surprise = surprise(near.get(number), cosines)
+            by_digest[candidate.digest] = candidate
+            batch.add(candidate)
+            sifted.fresh.append(candidate)
+    return sifted
+
+
+def _remembered(store: SqliteStore, reader: Reader, candidates: Sequence[Candidate]) -> dict[int, str]:
+    """Ids of memories that hold the bare words as the same speaker gave them to be remembered, by the candidate's number.
+
+    An answer is kept with its question and is about that; what tells of a day is another on another day.
+    """
+    bare = {
+        number: digest_of(one.statement.proposition.said)
+        for number, one in enumerate(candidates)
+        if not one.quoted and not one.day and not _ASKED.search(one.text)
+    }
+    found = store.digests(reader, list(dict.fromkeys(bare.values()))) if bare else {}
+    kept = {memory.id: memory for memory in store.get(reader, list(dict.fromkeys(found.values())))} if found else {}
+    return {
+        number: found[digest]
+        for number, digest in bare.items()
+        if digest in found and _by_one(kept.get(found[digest]), candidates[number].statement.proposition.speaker)
+    }
+
+
+def known_as(memory: Memory) -> list[bytes]:
+    """What a statement that is to be remembered is known by: its words, and what is made of them where they are only heard."""
+    if memory.source is not Source.USER:
+        return [identity_of(memory)]
+    said = Said.of(memory.text, memory.text, memory.speaker, None)
+    return [identity_of(replace(memory, text=wording)) for wording in said.wordings]
+
+
+def twin_of(
+    store: SqliteStore, index: LiveIndex | None, reader: Reader, memory: Memory, vector: Vectors | None, settings: Settings
+) -> tuple[str | None, float]:
+    """The id of a memory where the reader stands that says in other words what is to be remembered; else how new that is."""
+    here = replace(reader, policy=Policy.OWN)
+    found = index.search_many(here, vector[None], _NEIGHBOURS) if index is not None and vector is not None else None
+    close = found[0].keys[found[0].scores >= settings.duplicate_cosine].tolist() if found else []
+    wordings = Said.of(memory.text, memory.text, memory.speaker, vector).wordings
+    for one in store.fetch(here, close) if close else ():
+        alike = one.kind is memory.kind or Kind.SKILL not in (one.kind, memory.kind)
+        if alike and _by_whom(one, memory.speaker) and _one_day(day_of(memory), day_of(one)):
+            if any(says_the_same(wording, one.text, settings) for wording in wordings):
+                return one.id, 0.0
+    return None, surprise(found[0] if found else None, np.empty(0, np.float32))
+
+
+def _by_whom(memory: Memory, speaker: str) -> bool:
+    return named(memory.speaker) == named(speaker)
+
+
+def _by_one(memory: Memory | None, speaker: str) -> bool:
+    return memory is not None and not day_of(memory) and _by_whom(memory, speaker)
+
+
+def surprise(near: Nearest | None, cosines: Vectors) -> float:
+    """How far from what is known (k = 5): novel up to +0.3, redundant down to -0.1 (C5)."""
+    scores = np.sort(np.concatenate((near.scores, cosines)))[-_NEIGHBOURS:] if near is not None else cosines[:0]
+    if len(scores) < _NEIGHBOURS:
+        return 0.0
+    return float(np.clip((0.75 - float(scores.mean())) * 1.2, -0.1, MOST_SURPRISING))
+
+
+def says_the_same(said: str, known: str, settings: Settings) -> bool:
+    """May these words, whose vectors are near, be taken for one statement?"""
+    return _overlap(known, said) >= settings.duplicate_overlap and adds_nothing(said, known)
+
+
+def _one_day(one: str, other: str) -> bool:
+    """May these be of one day? What tells of none may be of any."""
+    return not one or not other or one == other
+
+
+class _Batch:
+    """The new statements of a batch so far, by their vectors."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._rows: Vectors = np.empty((0, 0), np.float32)
+        self._members: list[Candidate] = []
+
+    def add(self, candidate: Candidate) -> None:
+        if candidate.vector is None:
+            return
+        if not self._members:
+            self._rows = np.empty((self._most, len(candidate.vector)), np.float32)
+        self._rows[len(self._members)] = candidate.vector
+        self._members.append(candidate)
+
+    def cosines(self, candidate: Candidate) -> Vectors:
+        if candidate.vector is None or not self._members:
+            return np.empty(0, np.float32)
+        made: Vectors = self._rows[: len(self._members)] @ candidate.vector
+        return made
+
+    def rephrased(self, candidate: Candidate, cosines: Vectors, settings: Settings) -> Candidate | None:
+        for place in np.flatnonzero(cosines >= settings.duplicate_cosine).tolist():
+            other = self._members[place]
+            if _one_day(candidate.day, other.day) and says_the_same(candidate.text, other.text, settings):
+                return other
+        return None
+
+
+def _near(index: LiveIndex | None, reader: Reader, candidates: Sequence[Candidate]) -> dict[int, Nearest]:
+    """The nearest memories that the reader sees, by the candidate's number."""
+    numbers = [number for number, candidate in enumerate(candidates) if candidate.vector is not None]
+    if index is None or not numbers:
+        return {}
+    found = index.search_many(reader, np.stack([candidates[n].vector for n in numbers]), _NEIGHBOURS)  # type: ignore[misc]
+    return {} if found is None else dict(zip(numbers, found, strict=True))
+
+
+def _twins(
+    store: SqliteStore,
+    index: LiveIndex | None,
+    reader: Reader,
+    candidates: Sequence[Candidate],
+    near: dict[int, Nearest],
+    settings: Settings,
+) -> dict[int, str]:
+    """Ids of memories of the same place that say the same in other words, by the candidate's number."""
+    here = replace(reader, policy=Policy.OWN)
+    close = {n: one.keys[one.scores >= settings.duplicate_cosine].tolist() for n, one in near.items()}
+    mine = _fetched(store, here, close)
+    # Where all of the nearest are so close and none is from here, one from here may stand behind them.
+    crowded = [n for n, keys in close.items() if len(keys) == _NEIGHBOURS and not any(key in mine for key in keys)]
+    if crowded and index is not None:
+        again = _near(index, here, [candidates[n] for n in crowded])
+        close |= {crowded[n]: one.keys[one.scores >= settings.duplicate_cosine].tolist() for n, one in again.items()}
+        mine |= _fetched(store, here, {n: close[n] for n in crowded})
+    found = {}
+    for number, keys in close.items():
+        one = candidates[number]
+        same = (
+            mine[key].id
+            for key in keys
+            if key in mine and _one_day(one.day, day_of(mine[key])) and says_the_same(one.text, mine[key].text, settings)
+        )
+        twin = next(same, None)
+        if twin is not None:
+            found[number] = twin
+    return found
+
+
+def _fetched(store: SqliteStore, here: Reader, close: dict[int, list[int]]) -> dict[int, Memory]:
+    keys = list(dict.fromkeys(key for some in close.values() for key in some))
+    return {memory.key: memory for memory in store.fetch(here, keys)} if keys else {}
+
+
+def _overlap(one: str, other: str) -> float:
+    a, b = (set(_spelt(text)) - {"now"} for text in (one, other))
+    return len(a & b) / len(a | b) if a | b else 0.0
+
+
+def adds_nothing(said: str, known: str) -> bool:
+    """Does `known` hold the words of `said` in their order, its names, numbers and signs as written, and both or neither turned?
+
+    The encoder does not tell "May 5" from "May 6", "allergic" from "not allergic" (cosine .92 to .97), "before dinner" from
+    "after dinner" or who chased whom: what differs in a number, a name, a direction, a sign, the order or any word but the
+    lightest is news, and a second row is better than a lost truth.
+    """
+    new, old = ([term for term in _spelt(text) if term not in _LIGHT] for text in (said, known))
+    if set(new) & _TURNS != set(old) & _TURNS or marks(said) != marks(known):
+        return False
+    return _in_order(new, old) and _in_order(_NAMED.findall(said), _NAMED.findall(known))
+
+
+def _spelt(text: str) -> list[str]:
+    """The words in one spelling, where they have two."""
+    return [_SPELLINGS.get(word, word) for word in words(text)]
+
+
+def _in_order(some: Sequence[str], of: Sequence[str]) -> bool:
+    """Are these among those, in the same order?"""
+    rest = iter(of)
+    return all(word in rest for word in some)
+
+
+_LIGHT = word_set("a an the this that and also too really very so just truly quite actually totally now")
+# By name: a rule for -our would make "for" of "four".
+_SPELLINGS = {
+    british: british.replace("our", "or")
+    for british in word_set(
+        "colour colours coloured favour favours favourite favourites flavour flavours honour honours humour labour neighbour"
+        " neighbours neighbourhood behaviour behaviours harbour rumour rumours vapour"
+    )
+} | {"centre": "center", "theatre": "theater", "grey": "gray", "programme": "program", "jewellery": "jewelry", "tyre": "tire"}
+_TURNS = word_set(
+    """
+    not no never none nothing nobody neither nor cannot don doesn didn isn aren wasn weren won can t without
+    hardly barely scarcely rarely seldom almost nearly less few only except but if unless until may might could would should
+    maybe perhaps probably used stopped quit former ex wants want wanted plans plan hopes hope tried
+    """
+)
+_ASKED = re.compile(r"\basked:? \"")
+_QUOTE = re.compile(r"^[ \t>|*\"“]{1,16}|[\"”]$", re.MULTILINE)
+_NAMED = re.compile(r"[-−]?\b\d[\w.,:]*|\b[^\W\d_a-z]\w*")

@@ -1,0 +1,244 @@
+"""What was done, as it goes: episodes, the skills that they teach, and what they warn of.
+
+The rules stand in `memory/`; here they meet the store, the clock and the encoder. An episode is durable event by event; what is
+learned from it is kept once it has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+
+from engram.capture.drafts import cut
+from engram.capture.embeddings import Tools, space_of
+from engram.capture.observer import Observer
+from engram.capture.screen import REFUSED, judged, tier_of
+from engram.deadline import without_deadline
+from engram.errors import AccessDenied, InjectionBlocked, InvalidContent, NotFound
+from engram.guard.injection import InjectionVerdict
+from engram.log import Log
+from engram.rules.duplicates import LIKE, likeness, stems
+from engram.rules.episodes import narrative, novelty_of, significance_of, surprise_of, trouble, valence_of, warning_of
+from engram.rules.skills import clusters, learn, match, practised, refined
+from engram.store.ports import Once
+from engram.store.sqlite.recounting import LEARNED_FROM
+from engram.store.validation import check_event, check_words
+from engram.types import Draft, Edge, Kind, Memory, Policy, Reader, Sensitivity, Source, Space
+from engram.values.episodes import EPISODE, WARNING, Episode, EpisodeEvent, EpisodeOutcome, Participant, Skill
+from engram.values.frozen import replace
+from engram.values.identity import strictest
+
+log = Log("engram")
+
+_LOOKED_AT = 200
+"""Episodes that a new one is compared with: the latest. Skills and expectations are made of what is done now."""
+_WARNING_WEIGHS = 0.75
+
+
+class Chronicle:
+    """What records. Made for one call or many; it holds nothing but its tools."""
+
+    def __init__(self, tools: Tools, observer: Observer) -> None:
+        self._tools = tools
+        self._observer = observer
+        self._store, self._live, self._env = tools.store, tools.live, tools.env
+
+    # ── episodes ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def begin(
+        self,
+        reader: Reader,
+        goal: str,
+        session: str,
+        *,
+        participants: Sequence[Participant] = (),
+        context: Mapping[str, str] | None = None,
+        caused_by: Sequence[str] = (),
+        once: Once | None = None,
+    ) -> Episode:
+        if not isinstance(goal, str) or not goal.strip():  # type: ignore[redundant-expr]
+            raise InvalidContent("an episode needs a goal.", way_out="Say what is to be done.")
+        check_words("goal", goal, self._live.now)
+        meant = self._observer.worth_keeping(goal)
+        memory = Memory(
+            text=narrative(meant, EpisodeOutcome.ONGOING, (), ""),
+            kind=Kind.EPISODE,
+            category=EPISODE,
+            source=Source.ASSISTANT,
+            scope=reader.scope,
+            session=session,
+            attributes=dict(context or {}),
+        )
+        draft = self._observer.draft(memory)
+        return self._store.begin_episode(
+            reader, draft, meant, participants=participants, caused_by=caused_by, space=self._space, once=once
+        )
+
+    def event(self, reader: Reader, episode_id: str, told: EpisodeEvent, once: Once | None = None) -> EpisodeEvent:
+        """It happened, so it is kept."""
+        event = self.as_kept(told)
+        self._store.add_event(reader, episode_id, event, once=once)
+        return event
+
+    def as_kept(self, told: EpisodeEvent) -> EpisodeEvent:
+        """Of what is plainly an attack on the model only that there was one."""
+        check_event(told, self._live.now)
+        return replace(told, text=self._harmless(self._observer.worth_keeping(told.text)) if told.text.strip() else "")
+
+    def end(
+        self,
+        reader: Reader,
+        episode_id: str,
+        outcome: EpisodeOutcome,
+        result: str,
+        valence: float | None,
+        once: Once | None = None,
+    ) -> Episode:
+        """How it came out; what it teaches and warns of is kept with it, as far as it may be. What it is told as is made of its
+        events; nothing among them keeps it from ending."""
+        old = self.episode(reader, episode_id)
+        said = self._said(result)
+        others = [one for one in self._beside(reader, old) if one.id != old.id]
+        like = [one for one in others if likeness(stems(one.goal), stems(old.goal)) >= LIKE]
+        surprise = surprise_of(outcome, [one.outcome for one in like])
+        novelty = novelty_of(old.goal, [one.goal for one in others])
+        memory = replace(
+            old.memory,
+            text=self._told(old, outcome, said),
+            importance=significance_of(outcome, surprise, novelty),
+            surprise=surprise,
+            happened_until=self._env.now(),
+        )
+        felt = valence_of(outcome) if valence is None else min(max(valence, -1.0), 1.0)
+        draft = self._observer.draft(memory, outcome=felt, novelty=surprise)
+        ended = self._store.end_episode(reader, draft, outcome, said, felt, space=self._space, once=once)
+        try:
+            with without_deadline():  # it has ended
+                self._draw_lessons(reader, ended, [ended, *like])
+        except (AccessDenied, InjectionBlocked, InvalidContent) as problem:
+            log.warning("nothing was learned from an episode: %s", problem.code)
+        return ended
+
+    def _said(self, result: str) -> str:
+        """What came of something, as it may be kept."""
+        check_words("result", result, self._live.now)
+        return self._harmless(self._observer.worth_keeping(result)) if result.strip() else ""
+
+    def _harmless(self, text: str) -> str:
+        return REFUSED if judged(text, self._live.now).verdict is InjectionVerdict.REJECTED else text
+
+    def _told(self, episode: Episode, outcome: EpisodeOutcome, said: str) -> str:
+        """What it is told as: the whole, or as much of it as does not read as an attack together."""
+        for events, result in ((episode.events, said), ((), said), ((), "")):
+            text = cut(narrative(episode.goal, outcome, events, result), self._live.now.content_bytes)
+            if self._harmless(text) == text:
+                return text
+        return REFUSED
+
+    def episode(self, reader: Reader, episode_id: str) -> Episode:
+        found = self._store.episodes(reader, ids=[episode_id])
+        if not found:
+            raise NotFound("there is no episode of that id that this identity may see.", way_out="See `engram episodes`.")
+        return found[0]
+
+    def _beside(self, reader: Reader, episode: Episode) -> list[Episode]:
+        """The latest episodes of the same place: what was done elsewhere teaches nothing here."""
+        return self._store.episodes(_at(reader, episode.memory), limit=_LOOKED_AT)
+
+    # ── what is learned ────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _draw_lessons(self, reader: Reader, ended: Episode, like: Sequence[Episode]) -> None:
+        if ended.outcome is EpisodeOutcome.FAILURE and trouble(ended):
+            self._warn(reader, ended)
+        skill = self._skill_of(reader, ended)
+        if skill is not None:
+            took = None if ended.ended_at is None else (ended.ended_at - ended.started_at).total_seconds()
+            self.practise(reader, skill, ended.outcome, trouble(ended), took, ended)
+        elif ended.outcome is EpisodeOutcome.SUCCESS:
+            self._learn(reader, like)
+
+    def _warn(self, reader: Reader, failed: Episode) -> Memory:
+        """What failed is known before it is tried again."""
+        warning = Memory(
+            text=cut(warning_of(failed), self._live.now.content_bytes),
+            category=WARNING,
+            importance=_WARNING_WEIGHS,
+            source=Source.INFERRED,
+            scope=failed.memory.scope,
+        )
+        kept = self._observer.remember(reader, warning, tier=self._closest(warning.text, [failed]))
+        self._store.relate(reader, [Edge(kept.id, failed.id, LEARNED_FROM)])
+        return kept
+
+    def _skill_of(self, reader: Reader, episode: Episode) -> Skill | None:
+        """The skill that an episode says it uses, or that its goal calls for."""
+        here = _at(reader, episode.memory)
+        if named := episode.memory.attributes.get("skill", ""):
+            return next(iter(self._store.skills(reader, ids=[named])), None)
+        known = self._store.skills(here)
+        return next((skill for skill in known if match(skill, episode.goal, {}) is not None), None)
+
+    def practise(
+        self,
+        reader: Reader,
+        skill: Skill,
+        outcome: EpisodeOutcome,
+        result: str,
+        seconds: float | None = None,
+        episode: Episode | None = None,
+        once: Once | None = None,
+    ) -> Skill:
+        """The skill after one more use."""
+        now = self._env.now()
+        used = practised(skill, outcome, self._said(result), now, self._live.now.skill_alpha, seconds)
+        if episode is not None:
+            used = refined(used, episode, now)
+        sources = [episode.id] if episode is not None and used.refinements != skill.refinements else []
+        draft = Draft(memory=skill.memory)
+        return self._store.put_skill(reader, used, draft, sources=sources, space=self._space, once=once)
+
+    def learn(self, reader: Reader) -> list[Skill]:
+        """The skills that the episodes of this place teach and that are not known yet."""
+        here = replace(reader, policy=Policy.OWN)
+        found = self._store.episodes(here, limit=self._live.now.page_limit)
+        known = self._store.skills(here)
+        fresh = [one for one in found if not any(match(skill, one.goal, {}) for skill in known)]
+        return [skill for group in clusters(fresh) if (skill := self._learn(reader, group)) is not None]
+
+    def _learn(self, reader: Reader, episodes: Sequence[Episode]) -> Skill | None:
+        learned = learn(episodes, self._live.now.skill_episodes)
+        if learned is None:
+            return None
+        memory = Memory(
+            text=cut(learned.text, self._live.now.content_bytes),
+            kind=Kind.SKILL,
+            category="skill",
+            source=Source.INFERRED,
+            importance=0.7,
+            scope=episodes[0].memory.scope,
+            tier=self._closest("", episodes),
+        )
+        skill = Skill(
+            memory=memory,
+            name=learned.name,
+            cues=learned.cues,
+            threshold=learned.threshold,
+            preconditions=learned.preconditions,
+            steps=learned.steps,
+            practice=learned.practice,
+            failure_modes=learned.failure_modes,
+        )
+        sources = [episode.id for episode in episodes]
+        return self._store.put_skill(reader, skill, self._observer.draft(memory), sources=sources, space=self._space)
+
+    def _closest(self, text: str, episodes: Sequence[Episode]) -> Sensitivity:
+        """What comes of episodes is kept as closely as the closest of them, or as its own words ask for."""
+        return reduce(strictest, (one.memory.tier for one in episodes), tier_of(text, self._live.now))
+
+    @property
+    def _space(self) -> Space | None:
+        return space_of(self._tools.embedder)
+
+
+def _at(reader: Reader, memory: Memory) -> Reader:
+    return replace(reader, scope=memory.scope, policy=Policy.OWN)

@@ -1,0 +1,150 @@
+"""Statements that come from a file, into quarantine: believed no more than `import_confidence`, cleaned, dated no later than
+now, with vectors of our own, and passed over where they are known or were corrected.
+
+What a file says of its own trust, counts or scope is not taken over, unless the owner trusts it: an archive made here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from engram.capture import redaction, screen
+from engram.capture.corrections import Said, heirs_of
+from engram.capture.drafts import weighed
+from engram.capture.embeddings import Tools, encoded, passage, space_of
+from engram.errors import EmbeddingError, EngramError
+from engram.index.vectors.matrix import encode
+from engram.models.embedders import Vectors
+from engram.settings import Settings
+from engram.store.validation import check_memory, check_name, check_speaker
+from engram.text.terms import identity_of
+from engram.types import NEUTRAL, Draft, Memory, Reader, Scope, Source, Turn
+from engram.values.frozen import frozen, replace
+from engram.values.identity import strictest
+
+
+@frozen
+class Arrival:
+    """A statement from a file, the numbers of the turns it came from, and the scope it goes to."""
+
+    memory: Memory
+    turns: tuple[int, ...] = ()
+    scope: Scope | None = None
+
+
+@frozen
+class Admitted:
+    """What became of arrivals: the memory that each is now, None where it was refused and why."""
+
+    kept: dict[int, Memory]
+    known: dict[int, str]
+    refused: dict[int, str]
+    notes: tuple[str, ...] = ()
+
+
+def believed(memory: Memory, now: datetime, settings: Settings) -> Memory:
+    """What was read out of a file's turns, as far as a file is believed."""
+    return replace(
+        memory,
+        source=Source.IMPORT,
+        confidence=min(memory.confidence, settings.import_confidence),
+        happened_at=past(memory.happened_at, now),
+        happened_until=past(memory.happened_until, now),
+    )
+
+
+def quarantined(memory: Memory, now: datetime, settings: Settings) -> Memory:
+    """As it may be believed: an import's word, and nothing from the future."""
+    return Memory(
+        text=memory.text,
+        kind=memory.kind,
+        category=memory.category,
+        source=Source.IMPORT,
+        confidence=min(memory.confidence, settings.import_confidence),
+        importance=memory.importance,
+        happened_at=past(memory.happened_at, now),
+        happened_until=past(memory.happened_until, now),
+        session=memory.session,
+        speaker=memory.speaker,
+        tier=memory.tier,  # what came in can only be kept more closely for it
+        attributes=memory.attributes,
+    )
+
+
+def past(at: datetime | None, now: datetime) -> datetime | None:
+    return at if at is None or at <= now else now
+
+
+def admit(
+    tools: Tools, reader: Reader, arrivals: Sequence[Arrival], said: Sequence[Turn] = (), *, trusted: bool = False
+) -> Admitted:
+    """Keep statements of one scope, with the turns they came from; all that is new, in one transaction."""
+    settings, now = tools.live.now, tools.env.now()
+    scope = (arrivals[0].scope if arrivals else None) or reader.scope
+    here = replace(reader, scope=scope)
+    ready: dict[int, Memory] = {}
+    refused: dict[int, str] = {}
+    for number, one in enumerate(arrivals):
+        try:
+            ready[number] = _cleaned(one.memory if trusted else quarantined(one.memory, now, settings), scope, settings)
+        except EngramError as problem:
+            refused[number] = f"{problem.code}: {problem.message.rstrip('.')}"
+    identities = {number: identity_of(memory) for number, memory in ready.items()}
+    held = tools.store.digests(here, list(identities.values()))
+    known = {number: held[digest] for number, digest in identities.items() if digest in held}
+    fresh = [number for number in ready if number not in known]
+    vectors, notes = _vectors(tools, [ready[number] for number in fresh])
+    heirs = heirs_of(tools.store, tools.index, here, (_said(ready[n], v) for n, v in zip(fresh, vectors, strict=True)), settings)
+    known |= {fresh[place]: heir.id for place, heir in heirs.items()}
+    drafts = {
+        number: Draft(
+            memory=replace(ready[number], **_weighed(ready[number], settings)),
+            turns=arrivals[number].turns,
+            vector=None if vector is None else encode(vector)[0],
+        )
+        for number, vector in zip(fresh, vectors, strict=True)
+        if number not in known
+    }
+    sources = sorted({turn for draft in drafts.values() for turn in draft.turns})  # of what is new: the rest is here
+    place = {turn: number for number, turn in enumerate(sources)}
+    new = [replace(one, turns=tuple(place[turn] for turn in one.turns)) if one.turns else one for one in drafts.values()]
+    heard = [screen.heard(said[turn], settings) for turn in sources]
+    kept = tools.store.capture(reader, scope, heard, new, space=space_of(tools.embedder))
+    return Admitted(dict(zip(drafts, kept, strict=True)), known, refused, notes)
+
+
+def _weighed(memory: Memory, settings: Settings) -> dict[str, Any]:
+    """What an archive of our own tells of how it felt stays: that may have come from more than its words."""
+    made = weighed(memory.text, settings)
+    return made if memory.affect == NEUTRAL else {**made, "affect": memory.affect}
+
+
+def _cleaned(memory: Memory, scope: Scope, settings: Settings) -> Memory:
+    check_memory(memory, settings)
+    check_name("category", memory.category, settings)
+    check_speaker(memory.speaker, settings)
+    text = redaction.cut(memory.text, catch_secrets=settings.catch_secrets).text
+    attributes = {
+        name: redaction.cut(value, catch_secrets=settings.catch_secrets).text for name, value in memory.attributes.items()
+    }
+    marked: dict[str, Any] = {**screen.screened(text, settings), "tier": strictest(memory.tier, screen.tier_of(text, settings))}
+    made = replace(memory, text=text, attributes=attributes, scope=scope, **marked)
+    if text != memory.text or attributes != memory.attributes:
+        check_memory(made, settings)
+    return made
+
+
+def _said(memory: Memory, vector: Vectors | None) -> Said:
+    return Said.of(memory.text, memory.text, memory.speaker, vector)
+
+
+def _vectors(tools: Tools, memories: Sequence[Memory]) -> tuple[list[Vectors | None], tuple[str, ...]]:
+    nothing: list[Vectors | None] = [None] * len(memories)
+    if tools.embedder is None or not memories:
+        return nothing, ()
+    try:
+        return list(encoded(tools.store, tools.embedder, [passage(one.speaker, one.text) for one in memories])), ()
+    except EmbeddingError as error:
+        return nothing, (f"{error.code}: {error.message} These memories are kept and have no vectors yet.",)

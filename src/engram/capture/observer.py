@@ -1,0 +1,412 @@
+"""From turns to kept memories: statements, duplicates, surprise, vectors, one transaction; and a report of every piece.
+
+Comes in: turns and their reader. Goes out: a report in which every piece of every turn is kept, merged or dropped, and why.
+Durable when it returns. Without an embedder statements are kept all the same; their vectors are made later.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
+from datetime import datetime
+from typing import Any
+
+from engram.capture import imports as admitting
+from engram.capture import redaction
+from engram.capture.corrections import Said, heirs_of
+from engram.capture.drafts import drafts, weighed
+from engram.capture.duplicates import MOST_SURPRISING, known_as, sift, twin_of
+from engram.capture.embeddings import SPACE, Tools, encoded, fill, give_vectors, passage, space_of
+from engram.capture.extraction import Distiller, Reading
+from engram.capture.reports import Batch, Sum, alone, reported, to_words
+from engram.capture.screen import screened, tier_after, tier_of, version
+from engram.capture.turns import Heard, Previous, hear, muse
+from engram.deadline import deadline_passed, future_result, if_time_allows, without_deadline
+from engram.errors import EmbeddingError, EngramError, InvalidContent, NotFound, SearchTimeout, WriteFailed
+from engram.guard.visibility import writable
+from engram.index.vectors.live import LiveIndex
+from engram.index.vectors.matrix import encode
+from engram.models.embedders import Embedder, Vectors
+from engram.models.language_models import Extractor
+from engram.store.ports import HeardBefore, Once
+from engram.store.validation import check_memory, check_name, check_turn
+from engram.text import tokens
+from engram.text.english.dates.relative import began
+from engram.text.english.facts import Fact
+from engram.types import Draft, Memory, Policy, Reader, Report, Sensitivity, Turn
+from engram.values.frozen import replace
+from engram.values.identity import strictest
+
+Progress = Callable[[int], None]
+_CORRECTED = 0.9
+"""How sure a correction is at least: whoever made it has looked at what was there."""
+
+
+class Observer:
+    """What hears. Made once for an open vault; `embedder` and `index` may be missing."""
+
+    def __init__(self, tools: Tools, extractor: Extractor | None = None) -> None:
+        self._tools = tools
+        self._store, self._live = tools.store, tools.live
+        self._distiller = None if extractor is None else Distiller(tools, extractor)
+        # Reading the tables of the counter takes as long as loading the encoder: side by side, the first write waits for one.
+        threading.Thread(target=tokens.load, name="engram-tokens", daemon=True).start()
+
+    def equip(self, embedder: Embedder | None, index: LiveIndex | None) -> None:
+        """Go on with an encoder, or an index, that has come since."""
+        self._tools.embedder, self._tools.index = embedder, index
+
+    def observe(self, reader: Reader, turns: Sequence[Turn], session: str, once: Once | None = None) -> Report:
+        """Keep what these turns say. Turns without a time or session get the present ones; those that are known are left."""
+        batch = self._new_of(reader, turns, session, {}, frozenset())
+        sum_ = Sum("observe")
+        self._keep(reader, batch, give_vectors(self._tools, batch.heard.candidates), sum_, once)
+        return self._read_now(sum_, reader, batch.heard.urgent)
+
+    def _read_now(self, sum_: Sum, reader: Reader, urgent: Collection[str] = (), *, all_of_it: bool = False) -> Report:
+        """What was kept, and what a model made of it if there is one. It is durable: what there is no time for is done later."""
+        report = sum_.report()
+        if self._distiller is None:
+            return report
+        with if_time_allows():
+            return _with(report, self._distiller.heed(reader, list(sum_.sessions), urgent, all_of_it=all_of_it))
+        return replace(report, notes=(*report.notes, "time ran out before a model could read these turns; it does so later."))
+
+    def read_waiting(self) -> Report:
+        """Have the turns read by a model that have waited for it long enough, of all sessions of the vault."""
+        report = Report(operation="extract")
+        return report if self._distiller is None else _with(report, self._distiller.tend())
+
+    def ingest(
+        self, reader: Reader, turns: Iterator[Turn], session: str, progress: Progress | None = None, *, imported: bool = False
+    ) -> Report:
+        """The same for many turns, in batches. What was ingested before, by its `ref`, is passed over.
+
+        `imported`: they come from a file, and what they say is believed no more than that deserves.
+
+        The vectors of a batch are made while the one before it is stored. However it ends, what was taken up is stored.
+        """
+        sum_ = Sum("ingest")
+        try:
+            self._take_all(reader, turns, session, sum_, progress, imported)
+        except (SearchTimeout, WriteFailed) as error:
+            if not deadline_passed():
+                raise
+            raise _cut_short(error, sum_) from None
+        return self._read_now(sum_, reader, all_of_it=True)
+
+    def _take_all(
+        self,
+        reader: Reader,
+        turns: Iterator[Turn],
+        session: str,
+        sum_: Sum,
+        progress: Progress | None,
+        imported: bool,
+    ) -> None:
+        previous: Previous = {}
+        waiting: tuple[Batch, Future[tuple[str, ...]]] | None = None
+        with ThreadPoolExecutor(1, "engram-ingest") as beside:
+            try:
+                for some in _batches(turns, self._live.now.ingest_batch, self._live.now.ingest_characters):
+                    batch = self._new_of(reader, some, session, previous, waiting[0].refs if waiting else frozenset())
+                    batch.heard.imported = imported
+                    coming = batch, beside.submit(copy_context().run, give_vectors, self._tools, batch.heard.candidates)
+                    done, waiting = waiting, None  # if storing it fails, nothing that comes after it is stored
+                    self._finish(reader, done, sum_, progress)
+                    waiting = coming
+            finally:
+                self._finish(reader, waiting, sum_, progress)
+
+    def _new_of(self, reader: Reader, turns: Sequence[Turn], session: str, previous: Previous, coming: Collection[str]) -> Batch:
+        """Read those turns that are not known by their ref; `coming` are refs of turns that are about to be."""
+        if not all(isinstance(turn, Turn) for turn in turns):
+            raise InvalidContent("a turn must be a Turn.", way_out="Pass `engram.Turn(text, speaker)`.")
+        here = replace(reader, policy=Policy.OWN)  # what was said elsewhere is not known here
+        now = self._tools.env.now()
+        said = [replace(turn, at=turn.at or now, session=session if turn.session is None else turn.session) for turn in turns]
+        for turn in said:
+            check_turn(turn, self._live.now)
+        asked = [turn.ref for turn in said if turn.ref]
+        known = {*coming, *(self._store.known_refs(here, asked) if asked else ())}
+        places, refs = [], set()
+        for number, turn in enumerate(said):
+            if not turn.ref or turn.ref not in known:
+                places.append(number)
+                if turn.ref:
+                    known.add(turn.ref)
+                    refs.add(turn.ref)
+        return Batch(len(turns), places, refs, self._hear(reader, [said[n] for n in places], previous))
+
+    def _finish(
+        self,
+        reader: Reader,
+        waiting: tuple[Batch, Future[tuple[str, ...]]] | None,
+        sum_: Sum,
+        progress: Progress | None,
+    ) -> None:
+        if waiting is None:
+            return
+        batch, vectors = waiting
+        self._keep(reader, batch, future_result(vectors, "vectors were made"), sum_)
+        if progress is not None:
+            progress(batch.size)
+
+    def _keep(self, reader: Reader, batch: Batch, notes: tuple[str, ...], sum_: Sum, once: Once | None = None) -> None:
+        """Store a batch. What another thread or process has heard meanwhile is left out, and the rest looked at anew."""
+        while batch.heard.turns:
+            try:
+                report = self._store_all(reader, batch.heard, notes, once, batch)
+            except HeardBefore as known:
+                batch = batch.without(known.refs)
+                continue
+            sum_.add(batch, report)
+            sum_.sessions |= dict.fromkeys(_sessions(batch.heard))
+            return
+        sum_.add(batch, Report(operation="observe"))
+
+    def _hear(self, reader: Reader, said: Sequence[Turn], previous: Previous) -> Heard:
+        """Read turns; `previous` holds the last turns of sessions, and is asked of the store where it lacks one."""
+        for name in {turn.session or "" for turn in said} - set(previous):
+            previous[name] = self._store.last_turn(reader, name) if name else None
+        return hear(said, previous, self._live.now, scan=self._distiller is not None)
+
+    def _store_all(
+        self, reader: Reader, heard: Heard, notes: tuple[str, ...], once: Once | None = None, batch: Batch | None = None
+    ) -> Report:
+        """Tell new from known, store all of it at once, and report."""
+        settings = self._live.now
+        sifted = sift(self._store, self._tools.index, reader, heard.candidates, settings)
+        made = drafts(heard.turns, sifted.fresh, settings)
+        made = made if heard.said else [replace(draft, turns=()) for draft in made]
+        if heard.imported:
+            now = self._tools.env.now()
+            made = [replace(draft, memory=admitting.believed(draft.memory, now, settings)) for draft in made]
+        again: dict[str, list[int]] = {}
+        for candidate, twin in sifted.merged:
+            if candidate.quoted or heard.imported:
+                continue  # an echo of what was recalled; or a file, which anyone can write
+            if candidate.turn not in again.setdefault(twin, []):  # who repeats himself is one witness
+                again[twin].append(candidate.turn)
+        space, wait = space_of(self._tools.embedder), self._distiller is not None
+        said = heard.turns if heard.said else []
+        if once is not None and batch is not None:
+            once.answer = lambda kept: to_words(alone(batch, reported(heard, sifted, made, kept, notes)))
+        kept = self._store.capture(reader, reader.scope, said, made, space=space, again=again, wait=wait, once=once)
+        return reported(heard, sifted, made, kept, notes)
+
+    def admit(
+        self, reader: Reader, arrivals: Sequence[admitting.Arrival], said: Sequence[Turn] = (), *, trusted: bool = False
+    ) -> admitting.Admitted:
+        """Keep statements from a file that another memory had kept."""
+        return admitting.admit(self._tools, reader, arrivals, said, trusted=trusted)
+
+    def take_in(self, reader: Reader, thoughts: Sequence[Turn]) -> Report:
+        """Keep statements that were in mind, as they stand, if they are new here and say something. They are no witnesses."""
+        heard = muse(thoughts, self._live.now)
+        notes = give_vectors(self._tools, heard.candidates)
+        return self._store_all(reader, heard, notes)
+
+    def remember(
+        self,
+        reader: Reader,
+        memory: Memory,
+        timeout: float | None = None,
+        once: Once | None = None,
+        *,
+        tier: Sensitivity | None = None,
+        told: Sequence[Fact] | None = None,
+        weigh: bool = False,
+    ) -> Memory:
+        """Keep what was said to be kept, as it stands; said or heard there before, it is one memory that is surer. `tier`: how
+        closely, if its words are not to decide that; `told`: the facts it stands for, if its words are not to be read for them;
+        `weigh`: nobody said how important it is, so that how new it is moves that (C5).
+
+        What was corrected there is not kept again, not even on request: what stands in its place is returned. A correction
+        is taken back by correcting that.
+        """
+        check_memory(memory, self._live.now)
+        check_name("category", memory.category, self._live.now)
+        attributes = {name: self._clean(value).text for name, value in memory.attributes.items()}
+        memory = replace(memory, text=self.worth_keeping(memory.text), attributes=attributes)
+        here = replace(reader, scope=memory.scope)
+        names = known_as(memory) if memory.scope == reader.scope else []
+        held = self._store.digests(here, names) if names else {}
+        if held:
+            known = next(held[name] for name in names if name in held)
+            return self._remember_again(reader, memory, known, timeout, once, tier, told)
+        vector = self._vector(memory)
+        if writable(reader).admits(memory.scope):  # else it is refused below, and nothing of that place is told
+            said = Said.of(memory.text, memory.text, memory.speaker, vector)
+            heirs = heirs_of(self._store, self._tools.index, here, [said], self._live.now)
+            if heirs:
+                return heirs[0]
+        twin, surprise = twin_of(self._store, self._tools.index, reader, memory, vector, self._live.now) if names else (None, 0.0)
+        if twin is not None and told is None:
+            return self._remember_again(reader, memory, twin, timeout, once, tier, told)
+        weight = min(max(memory.importance + surprise, 0.0), 1.0) if weigh else memory.importance
+        new = replace(memory, importance=weight, surprise=surprise)
+        draft = self._drafted(new, vector, tier, novelty=max(surprise, 0.0) / MOST_SURPRISING)
+        draft = replace(draft, facts=None if told is None else tuple(told))
+        space = space_of(self._tools.embedder)
+        if once is not None:
+            once.answer = lambda kept: str(kept[0].id)
+        return self._store.capture(reader, memory.scope, [], [draft], space=space, timeout=timeout, once=once)[0]
+
+    def _remember_again(
+        self,
+        reader: Reader,
+        memory: Memory,
+        known: str,
+        timeout: float | None,
+        once: Once | None,
+        tier: Sensitivity | None,
+        told: Sequence[Fact] | None,
+    ) -> Memory:
+        """What is known is surer, and has what was said of it now besides."""
+        if once is not None:
+            once.answer = lambda _: known
+        self._store.capture(reader, memory.scope, [], [], again={known: []}, told=told, timeout=timeout, once=once)
+        with without_deadline():  # it is durable
+            old = self._store.get(reader, [known])[0]
+            news = {"importance": max(old.importance, memory.importance), "attributes": {**old.attributes, **memory.attributes}}
+            news["tier"] = old.tier if tier is None else strictest(tier, old.tier)  # repeating never lowers it
+            same = (*news.values(),) == (old.importance, dict(old.attributes), old.tier)
+            return old if same else self._store.update(reader, known, news)
+
+    def correct(self, reader: Reader, memory_id: str, text: str) -> Memory:
+        """Keep what is true in the place of a memory, of the same sort and in the same place, and retire that one."""
+        check_memory(Memory(text=text), self._live.now)
+        found = self._store.get(reader, [memory_id])
+        if not found:
+            raise NotFound("there is no memory of that id that this identity may see.")
+        old = found[0]
+        new = Memory(
+            text=self.worth_keeping(text),
+            kind=old.kind,
+            category=old.category,
+            scope=old.scope,
+            speaker=old.speaker,
+            importance=old.importance,
+            confidence=max(old.confidence, _CORRECTED),
+            pinned=old.pinned,
+            attributes=old.attributes,
+        )
+        draft = self._drafted(new, self._vector(new), strictest(old.tier, tier_of(new.text, self._live.now)), correction=True)
+        return self._store.correct(reader, memory_id, draft, space=space_of(self._tools.embedder))
+
+    @property
+    def tools(self) -> Tools:
+        return self._tools
+
+    def draft(self, memory: Memory, **how: Any) -> Draft:
+        """A memory as it would be kept: without what must not be, with its tiers, tokens and vector. `how` it came about:
+        what its words do not tell of what it feels like (`text/english/affect.py`)."""
+        attributes = {name: self._clean(value).text for name, value in memory.attributes.items()}
+        clean = replace(memory, text=self.worth_keeping(memory.text), attributes=attributes)
+        return self._drafted(clean, self._vector(clean), strictest(clean.tier, tier_of(clean.text, self._live.now)), **how)
+
+    def _drafted(self, memory: Memory, vector: Vectors | None, tier: Sensitivity | None = None, **how: Any) -> Draft:
+        made = None if vector is None else encode(vector)[0]
+        settings = self._live.now
+        mark: dict[str, Any] = {**screened(memory.text, settings), "tier": tier or tier_of(memory.text, settings)}
+        since = memory.valid_from or began(memory.text, memory.happened_at or self._tools.env.now())
+        return Draft(memory=replace(memory, valid_from=since, **weighed(memory.text, settings, **how), **mark), vector=made)
+
+    def update(
+        self,
+        reader: Reader,
+        memory_id: str,
+        changes: dict[str, Any],
+        *,
+        since: datetime | None = None,
+        once: Once | None = None,
+    ) -> Memory:
+        """Change a memory. New words are cleaned like all that is kept, and get their own tiers and vector."""
+        if "text" in changes:
+            check_memory(Memory(text=changes["text"]), self._live.now)
+            text = self.worth_keeping(changes["text"])
+            old = self._store.get(reader, [memory_id])  # one that is not there is refused by the store
+            closely = {"tier": tier_after(old[0], text, self._live.now)} if old else {}
+            changes = {**closely, **changes, "text": text, **weighed(text, self._live.now), **screened(text, self._live.now)}
+        if "flagged" in changes:
+            changes["screened"] = version(self._live.now)  # whoever says so has looked at it
+        if "attributes" in changes:
+            changes = {**changes, "attributes": {name: self._clean(value).text for name, value in changes["attributes"].items()}}
+        if once is not None:
+            once.answer = lambda kept: str(kept.id)
+        new = self._store.update(reader, memory_id, changes, since=since, once=once)
+        if "text" in changes:
+            with if_time_allows():  # else it is made later, as all that are missing
+                self._give_vector(reader, new)
+        return new
+
+    def _give_vector(self, reader: Reader, memory: Memory) -> None:
+        vector, space = self._vector(memory), space_of(self._tools.embedder)
+        if space is not None and vector is not None:
+            said, made = {memory.key: memory.text}, encode(vector)[0]
+            self._store.put_vectors(reader, SPACE, {memory.key: made}, model=space.model, dimensions=space.dimensions, said=said)
+
+    def _clean(self, text: str) -> redaction.Cut:
+        return redaction.cut(text, catch_secrets=self._live.now.catch_secrets)
+
+    def worth_keeping(self, text: str) -> str:
+        """The text without what must not be kept; an error if nothing of it is left."""
+        left = self._clean(text)
+        if any(text[start : start + length].strip() for _, start, length in left.origins):
+            return left.text
+        if any(piece.secret for piece in left.removed):
+            raise InvalidContent(
+                "this is nothing but a secret (a key, a token or a password), and secrets are not kept.",
+                way_out="Say what it is for without it; or switch `catch_secrets` off.",
+            )
+        raise InvalidContent("nothing of this may be kept: it is private or was recalled.", way_out="Pass some other text.")
+
+    def _vector(self, memory: Memory) -> Vectors | None:
+        if self._tools.embedder is None:
+            return None
+        try:
+            made: Vectors = encoded(self._store, self._tools.embedder, [passage(memory.speaker, memory.text)])[0]
+        except EmbeddingError:
+            return None  # it is made later
+        return made
+
+    def backfill(self, reader: Reader) -> int:
+        """Make the vectors that are missing; how many were made."""
+        return 0 if self._tools.embedder is None else fill(self._store, reader, self._tools.embedder, page=256)
+
+
+def _with(report: Report, reading: Reading) -> Report:
+    """A report, and what a model read besides."""
+    return replace(
+        report,
+        ids=(*report.ids, *reading.ids),
+        counts={**report.counts, "read": reading.turns, "extracted": len(reading.ids)},
+        notes=tuple(dict.fromkeys((*report.notes, *reading.notes))),
+    )
+
+
+def _sessions(heard: Heard) -> list[str]:
+    return list(dict.fromkeys(turn.session or "" for turn in heard.turns))
+
+
+def _cut_short(error: EngramError, sum_: Sum) -> EngramError:
+    done = sum_.counts["turns"] + sum_.counts["known"]
+    way_out = "What was stored stays. Run it again: turns whose ref is known are passed over."
+    return type(error)(f"time ran out after {done} of these turns were stored.", way_out=way_out)
+
+
+def _batches(turns: Iterator[Turn], size: int, characters: int) -> Iterator[list[Turn]]:
+    batch: list[Turn] = []
+    length = 0
+    for turn in turns:
+        batch.append(turn)
+        said: object = getattr(turn, "text", None)
+        length += len(said) if isinstance(said, str) else 0  # what is none is refused by name
+        if len(batch) >= size or length >= characters:
+            yield batch
+            batch, length = [], 0
+    if batch:
+        yield batch

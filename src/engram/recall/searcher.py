@@ -1,0 +1,551 @@
+"""Answer a question: plan, arms, fusion, scoring, reranking, selection, trust, explanation.
+
+Nothing here writes. A failing or missing arm is left out with a note, and the outcome says `degraded`; an empty answer says
+whether nothing is known or nothing was above the threshold.
+
+The values that one recall collects on its way through the stages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import copy_context
+from datetime import datetime
+from functools import cached_property, partial
+from typing import TypeVar
+
+import numpy as np
+
+from engram.deadline import check_deadline, future_result
+from engram.env import Env
+from engram.errors import EmbeddingError, StorageError
+from engram.index.vectors.live import LiveIndex
+from engram.index.vectors.matrix import encode
+from engram.models.embedders import Embedder, Vectors
+from engram.models.rerankers import Reranker
+from engram.recall import explain
+from engram.recall.activation import LinkPath
+from engram.recall.arms import SPACE, VECTORS, WORDS, Arms
+from engram.recall.fusion import ArmResult, Ranking, fuse_calibrated, fuse_reciprocal_ranks
+from engram.recall.plan import Plan, Query, checked, plan, signature
+from engram.recall.recall_weights import RecallWeights
+from engram.recall.rerank import by_opinion, mmr, newest
+from engram.recall.scoring import ASSISTANT, HEAD, CandidateFacts, arm_weights, match_scores, score
+from engram.recall.selection import (
+    CONTRADICTS,
+    DERIVED,
+    SUPERSEDES,
+    Decision,
+    FetchedCandidates,
+    Links,
+    best_match,
+    is_flagged,
+    is_relevant,
+    least_score,
+    match_threshold,
+    select,
+    suppressed,
+    with_duplicates,
+)
+from engram.recall.trust import Answerability, answerability, trust
+from engram.recall.tuning import Tuning, shifted
+from engram.rules.lifecycle import Lifecycle, lifecycle
+from engram.settings import LiveSettings, Settings
+from engram.store.ports import Heard, Question
+from engram.store.sqlite.store import SqliteStore
+from engram.text.terms import identity_of, terms
+from engram.text.tokens import count
+from engram.types import Explanation, Hit, Memory, Outcome, Quality, Reader, Recall, Stage
+from engram.values.frozen import field, frozen, mutable, replace
+
+
+@mutable
+class Stopwatch:
+    """Measures stages; `spent` holds their milliseconds by name."""
+
+    monotonic: Callable[[], float]
+    spent: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        start = self.monotonic()
+        yield
+        self.spent[name] = round((self.monotonic() - start) * 1000, 3)
+
+
+@frozen(kw_only=True)
+class SearchTrace:
+    """Everything that one search computed; the answer and its explanation are made from it.
+
+    `paths` says by which links a memory was reached; `unread` counts the candidates that were too far to be read; `least` is the
+    match score under which the question counts as not answered.
+    """
+
+    plan: Plan
+    vector: Vectors | None
+    arms: Sequence[ArmResult]
+    weights: Mapping[str, float]
+    ranking: Ranking
+    answerability: Answerability
+    best: float
+    rerank: str
+    decisions: Sequence[Decision]
+    links: Links
+    paths: Mapping[int, str]
+    unread: int
+    least: float
+    notes: Sequence[str]
+    spent: Mapping[str, float]
+
+    @property
+    def query(self) -> Query:
+        return self.plan.query
+
+    @property
+    def hits(self) -> list[Decision]:
+        return [decision for decision in self.decisions if decision.stage is Stage.ANSWER]
+
+    @property
+    def scale(self) -> float:
+        """The factor of all scores that are shown: the support of the answer. It leaves the order as it is."""
+        support = self.answerability.support
+        return support if support is not None and ASSISTANT in self.ranking.parts else 1.0
+
+    @property
+    def worth_deepening(self) -> bool:
+        """True if there is no hit and a wider search may find more."""
+        full = any(len(arm.keys) >= self.plan.breadth for arm in self.arms)
+        return not self.hits and (full or WORDS not in self.ranking.parts) and not self.plan.deep
+
+
+__all__ = ["SPACE", "Query", "Searcher"]
+
+T = TypeVar("T")
+COURTESY = "courtesy"
+"""The strategy of the answer to a message that asks for nothing."""
+
+_VECTOR_SHIFT = "vector_weight_shift"  # the name under which the store keeps what feedback taught
+_NEWEST_AMONG = 10  # first candidates among which the newest of several on the same matter is put first
+_NOTHING_ASKED_FOR = "a courtesy asks for nothing: nothing was looked up"
+NOTHING_ASKED = Recall(
+    (),
+    Outcome.NOTHING_KNOWN,
+    Quality(
+        strategy=COURTESY,
+        weights={},
+        support=None,
+        rerank="",
+        candidates=0,
+        returned=0,
+        relevancy=0.0,
+        ndcg=1.0,
+        tokens=0,
+        milliseconds={},
+    ),
+    notes=(f"{_NOTHING_ASKED_FOR}.",),
+)
+"""The answer to a courtesy."""
+
+_WITHHELD = frozenset({Stage.THRESHOLD, Stage.BUDGET, Stage.SUPPRESSED, Stage.FLAGGED})
+_TOO_LONG = "what is known about this is longer than {} tokens: ask again with a larger `budget`."
+_HELD_BACK = (
+    "{} {} held back because it reads as an attack; `recall` with `explain` names it, `update` with flagged=False clears it."
+)
+
+
+class Searcher:
+    """Answers questions on one open vault. `embedder`, `index` and `reranker` may be missing."""
+
+    def __init__(
+        self,
+        store: SqliteStore,
+        embedder: Embedder | None,
+        index: LiveIndex | None,
+        live: LiveSettings,
+        env: Env,
+        reranker: Reranker | None = None,
+    ) -> None:
+        self._store = store
+        self._arms = Arms(store, embedder, index)
+        self._live = live
+        self._env = env
+        self._reranker = reranker
+        self.tuning = Tuning()
+        # The text arm reads while the question is encoded: both release the interpreter lock.
+        self._threads = ThreadPoolExecutor(4, thread_name_prefix="engram-recall")
+
+    def equip(self, embedder: Embedder | None, index: LiveIndex | None) -> None:
+        """Replace the encoder and the vector index."""
+        self._arms.equip(embedder, index)
+
+    def close(self) -> None:
+        """Wait for searches under way and stop the threads."""
+        self._threads.shutdown(wait=True)
+
+    def recall(self, reader: Reader, query: Query, *, account: bool = False) -> Recall:
+        """Answer a question and count its hits as used; with `account` the answer names every candidate that is no hit."""
+        planned = self._plan(query, whole=account)
+        if planned.is_courtesy:
+            return NOTHING_ASKED
+        trace = self._search(reader, planned)
+        answer = self.count_use(reader, self._answer(trace))
+        return replace(answer, left_out=explain.left_out(trace.decisions, trace.scale)) if account else answer
+
+    def recall_uncounted(self, reader: Reader, query: Query) -> Recall:
+        """Answer a question without counting its hits as used; `count_use` does so once they are shown."""
+        return self._answer(self._search(reader, self._plan(query)))
+
+    def count_use(self, reader: Reader, answer: Recall) -> Recall:
+        """Count the hits of an answer as used."""
+        self._store.recalled(reader, [hit.memory.key for hit in answer])
+        self.tuning.note(answer.quality)
+        return answer
+
+    def explain(self, reader: Reader, query: Query, memory: Memory) -> Explanation:
+        """Say why this memory, which the reader may see, is or is not in the answer."""
+        planned = self._plan(query, whole=True)
+        if planned.is_courtesy:
+            return Explanation(id=memory.id, stage=Stage.GATE, reason=_NOTHING_ASKED_FOR)
+        trace = self._search(reader, planned)
+        if planned.where.fresh and _is_faded(memory, trace.query.now, self._live.now):
+            return Explanation(id=memory.id, stage=Stage.FILTER, reason="it has faded, and only fresh memories were asked for")
+        explanation = explain.of_candidate(trace.ranking, trace.decisions, memory, trace.scale, trace.paths)
+        if explanation is not None:
+            return explanation
+        where = trace.plan.where
+        if where.indexed and (reason := explain.filtered(where, memory)):
+            return Explanation(id=memory.id, stage=Stage.FILTER, reason=reason)
+        if not where.indexed and memory.key not in self._store.keys_having(reader, where):
+            return Explanation(id=memory.id, stage=Stage.FILTER, reason="the filters, or the moment asked about, exclude it")
+        return explain.not_a_candidate(trace.arms, memory, self._arms.cosine(reader, trace.vector, memory.key), planned.terms)
+
+    @property
+    def background(self) -> float:
+        """The cosine of unrelated texts."""
+        return self._arms.background
+
+    def is_relevant(self, hit: Hit) -> bool:
+        """Return True if a hit is near enough to its question to be put before an agent."""
+        return is_relevant(hit, self.background, self._live.tuned(RecallWeights))
+
+    def vector_of(self, query: Query) -> Vectors | None:
+        """Return the question's vector, moved towards the conversation; None if it has no word or there is no encoder."""
+        return self._encode(query, terms(query.text), [])
+
+    def _encode(self, query: Query, words: Sequence[str], notes: list[str]) -> Vectors | None:
+        vector = self._arms.encode(query.text, notes) if words else None  # "???" is near to nothing
+        return query.contextualize(vector) if query.contextualize is not None and vector is not None else vector
+
+    # ── feedback ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def judged_question(self, query: Query) -> Question | None:
+        """Return the question in the form that is stored with a judgement; None if it has no word to recognize it by."""
+        words = signature(terms(checked(query).text))
+        if not words:
+            return None
+        vector = self._arms.encode(query.text, [])
+        return Question(words=words, vector=None if vector is None else encode(vector)[0], space=self._arms.space)
+
+    def learn(self, reader: Reader, query: Query, memory: Memory, helpful: bool) -> None:
+        """Give the arm that found a helpful memory a little more weight, and less if the memory did not help."""
+        why = self.explain(reader, query, memory).why
+        if why is not None:
+            shift = shifted(self._vector_shift, self._plan(query).vector_weight, why.signals, helpful)
+            self._store.put_figure(reader, _VECTOR_SHIFT, shift)
+            self._vector_shift = shift
+
+    @cached_property
+    def _vector_shift(self) -> float:
+        """What earlier judgements moved the weight of vectors by; read once, changed by `learn`."""
+        return self._store.figure(_VECTOR_SHIFT) or 0.0
+
+    # ── the search ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _plan(self, query: Query, *, whole: bool = False) -> Plan:
+        settings, weights = self._live.now, self._live.tuned(RecallWeights)
+        return plan(checked(query), settings, weights, vector_shift=self._vector_shift, whole=whole)
+
+    def _search(self, reader: Reader, planned: Plan) -> SearchTrace:
+        """Search once, and once more and wider if that brought no hit."""
+        settings, query = self._live.now, planned.query
+        watch = Stopwatch(self._env.monotonic)
+        notes: list[str] = []
+        words = self._start(self._text_arms, reader, planned, watch)
+        with watch.stage("embed"):
+            vector = query.vector if query.vector is not None else self._encode(query, planned.terms, notes)
+        check_deadline("the question was encoded")
+        text_arms = partial(future_result, words, "words were looked up")
+        trace = self._search_once(reader, planned, vector, text_arms, notes, watch, settings)
+        if trace.worth_deepening:
+            deeper = planned.deeper(settings)
+            text_arms = partial(self._text_arms, reader, deeper, watch)
+            trace = self._search_once(reader, deeper, vector, text_arms, notes, watch, settings)
+        if not trace.hits and not notes:
+            self._arms.note_missing_vectors(reader, notes)
+        if not trace.hits and any(decision.stage is Stage.BUDGET for decision in trace.decisions):
+            notes.append(_TOO_LONG.format(query.budget))
+        return trace
+
+    def _start(self, read: Callable[..., T], *arguments: object) -> Future[T]:
+        try:
+            return self._threads.submit(copy_context().run, read, *arguments)
+        except RuntimeError:  # another thread closed the vault
+            raise StorageError("the vault is closed.", way_out="Open it again.") from None
+
+    def _text_arms(self, reader: Reader, planned: Plan, watch: Stopwatch) -> list[ArmResult]:
+        with watch.stage("words"):
+            arms = self._arms.words(reader, planned) + self._arms.wordings(reader, planned)
+            return arms + self._arms.entity(reader, planned) if planned.weights.entity_weight else arms
+
+    def _search_once(
+        self,
+        reader: Reader,
+        planned: Plan,
+        vector: Vectors | None,
+        text_arms: Callable[[], list[ArmResult]],
+        notes: list[str],
+        watch: Stopwatch,
+        settings: Settings,
+    ) -> SearchTrace:
+        with watch.stage("vectors"):
+            arms = self._arms.vectors(reader, planned, vector, notes if not planned.deep else [])
+            if planned.weights.time_weight:
+                arms = self._arms.add_time(reader, planned, vector, arms)
+        with watch.stage("waited"):
+            arms += text_arms()
+        with watch.stage("fuse"):
+            arms, by_arm, ranking, paths = self._fuse(reader, planned, vector, arms, settings)
+            ranking = self._score_by_traits(reader, planned, vector, ranking, settings)
+        with watch.stage("fetch"):
+            candidates = self._fetch_candidates(reader, planned, vector, ranking, settings)
+        with watch.stage("rerank"):
+            ranking = score(ranking, planned, CandidateFacts(memories=candidates.memories), settings)
+            ranking, rerank = self._rerank(reader, planned, ranking, candidates.memories, settings, notes)
+        with watch.stage("select"):
+            kinds = (SUPERSEDES, DERIVED, CONTRADICTS)
+            links = self._store.links(reader, list(candidates.memories), kinds) if candidates.memories else []
+            decisions = select(ranking, candidates, links, planned)
+        return SearchTrace(
+            plan=planned,
+            vector=vector,
+            arms=arms,
+            weights=by_arm,
+            ranking=ranking,
+            answerability=answerability(ranking, candidates.allowed, planned, self._arms.background),
+            best=best_match(ranking, candidates.suppressed.keys() | candidates.flagged),
+            rerank=rerank,
+            decisions=decisions,
+            links=links,
+            paths=explain.path_notes(paths, candidates.memories),
+            unread=candidates.unread,
+            least=least_score(ranking, settings),
+            notes=notes,
+            spent=watch.spent,
+        )
+
+    def _fuse(
+        self,
+        reader: Reader,
+        planned: Plan,
+        vector: Vectors | None,
+        arms: list[ArmResult],
+        settings: Settings,
+    ) -> tuple[list[ArmResult], dict[str, float], Ranking, Mapping[int, LinkPath]]:
+        """Rank the candidates of the arms; if links are followed, from the first of these, rank again with what they led to."""
+        fuse = fuse_calibrated if settings.fusion == "calibrated" else fuse_reciprocal_ranks
+        paths: Mapping[int, LinkPath] = {}
+        arms = self._arms.score_all(reader, vector, arms)
+        by_arm = arm_weights(arms, planned)
+        ranking = fuse(arms, by_arm)
+        if planned.hops:
+            linked, paths = self._arms.graph(reader, planned, ranking)
+            arms = self._arms.score_all(reader, vector, arms + linked)
+            by_arm = arm_weights(arms, planned)
+            ranking = fuse(arms, by_arm)
+        return arms, by_arm, ranking, paths
+
+    def _score_by_traits(
+        self, reader: Reader, planned: Plan, vector: Vectors | None, ranking: Ranking, settings: Settings
+    ) -> Ranking:
+        """Score the first candidates by their traits; not without vectors, as BM25 alone is on another scale."""
+        if not ranking.calibrated or VECTORS not in ranking.parts:
+            return ranking
+        keys, asked = ranking.keys[:HEAD].tolist(), planned.analysis
+        traits = self._store.heard(reader, keys)
+        if asked.asks_when:
+            traits |= {key: replace(traits[key], lasts=True) for key in self._store.lasting(reader, keys) if key in traits}
+        vectors = None
+        if vector is not None and asked.gathers and planned.weights.gather_weight:
+            stored = self._arms.vectors_of(reader, keys)
+            vectors = None if stored is None else (vector, stored)
+        facts = CandidateFacts(traits=[traits.get(key, Heard()) for key in keys], vectors=vectors)
+        ranking = score(ranking, planned, facts, settings)
+        return self._newest_first(reader, planned, ranking, traits)
+
+    def _newest_first(self, reader: Reader, planned: Plan, ranking: Ranking, traits: Mapping[int, Heard]) -> Ranking:
+        """Put the newest of several first candidates on the same matter first, if the question asks for the present state."""
+        keys = ranking.keys[:_NEWEST_AMONG].tolist()
+        if not planned.analysis.asks_now or planned.query.as_of is not None or len(keys) < 2:
+            return ranking
+        vectors = self._arms.vectors_of(reader, keys)
+        if vectors is None:
+            return ranking
+        known = [traits.get(key, Heard()) for key in keys]
+        background = self._arms.background
+        least_cosine = background + (1.0 - background) * planned.weights.newest_likeness
+        moments, speakers = [trait.happened for trait in known], [trait.speaker for trait in known]
+        return ranking.with_first(keys, newest(ranking.scores[: len(keys)], vectors, moments, speakers, least_cosine))
+
+    def _fetch_candidates(
+        self, reader: Reader, planned: Plan, vector: Vectors | None, ranking: Ranking, settings: Settings
+    ) -> FetchedCandidates:
+        """Read the candidates above the threshold; where an excluded one set the threshold, set it anew without it."""
+        excluded: Set[int] = frozenset()
+        while True:
+            threshold = match_threshold(ranking, excluded, planned, settings)
+            memories, digests, unread = self._fetch(reader, planned, ranking, threshold, settings)
+            left_out = with_duplicates(self._suppressed(reader, planned, vector, memories, settings), digests)
+            flagged = frozenset(key for key, memory in memories.items() if settings.guard_injection and is_flagged(memory))
+            if left_out.keys() | flagged <= excluded:
+                return FetchedCandidates(
+                    memories=memories,
+                    digests=digests,
+                    suppressed=left_out,
+                    flagged=flagged,
+                    unread=unread,
+                    threshold=threshold,
+                )
+            excluded = left_out.keys() | flagged
+
+    def _fetch(
+        self, reader: Reader, planned: Plan, ranking: Ranking, threshold: float | None, settings: Settings
+    ) -> tuple[dict[int, Memory], dict[int, bytes], int]:
+        """Read candidates, best first, until enough of them say different things; also count those below the threshold."""
+        near = ranking.keys if threshold is None or planned.whole else ranking.keys[match_scores(ranking) >= threshold]
+        memories: dict[int, Memory] = {}
+        digests: dict[int, bytes] = {}
+        size = len(near) if planned.whole else planned.most * 5 // 4 + 10
+        for start in range(0, len(near), max(size, 1)):
+            page = self._store.fetch(reader, near[start : start + size].tolist(), as_of=planned.where.as_of)
+            if planned.where.fresh:
+                page = [memory for memory in page if not _is_faded(memory, planned.query.now, settings)]
+            memories |= {memory.key: memory for memory in page}
+            digests |= {memory.key: identity_of(memory) for memory in page}
+            if len(set(digests.values())) >= planned.most:
+                break
+        return memories, digests, len(ranking.keys) - len(near)
+
+    def _suppressed(
+        self, reader: Reader, planned: Plan, vector: Vectors | None, memories: Mapping[int, Memory], settings: Settings
+    ) -> dict[int, datetime]:
+        """Return the memories to leave out, and until when. Reads judgements only if one of the memories was ever unhelpful."""
+        unhelpful = [key for key, memory in memories.items() if memory.unhelpful]
+        if not unhelpful:
+            return {}
+        question = Question(words=planned.signature, space=self._arms.space)
+        judgements = self._store.judgements(reader, unhelpful, question)
+        return suppressed(judgements, planned, vector, self._arms.background, settings)
+
+    def _rerank(
+        self,
+        reader: Reader,
+        planned: Plan,
+        ranking: Ranking,
+        memories: Mapping[int, Memory],
+        settings: Settings,
+        notes: list[str],
+    ) -> tuple[Ranking, str]:
+        """Reorder the first candidates by a reranking model and for diversity, if these are on; return the methods used, too."""
+        method = settings.fusion
+        head = [key for key in ranking.keys.tolist() if key in memories]
+        if self._reranker is not None and head:
+            top = head[: planned.weights.rerank_top]
+            try:
+                opinions = self._reranker.score(planned.query.text, [memories[key].text for key in top])
+            except EmbeddingError as error:
+                notes.append(f"{error.code}: the reranking model did not answer: the order is the one before it.")
+            else:
+                ranking = ranking.with_first(top, by_opinion(ranking.scores_of(top), opinions, planned.weights.rerank_weight))
+                method += f"+{self._reranker.name}"
+        if settings.diversity and head:
+            vectors = self._arms.vectors_of(reader, head)
+            if vectors is not None:
+                ranking = ranking.with_first(head, mmr(ranking.scores_of(head), vectors, settings.diversity))
+                method += "+mmr"
+        return ranking, method
+
+    # ── the answer ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _answer(self, trace: SearchTrace) -> Recall:
+        best, now = trace.best, trace.query.now
+        matches = match_scores(trace.ranking)
+        contradicted = {key for source, target, kind in trace.links if kind == CONTRADICTS for key in (source, target)}
+        hits = tuple(
+            Hit(
+                hit.memory,
+                hit.score * trace.scale,
+                trust(hit.memory, float(matches[hit.position]) / best if best > 0 else 0.0, now, hit.memory.key in contradicted),
+                explain.why(trace.ranking, hit.position, trace.rerank, trace.paths),
+            )
+            for hit in trace.hits
+        )
+        withheld = trace.unread + sum(decision.stage in _WITHHELD for decision in trace.decisions)
+        near = max(trace.least, best * trace.plan.weights.recall_floor)
+        attacks = sum(decision.stage is Stage.FLAGGED and matches[decision.position] >= near for decision in trace.decisions)
+        notes = (*trace.notes, *([_HELD_BACK.format(attacks, "are" if attacks > 1 else "is")] if attacks else []))
+        outcome = _outcome(trace, withheld)
+        return Recall(hits, outcome, _quality(trace, hits), withheld, tuple(dict.fromkeys(notes)))
+
+
+def _is_faded(memory: Memory, now: datetime, settings: Settings) -> bool:
+    """Return True if a memory has faded so far that a caller who asks for fresh ones does not want it."""
+    return lifecycle(memory, now, settings) in (Lifecycle.STALE, Lifecycle.ARCHIVED)
+
+
+def _outcome(trace: SearchTrace, withheld: int) -> Outcome:
+    if trace.notes:
+        return Outcome.DEGRADED
+    if trace.hits:
+        # A limit brings the best so many however far they are, the best of a vault may have nothing to do with the question, and
+        # near memories may be about someone else: such hits are worth showing, and the outcome says that they are no answer.
+        answer = trace.answerability
+        related = answer.related is None or answer.related >= trace.plan.weights.related_least
+        supported = answer.support is None or answer.support >= trace.plan.weights.support_least
+        return Outcome.ANSWERED if related and supported and trace.best >= trace.least else Outcome.BELOW_THRESHOLD
+    return Outcome.BELOW_THRESHOLD if withheld else Outcome.NOTHING_KNOWN
+
+
+def _quality(trace: SearchTrace, hits: Sequence[Hit]) -> Quality:
+    budgeted = trace.query.budget is not None
+    tokens = [hit.memory.tokens[0] or (count(hit.memory.text) if budgeted else 0) for hit in hits]
+    names = "+".join(arm.name for arm in trace.arms) or "nothing"
+    return Quality(
+        strategy=f"{names}, deep" if trace.plan.deep else names,
+        weights=trace.weights,
+        support=trace.answerability.support,
+        covered=trace.answerability.covered,
+        rerank=trace.rerank,
+        candidates=len(trace.ranking.keys),
+        returned=len(hits),
+        relevancy=_relevancy(hits),
+        ndcg=_ndcg([hit.trust.composite for hit in hits]),
+        tokens=sum(tokens) if all(tokens) else None,
+        milliseconds=dict(trace.spent),
+    )
+
+
+def _relevancy(hits: Sequence[Hit]) -> float:
+    """Return the mean cosine of question and hits; without vectors the mean relevance."""
+    if not hits:
+        return 0.0
+    cosines = [signal.score for hit in hits for signal in hit.why.signals if signal.arm == VECTORS and signal.rank]
+    return float(np.clip(np.mean(cosines or [hit.trust.relevance for hit in hits]), 0.0, 1.0))
+
+
+def _ndcg(grades: Sequence[float]) -> float:
+    """Return the gain of the order returned against the best order of the same hits: 1 unless a later hit has a better grade."""
+    gains = [grade / np.log2(place + 2) for place, grade in enumerate(grades)]
+    ideal = [grade / np.log2(place + 2) for place, grade in enumerate(sorted(grades, reverse=True))]
+    return float(sum(gains) / sum(ideal)) if sum(ideal) > 0 else 1.0

@@ -1,0 +1,225 @@
+"""Fewer words for the same thing, taken from its own: whole sentences, then the leading clause, then words.
+
+Extractive, so that nothing is said that was not; what a model could say better it may say instead.
+
+Three shorter forms of a memory, cut out of its own words: a summary, a key fact, a tag.
+
+Each is no longer than the one above it and never breaks a word, but where a word, or a script without spaces, goes on and
+on: what is best must fit into a small window at some tier. The summary is the first whole sentences that fit into
+512 bytes, without the question that they answer; the key fact is the leading clause in at most fifteen words, adjuncts
+dropped at commas and clause borders; the tag is up to five names, numbers and rare words in their order. No model: one
+with a better summary may replace them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from engram.index.term_plan import STOP_WORDS
+from engram.text import sentences
+from engram.text.english.grammar import named, third_person
+from engram.text.terms import terms, word_set
+from engram.text.tokens import count
+from engram.types import Turn
+
+_CLAUSE_END = re.compile(r"[,;]\s|\s[–—-]\s|\s(?=(?:because|which|while|although|though|since|but)\b)", re.IGNORECASE)
+_LEAST_WORDS = 4
+_STATEMENT_TOKENS = 40
+_TOKEN_CHARACTERS = 32
+"""Characters of a token at most, nearly always."""
+_SMALL_TALK = word_set(
+    """
+    ah aha alright awesome bye cheers cool fine glad good great haha hello hey hi hm hmm lol nice oh ok okay perfect please really
+    right sorry sure thank thanks thx welcome well wow yeah yep yes nope absolutely definitely exactly indeed lovely morning
+    noted understood acknowledged
+    """
+)
+
+
+def telling(text: str) -> tuple[str, ...]:
+    """The words of a text that say what it is about."""
+    return tuple(term for term in terms(text) if term not in STOP_WORDS and term not in _SMALL_TALK)
+
+
+def split(text: str) -> list[str]:
+    """Its sentences, each on one line."""
+    return [" ".join(text[start:end].split()) for start, end in sentences.spans(text)]
+
+
+def statement(turn: Turn, most: int = _STATEMENT_TOKENS) -> str:
+    """A turn as one statement that stands by itself: its most telling sentence, said of its speaker; empty for small talk."""
+    ranked = sorted(split(turn.text), key=lambda sentence: -len(telling(sentence)))
+    if not ranked or not telling(ranked[0]):
+        return ""
+    turned = third_person(ranked[0], turn.speaker)
+    name = named(turn.speaker)
+    said = turned or f"{name[:1].upper()}{name[1:]}: {ranked[0]}"
+    return shorten(f"{said[:1].upper()}{said[1:]}", most)
+
+
+def shorten(text: str, most: int) -> str:
+    """As much of the beginning as `most` tokens hold, and no broken sentence where it can be helped; empty if nothing fits."""
+    text = " ".join(text.split())
+    if count(text) <= most:
+        return text
+    found = split(text[: most * _TOKEN_CHARACTERS + 1])
+    if whole := _most(lambda end: " ".join(found[:end]), range(1, len(found)), most):
+        return whole
+    first = found[0] if found else text
+    clause = _most(lambda end: first[:end], [match.start() for match in _CLAUSE_END.finditer(first)], most)
+    return clause if len(clause.split()) >= _LEAST_WORDS else _cut(first, most)
+
+
+def _most(head: Callable[[int], str], ends: Sequence[int], most: int) -> str:
+    """The longest beginning that fits; empty if none does. Halving, because to count each of a thousand takes minutes."""
+    low, high = 0, len(ends)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count(head(ends[middle - 1])) <= most:
+            low = middle
+        else:
+            high = middle - 1
+    return head(ends[low - 1]) if low else ""
+
+
+def _cut(text: str, most: int) -> str:
+    """The longest beginning that fits, to a word's end where the script has one. Longer text has more tokens, nearly always."""
+    low, high = 0, min(len(text), most * _TOKEN_CHARACTERS)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count(text[:middle] + "…") <= most:
+            low = middle
+        else:
+            high = middle - 1
+    head = text[:low]
+    whole = head if low == len(text) or text[low].isspace() else head[: head.rfind(" ")] if " " in head else head
+    shown = whole.rstrip(" ,;:")
+    while shown and count(shown + "…") > most:
+        shown = shown[:-1]
+    return shown + "…" if shown else ""
+
+
+def level_down(text: str) -> str:
+    """One level less of detail: its first sentence; of a single one the leading clause; the same text if there is none."""
+    found = split(text)
+    if len(found) > 1:
+        return found[0]
+    for match in _CLAUSE_END.finditer(text):
+        if len(text[: match.start()].split()) >= _LEAST_WORDS:
+            return text[: match.start()]
+    return text
+
+
+SUMMARY_BYTES = 512
+KEY_FACT_WORDS, KEY_FACT_BYTES = 15, 160
+TAG_WORDS, TAG_BYTES = 5, 80
+
+_LOOKED_AT = 4_096  # characters; what comes later can be in no tier
+_TIER_CLAUSE_END = re.compile(r"[,;]\s|\s[–—-]\s|(?<=[a-z]):\s")
+_BORDER = re.compile(
+    r"(?<=\w)(?=\s+(?:because|which|who|where|when|while|although|though|since|so that|and then|but)\b)", re.IGNORECASE
+)
+_WORD = re.compile(r"[^\W_]+(?:['’.@/:+#-]+[^\W_]+)*[+#]*")
+_ASIDE = re.compile(r"\s*\((?:asked: \"[^\"]*\"|[^()]*)\)|\s*\[[^\[\]]*\]")
+_ASKED = re.compile(r'\s*\(asked: "[^"]*"\)')
+_PLAIN = word_set(
+    """
+    a about actually after again all also always am an and any are around as asked assistant at be because been before being
+    best both but by can can't come could course day definitely did do does doesn't don't each else even ever every few for
+    from get gets getting go goes going gonna good got great had has have having he her here here's him his how i i'd i'll i'm
+    i've if in into is it it's its just keep kind know last let's like likes little lot lots love loves made make makes many
+    maybe me more most much my need never new next nice no not now of off on one only or other our out over people pretty put
+    really said same see she should since so some something spoke still such sure take than thank thanks that that's the their
+    them then there there's these they they're thing things think thinks this those through time to today too took two up us
+    use used user user's uses using very want wants was way we we're we've week well went were what when where which while who
+    why will with would yeah year years yes yesterday yet you you're your
+    """
+)
+
+
+def tiers(text: str) -> tuple[str, str, str]:
+    """(summary, key fact, tag) of a memory's text."""
+    text = " ".join(text[:_LOOKED_AT].split())
+    summary = _summary(_unasked(text))
+    key_fact = _no_longer(_within_bytes(_key_fact(summary), KEY_FACT_BYTES), summary)
+    return summary, key_fact, _no_longer(_within_bytes(_tag(key_fact, summary), TAG_BYTES), key_fact)
+
+
+def _unasked(text: str) -> str:
+    """What says something by itself says it without the question before it, too."""
+    if "(asked: " not in text:
+        return text
+    bare = _ASKED.sub("", text)
+    return bare if len(bare.split()) >= _LEAST_WORDS else text
+
+
+def _summary(text: str) -> str:
+    if _fits(text):
+        return text
+    end = 0
+    for _, stop in sentences.spans(text):
+        if not _fits(text[:stop]):
+            break
+        end = stop
+    return text[:end] if end else _within_bytes(text, SUMMARY_BYTES)
+
+
+def _fits(text: str, limit: int = SUMMARY_BYTES) -> bool:
+    return len(text) <= limit and len(text.encode("utf-8", "surrogatepass")) <= limit
+
+
+def _within_bytes(text: str, limit: int) -> str:
+    """As many whole words as fit; characters, if the first word is too long or the script has no spaces."""
+    if _fits(text, limit):
+        return text
+    ellipsis = "…"
+    size = len(ellipsis.encode())
+    end = 0
+    for end, character in enumerate(text):  # noqa: B007
+        size += len(character.encode("utf-8", "surrogatepass"))
+        if size > limit:
+            break
+    head = text[:end]
+    space = head.rfind(" ")
+    return (head[:space] if space > len(head) // 2 else head).rstrip(" ,;:") + ellipsis
+
+
+def _key_fact(text: str) -> str:
+    """The first sentence without asides; if that is long, its leading clauses."""
+    if "(" in text or "[" in text:
+        bare = _ASIDE.sub("", text).strip()
+        text = bare if len(bare.split()) >= _LEAST_WORDS else text
+    found = sentences.spans(text)
+    if not found:
+        return text
+    first = text[found[0][0] : found[0][1]]
+    if len(first.split()) <= KEY_FACT_WORDS:
+        return first
+    ends = sorted({match.start() for pattern in (_TIER_CLAUSE_END, _BORDER) for match in pattern.finditer(first)})
+    fitting = [
+        first[:end]
+        for end in ends
+        if _LEAST_WORDS <= len(first[:end].split()) <= KEY_FACT_WORDS and not first.count('"', 0, end) % 2  # in no quotation
+    ]
+    return fitting[-1] if fitting else " ".join(first.split()[:KEY_FACT_WORDS]).rstrip(" ,;:") + "…"
+
+
+def _tag(key_fact: str, summary: str) -> str:
+    """Names and numbers first in rank, then long rare words; in the order they are said."""
+    for source in (key_fact, summary):
+        rare = [word for word in dict.fromkeys(_WORD.findall(source)) if word.lower() not in _PLAIN]
+        if len(rare) > TAG_WORDS:
+            best = set(sorted(rare, key=_rank)[:TAG_WORDS])
+            rare = [word for word in rare if word in best]
+        if rare:
+            return " ".join(rare)
+    return key_fact if len(key_fact.split()) <= TAG_WORDS else " ".join(key_fact.split()[:TAG_WORDS])
+
+
+def _rank(word: str) -> tuple[bool, int]:
+    return not (word[0].isupper() or word[0].isdigit()), -min(len(word), 9)
+
+
+def _no_longer(text: str, above: str) -> str:
+    return text if len(text) <= len(above) else above

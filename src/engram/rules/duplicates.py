@@ -1,0 +1,180 @@
+"""Whether a statement says again what was corrected, in other words (M19). Pure.
+
+By the words: those that the correction took away must be there, and those it brought must not; the rest may be said by words
+that mean the same (`text/english/synonyms.py`), in another order if a copula or "by" turns it; what is new must stand for what
+is missing.
+By the encoder alone it cannot be told: "lived in Porto" and "does not live in Porto" are as near to "lives in Porto" (.97) as
+"resides in Porto" is (.98). By facts, where both can be read as one: the same of the same. Of 62 labelled rewordings 7 slip (52
+without this; 6 of 20 before the rules saw them), and of 69 true statements beside them none is refused
+(`tests/labelled/rewordings.csv`).
+
+How like two short texts are by the words that tell what they are about. Needs no encoder, and so says the same everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set
+from itertools import groupby
+
+from engram.index.term_plan import STOP_WORDS
+from engram.rules.abridgement import telling
+from engram.settings import Settings
+from engram.text.english.facts import Fact, tells_a_change
+from engram.text.english.gazetteer import GIVEN_NAMES
+from engram.text.english.grammar import is_past
+from engram.text.english.object_types import same
+from engram.text.english.synonyms import sense, twin
+from engram.text.terms import marks, terms, word_set, words
+
+NEAR = 0.85
+"""Cosine from which words are looked at: they decide, and "The user:" before them costs .04 by itself."""
+_NEARER = 0.955
+"""From here on a word of which nothing is known may stand for one that is missing."""
+
+
+def says_again(said: str, corrected: str, settings: Settings, *, instead: str = "", cosine: float = NEAR) -> bool:
+    """Do these words, whose vectors are near, say what was corrected, at the same time of its history?
+
+    What denies it, puts it into the past, or tells of a change says something else. Words that the correction (`instead`) left
+    as they were may change places among themselves ("my sister Carla", "Carla, my sister") but not with those that it took away.
+    """
+    if _turns(said) != _turns(corrected) or (tells_a_change(said) and not tells_a_change(corrected)):
+        return False
+    return _same_words(said, corrected, settings, instead) or _reworded(said, corrected, instead, cosine)
+
+
+def means_the_same(one: str, other: str) -> bool:
+    """Are these two, whose vectors are near, one statement in other words? Word by word: each the same, or its twin.
+
+    Only the lightest are left out. What tells who, where, whither or how many, in what order, decides: of two statements about
+    like things that differ in any of it neither may stand for the other (`tests/labelled/merges.csv`).
+    """
+    figures = _FIGURE.findall(one) == _FIGURE.findall(other) and marks(one) == marks(other)
+    return figures and _core(one) == _core(other) and _turns(one) == _turns(other)
+
+
+def _core(text: str) -> list[str]:
+    return [twin(word) for word in words(_NOWADAYS.sub(" ", text)) if word not in _SLIGHT]
+
+
+def same_fact(said: Fact, corrected: Fact, instead: tuple[Fact, ...]) -> bool:
+    """Is this the very fact that was corrected, and does what stands in its place say otherwise of the same?"""
+    if (said.subject, said.predicate) != (corrected.subject, corrected.predicate) or not (said.holds and corrected.holds):
+        return False
+    others = [one for one in instead if (one.subject, one.predicate) == (said.subject, said.predicate)]
+    otherwise = bool(others) and not any(one.holds and same(one.object, said.object) for one in others)
+    return otherwise and said.single == corrected.single and said.object == corrected.object
+
+
+def _same_words(said: str, corrected: str, settings: Settings, instead: str) -> bool:
+    """Its telling words, whatever their ending, in their order, and none that is new."""
+    new, old = _telling(said), _telling(corrected)
+    kept = set(old) & set(_telling(instead))
+    if kept != set(old):  # else only the order was corrected, and all of it tells
+        new, old = _runs_sorted(new, kept), _runs_sorted(old, kept)
+    rest = iter(old)
+    return len(new) >= settings.duplicate_overlap * len(old) and all(word in rest for word in new)
+
+
+def _reworded(said: str, corrected: str, instead: str, cosine: float) -> bool:
+    """The same by words that mean the same. Where the correction only changed the order or the sign, that is not enough."""
+    new, old, now = (_meaning(text) for text in (said, corrected, instead))
+    taken, brought = set(old) - set(now), set(now) - set(old)
+    if not instead or not taken or not taken <= set(new) or brought & set(new) or old[0] not in new:
+        return False
+    if not _in_order(new, old) and not _turned_round(f"{said} {corrected}", old):
+        return False
+    extra, missing = set(new) - set(old), set(old) - set(new)
+    if not extra and not missing:
+        return True
+    plain = not any(word.isdigit() or sense(word) or word.title() in said.split() for word in extra)
+    return plain and cosine >= _NEARER and len(extra) <= len(missing) <= 1
+
+
+def _in_order(new: list[str], old: list[str]) -> bool:
+    shared = set(new) & set(old)
+    return [word for word in new if word in shared] == [word for word in old if word in shared]
+
+
+def _turned_round(either: str, old: list[str]) -> bool:
+    """May the order be another? "Porto is where she lives", "is owned by"; but of two people it tells who does it to whom."""
+    return _ROUND.search(either) is not None and sum(word in GIVEN_NAMES for word in old) < 2
+
+
+def _runs_sorted(words: list[str], kept: set[str]) -> list[str]:
+    """Each run of words that were kept in one order, whatever theirs is."""
+    runs = groupby(words, key=kept.__contains__)
+    return [word for loose, run in runs for word in (sorted(run) if loose else run)]
+
+
+def _telling(text: str) -> list[str]:
+    return [_stem(word) for word in terms(_NOWADAYS.sub(" ", text)) if word not in STOP_WORDS and word not in _EMPHASIS]
+
+
+def _meaning(text: str) -> list[str]:
+    """Its words by what they mean, each once, in order."""
+    words = [word for word in terms(_NOWADAYS.sub(" ", text)) if word not in _LIGHT and word not in _EMPHASIS]
+    kept = (sense(word) or _stem(word) for word in words if sense(word) or word not in STOP_WORDS)
+    return list(dict.fromkeys(kept)) or [""]
+
+
+def _turns(text: str) -> set[str]:
+    """What denies a statement, moves it in time, or makes it a wish. "Is used by" is no past, "used to" is."""
+    words = [word.lower() for word in _WORD.findall(text)]
+    found = set(words) & _TURNS
+    if "used to" in text.lower():
+        found.add("past")
+    if any(
+        is_past(word) and word not in _PARTICIPLES and before not in _BEING
+        for before, word in zip(["", *words], words, strict=False)
+    ):
+        found.add("past")
+    return found
+
+
+def _stem(word: str) -> str:
+    """Without the endings of the present: live, lives, living; run, running."""
+    for ending in ("ing", "es", "s", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 2:
+            bare = word.removesuffix(ending)
+            return bare[:-1] if ending == "ing" and bare[-1] == bare[-2] else bare
+    return word
+
+
+_FIGURE = re.compile(r"[-−]?\b\d[\w.,:]*")
+_WORD = re.compile(r"[^\W_]+")
+_NOWADAYS = re.compile(r"\b(?:these days|nowadays|right now|at the moment|at present|as of now)\b", re.IGNORECASE)
+_ROUND = re.compile(r"\b(?:is|are|by|of|belongs?|that['’]s)\b", re.IGNORECASE)
+_EMPHASIS = word_set("really truly quite actually totally currently still")
+_LIGHT = word_set("better best comes falls has have located situated")
+_SLIGHT = _EMPHASIS | word_set("a an the this that also too very so just now located situated")
+_BEING = word_set("is are be been being am get gets s")
+_PARTICIPLES = word_set("called named known based born located used owned said")
+_TURNS = word_set(
+    """
+    not no never none nothing nobody neither nor cannot don doesn didn isn aren wasn weren won can t without
+    was were had did been before once ago former
+    if unless until may might could would should must will wants want wish wishes hopes hope plans hardly only except
+    """
+)
+
+STEM = 5
+LIKE = 0.6
+"""From here on two goals, or two steps, are taken for the same thing: "deploy the API to staging" and "deploy API, staging"."""
+
+
+def stems(text: str) -> frozenset[str]:
+    """The first letters of its telling words: "deploying" and "deployed" are one."""
+    return frozenset(word[:STEM] for word in telling(text))
+
+
+def likeness(one: Set[str], other: Set[str]) -> float:
+    """The share that two sets of stems have in common, 0 … 1 (Dice)."""
+    return 2.0 * len(one & other) / (len(one) + len(other)) if one and other else 0.0
+
+
+def alike(one: str, other: str) -> bool:
+    """Texts without a telling word are alike only if they are the same."""
+    mine, theirs = stems(one), stems(other)
+    return likeness(mine, theirs) >= LIKE if mine and theirs else one.strip().casefold() == other.strip().casefold()

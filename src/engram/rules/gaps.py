@@ -1,0 +1,67 @@
+"""What is not known: which words of a message are a question worth keeping, to be asked back some day, and what is missing of
+something that its like have (§4.5)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
+
+from engram.rules.abridgement import split, telling
+from engram.text.terms import terms, word_set
+
+_ASKING = word_set(
+    """
+    who whom whose what which where when why how is are am was were do does did can could will would should shall has have had may
+    """
+)
+_ASKS_FOR_WORK = re.compile(
+    r"(?:(?:please|so|and|but|ok|okay|hey|hi|now)[, ]+)*(?:(?:can|could|will|would) you (?:please |maybe |also |just )*|please )"
+    r"(?!(?:tell|remind|recall|remember|say|name|confirm|know|find out|look up|let me know)\b)",
+    re.IGNORECASE,
+)
+"""Something to be done, not something to be known: no memory would answer it."""
+_MARKS = "?？؟\u037e"
+_LEAST_WORDS = 2
+_LONGEST = 240
+
+
+def question_in(text: str) -> str:
+    """The last question of a message that says itself what it asks; empty if there is none."""
+    for sentence in reversed(split(text)):
+        words = terms(sentence)
+        asks = sentence.rstrip("\"'”’)]! ").endswith(tuple(_MARKS)) or (bool(words) and words[0] in _ASKING)
+        own = [word for word in telling(sentence) if word not in _ASKING]
+        if asks and not _ASKS_FOR_WORK.match(sentence.strip()) and len(own) >= _LEAST_WORDS and len(sentence) <= _LONGEST:
+            return sentence
+    return ""
+
+
+_PEERS, _USUAL = 3, 0.75
+_VERBS = {
+    "lives in": "Where does {} live?",
+    "works at": "Where does {} work?",
+    "runs on": "What does {} run on?",
+    "owner": "Who owns {}?",
+    "manager": "Who is the manager of {}?",
+    "lead": "Who leads {}?",
+}
+_NOUN = re.compile(r"[a-z]+(?: [a-z]+){0,2}$")
+_NO_NOUN = re.compile(r"\b(?:feels about|number of|in|on|at|of|to|by|with|from|is|has|uses|a|the)\b")
+
+
+def missing(own: Set[str], peers: Sequence[Set[str]]) -> list[str]:
+    """What most things of a kind have and this one lacks, the most usual first; `peers`: what each of them has told of it."""
+    if len(peers) < _PEERS:
+        return []
+    usual = Counter(field for fields in peers for field in fields - own)
+    return [field for field, count in sorted(usual.items(), key=lambda one: (-one[1], one[0])) if count >= _USUAL * len(peers)]
+
+
+def asking_for(field: str, name: str, *, ask: Mapping[str, str] = _VERBS) -> str:
+    """The question for what is missing of something; empty where it could not be put into words."""
+    if field in ask:
+        return ask[field].format(name)
+    if not _NOUN.match(field) or _NO_NOUN.search(field):
+        return ""
+    return f"What is the user's {field}?" if name == "the user" else f"What is the {field} of {name}?"

@@ -1,0 +1,127 @@
+"""How well a subject is known (§38): from figures to a level, and to a sentence. Pure.
+
+Confidence is the chance that what was found is about the subject at all, lowered by how little there is of it, how unsure and how
+much in dispute that is, and how long nothing new was heard (§45, contract 2). A question needs one memory that answers it; a
+subject is known by several.
+
+When much happened (R4, §39): moments counted by day, week, month or year, and the peaks among them. Pure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from statistics import fmean, pstdev
+from typing import TYPE_CHECKING
+
+from engram.values.entities import Bucket, Gap, GapKind, Knowledge, KnowledgeFigures, KnowledgeLevel, KnowledgeMap
+
+if TYPE_CHECKING:  # a table of operations is made of what stands here, and needs no settings
+    from engram.settings import Settings
+
+
+_SURE = 0.5  # as sure as what was only heard is: less than that lowers confidence
+_OLD = 0.4  # what is left of a confidence however old it is: what was well known is never unknown by age alone
+_DAY_S = 86_400.0
+_WORDS = {
+    KnowledgeLevel.CONFIDENT: "Well known",
+    KnowledgeLevel.UNCERTAIN: "Known in part",
+    KnowledgeLevel.UNKNOWN: "Next to nothing is known",
+}
+
+
+def confidence(covered: float, figures: KnowledgeFigures, now: datetime, settings: Settings, *, asked: bool = False) -> float:
+    """0 to 1; `asked`: of a question, not of a subject."""
+    count = figures.memories
+    if not count:
+        return 0.0
+    depth = 1.0 if asked else count / (count + 1)
+    undisputed = 1.0 - figures.contested / count
+    return covered * depth * min(figures.sure / _SURE, 1.0) * undisputed * fresh(figures.last, now, settings)
+
+
+def fresh(last: datetime | None, now: datetime, settings: Settings) -> float:
+    """What is left of a confidence since something was last heard."""
+    days = 0.0 if last is None else (now - last).total_seconds() / _DAY_S - settings.known_fresh_days
+    return max(float(0.5 ** (max(days, 0.0) / settings.known_half_days)), _OLD)
+
+
+def level(confidence: float, settings: Settings) -> KnowledgeLevel:
+    if confidence >= settings.known_confident:
+        return KnowledgeLevel.CONFIDENT
+    return KnowledgeLevel.UNCERTAIN if confidence >= settings.known_unknown else KnowledgeLevel.UNKNOWN
+
+
+def told(level: KnowledgeLevel, figures: KnowledgeFigures, holes: Sequence[Gap]) -> str:
+    """A sentence to say so."""
+    if not figures.memories:
+        return " ".join(filter(None, ("Nothing is known of this.", _holes(holes))))
+    sessions = f" from {_many(figures.sessions, 'session')}" if figures.sessions else ""
+    since = f", the latest of {figures.last:%Y-%m-%d}" if figures.last is not None else ""
+    marks = [f"{number} {what}" for number, what in ((figures.contested, "in dispute"), (figures.stale, "old")) if number]
+    head = f"{_WORDS[level]}: {_many(figures.memories, 'memory', 'memories')}{sessions}{since}"
+    return " ".join(filter(None, (f"{', '.join([head, *marks])}.", _holes(holes))))
+
+
+def _holes(holes: Sequence[Gap]) -> str:
+    asked = [one for one in holes if one.kind is GapKind.UNANSWERED]
+    return f"{_many(len(asked), 'question')} about it {'has' if len(asked) == 1 else 'have'} no answer yet." if asked else ""
+
+
+def mapped(domains: Sequence[Knowledge], memories: int) -> KnowledgeMap:
+    """Domains as a map, the best known first."""
+    ordered = tuple(sorted(domains, key=lambda one: (-one.confidence, -one.figures.memories, one.subject)))
+    well = [one.subject for one in ordered if one.level is KnowledgeLevel.CONFIDENT]
+    weak = [one.subject for one in reversed(ordered) if one.level is not KnowledgeLevel.CONFIDENT]
+    parts = [f"{named}: {', '.join(some[:3])}" for named, some in (("best known", well), ("least", weak)) if some]
+    said = "; ".join(parts) or "no subject is named often enough to tell"
+    return KnowledgeMap(ordered, memories, f"{said[:1].upper()}{said[1:]}.")
+
+
+def _many(number: int, thing: str, things: str = "") -> str:
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
+_WIDTHS = (("day", timedelta(days=31)), ("week", timedelta(days=182)), ("month", timedelta(days=5 * 365)))
+"""The longest time that is told by days, by weeks and by months; what is longer is told by years."""
+
+
+def buckets(moments: Sequence[datetime]) -> tuple[str, tuple[Bucket, ...]]:
+    """All the time between the first and the last, in pieces, and how long those are; empty ones are among them.
+
+    A peak has more than the mean and one standard deviation. Where all have as much there is none.
+    """
+    if not moments:
+        return "", ()
+    first, last = min(moments), max(moments)
+    width = next((name for name, longest in _WIDTHS if last - first <= longest), "year")
+    counted = Counter(_start(moment, width) for moment in moments)
+    starts = [_start(first, width)]
+    while (after := _next(starts[-1], width)) is not None and after <= _start(last, width):
+        starts.append(after)
+    counts = [counted[start] for start in starts]
+    high = fmean(counts) + pstdev(counts)
+    made = tuple(
+        Bucket(start, _next(start, width) or last, count, peak=count > high) for start, count in zip(starts, counts, strict=True)
+    )
+    return width, made
+
+
+def _start(moment: datetime, width: str) -> datetime:
+    day = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    if width == "week":
+        return day - timedelta(days=min(day.weekday(), day.toordinal() - 1))  # the first week of all has no Monday
+    if width == "month":
+        return day.replace(day=1)
+    return day.replace(month=1, day=1) if width == "year" else day
+
+
+def _next(start: datetime, width: str) -> datetime | None:
+    """When the next one begins; None at the end of time."""
+    try:
+        if width == "month":
+            return start.replace(year=start.year + start.month // 12, month=start.month % 12 + 1)
+        return start.replace(year=start.year + 1) if width == "year" else start + timedelta(days=7 if width == "week" else 1)
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,59 @@
+"""What somebody who comes back after a break should know at once: what was being done, and what changed meanwhile (§34.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from engram.rules.abridgement import shorten
+from engram.rules.working import Resumed, Slot
+from engram.types import Memory
+from engram.values.frozen import frozen
+
+_NEWS = 5
+_IN_MIND = 3
+_LINE_TOKENS = 40
+
+
+@frozen(kw_only=True)
+class Morning:
+    """`since`: when somebody was last at work here; None if nobody ever was. `news`: what was learned since, the weightiest;
+    without a last time the weightiest of the latest. `text` is all of it in a few lines, empty if there is nothing."""
+
+    since: datetime | None
+    goal: str = ""
+    decided: tuple[str, ...] = ()
+    open: tuple[str, ...] = ()
+    in_mind: tuple[str, ...] = ()
+    news: tuple[Memory, ...] = ()
+    text: str = ""
+
+
+def morning(since: datetime | None, resumed: Resumed, slots: Sequence[Slot], latest: Sequence[Memory]) -> Morning:
+    """`slots`: what was in mind when work stopped, however old; `latest`: the last memories, newest first."""
+    newer = [one for one in latest if since is None or (one.learned_at is not None and one.learned_at > since)]
+    weightiest = sorted(newer, key=lambda one: -one.importance)[:_NEWS]
+    news = tuple(one for one in newer if one in weightiest)
+    told = {resumed.goal, *resumed.decided, *resumed.open}
+    in_mind = tuple(slot.text for slot in slots if slot.text not in told)[:_IN_MIND]
+    lines = [
+        *_lines("Doing", (resumed.goal,)),
+        *_lines("Decided", resumed.decided),
+        *_lines("Open", resumed.open),
+        *_lines("In mind", in_mind),
+        *_lines("New since" if since is not None else "Known", [one.text for one in news]),
+    ]
+    head = [f"Last here {since:%Y-%m-%d %H:%M} UTC."] if since is not None and lines else []
+    return Morning(
+        since=since,
+        goal=resumed.goal,
+        decided=resumed.decided,
+        open=resumed.open,
+        in_mind=in_mind,
+        news=news,
+        text="\n".join([*head, *lines]),
+    )
+
+
+def _lines(title: str, said: Sequence[str]) -> list[str]:
+    return [f"{title}: {' '.join(shorten(text, _LINE_TOKENS).split())}" for text in said if text.strip()]

@@ -1,0 +1,139 @@
+"""How memories fade, and how much they matter (K3, K4). Pure: the same memory at the same moment has the same figures.
+
+Strength is what is left of a memory, 0 … 1: it halves in its half-life since it was last used, which is longer for what is used
+again and again (spacing), for a person's own words than for what was drawn from them (trust), and for what stirs (affect). The
+shapes of forgetting: `l2` is Ebbinghaus's curve; `huber` follows it for one half-life and fades as 1/t from there, so that what
+was used much and long ago is not lost all at once; `elastic` takes a constant share off as well, so that what is weak goes soon.
+What is rehearsed at rest (K10) gets half of its strength back and lasts longer each time; what newer memories overlay
+(`Memory.strength` below 1) lasts shorter.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from engram.types import Kind, Memory, Source
+from engram.values.episodes import rehearsals_of
+
+if TYPE_CHECKING:  # a table of operations is made of what stands here, and needs no settings
+    from engram.settings import Settings
+
+_DAY = 86_400.0
+_HOUR, _LIFETIME = 1 / 24, 36_500.0
+_SPACING = 0.3
+"""What ln(uses) adds to the half-life, and the most that use gives back at once."""
+_LASTS = {Source.USER: 1.0, Source.TOOL: 0.7, Source.ASSISTANT: 0.7, Source.IMPORT: 0.5, Source.INFERRED: 1 / 3}
+"""Whose word lasts how long; what was extracted fades three times as fast as what somebody wrote."""
+_WORTH = {Source.USER: 1.0, Source.TOOL: 0.7, Source.ASSISTANT: 0.7, Source.IMPORT: 0.5, Source.INFERRED: 0.5}
+_SPARSE = 0.1
+_REHEARSED = 0.5
+_SHORTEST = 0.1
+
+
+def half_life(memory: Memory, settings: Settings) -> float:
+    """Days in which it loses half its strength, unused."""
+    spacing = 1.0 + _SPACING * math.log1p(memory.accesses + rehearsals_of(memory)[0])
+    whole = settings.half_life_days * _LASTS[memory.source] * spacing * (1.0 + _within(memory.affect.arousal))
+    return whole * max(_within(memory.strength), _SHORTEST)
+
+
+def retention(memory: Memory, now: datetime, settings: Settings) -> float:
+    """What is left of it, 0 … 1."""
+    life, mode = half_life(memory, settings), settings.retention_mode
+    left = shape(_days_since_use(memory, now) / life, mode)
+    rehearsed_at = rehearsals_of(memory)[1]
+    return left if rehearsed_at is None else max(left, _REHEARSED * shape(_days(rehearsed_at, now) / life, mode))
+
+
+def sinks_below(memory: Memory, left: float, now: datetime, settings: Settings) -> datetime | None:
+    """When less than `left` of it will be left, if nobody uses it; None if that is more than a lifetime away."""
+    if retention(memory, now, settings) < left:
+        return now
+    near, far = 0.0, _LIFETIME
+    if retention(memory, now + timedelta(days=far), settings) >= left:
+        return None
+    while far - near > _HOUR:
+        middle = (near + far) / 2.0
+        near, far = (middle, far) if retention(memory, now + timedelta(days=middle), settings) >= left else (near, middle)
+    return now + timedelta(days=far)
+
+
+def shape(half_lives: float, mode: str) -> float:
+    """What is left after so many half-lives."""
+    age = max(half_lives, 0.0)
+    curve = math.exp2(-age)
+    if mode == "huber":
+        return curve if age <= 1.0 else 0.5 / (1.0 + math.log(2.0) * (age - 1.0))
+    if mode == "elastic":
+        return max(curve * (1.0 + _SPARSE) - _SPARSE, 0.0)
+    return curve
+
+
+def strength(memory: Memory, now: datetime, settings: Settings) -> float:
+    """Retention of what it began with, and what use gave back (capped at 0.3); what is pinned does not fade."""
+    if memory.pinned:
+        return 1.0
+    began = min(0.5 + 0.5 * memory.importance + 0.5 * _within(memory.affect.arousal), 1.0)
+    given_back = min(0.1 * math.log1p(memory.accesses), _SPACING) * retention(memory, now, settings)
+    return _within(began * retention(memory, now, settings) + given_back)
+
+
+def importance(memory: Memory, now: datetime, settings: Settings, *, layer_boost: float = 0.5) -> float:
+    """How much it matters now, 0 … 1, by nine things: what it was given, use, recency, affect, steadiness of use, its layer,
+    whose word it is, witnesses, and ACT-R's base level. What it was given counts as much as any three of the others."""
+    parts = (
+        (3.0, memory.importance),
+        (1.0, min(math.log1p(memory.accesses) / math.log(51.0), 1.0)),
+        (1.0, retention(memory, now, settings)),
+        (1.0, _within(memory.affect.arousal)),
+        (1.0, steadiness(memory, now)),
+        (1.0, layer_boost),
+        (1.0, _WORTH[memory.source]),
+        (1.0, 1.0 - 0.5 ** (memory.corroborations + memory.helpful)),
+        (1.0, _squashed(base_level(memory, now))),
+    )
+    return sum(weight * part for weight, part in parts) / sum(weight for weight, _ in parts)
+
+
+def base_level(memory: Memory, now: datetime, decay: float = 0.5) -> float:
+    """ACT-R's activation, ln Σ t⁻ᵈ over its uses, as far as it can be told from their number, the first and the last of them."""
+    age = max(_days(memory.learned_at, now), 1 / 24)
+    last = min(max(_days(memory.accessed_at or memory.learned_at, now), 1 / 24), age)
+    uses = memory.accesses + 1
+    if uses == 1:
+        return -decay * math.log(age)
+    # The last use as it was, the others spread evenly over its life (Petrov's approximation with one use remembered).
+    rest = (uses - 1) * age ** (-decay) / (1.0 - decay)
+    return math.log(last ** (-decay) + rest)
+
+
+def steadiness(memory: Memory, now: datetime) -> float:
+    """Was it used all along, or in one burst? The share of its life after which it was last used; 0 if it never was."""
+    if not memory.accesses or memory.accessed_at is None or memory.learned_at is None:
+        return 0.0
+    life = max((now - memory.learned_at).total_seconds(), 1.0)
+    return _within((memory.accessed_at - memory.learned_at).total_seconds() / life)
+
+
+def fades(memory: Memory) -> bool:
+    """Skills, and what is pinned, stay until somebody takes them away."""
+    return not memory.pinned and memory.kind is not Kind.SKILL
+
+
+def _days_since_use(memory: Memory, now: datetime) -> float:
+    used = [moment for moment in (memory.accessed_at, memory.learned_at) if moment is not None]
+    return _days(max(used), now) if used else 0.0
+
+
+def _days(moment: datetime | None, now: datetime) -> float:
+    return 0.0 if moment is None else max((now - moment).total_seconds() / _DAY, 0.0)
+
+
+def _squashed(value: float) -> float:
+    return 1.0 / (1.0 + math.exp(-value))
+
+
+def _within(value: float) -> float:
+    return min(max(value, 0.0), 1.0)

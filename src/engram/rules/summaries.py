@@ -1,0 +1,99 @@
+"""What several facts of one subject come to, as one sentence (K1, §4.2): "The user likes jazz, hiking and Thai food." Pure.
+
+Only what can be said in a whole sentence without a language model: facts of one predicate with several objects, each object in
+the words of the memory that tells it. Whatever does not fit is left as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from engram.index.term_plan import STOP_WORDS
+from engram.rules.inference import as_written, within_sentence
+from engram.values.frozen import frozen
+
+FEWEST, _MOST = 3, 6
+_WORDS = 3
+_WORD = re.compile(r"[^\W_][\w.+#/&-]*$")
+_LIMITED = re.compile(r"\b(?:only|merely|nobody|no one|nothing|none|except|unless|if)\b", re.IGNORECASE)
+"""Who likes only jazz, or jazz if it is live, is not told of by a list that leaves that out."""
+_FEELS = "feels about "
+_FEELINGS = {"like": "likes", "dislike": "dislikes"}
+_VERBS = {
+    "uses": "uses",
+    "depends on": "depends on",
+    "requires": "requires",
+    "needs": "needs",
+    "contains": "contains",
+    "member of": "is a member of",
+    "speaks": "speaks",
+    "owns": "owns",
+    "plays": "plays",
+}
+
+
+@frozen
+class Told:
+    """One fact and the memory that tells it, by id."""
+
+    subject: str
+    predicate: str
+    object: str
+    confidence: float
+    memory: str
+
+
+@frozen
+class Gist:
+    """Several facts in one sentence: what it is about (subject and verb), how sure it is, and which memories it came from."""
+
+    about: str
+    text: str
+    confidence: float
+    memories: tuple[str, ...]
+
+
+def gists(facts: Iterable[Told], words: Mapping[str, str]) -> list[Gist]:
+    """What facts come to, where at least three of two memories are of one sort; `words`: what each of the memories says."""
+    groups: dict[tuple[str, str], dict[str, Told]] = {}
+    for fact in facts:
+        verb, thing = _said(fact)
+        if verb and fact.memory in words and not _LIMITED.search(words[fact.memory]):
+            best = groups.setdefault((fact.subject, verb), {})
+            if thing not in best or best[thing].confidence < fact.confidence:
+                best[thing] = fact
+    made = (_gist(subject, verb, best, words) for (subject, verb), best in sorted(groups.items()))
+    return [one for one in made if one is not None]
+
+
+def _said(fact: Told) -> tuple[str, str]:
+    """The verb and the object of a fact; no verb where it is none of those that take several."""
+    if fact.predicate.startswith(_FEELS):
+        return _FEELINGS.get(fact.object, ""), fact.predicate.removeprefix(_FEELS)
+    return _VERBS.get(fact.predicate, ""), fact.object
+
+
+def _gist(subject: str, verb: str, best: Mapping[str, Told], words: Mapping[str, str]) -> Gist | None:
+    named = {thing: within_sentence(as_written(thing, words[fact.memory])) for thing, fact in best.items()}
+    whole = [thing for thing, name in named.items() if thing in words[best[thing].memory].casefold() and _is_plain(name)]
+    surest = sorted(whole, key=lambda thing: (-best[thing].confidence, best[thing].memory))[:_MOST]
+    chosen = sorted(surest, key=lambda thing: (best[thing].memory, thing))
+    memories = tuple(dict.fromkeys(best[thing].memory for thing in chosen))
+    if len(chosen) < FEWEST or len(memories) < 2:
+        return None
+    who = as_written(subject, words[memories[0]])
+    text = f"{who} {verb} {_listed([named[thing] for thing in chosen])}."
+    sure = min(best[thing].confidence for thing in chosen)
+    return Gist(f"{subject} {verb}", f"{text[0].upper()}{text[1:]}", sure, memories)
+
+
+def _is_plain(name: str) -> bool:
+    """Is it a name or a short noun phrase by itself? Of what people say they like, half is a clause or points to the talk ("how
+    it is", "that", "the energy"): on development dialogues such lists could not be read."""
+    words = name.split()
+    return len(words) <= _WORDS and all(_WORD.match(word) and word.casefold() not in STOP_WORDS for word in words)
+
+
+def _listed(names: list[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,152 @@
+"""Display of entities, timelines, facts and knowledge on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engram.serve.cli import terminal
+from engram.serve.cli.commands import CommandResult, CommandSpec
+from engram.serve.operations.entities import KnowledgeReport
+from engram.types import Memory, Status
+from engram.values.entities import Belief, Knowledge, KnowledgeLevel, Profile, Timeline
+
+
+def _entity(result: CommandResult) -> None:
+    profile: Profile = result.value
+    entity = profile.entity
+    terminal.line(entity.name, style="bold")
+    terminal.line()
+    terminal.pairs(
+        [
+            ("kind", entity.kind),
+            ("also", ", ".join(entity.also)),
+            ("named in", f"{entity.mentions} memories, {terminal.when(entity.first)} to {terminal.when(entity.last)}"),
+            ("with", ", ".join(f"{name} ({count})" for name, count in profile.relations)),
+        ]
+    )
+    _facts(profile.facts)
+    _memories(profile.timeline)
+
+
+def _entities(result: CommandResult) -> None:
+    entities = result.value.entities
+    if entities:
+        rows = [[entity.name, entity.kind, str(entity.mentions), terminal.when(entity.last)] for entity in entities]
+        terminal.table(["name", "kind", "memories", "last"], rows)
+    else:
+        result.caller.remark("Nothing is named here yet.")
+
+
+def _timeline(result: CommandResult) -> None:
+    timeline: Timeline = result.value
+    marks: dict[str, list[str]] = {}
+    for revision in timeline.revisions:
+        marks.setdefault(revision.memory, []).append(f"{_REVISED[revision.kind]} {revision.other}")
+    if not timeline.memories:
+        result.caller.remark("Nothing is known about that.")
+        return
+    terminal.table(
+        ["id", "happened", "note", "text"],
+        [
+            [
+                memory.id,
+                terminal.when(memory.happened_at or memory.learned_at),
+                "; ".join([*_state(memory), *marks.get(memory.id, [])]),
+                memory.text,
+            ]
+            for memory in timeline.memories
+        ],
+    )
+    _bars(timeline)
+
+
+_REVISED = {"supersedes": "corrects", "outdates": "outdates a part of", "contradicts": "contradicts"}
+_BAR_WIDTH, _BAR_ROWS = 40, 60
+
+
+def _state(memory: Memory) -> list[str]:
+    return [] if memory.status is Status.ACTIVE else [memory.status.value]
+
+
+def _bars(timeline: Timeline) -> None:
+    """Draw the number of memories per period as bars; a star marks a peak. A long timeline leaves out empty periods."""
+    buckets = timeline.buckets
+    if len(buckets) < 2:
+        return
+    most = max(bucket.count for bucket in buckets)
+    shown = [bucket for bucket in buckets if bucket.count] if len(buckets) > _BAR_ROWS else buckets
+    date_format = {"month": "%Y-%m", "year": "%Y"}.get(timeline.width, "%Y-%m-%d")
+    terminal.line()
+    for bucket in shown[-_BAR_ROWS:]:
+        bar = "#" * max(round(_BAR_WIDTH * bucket.count / most), bucket.count > 0)
+        terminal.line(f"{bucket.start:{date_format}}  {bar} {bucket.count}{' *' if bucket.peak else ''}")
+
+
+def _learned(result: CommandResult) -> None:
+    terminal.line(result.value.id)
+
+
+def _beliefs(result: CommandResult) -> None:
+    _facts(result.value.beliefs)
+    if not result.value.beliefs:
+        result.caller.remark("No fact about that is known here.")
+
+
+def _facts(facts: Sequence[Belief]) -> None:
+    if facts:
+        rows = [
+            [fact.subject, fact.predicate, fact.object, fact.status, terminal.when(fact.since), terminal.when(fact.until)]
+            for fact in facts
+        ]
+        terminal.table(["of", "what", "is", "held", "since", "until"], rows)
+
+
+def _memories(memories: Sequence[Memory]) -> None:
+    if memories:
+        rows = [[memory.id, terminal.when(memory.happened_at or memory.learned_at), memory.text] for memory in memories]
+        terminal.table(["id", "happened", "text"], rows)
+
+
+_TENTHS = 10
+_COLOURS = {KnowledgeLevel.CONFIDENT: "green", KnowledgeLevel.UNCERTAIN: "yellow", KnowledgeLevel.UNKNOWN: "red"}
+
+
+def _knows(result: CommandResult) -> None:
+    report: KnowledgeReport = result.value
+    if result.given.subject is not None:
+        _known(report.domains[0])
+        return
+    if report.domains:
+        rows = [[domain.subject, bar(domain), domain.level.value, domain.kind, _basis(domain)] for domain in report.domains]
+        terminal.table(["subject", "known", "level", "kind", "from"], rows)
+    result.caller.remark(f"{terminal.many(report.memories, 'memory', 'memories')}. {report.said}")
+
+
+def _known(knowledge: Knowledge) -> None:
+    terminal.line(f"{knowledge.subject}  {bar(knowledge)}  {knowledge.level.value}", style=_COLOURS[knowledge.level])
+    terminal.line(knowledge.said)
+    rows = [("strong", "\n".join(knowledge.strong)), ("holes", "\n".join(gap.text for gap in knowledge.holes))]
+    terminal.pairs([*rows, ("evidence", " ".join(knowledge.evidence))])
+
+
+def bar(knowledge: Knowledge) -> str:
+    """Return the confidence as a bar of tenths."""
+    full = round(_TENTHS * knowledge.confidence)
+    return "#" * full + "." * (_TENTHS - full)
+
+
+def _basis(knowledge: Knowledge) -> str:
+    figures = knowledge.figures
+    marks = ((figures.contested, "in dispute"), (figures.stale, "old"), (len(knowledge.holes), "open"))
+    notes = [f"{number} {label}" for number, label in marks if number]
+    return ", ".join([terminal.many(figures.memories, "memory", "memories"), f"last {terminal.when(figures.last)[:10]}", *notes])
+
+
+COMMANDS = {
+    "entity": CommandSpec(show=_entity),
+    "entities": CommandSpec(show=_entities),
+    "timeline": CommandSpec(show=_timeline),
+    "learn": CommandSpec(show=_learned, extra_help="Prints the id of the memory that holds it."),
+    "beliefs": CommandSpec(show=_beliefs),
+    "knows": CommandSpec(show=_knows, waits_for_vectors=True),
+}

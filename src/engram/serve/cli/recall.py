@@ -1,0 +1,143 @@
+"""Display of answers (recall, explain, reason) and of capture reports (observe, ingest) on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engram.serve.cli import terminal
+from engram.serve.cli.commands import CommandResult, CommandSpec
+from engram.serve.operations.memories import ObserveInput
+from engram.types import Evidence, Hit, LeftOut, Outcome, Reasoning, Recall, Report, Verdict
+
+_SHOWN_LEFT_OUT = 10
+_MEANING = {
+    Outcome.ANSWERED: "",
+    Outcome.NOTHING_KNOWN: ": nothing is known about this",
+    Outcome.BELOW_THRESHOLD: ": nothing that is known comes near enough",
+    Outcome.DEGRADED: ": a part of the search was not available",
+}
+
+
+# ── answers ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _recalled(result: CommandResult) -> None:
+    from engram.recall.searcher import COURTESY  # late: loaded by now, and help does without
+
+    found: Recall = result.value
+    if result.given.explain:
+        _explain(found.hits)
+        _left_out(found.left_out)
+    elif found.hits:
+        terminal.table(["score", "trust", "when", "id", "text"], [_row(hit) for hit in found], wrap=True)
+    if found.quality.strategy != COURTESY:  # for a courtesy the note says enough
+        result.caller.remark(_outcome(found))
+    for note in found.notes:
+        result.caller.remark(f"note: {note}")
+
+
+def _explained(result: CommandResult) -> None:
+    terminal.line(f"{result.value.stage.value}: {result.value}")
+
+
+def _reasoned(result: CommandResult) -> None:
+    found: Reasoning = result.value
+    _branch(found.evidence, "")
+    for gap in found.gaps:
+        result.caller.remark(f"gap: nothing is known to {terminal.one_line(gap)!r}")
+    for note in found.notes:
+        result.caller.remark(f"note: {note}")
+
+
+def _branch(evidence: Evidence, indent: str) -> None:
+    terminal.line(f"{indent}{terminal.one_line(evidence.question)}  ({terminal.one_line(evidence.why)})", style="bold")
+    for hit in evidence.hits:
+        terminal.line(f"{indent}  {hit.score:.2f}  {hit.memory.id}  {terminal.one_line(hit.memory.text)}")
+    if evidence.missing:
+        terminal.line(f"{indent}  not found: {terminal.one_line(', '.join(evidence.missing))}")
+    for part in evidence.parts:
+        _branch(part, indent + "    ")
+
+
+def _row(hit: Hit) -> list[str]:
+    memory = hit.memory
+    return [f"{hit.score:.2f}", f"{hit.trust.composite:.2f}", _when(hit), memory.id, memory.text]
+
+
+def _when(hit: Hit) -> str:
+    return terminal.when(hit.memory.happened_at or hit.memory.learned_at)
+
+
+def _explain(hits: Sequence[Hit]) -> None:
+    for number, hit in enumerate(hits):
+        trust = hit.trust
+        parts = f"relevance {trust.relevance:.2f}, accuracy {trust.accuracy:.2f}, freshness {trust.freshness:.2f}"
+        if number:
+            terminal.line()
+        terminal.line(terminal.one_line(hit.memory.text), style="bold")
+        rows = [
+            ("score", f"{hit.score:.2f}"),
+            ("trust", f"{trust.composite:.2f} ({parts}, utility {trust.utility:.2f})"),
+            ("when", _when(hit)),
+            ("id", hit.memory.id),
+            ("why", str(hit.why)),
+        ]
+        terminal.pairs(rows, indent="  ")
+
+
+def _left_out(dropped: Sequence[LeftOut]) -> None:
+    """Print the nearest candidates that are not in the answer, with the stage that dropped each."""
+    if dropped:
+        terminal.line()
+        terminal.line("not in the answer", style="bold")
+        nearest = dropped[:_SHOWN_LEFT_OUT]
+        rows = [[f"{candidate.score:.2f}", candidate.stage.value, candidate.id, candidate.reason] for candidate in nearest]
+        terminal.table(["score", "stage", "id", "why"], rows, wrap=True)
+
+
+def _outcome(found: Recall) -> str:
+    counts = [terminal.many(len(found), "hit")] if found.hits else []
+    counts += [f"{found.hidden:,} held back"] if found.hidden else []
+    counts += [f"{found.quality.tokens:,} tokens"] if found.quality.tokens else []
+    nearest = "; the nearest is shown" if found.hits and found.outcome is Outcome.BELOW_THRESHOLD else ""
+    return f"{found.outcome.value}{_MEANING[found.outcome]}{nearest}" + (f" ({', '.join(counts)})" if counts else "") + "."
+
+
+# ── capture ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _observed(result: CommandResult) -> None:
+    report: Report = result.value
+    if report.verdicts:
+        rows = [
+            [verdict.fate.value, verdict.memory, verdict.reason, _piece(result.given, verdict)] for verdict in report.verdicts
+        ]
+        terminal.table(["what", "id", "why", "said"], rows, wrap=True)
+    _ingested(result)
+
+
+def _piece(given: ObserveInput, verdict: Verdict) -> str:
+    """Return the piece of the input that a verdict is about."""
+    exchange = [text for text in (given.user, given.assistant) if text is not None]
+    texts = [turn.text for turn in given.turns] or exchange or [given.text or ""]
+    return texts[verdict.turn][verdict.start : verdict.end]
+
+
+def _ingested(result: CommandResult) -> None:
+    counts = result.value.counts
+    known = f", {counts['known']:,} known before" if counts.get("known") else ""
+    result.caller.remark(
+        f"{terminal.many(counts['turns'], 'turn')}{known}: {counts['kept']:,} kept, {counts['merged']:,} merged,"
+        f" {counts['dropped']:,} dropped."
+    )
+    for note in result.value.notes:
+        result.caller.remark(f"note: {note}")
+
+
+COMMANDS = {
+    "recall": CommandSpec(show=_recalled, waits_for_vectors=True),
+    "reason": CommandSpec(show=_reasoned, waits_for_vectors=True),
+    "explain": CommandSpec(show=_explained, waits_for_vectors=True),
+    "observe": CommandSpec(show=_observed, extra_help="A vault that is missing is made.", creates_vault=True, offers_all=False),
+    "ingest": CommandSpec(show=_ingested, extra_help="A vault that is missing is made.", creates_vault=True, offers_all=False),
+}

@@ -1,0 +1,156 @@
+"""Operations on entities and facts: entity, entities, timeline, learn, beliefs, knows."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+from engram.errors import NotFound
+from engram.serve.operations.operation import Arg, Effect, Operation
+from engram.types import Memory, Role
+from engram.values.entities import Belief, Entity, Knowledge, Profile, Timeline
+from engram.values.frozen import frozen
+
+if TYPE_CHECKING:
+    from engram.engine import Engram
+
+
+@frozen(kw_only=True)
+class EntityInput:
+    name: Annotated[str, Arg("A name it goes by: Ada, @ada, my manager.", positional=True, free_text=True)]
+    limit: Annotated[int, Arg("How many memories of it at most.", low=1, high=1000, flags=("--limit", "-n"))] = 20
+
+
+def entity(mem: Engram, given: EntityInput) -> Profile:
+    profile = mem.entity(given.name, limit=given.limit)
+    if profile is None:
+        raise NotFound("no entity of that name is known here.", way_out="`engram entities` lists those that are.")
+    return profile
+
+
+@frozen(kw_only=True)
+class EntitiesInput:
+    kind: Annotated[str | None, Arg("Of this sort only: person, place, organisation, project, technology, file, thing.")] = None
+    limit: Annotated[int, Arg("How many at most.", low=1, high=1000, flags=("--limit", "-n"))] = 50
+
+
+@frozen
+class EntityList:
+    """Entities that memories mention, the most mentioned first."""
+
+    entities: tuple[Entity, ...]
+
+
+def entities(mem: Engram, given: EntitiesInput) -> EntityList:
+    return EntityList(tuple(mem.entities(kind=given.kind, limit=given.limit)))
+
+
+@frozen(kw_only=True)
+class TimelineInput:
+    about: Annotated[str, Arg("Somebody, something, or a topic.", positional=True, free_text=True)]
+    since: Annotated[datetime | None, Arg("What happened at this time or later only.")] = None
+    until: Annotated[datetime | None, Arg("What happened before this time only.")] = None
+    limit: Annotated[int, Arg("How many at most, the latest.", low=1, high=1000, flags=("--limit", "-n"))] = 50
+
+
+def timeline(mem: Engram, given: TimelineInput) -> Timeline:
+    return mem.timeline(given.about, since=given.since, until=given.until, limit=given.limit)
+
+
+@frozen(kw_only=True)
+class LearnInput:
+    subject: Annotated[str, Arg("Of whom, or of what.", positional=True)]
+    predicate: Annotated[str, Arg("What is said of it: works at, port, owner.", positional=True)]
+    object: Annotated[str, Arg("What it is.", positional=True)]
+    many: Annotated[bool, Arg("There may be many of these at a time: nothing is outdated by it.")] = False
+
+
+def learn(mem: Engram, given: LearnInput) -> Memory:
+    return mem.learn(given.subject, given.predicate, given.object, many=given.many)
+
+
+@frozen(kw_only=True)
+class BeliefsInput:
+    subject: Annotated[str, Arg("Of whom, or of what.", positional=True, free_text=True)]
+    past: Annotated[bool, Arg("With what held once.")] = False
+    inferred: Annotated[bool, Arg("With what follows from it, and is said nowhere.")] = False
+
+
+@frozen
+class BeliefList:
+    """Facts about a subject, the newest first, each with its status."""
+
+    beliefs: tuple[Belief, ...]
+
+
+def beliefs(mem: Engram, given: BeliefsInput) -> BeliefList:
+    return BeliefList(tuple(mem.beliefs(given.subject, past=given.past, inferred=given.inferred)))
+
+
+@frozen(kw_only=True)
+class KnowsInput:
+    subject: Annotated[
+        str | None, Arg("A subject, or a question; without one all that is known.", positional=True, free_text=True)
+    ] = None
+    limit: Annotated[int, Arg("How many subjects of the map at most.", low=1, high=1000, flags=("--limit", "-n"))] = 20
+
+
+@frozen
+class KnowledgeReport:
+    """Assessments of subjects, the best known first; a single one if a subject was given. `memories`: the number of memories
+    assessed. `said`: the result as a sentence."""
+
+    domains: tuple[Knowledge, ...]
+    memories: int
+    said: str
+
+
+def knows(mem: Engram, given: KnowsInput) -> KnowledgeReport:
+    if given.subject is None:
+        overview = mem.knows(limit=given.limit)
+        return KnowledgeReport(overview.domains, overview.memories, overview.said)
+    knowledge = mem.knows(given.subject)
+    return KnowledgeReport((knowledge,), knowledge.figures.memories, knowledge.said)
+
+
+OPERATIONS = (
+    Operation(
+        name="entity",
+        help="Show all about somebody or something: names, what holds of it now, and what was told of it.",
+        input=EntityInput,
+        output=Profile,
+        run=entity,
+    ),
+    Operation(name="entities", help="List who and what the memories name.", input=EntitiesInput, output=EntityList, run=entities),
+    Operation(
+        name="timeline",
+        help="Show what was told of somebody, something or a topic, in the order it happened: corrections, and when much was.",
+        input=TimelineInput,
+        output=Timeline,
+        run=timeline,
+    ),
+    Operation(
+        name="learn",
+        help="Keep a fact as subject, predicate and object; what it contradicts is outdated.",
+        input=LearnInput,
+        output=Memory,
+        run=learn,
+        effect=Effect.WRITE,
+        idempotent=False,
+        role=Role.AGENT,
+    ),
+    Operation(
+        name="beliefs",
+        help="List the facts of a subject, and how each is held: held, contested, retracted or inferred.",
+        input=BeliefsInput,
+        output=BeliefList,
+        run=beliefs,
+    ),
+    Operation(
+        name="knows",
+        help="Tell how well a subject is known (confident, uncertain, unknown), from what, and what is missing; or a map of all.",
+        input=KnowsInput,
+        output=KnowledgeReport,
+        run=knows,
+    ),
+)

@@ -1,0 +1,543 @@
+"""Operations that add memories or change them: remember, observe, ingest, update, forget, relate, feedback and others.
+
+Operations that read memories by id, filter, link or time. They write nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+from engram.errors import InvalidQuery, NotFound
+from engram.guard.visibility import require_owner
+from engram.rules.lifecycle import Standing
+from engram.serve.operations.operation import (
+    AnyStatus,
+    Arg,
+    Effect,
+    Id,
+    IdInput,
+    Ids,
+    IdsInput,
+    Operation,
+    Turns,
+    UnchangedSince,
+    progress_callback,
+)
+from engram.text.metadata import Metadata, metadata
+from engram.types import (
+    ChangeEvents,
+    Edge,
+    Kind,
+    Memory,
+    Page,
+    Report,
+    Role,
+    Sensitivity,
+    Source,
+    Status,
+    StatusChange,
+    Turn,
+    Version,
+)
+from engram.values.episodes import Box, ReachedMemory
+from engram.values.frozen import field, frozen
+from engram.values.identity import strictest
+
+if TYPE_CHECKING:
+    from engram.engine import Engram
+if TYPE_CHECKING:
+    from engram.engine import Engram
+
+
+_IMPORTANCE = "How much it matters, from 0 to 1."
+
+
+@frozen(kw_only=True)
+class RememberInput:
+    text: Annotated[str, Arg("What to keep.", positional=True, free_text=True)]
+    importance: Annotated[
+        float | None, Arg("How much it matters, from 0 to 1; left out, middling, and raised by what is new.", low=0.0, high=1.0)
+    ] = None
+    category: Annotated[str, Arg("What sort of statement it is.")] = "fact"
+    kind: Annotated[Kind, Arg("What sort of memory it is.")] = Kind.PROPOSITION
+    source: Annotated[Source, Arg("Whose word it is.")] = Source.USER
+    happened_at: Annotated[datetime | None, Arg("When it happened; UTC if nothing else is said.")] = None
+    tier: Annotated[Sensitivity | None, Arg("How closely it is kept; else its words decide.")] = None
+    attributes: Annotated[
+        Mapping[str, str], Arg("Names and values of your own to find it by.", high=64, flags=("--attribute",))
+    ] = field(default_factory=dict)
+
+
+def remember(mem: Engram, given: RememberInput) -> Memory:
+    return mem.remember(
+        given.text,
+        kind=given.kind,
+        category=given.category,
+        importance=given.importance,
+        source=given.source,
+        happened_at=given.happened_at,
+        attributes=given.attributes,
+        tier=_allowed_tier(mem, given),
+    )
+
+
+def _allowed_tier(mem: Engram, given: RememberInput) -> Sensitivity | None:
+    """Return the tier asked for, raised to the one that the text needs: only the owner may store text at a lower tier."""
+    if given.tier is None or mem.reader.role is Role.OWNER:
+        return given.tier
+    from engram.capture.screen import tier_of  # late: compiling its patterns takes longer than loading the whole table
+
+    tier = strictest(given.tier, tier_of(given.text, mem.settings.now))
+    return None if tier is Sensitivity.CLEARTEXT else tier
+
+
+@frozen(kw_only=True)
+class ObserveInput:
+    text: Annotated[str | None, Arg("One thing that was said.", positional=True, free_text=True)] = None
+    speaker: Annotated[str, Arg("Who said it.")] = "user"
+    user: Annotated[str | None, Arg("What the user said, in an exchange.")] = None
+    assistant: Annotated[str | None, Arg("What the assistant said to it.")] = None
+    turns: Turns = ()
+
+    def __post_init__(self) -> None:
+        exchange = self.user is not None or self.assistant is not None
+        if (self.text is not None) + exchange + bool(self.turns) != 1:
+            raise InvalidQuery(
+                "the turns must be given in exactly one way.",
+                way_out="Give `text`, or `user` and `assistant`, or `turns` where they are taken.",
+            )
+
+
+def observe(mem: Engram, given: ObserveInput) -> Report:
+    turns = given.turns if given.text is None else (Turn(given.text, given.speaker),)
+    return mem.observe(*turns, user=given.user, assistant=given.assistant)
+
+
+@frozen(kw_only=True)
+class IngestInput:
+    text: Annotated[str | None, Arg("A long text; it is split.", positional=True, free_text=True, long=True)] = None
+    turns: Turns = ()
+
+    def __post_init__(self) -> None:
+        if (self.text is None) == (not self.turns):
+            raise InvalidQuery("the content must be given in exactly one way.", way_out="Give `text` or `turns`.")
+
+
+def ingest(mem: Engram, given: IngestInput) -> Report:
+    report, done = progress_callback(), 0
+
+    def count(size: int) -> None:
+        nonlocal done
+        done += size
+        report(f"{done:,} taken in", done / len(given.turns) if given.turns else None)
+
+    return mem.ingest(given.turns if given.text is None else given.text, progress=count)
+
+
+@frozen(kw_only=True)
+class UpdateInput:
+    id: Id
+    text: Annotated[str | None, Arg("Its new wording.", positional=True, free_text=True)] = None
+    importance: Annotated[float | None, Arg(_IMPORTANCE, low=0.0, high=1.0)] = None
+    tier: Annotated[Sensitivity | None, Arg("How closely it is kept.")] = None
+    flagged: Annotated[
+        bool | None,
+        Arg("Whether it is held to be an attack on the model, and left out of answers.", flags=("--flagged/--no-flagged",)),
+    ] = None
+    unchanged_since: UnchangedSince = None
+
+    def __post_init__(self) -> None:
+        if all(given is None for given in (self.text, self.importance, self.tier, self.flagged)):
+            raise InvalidQuery("there is nothing to change.", way_out="Give a new value, such as `text` or `importance`.")
+
+
+def update(mem: Engram, given: UpdateInput) -> Memory:
+    """Change a memory. Every writer may flag it or raise its tier; only the owner may clear the flag or lower the tier, because
+    otherwise an attacker could clear the flag of a memory that they planted."""
+    if given.flagged is False:
+        require_owner(mem.reader, "clearing the injection flag of a memory")
+    if given.tier is not None and mem.reader.role is not Role.OWNER:
+        old = mem.get(given.id)
+        if old is not None and strictest(old.tier, given.tier) is not given.tier:
+            require_owner(mem.reader, "lowering the tier of a memory")
+    changes = {"text": given.text, "importance": given.importance, "tier": given.tier, "flagged": given.flagged}
+    return mem.update(given.id, **changes, unchanged_since=given.unchanged_since)  # type: ignore[arg-type]
+
+
+@frozen(kw_only=True)
+class ForgetInput:
+    ids: Ids
+    erase: Annotated[bool, Arg("Remove every trace, for good, instead of archiving.")] = False
+    dry_run: Annotated[bool, Arg("With `erase`: only count what would go.")] = False
+    reason: Annotated[str, Arg("Why; it stands in the memory's history.")] = "forgotten on request"
+    unchanged_since: UnchangedSince = None
+
+
+def forget(mem: Engram, given: ForgetInput) -> Report:
+    options = {"erase": given.erase, "dry_run": given.dry_run, "reason": given.reason, "unchanged_since": given.unchanged_since}
+    return mem.forget(*dict.fromkeys(given.ids), **options)  # type: ignore[arg-type]
+
+
+def restore(mem: Engram, given: IdInput) -> Memory:
+    return mem.restore(given.id)
+
+
+@frozen(kw_only=True)
+class PinInput:
+    id: Id
+    pinned: Annotated[bool, Arg("False lets it be forgotten with time again.", flags=("--on/--off",))] = True
+
+
+def pin(mem: Engram, given: PinInput) -> Memory:
+    return mem.pin(given.id, given.pinned)
+
+
+def promote(mem: Engram, given: IdInput) -> Memory:
+    return mem.promote(given.id)
+
+
+def demote(mem: Engram, given: IdInput) -> Memory:
+    return mem.demote(given.id)
+
+
+@frozen(kw_only=True)
+class RelateInput:
+    source: Annotated[str, Arg("The id that the link goes out from.", positional=True)]
+    target: Annotated[str, Arg("The id that it leads to.", positional=True)]
+    kind: Annotated[str, Arg("What the link means.")] = "related_to"
+    weight: Annotated[float, Arg("How strong it is, from 0 to 1.", low=0.0, high=1.0)] = 1.0
+
+
+@frozen
+class CreatedEdge:
+    """An edge that was added, or strengthened because it was there already."""
+
+    source: str
+    target: str
+    kind: str
+    edges: int
+
+
+def relate(mem: Engram, given: RelateInput) -> CreatedEdge:
+    edges = mem.relate(given.source, given.target, given.kind, weight=given.weight)
+    return CreatedEdge(given.source, given.target, given.kind, edges)
+
+
+@frozen(kw_only=True)
+class FeedbackInput:
+    id: Id
+    helpful: Annotated[bool | None, Arg("Did it help? Yes, if nothing is said.", flags=("--helpful/--unhelpful",))] = None
+    query: Annotated[
+        str | None, Arg("The question it was recalled for: what did not help is left out of answers to such questions.")
+    ] = None
+    correction: Annotated[str | None, Arg("What is true instead; it takes its place.")] = None
+
+    def __post_init__(self) -> None:
+        if self.correction is not None and self.helpful:
+            raise InvalidQuery("a memory that needs a correction cannot be marked helpful.", way_out="Give `correction` alone.")
+
+
+def feedback(mem: Engram, given: FeedbackInput) -> Memory:
+    return mem.feedback(given.id, given.helpful is not False, query=given.query, correction=given.correction)
+
+
+OPERATIONS = (
+    Operation(
+        name="remember",
+        help="Keep one statement; it is durable when this returns.",
+        input=RememberInput,
+        output=Memory,
+        run=remember,
+        effect=Effect.WRITE,
+        idempotent=False,
+    ),
+    Operation(
+        name="observe",
+        help="Hear what was said and keep what matters of it; says what became of each piece.",
+        input=ObserveInput,
+        output=Report,
+        run=observe,
+        effect=Effect.WRITE,
+        idempotent=False,
+    ),
+    Operation(
+        name="ingest",
+        help="Take in a long text, or many turns; turns whose ref is known are passed over, so it can be run again.",
+        input=IngestInput,
+        output=Report,
+        run=ingest,
+        effect=Effect.WRITE,
+        idempotent=False,
+        reports_progress=True,
+    ),
+    Operation(
+        name="update",
+        help="Change a memory. Its earlier wording stays reachable.",
+        input=UpdateInput,
+        output=Memory,
+        run=update,
+        effect=Effect.WRITE,
+    ),
+    Operation(
+        name="forget",
+        help="Archive memories, which `restore` brings back, or erase them for good.",
+        input=ForgetInput,
+        output=Report,
+        run=forget,
+        effect=Effect.DESTRUCTIVE,
+    ),
+    Operation(
+        name="restore",
+        help="Bring a forgotten memory back.",
+        input=IdInput,
+        output=Memory,
+        run=restore,
+        effect=Effect.WRITE,
+    ),
+    Operation(
+        name="pin",
+        help="Protect a memory from being forgotten with time.",
+        input=PinInput,
+        output=Memory,
+        run=pin,
+        effect=Effect.WRITE,
+    ),
+    Operation(
+        name="promote",
+        help="Raise a memory by a layer: from working to episodic, from episodic to semantic.",
+        input=IdInput,
+        output=Memory,
+        run=promote,
+        effect=Effect.WRITE,
+        idempotent=False,
+    ),
+    Operation(
+        name="demote",
+        help="Lower a memory by a layer.",
+        input=IdInput,
+        output=Memory,
+        run=demote,
+        effect=Effect.WRITE,
+        idempotent=False,
+    ),
+    Operation(
+        name="relate", help="Link one memory to another.", input=RelateInput, output=CreatedEdge, run=relate, effect=Effect.WRITE
+    ),
+    Operation(
+        name="feedback",
+        help="Say whether a memory helped, or what is true instead.",
+        input=FeedbackInput,
+        output=Memory,
+        run=feedback,
+        effect=Effect.WRITE,
+        idempotent=False,
+    ),
+)
+
+
+def get(mem: Engram, given: IdInput) -> Memory:
+    memory = mem.get(given.id)
+    if memory is None:
+        raise NotFound("there is no memory with this id that this identity may see.")
+    return memory
+
+
+@frozen
+class MemoryDetails:
+    """A memory with its earlier versions, status changes, edges, source turns and metadata."""
+
+    memory: Memory
+    versions: tuple[Version, ...]
+    status_history: tuple[StatusChange, ...]
+    edges: tuple[Edge, ...]
+    turns: tuple[Turn, ...]
+    metadata: Metadata
+
+
+def show(mem: Engram, given: IdInput) -> MemoryDetails:
+    memory = get(mem, given)
+    return MemoryDetails(
+        memory,
+        tuple(mem.versions(given.id)),
+        tuple(mem.status_history(given.id)),
+        tuple(mem.edges(given.id)),
+        tuple(mem.words(given.id)),
+        metadata(memory.text, memory.happened_at or memory.learned_at, memory.speaker),
+    )
+
+
+@frozen(kw_only=True)
+class ListInput:
+    limit: Annotated[int, Arg("How many at most.", low=1, high=10_000, flags=("--limit", "-n"))] = 50
+    category: Annotated[str | None, Arg("Of this category only.")] = None
+    kind: Annotated[Kind | None, Arg("Of this kind only.")] = None
+    status: Annotated[AnyStatus, Arg("In this state only.")] = "active"
+    since: Annotated[datetime | None, Arg("What happened at this time or later only.")] = None
+    until: Annotated[datetime | None, Arg("What happened at this time or earlier only.")] = None
+    attributes: Annotated[Mapping[str, str], Arg("Only what has these names and values.", high=64, flags=("--attribute",))] = (
+        field(default_factory=dict)
+    )
+    cursor: Annotated[str | None, Arg("Go on where the last page ended.")] = None
+
+
+def list_(mem: Engram, given: ListInput) -> Page:
+    return mem.list(
+        limit=given.limit,
+        kind=given.kind,
+        category=given.category,
+        since=given.since,
+        until=given.until,
+        status=None if given.status == "any" else Status(given.status),
+        attributes=given.attributes,
+        cursor=given.cursor,
+    )
+
+
+@frozen
+class VersionList:
+    """Earlier versions of a memory, oldest first."""
+
+    versions: tuple[Version, ...]
+
+
+def versions(mem: Engram, given: IdInput) -> VersionList:
+    get(mem, given)
+    return VersionList(tuple(mem.versions(given.id)))
+
+
+@frozen
+class SourceTurns:
+    """The turns that a memory was taken from, verbatim."""
+
+    turns: tuple[Turn, ...]
+
+
+def words(mem: Engram, given: IdInput) -> SourceTurns:
+    get(mem, given)
+    return SourceTurns(tuple(mem.words(given.id)))
+
+
+@frozen
+class EdgeList:
+    """Edges that begin or end at the given memories."""
+
+    edges: tuple[Edge, ...]
+
+
+def edges(mem: Engram, given: IdsInput) -> EdgeList:
+    return EdgeList(tuple(mem.edges(*given.ids)))
+
+
+def standing(mem: Engram, given: IdInput) -> Standing:
+    return mem.standing(given.id)
+
+
+@frozen(kw_only=True)
+class BoxesInput:
+    trace: Annotated[int | None, Arg("Of this trace only.", low=1)] = None
+    limit: Annotated[int, Arg("How many at most.", low=1, high=10_000, flags=("--limit", "-n"))] = 50
+
+
+@frozen
+class BoxList:
+    boxes: tuple[Box, ...]
+
+
+def boxes(mem: Engram, given: BoxesInput) -> BoxList:
+    return BoxList(tuple(mem.boxes(trace=given.trace, limit=given.limit)))
+
+
+@frozen(kw_only=True)
+class BoxInput:
+    key: Annotated[int, Arg("The box's number.", low=1, positional=True)]
+
+
+@frozen
+class BoxContents:
+    """The memories of a box, in the order in which they were stored."""
+
+    memories: tuple[Memory, ...]
+
+
+def box(mem: Engram, given: BoxInput) -> BoxContents:
+    return BoxContents(tuple(mem.box(given.key)))
+
+
+@frozen(kw_only=True)
+class TraverseInput:
+    id: Id
+    depth: Annotated[int, Arg("How many links away.", low=1, high=6)] = 2
+    kinds: Annotated[tuple[str, ...], Arg("By links of these kinds only.", high=64, flags=("--kind",))] = ()
+
+
+@frozen
+class LinkedMemories:
+    """Memories reached over edges, the strongest connection first."""
+
+    reached: tuple[ReachedMemory, ...]
+
+
+def traverse(mem: Engram, given: TraverseInput) -> LinkedMemories:
+    return LinkedMemories(tuple(mem.traverse(given.id, depth=given.depth, kinds=given.kinds)))
+
+
+@frozen(kw_only=True)
+class EventsInput:
+    after: Annotated[int | None, Arg("What came after this point only; else only where to ask on from.", low=0)] = None
+    limit: Annotated[int, Arg("How many at most.", low=1, high=10_000, flags=("--limit", "-n"))] = 100
+
+
+def events(mem: Engram, given: EventsInput) -> ChangeEvents:
+    return mem.events(after=given.after, limit=given.limit)
+
+
+READ_OPERATIONS = (
+    Operation(name="list", help="List memories, newest first.", input=ListInput, output=Page, run=list_),
+    Operation(name="get", help="Fetch one memory.", input=IdInput, output=Memory, run=get),
+    Operation(
+        name="show",
+        help="Show one memory with the words it came from, its earlier wordings, its states and its links.",
+        input=IdInput,
+        output=MemoryDetails,
+        run=show,
+    ),
+    Operation(name="versions", help="Show the earlier wordings of a memory.", input=IdInput, output=VersionList, run=versions),
+    Operation(
+        name="words", help="Show the words that a memory came from, verbatim.", input=IdInput, output=SourceTurns, run=words
+    ),
+    Operation(name="edges", help="Show the links of memories.", input=IdsInput, output=EdgeList, run=edges),
+    Operation(
+        name="standing",
+        help="Show where a memory stands: its layer, how far to rely on it, how long it is kept, how far it has faded.",
+        input=IdInput,
+        output=Standing,
+        run=standing,
+    ),
+    Operation(
+        name="boxes",
+        help="Show stretches of what was kept, each about one thing; those of one trace are about the same.",
+        input=BoxesInput,
+        output=BoxList,
+        run=boxes,
+    ),
+    Operation(
+        name="box", help="Show the memories in a box, in the order they were kept.", input=BoxInput, output=BoxContents, run=box
+    ),
+    Operation(
+        name="traverse",
+        help="Follow links from a memory outwards; those that are hardly sure any more are not followed.",
+        input=TraverseInput,
+        output=LinkedMemories,
+        run=traverse,
+    ),
+    Operation(
+        name="events",
+        help="Tell which memories changed, by their ids, after a point that an earlier answer named (`upto`); "
+        "`missed` says that the log does not reach back so far, so that what is held must be read anew.",
+        input=EventsInput,
+        output=ChangeEvents,
+        run=events,
+    ),
+)

@@ -1,0 +1,115 @@
+"""Tokens.
+
+`holder` is the one verb that takes no reader: it is where readers from the network come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import apsw
+
+from engram.crypto.access_tokens import AccessToken, is_token_shaped, token_digest
+from engram.env import from_micros, to_micros
+from engram.errors import InvalidQuery, NotFound
+from engram.guard.visibility import readable, require_owner
+from engram.store.sqlite.gate import Path
+from engram.store.sqlite.rows import intern
+from engram.store.validation import check_scope
+from engram.types import Policy, Reader, Role, Scope
+
+_NAME_CHARACTERS = 100
+_SELECT = """
+    SELECT t.id, t.name, t.policy, t.role, t.writes, t.created_at, t.expires_at, t.revoked_at,
+           s.project, s.squad, s.agent, s.channel, s.user
+      FROM tokens AS t JOIN scopes AS s ON s.key = t.scope
+"""
+
+
+class Granting(Path):
+    """Mixed into the store."""
+
+    def grant(self, reader: Reader, token: AccessToken, secret: str) -> AccessToken:
+        """Keep a token under the digest of its secret."""
+        with self._watched(reader, "grant"):
+            require_owner(reader, "granting tokens")
+            check_scope(token.scope)
+            readable(token.reader)  # a policy that its role may not have is refused now, not at the first call
+            if not token.name.strip() or len(token.name) > _NAME_CHARACTERS or not token.name.isprintable():
+                raise InvalidQuery(
+                    f"a token has a name of 1 to {_NAME_CHARACTERS} printable characters.",
+                    way_out="Give it another name.",
+                )
+            row = (
+                token.id,
+                token.name,
+                token_digest(secret, self._opened.token_key),
+                token.policy,
+                token.role,
+                int(token.writes),
+            )
+
+            def work(connection: apsw.Connection) -> AccessToken:
+                connection.execute(
+                    """
+                    INSERT INTO tokens (id, name, digest, policy, role, writes, scope, created_at, expires_at)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    """,
+                    (*row, intern(connection, token.scope), to_micros(token.created_at), _micros(token.expires_at)),
+                )
+                return token
+
+            return self._write(reader, "grant", work, subject=token.id)
+
+    def tokens(self, reader: Reader) -> list[AccessToken]:
+        """All of them, oldest first."""
+        with self._watched(reader, "tokens"):
+            require_owner(reader, "looking at tokens")
+        with self._read(reader, "tokens") as connection:
+            return list(_found(connection.execute(_SELECT + "ORDER BY t.id")))
+
+    def revoke(self, reader: Reader, token_id: str) -> AccessToken:
+        """From now on it opens nothing, in any process. Revoking twice is revoking once."""
+        with self._watched(reader, "revoke"):
+            require_owner(reader, "revoking tokens")
+            now = to_micros(self._env.now())
+
+            def work(connection: apsw.Connection) -> AccessToken:
+                connection.execute("UPDATE tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", (now, token_id))
+                found = next(_found(connection.execute(_SELECT + "WHERE t.id = ?", (token_id,))), None)
+                if found is None:
+                    raise NotFound("there is no token of that id.", way_out="See `engram token list`.")
+                return found
+
+            return self._write(reader, "revoke", work, subject=token_id)
+
+    def holder(self, secret: str) -> AccessToken | None:
+        """The token that this is the secret of; None if there is none, or it holds no more."""
+        if not is_token_shaped(secret):
+            return None
+        with self._readers.use("tokens") as connection:
+            digest = token_digest(secret, self._opened.token_key)
+            found = next(_found(connection.execute(_SELECT + "WHERE t.digest = ?", (digest,))), None)
+        return found if found is not None and found.is_valid(self._env.now()) else None
+
+
+def _found(rows: apsw.Cursor) -> Iterator[AccessToken]:
+    row: Any
+    for row in rows:
+        identity, name, policy, role, writes, created, expires, revoked, *place = row
+        yield AccessToken(
+            id=identity,
+            name=name,
+            scope=Scope(*place),
+            policy=Policy(policy),
+            role=Role(role),
+            writes=bool(writes),
+            created_at=from_micros(created),
+            expires_at=None if expires is None else from_micros(expires),
+            revoked_at=None if revoked is None else from_micros(revoked),
+        )
+
+
+def _micros(moment: Any) -> int | None:
+    return None if moment is None else to_micros(moment)

@@ -1,0 +1,369 @@
+"""Care of the database file: checking it, backing it up, bringing one back, and saving what a damaged one still holds.
+
+Nothing here overwrites: a file that is replaced is kept beside the backups, and a new file takes its place by a rename,
+once it is whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+import apsw
+
+from engram.deadline import check_deadline, current_deadline, deadline_error
+from engram.env import Env, from_micros, to_micros
+from engram.errors import NotFound, VaultDamaged
+from engram.settings import Settings
+from engram.store.folder import (
+    VaultFolder,
+    clear_snapshots,
+    discard,
+    last_kept,
+    name_newborn,
+    neutralise,
+    sync_folder,
+    touch_private,
+    write_private,
+)
+from engram.store.sqlite import memories, migrations
+from engram.store.sqlite.connection import DatabaseKey, explain, reading, writing
+from engram.store.sqlite.gate import stop_in_time
+from engram.store.sqlite.locks import VaultLock
+from engram.store.sqlite.padding import Silence
+from engram.types import Backup
+
+
+def check(connection: apsw.Connection, *, limit: int = 20) -> list[str]:
+    """What is wrong with the file, in SQLite's words (page numbers and table names, no content); empty if nothing."""
+    found: list[str] = []
+    try:
+        told = [str(row[0]) for row in connection.execute(f"PRAGMA quick_check({int(limit)})")]
+        found += [line for row in told for line in row.splitlines() if line != "ok" and not line.startswith("***")]
+        if not found:
+            connection.execute("INSERT INTO lexicon (lexicon, rank) VALUES ('integrity-check', 0)")
+    except apsw.ReadOnlyError:
+        return found  # the text index is checked by a connection that may write
+    except apsw.InterruptError as error:  # called off: that says nothing of the file
+        raise deadline_error("the file was checked") from error
+    except apsw.Error as error:
+        found.append(explain(error, "checking").message)
+    return found
+
+
+def unread_pages(connection: apsw.Connection) -> list[str]:
+    """Read every row of every table once, so that every page in use is verified by its tag."""
+    try:
+        connection.execute("SELECT count(*), sum(length(text)) FROM contents").fetchall()
+    except apsw.InterruptError as error:
+        raise deadline_error("everything was read") from error
+    except apsw.Error as error:
+        return [explain(error, "reading everything").message]
+    return []
+
+
+def back_up(folder: VaultFolder, source: apsw.Connection, key: DatabaseKey, settings: Settings, env: Env) -> Path:
+    """Copy the database as it stands now, still encrypted; readers and writers go on. One process at a time does this."""
+    folder.backups.mkdir(mode=0o700, exist_ok=True)
+    folder.backups.chmod(0o700)
+    turn = VaultLock(folder.turn, env)
+    turn.alone(settings.write_patience_s)
+    try:
+        _sweep(folder)
+        target = folder.backups / f"{max((number for number, _ in _numbered(folder)), default=0) + 1:06d}.db"
+        part = target.with_suffix(".part")
+        try:
+            _copy(source, part, key, settings, env.now())
+            write_private(target.with_suffix(".toml"), folder.header.read_bytes())
+            part.replace(target)
+        except BaseException:
+            _sweep(folder)  # on a full disk above all, nothing half made may stay
+            raise
+        neutralise(target)
+        sync_folder(folder.backups)
+        for _, path in sorted(_numbered(folder))[: -settings.backups_kept]:
+            discard(path)
+            path.with_suffix(".toml").unlink(missing_ok=True)
+    finally:
+        turn.release()
+    return target
+
+
+def _copy(source: apsw.Connection, part: Path, key: DatabaseKey, settings: Settings, now: datetime) -> None:
+    """Page by page; or, if a page that nothing uses is damaged, only what is used."""
+    copy = writing(part, key, synchronous="full", cache_kib=settings.page_cache_kib)
+    try:
+        copy_pages(source, copy)
+    except apsw.CorruptError:
+        copy.close()
+        discard(part)
+        touch_private(part)
+        source.execute("PRAGMA query_only = OFF")  # it only reads, but SQLite counts the new file as a change
+        source.execute("VACUUM INTO ?", (str(part),)).fetchall()
+        source.execute("PRAGMA query_only = ON")
+        copy = writing(part, key, synchronous="full", cache_kib=settings.page_cache_kib)
+    try:
+        copy.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('backed_up_at', ?)", (to_micros(now),))
+        copy.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        copy.close()
+
+
+def _sweep(folder: VaultFolder) -> None:
+    """Remove what a backup that was cut short left behind."""
+    for path in folder.backups.glob("*.part*"):
+        path.unlink(missing_ok=True)
+    for path in folder.backups.glob("*.toml"):
+        if not path.with_suffix(".db").exists():
+            path.unlink(missing_ok=True)
+
+
+def backups(folder: VaultFolder, key: DatabaseKey) -> list[Backup]:
+    """All backups, newest first, each opened to see that it can be."""
+    still = not folder.has_room_to_write()
+    return [_look_into(number, path, key, still) for number, path in sorted(_numbered(folder), reverse=True)]
+
+
+def restore(folder: VaultFolder, key: DatabaseKey, number: int | None, settings: Settings) -> Backup:
+    """Put a backup in the database's place. The caller holds the vault alone."""
+    known = backups(folder, key)
+    chosen = [b for b in known if b.intact and (number is None or b.number == number)]
+    if not chosen:
+        which = "an intact backup" if number is None else f"an intact backup number {number}"
+        raise NotFound(f"there is no {which.removeprefix('an ')} in {folder.backups}.", way_out="See `engram backups`.")
+    source = reading(chosen[0].path, key, cache_kib=settings.page_cache_kib)
+    try:
+        _swap_in(folder, key, settings, lambda target: copy_pages(source, target))
+    finally:
+        source.close()
+    return chosen[0]
+
+
+def salvage(folder: VaultFolder, key: DatabaseKey, settings: Settings, env: Env) -> dict[str, int]:
+    """Write what can still be read into a new file and put it in place; the old file is kept.
+
+    Returns the rows saved and lost by table. The caller holds the vault alone.
+    """
+    if not folder.database.exists() or not folder.database.stat().st_size:  # opening it would make one, and all would be gone
+        raise VaultDamaged("there is nothing left of the database to save.", way_out="Run `engram restore-backup`.")
+    try:
+        source = writing(folder.database, key, synchronous="full", cache_kib=settings.page_cache_kib)
+    except apsw.Error as error:
+        raise VaultDamaged(
+            "a page that says which tables there are does not verify, so nothing can be reached.",
+            way_out="Run `engram restore-backup`.",
+        ) from error
+    figures: dict[str, int] = {}
+    try:
+        _swap_in(folder, key, settings, lambda target: figures.update(_save_rows(source, target, settings, env)))
+    finally:
+        source.close()
+    return figures
+
+
+def _swap_in(folder: VaultFolder, key: DatabaseKey, settings: Settings, fill: Callable[[apsw.Connection], object]) -> None:
+    """Make a new database, fill it, and let it take the place of the old one, which is kept among the backups."""
+    part = folder.newborn.with_suffix(".part")  # it is called newborn only once it is whole
+    discard(part)
+    discard(folder.newborn)
+    fresh = writing(part, key, synchronous="full", cache_kib=settings.page_cache_kib)
+    try:
+        fill(fresh)
+        problems = check(fresh)
+        if problems:
+            raise VaultDamaged(f"the new file does not verify either: {problems[0]}")
+        fresh.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        fresh.close()
+    clear_snapshots(folder)  # made from the rows of the old one
+    part.replace(folder.newborn)
+    sync_folder(folder.path)
+    if folder.database.exists():
+        folder.backups.mkdir(mode=0o700, exist_ok=True)
+        kept = folder.backups / f"replaced-{last_kept(folder) + 1:03d}.db"
+        folder.database.replace(kept)
+        neutralise(kept)
+        sync_folder(folder.backups)
+    name_newborn(folder)
+
+
+def copy_pages(source: apsw.Connection, target: apsw.Connection) -> None:
+    """At one go; with a deadline a little at a time, from the state that the source's transaction sees."""
+    pages = -1 if current_deadline() is None else _PAGES_AT_ONCE
+    with target.backup("main", source, "main") as backup:
+        while not backup.step(pages):
+            check_deadline("pages were copied")
+
+
+_PAGES_AT_ONCE = 1_024
+
+
+_TABLES: tuple[tuple[str, str], ...] = (
+    ("meta", ""),
+    ("scopes", "key"),
+    ("spaces", "key"),
+    ("turns", "key"),
+    ("memories", "key"),
+    ("contents", "memory"),
+    ("attributes", "memory"),
+    ("versions", "memory"),
+    ("status_history", "memory"),
+    ("embeddings", "memory"),
+    ("sources", "memory"),
+    ("edges", "source"),
+    ("feedback", "key"),
+    ("changes", "seq"),
+    ("audit", "key"),
+    ("working_snapshots", "scope"),
+    ("episodes", "memory"),
+    ("events", "memory"),
+    ("participants", "memory"),
+    ("skills", "memory"),
+    ("skill_parts", "memory"),
+    ("boxes", "key"),
+    ("boxed", "memory"),
+    ("questions", "key"),
+    ("entities", "key"),
+    ("aliases", "entity"),
+    ("mentions", "entity"),
+    ("facts", "memory"),
+    ("tokens", ""),
+    ("receipts", ""),
+    ("spendings", "minute"),
+    ("probes", "tick"),
+    ("passes", "key"),
+    ("jobs", ""),
+    ("dues", "memory"),
+    ("undoing", "pass"),
+)
+"""What is saved from a damaged file, in the order of references, and the whole number each table is walked by."""
+
+_OF_MEMORIES = (
+    "contents", "attributes", "versions", "status_history", "embeddings", "sources", "feedback", "episodes", "skills", "boxed",
+    "mentions", "facts", "dues", "undoing",
+)  # fmt: skip
+_OF_KINDS = (("events", "episodes"), ("participants", "episodes"), ("skill_parts", "skills"))
+
+_COUNTED = ("memories", "changes", "audit", "boxes", "passes")
+"""Tables whose keys are never used twice."""
+
+
+def _save_rows(source: apsw.Connection, target: apsw.Connection, settings: Settings, env: Env) -> dict[str, int]:
+    migrations.migrate(target, env.now())
+    target.execute("PRAGMA foreign_keys = OFF")
+    figures: dict[str, int] = {}
+    there = {str(name) for (name,) in source.execute("SELECT name FROM sqlite_schema")}
+    with target:
+        for table, key in ((table, key) for table, key in _TABLES if table in there):  # older vaults have fewer
+            saved = 0
+            for row in _readable_rows(source, table, key):
+                marks = ", ".join("?" * len(row))
+                target.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)
+                saved += 1
+            figures[table] = saved
+        figures["lost"] = _drop_orphans(target)
+        figures["memories"] = int(target.execute("SELECT count(*) FROM memories").get)
+        memories.reindex(target)
+        _go_on_counting(source, target)
+        Silence(lambda: settings, env).settle(target)
+    target.execute("PRAGMA foreign_keys = ON")
+    return figures
+
+
+def _go_on_counting(source: apsw.Connection, target: apsw.Connection) -> None:
+    """A key is never used twice, not even one whose row was erased or lost."""
+    for name, number in _range(source, "SELECT name, seq FROM sqlite_sequence", ()) or ():
+        if name in _COUNTED:
+            target.execute("DELETE FROM sqlite_sequence WHERE name = ? AND seq < ?", (name, number))
+            target.execute(
+                "INSERT INTO sqlite_sequence (name, seq) SELECT ?1, ?2 WHERE ?1 NOT IN (SELECT name FROM sqlite_sequence)",
+                (name, number),
+            )
+
+
+def _drop_orphans(target: apsw.Connection) -> int:
+    """A memory without its words, or words without their memory, is lost; links to it go too."""
+    lost = target.execute(
+        "SELECT count(*) FROM memories WHERE key NOT IN (SELECT memory FROM contents) OR scope NOT IN (SELECT key FROM scopes)"
+    ).get
+    lost += target.execute("SELECT count(*) FROM contents WHERE memory NOT IN (SELECT key FROM memories)").get
+    target.execute("DELETE FROM memories WHERE key NOT IN (SELECT memory FROM contents) OR scope NOT IN (SELECT key FROM scopes)")
+    for table, column in (
+        *((table, "memory") for table in _OF_MEMORIES),
+        ("edges", "source"),
+        ("edges", "target"),
+        ("undoing", "coalesce(other, memory)"),
+    ):
+        target.execute(f"DELETE FROM {table} WHERE {column} NOT IN (SELECT key FROM memories)")
+    for table, whole in _OF_KINDS:
+        target.execute(f"DELETE FROM {table} WHERE memory NOT IN (SELECT memory FROM {whole})")
+    target.execute("DELETE FROM undoing WHERE pass NOT IN (SELECT key FROM passes)")
+    target.execute("DELETE FROM questions WHERE scope NOT IN (SELECT key FROM scopes)")
+    target.execute("DELETE FROM boxed WHERE box NOT IN (SELECT key FROM boxes)")
+    for table in ("aliases", "mentions"):
+        target.execute(f"DELETE FROM {table} WHERE entity NOT IN (SELECT key FROM entities)")
+    target.execute("DELETE FROM sources WHERE turn NOT IN (SELECT key FROM turns)")
+    target.execute("DELETE FROM embeddings WHERE space NOT IN (SELECT key FROM spaces)")
+    target.execute("DELETE FROM feedback WHERE scope NOT IN (SELECT key FROM scopes) OR space NOT IN (SELECT key FROM spaces)")
+    return int(lost)
+
+
+def _readable_rows(source: apsw.Connection, table: str, key: str) -> Iterator[tuple[apsw.SQLiteValue, ...]]:
+    """Every row that can be read. A range that fails is halved until what fails is a single key."""
+    if not key:
+        yield from _range(source, f"SELECT * FROM {table}", ()) or ()
+        return
+    waiting = [(-1, _highest(source, table, key))]
+    while waiting:
+        low, high = waiting.pop()
+        found = _range(source, f"SELECT * FROM {table} WHERE {key} > ? AND {key} <= ? ORDER BY {key}", (low, high))
+        if found is not None:
+            yield from found
+        elif high - low > 1:
+            middle = (low + high) // 2
+            waiting += [(middle, high), (low, middle)]
+
+
+def _range(source: apsw.Connection, sql: str, values: tuple[int, ...]) -> list[tuple[apsw.SQLiteValue, ...]] | None:
+    try:
+        return source.execute(sql, values).fetchall()
+    except apsw.Error:
+        return None
+
+
+def _highest(source: apsw.Connection, table: str, key: str) -> int:
+    for sql in (f"SELECT max({key}) FROM {table}", "SELECT max(seq) FROM sqlite_sequence"):
+        try:
+            return int(source.execute(sql).get or 0)
+        except apsw.Error:
+            continue
+    return 1 << 24
+
+
+def _numbered(folder: VaultFolder) -> Iterator[tuple[int, Path]]:
+    for path in folder.backups.glob("*.db"):
+        if path.stem.isdigit():
+            yield int(path.stem), path
+
+
+def _look_into(number: int, path: Path, key: DatabaseKey, still: bool) -> Backup:
+    """`still`: nothing can be written beside it either."""
+    try:
+        connection = reading(path, key, cache_kib=1024, immutable=still)
+    except apsw.Error:
+        return Backup(number, path, None, 0, intact=False)
+    try:
+        made = connection.execute("SELECT value FROM meta WHERE name = 'backed_up_at'").get
+        held = connection.execute("SELECT count(*) FROM memories").get
+        stop_in_time(connection)
+        intact = not check(connection)
+    except apsw.Error:
+        return Backup(number, path, None, 0, intact=False)
+    finally:
+        connection.close()
+        if not still:
+            for suffix in ("-wal", "-shm"):
+                path.with_name(path.name + suffix).unlink(missing_ok=True)
+            neutralise(path)
+    return Backup(number, path, None if made is None else from_micros(made), int(held), intact)

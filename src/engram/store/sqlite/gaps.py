@@ -1,0 +1,159 @@
+"""Questions that nothing here answered: noted while recall goes on, written in batches, offered again now and then (§4.5).
+
+Reads do not write: what was asked waits here and goes in with the next batch of the audit. A row is a question of exactly one
+scope; at most `gap_rows` of each are kept, the latest.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import apsw
+
+from engram.env import from_micros
+from engram.guard.visibility import Visibility
+from engram.store.sqlite.rows import intern, predicate
+from engram.text.terms import digest_of, terms
+from engram.types import Scope, Sensitivity
+from engram.values.entities import Gap
+from engram.values.frozen import mutable
+
+_WAITING = 256  # questions noted between two batches
+_TELLING = 4  # letters of a word that tells something
+
+
+@mutable
+class _Noted:
+    text: str
+    times: int = 0
+    answered: bool = False
+    offered: bool = False
+
+
+Noted = Mapping[tuple[Scope, bytes], _Noted]
+
+
+class Questions:
+    """What was asked since the last batch."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: dict[tuple[Scope, bytes], _Noted] = {}
+
+    def note(self, scope: Scope, text: str, *, answered: bool = False, offered: bool = False) -> None:
+        with self._lock:
+            if len(self._waiting) >= _WAITING:
+                return
+            noted = self._waiting.setdefault((scope, digest_of(text)), _Noted(text))
+            noted.answered, noted.offered = answered, noted.offered or offered
+            noted.times += not answered and not offered
+
+    def take_waiting(self) -> Noted:
+        with self._lock:
+            taken, self._waiting = self._waiting, {}
+        return taken
+
+
+def write(connection: apsw.Connection, noted: Noted, now: int, keep: int) -> None:
+    """In the transaction that is open. No index depends on it, so the change log stays as it is."""
+    for (scope, digest), one in noted.items():
+        where = intern(connection, scope), bytes(connection.execute("SELECT blind(?)", (digest,)).get)
+        if one.answered:
+            connection.execute("DELETE FROM questions WHERE scope = ? AND digest = ?", where)
+            continue
+        if one.times or one.offered:  # what nobody asked, and was offered, is remembered as that: 0 times
+            connection.execute(
+                f"""
+                INSERT INTO questions (scope, digest, text, times, asked_at) VALUES (?1, ?2, {_kept("?3", "?2")}, ?4, ?5)
+                ON CONFLICT (scope, digest) DO UPDATE SET times = times + excluded.times,
+                    asked_at = CASE WHEN excluded.times THEN excluded.asked_at ELSE asked_at END
+                """,
+                (*where, one.text, one.times, now),
+            )
+        if one.offered:
+            connection.execute("UPDATE questions SET offered_at = ? WHERE scope = ? AND digest = ?", (now, *where))
+        _keep_latest(connection, where[0], keep)
+
+
+def put_new(connection: apsw.Connection, scope: int, text: str, now: int, keep: int) -> bool:
+    """Keep a question that nobody has asked yet; False if it is known."""
+    blind = bytes(connection.execute("SELECT blind(?)", (digest_of(text),)).get)
+    before = connection.total_changes()
+    sql = f"INSERT OR IGNORE INTO questions (scope, digest, text, times, asked_at) VALUES (?1, ?2, {_kept('?3', '?2')}, 1, ?4)"
+    connection.execute(sql, (scope, blind, text, now))
+    put = connection.total_changes() > before
+    _keep_latest(connection, scope, keep)
+    return put
+
+
+def _keep_latest(connection: apsw.Connection, scope: int, keep: int) -> None:
+    connection.execute(
+        """
+        DELETE FROM questions WHERE scope = ?1
+           AND key NOT IN (SELECT key FROM questions WHERE scope = ?1 ORDER BY asked_at DESC, key DESC LIMIT ?2)
+        """,
+        (scope, keep),
+    )
+
+
+def seal_old(connection: apsw.Connection) -> None:
+    """Bring over what was noted before questions were sealed. There are few: `gap_rows` of each scope."""
+    old: list[Any] = connection.execute("SELECT key, digest, text FROM questions WHERE unicode(text) <> 1").fetchall()
+    for key, digest, text in old:
+        blind = bytes(connection.execute("SELECT blind(?)", (digest,)).get)
+        connection.execute(
+            f"UPDATE OR REPLACE questions SET digest = ?2, text = {_kept('?3', '?2')} WHERE key = ?1", (key, blind, text)
+        )
+
+
+def _kept(text: str, digest: str) -> str:
+    """A question may ask for anything, so each is kept as closely as can be."""
+    return f"shut('{Sensitivity.CONFIDENTIAL}', {text}, {_place(digest)})"
+
+
+def _place(digest: str) -> str:
+    return f"'questions.text/' || hex({digest})"
+
+
+def read(connection: apsw.Connection, seen: Visibility, *, limit: int, asked_after: int, offered_before: int | None) -> list[Gap]:
+    """The most asked first, then the latest. `offered_before`: only what was not offered since."""
+    visible, values = predicate(seen, "q.scope")
+    sql = f"""
+        SELECT unshut(q.text, {_place("q.digest")}), q.times, q.asked_at, q.offered_at,
+               s.project, s.squad, s.agent, s.channel, s.user
+          FROM questions AS q JOIN scopes AS s ON s.key = q.scope
+         WHERE {visible} AND q.times > 0 AND q.asked_at >= ? AND (? IS NULL OR coalesce(q.offered_at, 0) < ?)
+         ORDER BY q.times DESC, q.asked_at DESC, q.key DESC LIMIT ?
+    """
+    rows: list[Any] = connection.execute(sql, (*values, asked_after, offered_before, offered_before, limit)).fetchall()
+    return [
+        Gap(
+            text=text,
+            scope=Scope(*scope),
+            times=times,
+            asked_at=from_micros(asked),
+            offered_at=None if offered is None else from_micros(offered),
+        )
+        for text, times, asked, offered, *scope in rows
+    ]
+
+
+def offered(connection: apsw.Connection, seen: Visibility, texts: Sequence[str], since: int) -> set[str]:
+    """Those of these questions that were offered since."""
+    visible, values = predicate(seen, "scope")
+    sql = f"SELECT EXISTS (SELECT 1 FROM questions WHERE digest = blind(?) AND offered_at >= ? AND {visible})"
+    return {text for text in texts if connection.execute(sql, (digest_of(text), since, *values)).get}
+
+
+def forget(connection: apsw.Connection, erased: Sequence[str]) -> None:
+    """Part of erasing: a question that shares a telling word with what was erased may tell of it."""
+    words = _telling(erased)
+    rows: list[Any] = connection.execute(f"SELECT key, unshut(text, {_place('digest')}) FROM questions").fetchall()
+    gone = [(key,) for key, text in rows if words & _telling([text])]
+    connection.executemany("DELETE FROM questions WHERE key = ?", gone)
+
+
+def _telling(texts: Iterable[str]) -> set[str]:
+    return {word for text in texts for word in terms(text) if len(word) >= _TELLING}

@@ -1,0 +1,208 @@
+"""The verbs on how much is known of what: figures of some memories, subjects that are named again and again, and doubts.
+
+Every statement counts under the reader's visibility, both ends of a dispute included: what somebody else keeps makes nothing
+better known and nothing doubtful. Of what more memories tell than `_MOST` the latest are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+import apsw
+
+from engram.env import from_micros, to_micros
+from engram.guard.visibility import Visibility, readable
+from engram.store.sqlite import memories
+from engram.store.sqlite.gate import Path
+from engram.store.sqlite.rows import predicate
+from engram.store.validation import bounded
+from engram.types import Memory, Reader
+from engram.values.entities import Gap, GapKind
+
+_MOST = 500  # memories of one subject that are looked at
+_LATEST = 5000  # memories that are sorted by category
+_NAMED = 2  # what is named once is no subject yet
+
+
+class Tally(NamedTuple):
+    """Figures of some memories, as they are counted: means of how sure they are and what moves that, and times in µs."""
+
+    memories: int
+    sessions: int
+    speakers: int
+    confidence: float | None
+    witnesses: float | None
+    helpful: float | None
+    unhelpful: float | None
+    contested: int | None
+    stale: int | None
+    first: int | None
+    last: int | None
+
+
+class Subject(NamedTuple):
+    """What is named again and again, or a category of memories: how many there are, and their figures."""
+
+    name: str
+    kind: str
+    tally: Tally
+
+
+class Surveying(Path):
+    """Mixed into the store."""
+
+    def tally(self, reader: Reader, keys: Sequence[int]) -> Tally:
+        """Figures of those of these memories that the reader sees, and that are active; of very many the first are looked at."""
+        marks = ", ".join("?" * len(keys[:_MOST]))
+        with self._read(reader, "knows") as connection:
+            found = _tally(connection, readable(reader), f"m.key IN ({marks})", keys[:_MOST], self._stale())
+        self._note(reader, "knows", count=found.memories)
+        return found if len(keys) <= _MOST else found._replace(memories=len(keys))
+
+    def subjects(self, reader: Reader, *, limit: int, without: Collection[str] = ()) -> list[Subject]:
+        """Names that several memories have, and categories but for some, the most told of first."""
+        bounded(limit, self._live.now.page_limit, "a list of subjects")
+        with self._read(reader, "knows") as connection:
+            seen, stale = readable(reader), self._stale()
+            sorts = [one for one in _categories(connection, seen, stale) if one.name not in without]
+            found = [*_named(connection, seen, limit, stale), *sorts]
+        self._note(reader, "knows", count=len(found))
+        return sorted(found, key=lambda one: (-one.tally.memories, one.name))[:limit]
+
+    def doubts(self, reader: Reader, *, keys: Sequence[int] | None = None, limit: int) -> list[Gap]:
+        """Memories that stand against each other, the latest such pairs first, then those that are much used and old, the most
+        used first; `keys`: only where one of these is concerned."""
+        bounded(limit, self._live.now.page_limit, "a page")
+        with self._read(reader, "gaps") as connection:
+            disputes = _contested(connection, readable(reader), keys, limit)
+            found = disputes + _stale(connection, readable(reader), keys, limit - len(disputes), self._stale())
+        self._note(reader, "gaps", count=len(found))
+        return found
+
+    def _stale(self) -> tuple[int, int]:
+        settings = self._live.now
+        return settings.stale_uses, to_micros(self._env.now() - timedelta(days=settings.stale_days))
+
+
+def _tally(connection: apsw.Connection, seen: Visibility, which: str, values: Sequence[Any], stale: tuple[int, int]) -> Tally:
+    rows: list[Any] = connection.execute(*_counting(seen, "1", which, values, stale)).fetchall()
+    return Tally(*rows[0][1:]) if rows else Tally(0, 0, 0, None, None, None, None, None, None, None, None)
+
+
+def _counting(
+    seen: Visibility, by: str, which: str, values: Sequence[Any], stale: tuple[int, int]
+) -> tuple[str, tuple[Any, ...]]:
+    """One statement that counts memories by something; in dispute is what another visible one stands against."""
+    visible, scopes = predicate(seen, "m.scope")
+    other, _ = predicate(seen, "o.scope")
+    sql = f"""
+        SELECT {by}, count(*), count(DISTINCT nullif(m.session, '')), count(DISTINCT nullif(m.speaker, '')),
+               avg(m.confidence), avg(m.corroborations), avg(m.helpful), avg(m.unhelpful),
+               sum(EXISTS (
+                   SELECT 1 FROM edges AS g JOIN memories AS o
+                       ON o.key = CASE WHEN g.source = m.key THEN g.target ELSE g.source END
+                    WHERE g.kind = 'contradicts' AND (g.source = m.key OR g.target = m.key)
+                      AND o.status = 'active' AND {other}
+               )),
+               sum(m.accesses >= ? AND m.updated_at < ?),
+               min(coalesce(m.happened_at, m.learned_at)), max(coalesce(m.happened_at, m.learned_at))
+          FROM memories AS m
+         WHERE {which} AND m.status = 'active' AND m.flagged = 0 AND {visible} GROUP BY {by}
+    """
+    return sql, (*scopes, *stale, *values, *scopes)
+
+
+def _named(connection: apsw.Connection, seen: Visibility, limit: int, stale: tuple[int, int]) -> list[Subject]:
+    visible, values = predicate(seen, "m.scope")
+    found: list[Any] = connection.execute(
+        f"""
+        WITH counted AS (
+            SELECT n.entity AS entity, count(*) AS times
+              FROM mentions AS n CROSS JOIN memories AS m INDEXED BY memories_for_search ON m.key = n.memory
+             WHERE m.status = 'active' AND {visible} GROUP BY n.entity
+        )
+        SELECT e.name, e.kind, sum(c.times), group_concat(e.key) FROM counted AS c JOIN entities AS e ON e.key = c.entity
+         GROUP BY e.name, e.kind HAVING sum(c.times) >= {_NAMED} ORDER BY sum(c.times) DESC, e.name LIMIT ?
+        """,
+        (*values, limit),
+    ).fetchall()
+    made = []
+    for name, kind, count, entities in found:
+        own = f"SELECT memory FROM mentions WHERE entity IN ({entities}) ORDER BY memory DESC LIMIT {_MOST}"
+        tally = _tally(connection, seen, f"m.key IN ({own})", (), stale)
+        if tally.memories:
+            made.append(Subject(name, kind, tally if count <= _MOST else tally._replace(memories=count)))
+    return made
+
+
+def _categories(connection: apsw.Connection, seen: Visibility, stale: tuple[int, int]) -> list[Subject]:
+    """Of the latest memories: what is counted for a map needs no look at every one."""
+    visible, scopes = predicate(seen, "scope")
+    latest = f"SELECT key FROM memories WHERE status = 'active' AND {visible} ORDER BY key DESC LIMIT {_LATEST}"
+    found: list[Any] = connection.execute(*_counting(seen, "m.category", f"m.key IN ({latest})", scopes, stale)).fetchall()
+    made = [Subject(category, "category", Tally(*tally)) for category, *tally in found]
+    return [one for one in made if one.tally.memories >= _NAMED]
+
+
+def _contested(connection: apsw.Connection, seen: Visibility, keys: Sequence[int] | None, limit: int) -> list[Gap]:
+    here, scopes = predicate(seen, "a.scope")
+    there, _ = predicate(seen, "b.scope")
+    which, values = _among(("g.source", "g.target"), keys)
+    rows: list[Any] = connection.execute(
+        f"""
+        SELECT g.source, g.target, g.created_at, a.accesses + b.accesses FROM edges AS g
+          JOIN memories AS a ON a.key = g.source JOIN memories AS b ON b.key = g.target
+         WHERE g.kind = 'contradicts' AND {which} AND a.status = 'active' AND b.status = 'active'
+           AND a.flagged = 0 AND b.flagged = 0 AND {here} AND {there}
+         ORDER BY g.created_at DESC, g.source DESC LIMIT ?
+        """,
+        (*values, *scopes, *scopes, limit),
+    ).fetchall()
+    known = {one.key: one for one in memories.by_keys(connection, seen, [key for row in rows for key in row[:2]])}
+    pairs = [(known[one], known[other], at, uses) for one, other, at, uses in rows]
+    return [_gap(GapKind.CONTESTED, f"Which holds: “{_said(a)}” or “{_said(b)}”?", uses, at, a, b) for a, b, at, uses in pairs]
+
+
+def _stale(
+    connection: apsw.Connection, seen: Visibility, keys: Sequence[int] | None, limit: int, stale: tuple[int, int]
+) -> list[Gap]:
+    visible, scopes = predicate(seen, "m.scope")
+    which, values = _among(("m.key",), keys)
+    rows: list[Any] = connection.execute(
+        f"""
+        SELECT m.key, coalesce(m.accessed_at, m.updated_at), m.accesses FROM memories AS m
+         WHERE m.accesses >= 5 AND m.accesses >= ? AND m.updated_at < ? AND {which} AND m.status = 'active' AND m.flagged = 0
+           AND {visible} ORDER BY m.accesses DESC, m.key DESC LIMIT ?
+        """,
+        (*stale, *values, *scopes, max(limit, 0)),
+    ).fetchall()
+    known = {one.key: one for one in memories.by_keys(connection, seen, [row[0] for row in rows])}
+    return [_gap(GapKind.STALE, f"Is this still so: “{_said(known[key])}”?", uses, at, known[key]) for key, at, uses in rows]
+
+
+def _among(columns: Sequence[str], keys: Sequence[int] | None) -> tuple[str, list[int]]:
+    if keys is None:
+        return "TRUE", []
+    marks = ", ".join("?" * len(keys[:_MOST]))
+    return f"({' OR '.join(f'{column} IN ({marks})' for column in columns)})", [*keys[:_MOST]] * len(columns)
+
+
+def _said(memory: Memory) -> str:
+    return " ".join((memory.summary or memory.text).split()).rstrip(".")
+
+
+def _gap(kind: GapKind, text: str, uses: int, at: int, *about: Memory) -> Gap:
+    return Gap(
+        text=text,
+        scope=about[0].scope,
+        times=uses,
+        asked_at=from_micros(at),
+        kind=kind,
+        memories=tuple(one.id for one in about),
+    )
+
+
+def moment(at: int | None) -> datetime | None:
+    return None if at is None else from_micros(at)

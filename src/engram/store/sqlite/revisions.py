@@ -1,0 +1,348 @@
+"""What a page of a pass does to the rows, in the transaction that keeps the page. A revision is made whole or passed over.
+
+Passed over is what was changed since the page was read, what is not there for this reader or does not stand any more, what is
+pinned (of retiring), what would join two scopes, and what is so already: run twice, nothing more changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import reduce
+from typing import Any
+
+import apsw
+
+from engram.env import to_micros
+from engram.guard.visibility import readable, writable
+from engram.rules.edges import DERIVED, LASTING
+from engram.store.sqlite import edges as links
+from engram.store.sqlite import entities, facts, feedback, gaps, memories, turns, undo
+from engram.store.sqlite.rows import intern
+from engram.store.sqlite.understanding import INFERRED_FROM
+from engram.store.sqlite.writing import Writing
+from engram.store.validation import check_memory
+from engram.text.terms import identity_of
+from engram.types import Edge, Memory, Policy, Reader, Sensitivity, Source, Status
+from engram.values.dreams import (
+    LAYERS,
+    AddLink,
+    Archive,
+    Derive,
+    Merge,
+    Proposal,
+    ProposedChange,
+    Recheck,
+    RecordGap,
+    Rehearse,
+    RemoveLink,
+    Reweigh,
+    SetLayer,
+    SettleContradiction,
+)
+from engram.values.episodes import REHEARSED, rehearsal_attributes, rehearsals_of
+from engram.values.frozen import field, mutable, replace
+from engram.values.identity import strictest
+
+_AT_ONCE = 500
+
+
+@mutable
+class Round:
+    """One page as it is made: who asks, when, what there is, and what came of it. `stale`: what was changed since the page was
+    read; `spared`: what may not be retired, because that was undone."""
+
+    connection: apsw.Connection
+    reader: Reader
+    now: datetime
+    job: str
+    known: dict[str, Memory]
+    stale: set[str]
+    spared: set[int]
+    made: list[int] = field(default_factory=list)
+    ids: dict[str, list[str]] = field(default_factory=dict)
+    passed_over: int = 0
+
+    def standing(self, memory_id: str) -> Memory | None:
+        """The memory, if it stands as it did when it was read."""
+        found = self.known.get(memory_id)
+        return found if found is not None and found.status is Status.ACTIVE and memory_id not in self.stale else None
+
+    def retirable(self, memory_id: str) -> Memory | None:
+        found = self.standing(memory_id)
+        return None if found is None or found.pinned or found.key in self.spared else found
+
+    def rewrite(self, old: Memory, new: Memory, reason: str = "") -> None:
+        memories.rewrite(self.connection, old, new, reason)
+        self.known[new.id] = new
+
+
+def named_in(revision: Proposal) -> tuple[str, ...]:
+    """The ids that a revision is about."""
+    match revision:
+        case Merge(memory, into):
+            return memory, into
+        case AddLink(edge) | RemoveLink(edge):
+            return edge.source, edge.target
+        case Derive(sources=sources):
+            return sources
+        case _:
+            return (revision.memory,)
+
+
+def gather(
+    connection: apsw.Connection, reader: Reader, job: str, revisions: Sequence[Proposal], since: int, now: datetime
+) -> Round:
+    """What these revisions are about, as it is now."""
+    ids = list(dict.fromkeys(one for revision in revisions for one in named_in(revision)))
+    known = {memory.id: memory for memory in memories.by_ids(connection, writable(reader), ids)}
+    keys = [memory.key for memory in known.values()]
+    moved = _changed_since(connection, keys, since)
+    stale = {memory.id for memory in known.values() if memory.key in moved}
+    return Round(connection, reader, now, job, known, stale, undo.spared(connection, keys))
+
+
+def affected(round: Round, revisions: Sequence[Proposal]) -> set[int]:
+    """Keys of all that these may change: what they name, what that contradicts, and what was inferred from any of it."""
+    keys = {memory.key for memory in round.known.values()}
+    settled = {
+        round.known[one.memory].key for one in revisions if isinstance(one, SettleContradiction) and one.memory in round.known
+    }
+    waiting = list(keys | _beside(round.connection, settled, facts.CONTRADICTS))
+    keys.update(waiting)
+    while settled and waiting:
+        sql = "SELECT source FROM edges WHERE target = ? AND kind = ?"
+        found = {int(row[0]) for row in round.connection.execute(sql, (waiting.pop(), INFERRED_FROM))}
+        waiting += found - keys
+        keys |= found
+    return keys
+
+
+class Revising(Writing):
+    """Mixed into the store."""
+
+    def _revise(self, round: Round, revision: Proposal) -> None:
+        """Make one revision, or count it as passed over."""
+        if isinstance(revision, Recheck):
+            _put_due(round, revision)
+        elif done := self._made(round, revision):
+            round.ids.setdefault(_DONE[type(revision)], []).append(done)
+        else:
+            round.passed_over += 1
+
+    def _made(self, round: Round, revision: ProposedChange) -> str:
+        """The id of what was revised; empty if it was passed over."""
+        match revision:
+            case Merge():
+                return self._merge(round, revision)
+            case Archive():
+                return _archive(round, revision)
+            case SetLayer():
+                return _place(round, revision)
+            case Reweigh():
+                return _weigh(round, revision)
+            case Rehearse():
+                return _rehearse(round, revision)
+            case AddLink():
+                return self._link(round, revision)
+            case RemoveLink():
+                return _unlink(round, revision)
+            case Derive():
+                return self._derive(round, revision)
+            case SettleContradiction():
+                return self._settled(round, revision)
+            case RecordGap():
+                return self._asked(round, revision)
+
+    def _merge(self, round: Round, revision: Merge) -> str:
+        old, heir = round.retirable(revision.memory), round.standing(revision.into)
+        if old is None or heir is None or old.id == heir.id or (old.scope, old.tier) != (heir.scope, heir.tier):
+            return ""
+        connection, now = round.connection, round.now
+        mine, theirs = turns.sources_of(connection, heir.key), turns.sources_of(connection, old.key)
+        witnesses = len(theirs - mine) if theirs else 1  # what came of the same turns is no second witness
+        round.rewrite(heir, _corroborated(heir, old, witnesses, now))
+        round.rewrite(old, replace(old, status=Status.MERGED, updated_at=now), revision.reason)
+        turns.link(connection, heir.key, sorted(theirs - mine))
+        self._put_links(round, [Edge(heir.id, old.id, undo.MERGED_FROM), *self._inherited(round, old, heir)])
+        return old.id
+
+    def _inherited(self, round: Round, old: Memory, heir: Memory) -> list[Edge]:
+        """What the one that is retired is linked to, its heir is linked to from now on."""
+        found = []
+        for edge in links.at(round.connection, writable(round.reader), [old.id]):
+            ends = [heir.id if end == old.id else end for end in (edge.source, edge.target)]
+            if edge.kind != undo.MERGED_FROM and ends[0] != ends[1]:
+                found.append(replace(edge, source=ends[0], target=ends[1]))
+        return found
+
+    def _link(self, round: Round, revision: AddLink) -> str:
+        ends = [round.standing(revision.edge.source), round.standing(revision.edge.target)]
+        if ends[0] is None or ends[1] is None or ends[0].scope != ends[1].scope or ends[0].id == ends[1].id:
+            return ""
+        return ends[0].id if self._put_links(round, [revision.edge]) else ""
+
+    def _put_links(self, round: Round, edges: Sequence[Edge]) -> int:
+        """Put links that are not there yet and close no circle; how many."""
+        put = 0
+        for edge in edges:
+            source, target = (self._key(round, end) for end in (edge.source, edge.target))
+            if links.known(round.connection, source, target, edge.kind) or links.closes(round.connection, source, target, edge):
+                continue
+            put += links.put(round.connection, writable(round.reader), [edge], round.now, self._live.now)
+        return put
+
+    def _key(self, round: Round, memory_id: str) -> int:
+        found = round.known.get(memory_id)
+        return found.key if found is not None else memories.one(round.connection, writable(round.reader), memory_id).key
+
+    def _derive(self, round: Round, revision: Derive) -> str:
+        found = [round.standing(one) for one in revision.sources]
+        sources = [one for one in found if one is not None]
+        if not sources or len(sources) < len(found) or len({one.scope for one in sources}) > 1 or revision.by not in DERIVED:
+            return ""
+        tier = reduce(strictest, (one.tier for one in sources), revision.memory.tier)
+        born = self._born(replace(revision.memory, source=Source.INFERRED, tier=tier), sources[0].scope, round.now)
+        check_memory(born, self._live.now)
+        here = readable(replace(round.reader, scope=born.scope, policy=Policy.OWN))
+        digest = [identity_of(born)]
+        known = memories.by_digest(round.connection, here, digest) or feedback.corrected(round.connection, here, digest)
+        if known or memories.is_put_away(round.connection, here, digest[0]):
+            return ""
+        made = memories.insert(round.connection, born)
+        if made.tier is Sensitivity.CLEARTEXT:
+            entities.note(round.connection, intern(round.connection, made.scope), made.key, made.text, made.speaker)
+        facts.put(round.connection, made, revision.facts)
+        round.known[made.id] = made
+        round.made.append(made.key)
+        self._put_links(round, [Edge(made.id, one.id, revision.by) for one in sources])
+        return made.id
+
+    def _settled(self, round: Round, revision: SettleContradiction) -> str:
+        memory = round.standing(revision.memory)
+        if memory is None or not facts.is_contested(round.connection, memory.key):
+            return ""
+        ruled = facts.settle(round.connection, intern(round.connection, memory.scope), memory)
+        decided = [one for one in ruled if one.link in (facts.SUPERSEDES, facts.OUTDATES)]
+        if not decided:
+            return ""
+        round.known[memory.id] = self._outdate(round.connection, round.reader, memory, decided, round.now)
+        for one in memories.by_ids(round.connection, writable(round.reader), [each.older for each in decided]):
+            round.known[one.id] = one
+        return memory.id
+
+    def _asked(self, round: Round, revision: RecordGap) -> str:
+        memory = round.standing(revision.memory)
+        if memory is None:
+            return ""
+        where = intern(round.connection, memory.scope), revision.text
+        put = gaps.put_new(round.connection, *where, to_micros(round.now), self._live.now.gap_rows)
+        return memory.id if put else ""
+
+
+def _corroborated(heir: Memory, old: Memory, witnesses: int, now: datetime) -> Memory:
+    """The one that stays has the witnesses and uses of both, is as old as the older one, and each new witness takes away a fifth
+    of the doubt."""
+    sure = max(heir.confidence, old.confidence)
+    used = [moment for moment in (heir.accessed_at, old.accessed_at) if moment is not None]
+    learned = [moment for moment in (heir.learned_at, old.learned_at) if moment is not None]
+    return replace(
+        heir,
+        corroborations=heir.corroborations + old.corroborations + witnesses,
+        confidence=1.0 - (1.0 - sure) * 0.8**witnesses,
+        importance=max(heir.importance, old.importance),
+        accesses=heir.accesses + old.accesses,
+        accessed_at=max(used) if used else None,
+        helpful=heir.helpful + old.helpful,
+        unhelpful=heir.unhelpful + old.unhelpful,
+        learned_at=min(learned) if learned else None,
+        updated_at=now,
+    )
+
+
+def _unlink(round: Round, revision: RemoveLink) -> str:
+    edge = revision.edge
+    source, target = round.known.get(edge.source), round.known.get(edge.target)
+    if source is None or target is None or edge.kind in LASTING or round.stale & {source.id, target.id}:
+        return ""
+    sql = "DELETE FROM edges WHERE source = ? AND target = ? AND kind = ? RETURNING TRUE"
+    return source.id if round.connection.execute(sql, (source.key, target.key, edge.kind)).get else ""
+
+
+def _archive(round: Round, revision: Archive) -> str:
+    old = round.retirable(revision.memory)
+    if old is None:
+        return ""
+    round.rewrite(old, replace(old, status=Status.ARCHIVED, updated_at=round.now), revision.reason)
+    return old.id
+
+
+def _place(round: Round, revision: SetLayer) -> str:
+    old = round.standing(revision.memory)
+    known = ("", *LAYERS)  # anything else is somebody's own word
+    if old is None or not {held := old.attributes.get(undo.LAYER, ""), revision.layer} <= set(known) or held == revision.layer:
+        return ""
+    rest: Mapping[str, str] = {name: value for name, value in old.attributes.items() if name != undo.LAYER}
+    placed = {**rest, undo.LAYER: revision.layer} if revision.layer else rest
+    round.rewrite(old, replace(old, attributes=placed))
+    return old.id
+
+
+def _weigh(round: Round, revision: Reweigh) -> str:
+    old = round.standing(revision.memory)
+    if old is None:
+        return ""
+    importance = old.importance if revision.importance is None else min(max(revision.importance, 0.0), 1.0)
+    confidence = old.confidence if revision.confidence is None else min(max(revision.confidence, 0.0), 1.0)
+    strength = old.strength if revision.strength is None else min(max(revision.strength, 0.0), 1.0)
+    if (importance, confidence, strength) == (old.importance, old.confidence, old.strength):
+        return ""
+    round.rewrite(old, replace(old, importance=importance, confidence=confidence, strength=strength))
+    return old.id
+
+
+def _rehearse(round: Round, revision: Rehearse) -> str:
+    old = round.standing(revision.memory)
+    done = 0 if old is None else rehearsals_of(old)[0]
+    if old is None or revision.times != done + 1 or (REHEARSED in old.attributes and not done):  # else it is somebody's own word
+        return ""
+    round.rewrite(old, replace(old, attributes={**old.attributes, **rehearsal_attributes(revision.times, round.now)}))
+    return old.id
+
+
+def _put_due(round: Round, revision: Recheck) -> None:
+    memory = round.known.get(revision.memory)
+    if memory is None:
+        return
+    if revision.at is None:
+        round.connection.execute("DELETE FROM dues WHERE job = ? AND memory = ?", (round.job, memory.key))
+        return
+    sql = "INSERT OR REPLACE INTO dues (job, memory, at) VALUES (?, ?, ?)"
+    round.connection.execute(sql, (round.job, memory.key, to_micros(revision.at)))
+
+
+def _changed_since(connection: apsw.Connection, keys: Sequence[int], since: int) -> set[int]:
+    """Those of these with a change after `since`; the log after it is short: it is what came while a page was thought about."""
+    found: list[Any] = connection.execute("SELECT DISTINCT memory FROM changes WHERE seq > ?", (since,)).fetchall()
+    return {row[0] for row in found} & set(keys)
+
+
+def _beside(connection: apsw.Connection, keys: set[int], kind: str) -> set[int]:
+    sql = (
+        "SELECT target FROM edges WHERE source = ?1 AND kind = ?2 UNION SELECT source FROM edges WHERE target = ?1 AND kind = ?2"
+    )
+    return {int(row[0]) for key in keys for row in connection.execute(sql, (key, kind))}
+
+
+_DONE = {
+    Merge: "merged",
+    Archive: "archived",
+    SetLayer: "placed",
+    Reweigh: "weighed",
+    Rehearse: "rehearsed",
+    AddLink: "linked",
+    RemoveLink: "unlinked",
+    Derive: "derived",
+    SettleContradiction: "settled",
+    RecordGap: "asked",
+}

@@ -1,0 +1,239 @@
+"""What undoes a pass: the figures of rows as they were before it and after it. No words: a pass changes none. (Kinds of links
+are words of their own; they go with either end.)
+
+The rows that a page can change are read before it and after it, and what differs is kept, so that no kind of change needs an
+inverse of its own. A figure is put back if it still is what the pass made of it; what somebody changed since stays.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from engram.env import to_micros
+from engram.guard.visibility import Visibility
+from engram.store.sqlite import feedback, memories
+from engram.text.terms import identity_of
+from engram.types import Status
+from engram.values.episodes import REHEARSED
+from engram.values.frozen import frozen
+
+MERGED_FROM = "merged_from"
+LAYER = "layer"
+_ROW, _STATUS, _EDGE, _TURN, _FACT, _ATTRIBUTE, MADE = "row", "status", "edge", "turn", "fact", "attribute", "made"
+_FIGURES = (
+    *("status", "importance", "confidence", "strength", "accesses", "accessed_at", "learned_at", "updated_at"),
+    *("corroborations", "helpful", "unhelpful"),
+)
+_JUDGED = ("corroborations", "helpful", "unhelpful")
+_LINK = ("weight", "confidence", "created_at", "reinforced_at")
+_AT_ONCE = 500
+
+Figures = dict[str, Any]
+Name = tuple[int, int, str, str]
+"""A row of the memory, by what it is about: the other end of a link (else 0), its place, and its part of that."""
+Shape = dict[Name, Figures]
+
+
+@frozen
+class Undo:
+    """One row of it: where, what it was (None: not there), and what it became."""
+
+    memory: int
+    other: int
+    place: str
+    part: str
+    was: Figures | None
+    now: Figures | None
+
+
+def shape(connection: apsw.Connection, keys: Iterable[int]) -> Shape:
+    """All that a pass can change about these memories."""
+    found: Shape = {}
+    wanted = sorted(set(keys))
+    for start in range(0, len(wanted), _AT_ONCE):
+        found |= _shape(connection, wanted[start : start + _AT_ONCE])
+    return found
+
+
+def _shape(connection: apsw.Connection, keys: Sequence[int]) -> Shape:
+    marks = ", ".join("?" * len(keys))
+    found: Shape = {}
+    for key, *figures in connection.execute(f"SELECT key, {', '.join(_FIGURES)} FROM memories WHERE key IN ({marks})", keys):
+        found[int(key), 0, _ROW, ""] = dict(zip(_FIGURES, figures, strict=True))
+    for memory, number, *change in connection.execute(
+        f"SELECT memory, number, old, new, at FROM status_history WHERE memory IN ({marks})", keys
+    ):
+        found[int(memory), 0, _STATUS, str(number)] = dict(zip(("old", "new", "at"), change, strict=True))
+    either = f"SELECT source, target, kind, {', '.join(_LINK)} FROM edges WHERE {{}} IN ({marks})"
+    for side in ("source", "target"):
+        for source, target, kind, *figures in connection.execute(either.format(side), keys):
+            found[int(source), int(target), _EDGE, str(kind)] = dict(zip(_LINK, figures, strict=True))
+    for memory, turn in connection.execute(f"SELECT memory, turn FROM sources WHERE memory IN ({marks})", keys):
+        found[int(memory), 0, _TURN, str(turn)] = {}
+    for memory, number, until in connection.execute(f"SELECT memory, number, until FROM facts WHERE memory IN ({marks})", keys):
+        found[int(memory), 0, _FACT, str(number)] = {"until": until}
+    ours = f"SELECT memory, name, value FROM attributes WHERE memory IN ({marks}) AND name IN ('{LAYER}', '{REHEARSED}')"
+    for memory, name, value in connection.execute(ours, keys):
+        found[int(memory), 0, _ATTRIBUTE, str(name)] = {"value": value}
+    return found
+
+
+def difference(before: Shape, after: Shape, made: Iterable[int]) -> list[Undo]:
+    """What turns `after` back into `before`; what was made goes as a whole, with all that hangs on it."""
+    new = set(made)
+    undos = [Undo(key, 0, MADE, "", None, after[key, 0, _ROW, ""]) for key in sorted(new)]
+    for name in sorted(before.keys() | after.keys()):
+        was, now = before.get(name), after.get(name)
+        if was == now or name[0] in new or name[1] in new:
+            continue
+        if name[2] == _ROW and was is not None and now is not None:
+            changed = [figure for figure in _FIGURES if was[figure] != now[figure]]
+            was, now = {one: was[one] for one in changed}, {one: now[one] for one in changed}
+        undos.append(Undo(*name, was, now))
+    return undos
+
+
+def put(connection: apsw.Connection, number: int, undos: Sequence[Undo]) -> None:
+    """Keep what undoes a page of the pass of this number."""
+    first = int(connection.execute("SELECT coalesce(max(number), 0) + 1 FROM undoing WHERE pass = ?", (number,)).get)
+    connection.executemany(
+        "INSERT INTO undoing (pass, number, memory, other, place, part, was, now) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (number, first + place, one.memory, one.other or None, one.place, one.part, _told(one.was), _told(one.now))
+            for place, one in enumerate(undos)
+        ),
+    )
+
+
+def spared(connection: apsw.Connection, keys: Sequence[int]) -> set[int]:
+    """Those of these that were brought back, by undoing the pass that retired them or one by one: no pass retires them again."""
+    found: set[int] = set()
+    for start in range(0, len(keys), _AT_ONCE):
+        some = keys[start : start + _AT_ONCE]
+        sql = f"""
+            SELECT u.memory FROM undoing AS u JOIN passes AS p ON p.key = u.pass
+             WHERE u.memory IN ({", ".join("?" * len(some))}) AND u.place = '{_STATUS}' AND p.ending = 'undone'
+        """
+        found |= {int(row[0]) for row in connection.execute(sql, some)}
+        restored = f"""
+            SELECT memory FROM status_history
+             WHERE memory IN ({", ".join("?" * len(some))}) AND old IN ('merged', 'archived') AND new = 'active'
+        """
+        found |= {int(row[0]) for row in connection.execute(restored, some)}
+    return found
+
+
+def back(
+    connection: apsw.Connection, seen: Visibility, number: int, began: datetime, now: datetime
+) -> tuple[dict[int, str], int]:
+    """Undo the pass of this number: the ids, by key, of memories that are as they were, and how many figures stay as they are."""
+    rows: list[Any] = connection.execute(
+        "SELECT memory, coalesce(other, 0), place, part, was, now FROM undoing WHERE pass = ? ORDER BY number DESC", (number,)
+    ).fetchall()
+    undos = [Undo(key, other, place, part, _read(was), _read(made)) for key, other, place, part, was, made in rows]
+    keep = _not_to_return(connection, seen, undos, to_micros(began))
+    standing = shape(connection, {one.memory for one in undos})
+    restored: dict[int, None] = {}
+    ids = {memory.key: memory.id for memory in memories.by_keys(connection, seen, [one.memory for one in undos])}
+    left = 0
+    for undo in undos:
+        if undo.memory in keep or undo.other in keep or undo.memory not in ids or not _back(connection, undo, standing):
+            left += 1
+        else:
+            restored[undo.memory] = None
+    for key in restored:
+        memories.log_change(connection, key, "update")
+    return {key: ids[key] for key in restored}, left
+
+
+def _not_to_return(connection: apsw.Connection, seen: Visibility, undos: Sequence[Undo], began: int) -> set[int]:
+    """Memories that an undo must not bring back (M19): what they say was corrected since, or what they were merged into was
+    reworded or retired."""
+    retired = [one.memory for one in undos if one.place == _ROW and (one.was or {}).get("status") == Status.ACTIVE]
+    told = {memory.key: identity_of(memory) for memory in memories.by_keys(connection, seen, retired)}
+    wrong = feedback.corrected(connection, seen, list(told.values()))
+    keep = {key for key, digest in told.items() if digest in wrong}
+    heirs = [(one.memory, one.other) for one in undos if one.place == _EDGE and one.part == MERGED_FROM]
+    ours = {one.memory for one in undos if one.place == _ROW and "status" in (one.now or {})}
+    reworded = "SELECT EXISTS (SELECT 1 FROM versions WHERE memory = ? AND replaced_at >= ?)"
+    for heir, key in heirs:
+        stands = heir in ours or connection.execute("SELECT status FROM memories WHERE key = ?", (heir,)).get == Status.ACTIVE
+        if not stands or connection.execute(reworded, (heir, began)).get:
+            keep.add(key)
+    return keep
+
+
+def _back(connection: apsw.Connection, undo: Undo, standing: Shape) -> bool:
+    """Put one row back, in `standing` too, which is how all of them are now; False if it is not what the pass made of it."""
+    if undo.place == MADE:
+        return _unmake(connection, undo)
+    name = undo.memory, undo.other, undo.place, undo.part
+    current = standing.get(name)
+    if undo.place == _ROW:
+        return current is not None and _put_figures(connection, undo, current)
+    if current != undo.now:
+        return False
+    key, part, was = undo.memory, undo.part, undo.was
+    if was is None:
+        standing.pop(name, None)
+    else:
+        standing[name] = was
+    if undo.place == _STATUS:
+        connection.execute("DELETE FROM status_history WHERE memory = ? AND number = ?", (key, int(part)))
+    elif undo.place == _TURN:
+        connection.execute("DELETE FROM sources WHERE memory = ? AND turn = ?", (key, int(part)))
+    elif undo.place == _FACT:
+        connection.execute("UPDATE facts SET until = ? WHERE memory = ? AND number = ?", ((was or {})["until"], key, int(part)))
+    elif undo.place == _ATTRIBUTE:
+        _put_attribute(connection, key, undo.part, was)
+    else:
+        _put_edge(connection, (key, undo.other, part), was)
+    return True
+
+
+def _unmake(connection: apsw.Connection, undo: Undo) -> bool:
+    """What the pass made goes, unless somebody has taken it for their own since: reworded, pinned, judged or said it again."""
+    now, made = memories.by_key(connection, undo.memory), undo.now or {}
+    judged = (now.corroborations, now.helpful, now.unhelpful) != tuple(made[one] for one in _JUDGED)
+    if now.pinned or now.version > 1 or judged:
+        return False
+    memories.wipe_out(connection, now)
+    return True
+
+
+def _put_figures(connection: apsw.Connection, undo: Undo, current: Figures) -> bool:
+    was, now = undo.was or {}, undo.now or {}
+    same = [figure for figure in now if current[figure] == now[figure]]
+    if same:
+        columns = ", ".join(f"{figure} = ?" for figure in same)
+        connection.execute(f"UPDATE memories SET {columns} WHERE key = ?", (*(was[one] for one in same), undo.memory))
+        current |= {one: was[one] for one in same}
+    return len(same) == len(now)
+
+
+def _put_attribute(connection: apsw.Connection, key: int, name: str, was: Figures | None) -> None:
+    connection.execute("DELETE FROM attributes WHERE memory = ? AND name = ?", (key, name))
+    if was is not None:
+        connection.execute("INSERT INTO attributes (memory, name, value) VALUES (?, ?, ?)", (key, name, was["value"]))
+
+
+def _put_edge(connection: apsw.Connection, edge: tuple[int, int, str], was: Figures | None) -> None:
+    if was is None:
+        connection.execute("DELETE FROM edges WHERE source = ? AND target = ? AND kind = ?", edge)
+        return
+    columns = ("source", "target", "kind", *_LINK)
+    sql = f"INSERT OR REPLACE INTO edges ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+    connection.execute(sql, (*edge, *(was[one] for one in _LINK)))
+
+
+def _told(figures: Figures | None) -> str | None:
+    return None if figures is None else json.dumps(figures, separators=(",", ":"))
+
+
+def _read(told: str | None) -> Figures | None:
+    return None if told is None else dict(json.loads(told))

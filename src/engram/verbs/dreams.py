@@ -1,0 +1,88 @@
+"""The verbs of what happens at rest: consolidating, dreaming, and taking a pass back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+
+from engram.capture.embeddings import fill
+from engram.capture.reports import from_words, to_words
+from engram.dream.jobs import CONSOLIDATE, DREAM, jobs_of, named
+from engram.dream.runner import Progress, run, trial
+from engram.index.vectors.tiers import VectorLimits
+from engram.store.ports import Once
+from engram.types import Report
+from engram.values.dreams import Pass, PassReport, PassStatus
+from engram.verbs.view import View
+
+Tell = Callable[[Progress], None]
+_DERIVED = ".derived"
+
+
+class Resting(View):
+    """Mixed into `Engram`."""
+
+    def consolidate(
+        self, *, jobs: Sequence[str] = (), dry_run: bool = False, progress: Tell = lambda progress: None
+    ) -> PassReport:
+        """Merge what says the same, decide contradictions, put away what has faded, where this reader may write.
+
+        It visits what changed since the last time. If recall of the vault's own memories gets worse by it, all of it is undone.
+        """
+        return self._rest(CONSOLIDATE, jobs, dry_run, progress)
+
+    def dream(self, *, jobs: Sequence[str] = (), dry_run: bool = False, progress: Tell = lambda progress: None) -> PassReport:
+        """All jobs that there are for a memory at rest, those of `consolidate` among them; `jobs` names some."""
+        return self._rest(DREAM, jobs, dry_run, progress)
+
+    def undo_dream(self, pass_id: str) -> Report:
+        """Take back what a pass did and nobody has changed since. What was corrected since does not come back."""
+        return self._made_once(
+            ("undo_dream", pass_id),
+            lambda once: self._vault.store.undo_pass(self._reader, pass_id, once=once),
+            to_words,
+            from_words,
+        )
+
+    def dreams(self, *, limit: int = 20) -> Sequence[Pass]:
+        """What was done at rest, the latest first."""
+        return self._vault.store.passes(self._reader, limit=limit)
+
+    def _rest(self, verb: str, names: Sequence[str], dry_run: bool, tell: Tell) -> PassReport:
+        vault, reader, jobs = self._vault, self._reader, named(names, jobs_of(verb))
+        desk = vault.desk(reader)
+        if desk.index is not None:
+            desk.index.settle(vault.live.tuned(VectorLimits).warm_patience_s)
+        if dry_run:
+            return trial(desk, jobs, verb=verb, tell=tell)
+
+        def make(_: Once | None) -> PassReport:
+            """Many transactions: one that is killed is gone on with, so its receipt comes last."""
+            done = run(desk, jobs, vault.searcher, verb=verb, tell=tell)
+            if vault.embedder is not None and any(what.endswith(_DERIVED) for what in done.changes):
+                fill(vault.store, reader, vault.embedder, page=vault.live.now.embed_batch)
+            return done
+
+        return self._made_once((verb, [job.name for job in jobs]), make, _told, _again)
+
+
+def _told(done: PassReport) -> str:
+    """As a receipt has it: ids and numbers."""
+    changes = {what: list(ids) for what, ids in done.changes.items()}
+    return json.dumps([to_words(done), done.pass_id, done.ending, changes, done.before, done.after], separators=(",", ":"))
+
+
+def _again(told: str) -> PassReport:
+    report, pass_id, ending, changes, before, after = json.loads(told)
+    plain = from_words(report)
+    return PassReport(
+        operation=plain.operation,
+        ids=plain.ids,
+        counts=plain.counts,
+        notes=plain.notes,
+        pass_id=pass_id,
+        ending=None if ending is None else PassStatus(ending),
+        changes={what: tuple(ids) for what, ids in changes.items()},
+        before=before,
+        after=after,
+    )

@@ -1,0 +1,284 @@
+"""A model's reading on top of the rules: when it is asked, what is believed, and that nothing is lost when it fails."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hand_clock import HandClock
+from recall.minds import KEY, settle, store_of, texts, words_apart
+
+import engram
+from engram.capture.extraction import believed
+from engram.engine import Engram
+from engram.models.embedders import sentence_extractor
+from engram.models.language_models import Extracted, Extractor
+from engram.settings import Settings
+from engram.types import Fact, Fate, Status, Turn
+
+PLAIN = ["The ferry to Moss runs hourly.", "The office has blue doors.", "The printer stands by the window."]
+WEIGHTY = "I have decided to move to Bergen in May."
+
+
+class Model:
+    """Counts what it was asked; answers with what it was told to, or with a failure."""
+
+    def __init__(self, answer: Callable[[Sequence[Turn]], Any] | None = None) -> None:
+        self.asked: list[list[str]] = []
+        self.context: list[list[str]] = []
+        self.answer = answer or (lambda turns: [])
+
+    def __call__(self, turns: Sequence[Turn], context: Sequence[Turn]) -> Sequence[Extracted]:
+        self.asked.append([turn.text for turn in turns])
+        self.context.append([turn.text for turn in context])
+        found: Sequence[Extracted] = self.answer(turns)
+        return found
+
+
+def open_with(path: Path, extractor: Extractor | None, clock: HandClock | None = None, **settings: object) -> Engram:
+    given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False, **settings}
+    mem = engram.open(
+        path, key=KEY, agent="rex", session="s", embedder=words_apart(), extractor=extractor, settings=given,
+        clock=None if clock is None else clock.now,
+    )  # fmt: skip
+    settle(mem)
+    return mem
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+def say(mem: Engram, *said: str) -> list[engram.Report]:
+    return [mem.observe(user=text) for text in said]
+
+
+# ── when ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_is_said_is_found_at_once_whatever_waits(tmp_path: Path) -> None:
+    model = Model()
+    with open_with(tmp_path / "v", model) as mem:
+        say(mem, PLAIN[0])
+        assert model.asked == []
+        assert texts(mem.recall("ferry to Moss", limit=1)) == [mem.list()[0].text]
+
+
+def test_turns_wait_until_there_are_enough(tmp_path: Path) -> None:
+    model = Model()
+    with open_with(tmp_path / "v", model, buffer_turns=3) as mem:
+        reports = say(mem, *PLAIN)
+        assert model.asked == [PLAIN]
+        assert [report.counts["read"] for report in reports] == [0, 0, 3]
+        say(mem, "The lift is slow.")
+        assert len(model.asked) == 1
+
+
+def test_something_of_weight_is_not_left_waiting(tmp_path: Path) -> None:
+    model = Model()
+    with open_with(tmp_path / "v", model) as mem:
+        say(mem, PLAIN[0], WEIGHTY, PLAIN[1])
+        assert model.asked == [[PLAIN[0], WEIGHTY]]
+
+
+def test_a_session_does_not_hurry_another(tmp_path: Path) -> None:
+    model = Model()
+    with open_with(tmp_path / "v", model) as mem:
+        mem.observe(Turn(PLAIN[0], session="a"))
+        mem.observe(Turn(WEIGHTY, session="b"))
+        assert model.asked == [[WEIGHTY]]
+
+
+def test_no_turn_waits_for_ever(tmp_path: Path, clock: HandClock) -> None:
+    model = Model()
+    with open_with(tmp_path / "v", model, clock, buffer_minutes=5.0) as mem:
+        say(mem, PLAIN[0])
+        observer = mem._vault.observer
+        assert observer.read_waiting().counts["read"] == 0
+        clock.advance(5 * 60)
+        assert observer.read_waiting().counts["read"] == 1
+        assert model.asked == [[PLAIN[0]]]
+
+
+def test_what_waits_survives_the_end_of_the_program(tmp_path: Path, clock: HandClock) -> None:
+    with open_with(tmp_path / "v", Model(), clock) as mem:
+        say(mem, PLAIN[0])
+    clock.advance(6 * 60)
+    model = Model()
+    with open_with(tmp_path / "v", model, clock) as mem:
+        mem._vault.observer.read_waiting()
+        assert model.asked == [[PLAIN[0]]]
+        mem._vault.observer.read_waiting()
+        assert len(model.asked) == 1
+
+
+def test_an_ingest_leaves_nothing_waiting(tmp_path: Path) -> None:
+    model = Model()
+    with open_with(tmp_path / "v", model, ingest_batch=2) as mem:
+        report = mem.ingest([Turn(text, session=f"s{n % 2}") for n, text in enumerate([*PLAIN, "The lift is slow."])])
+        assert report.counts["read"] == 4
+        assert model.asked == [[PLAIN[0], PLAIN[2]], [PLAIN[1], "The lift is slow."]]
+
+
+def test_what_was_said_before_is_its_context(tmp_path: Path) -> None:
+    model = Model()
+    with open_with(tmp_path / "v", model, buffer_turns=2) as mem:
+        say(mem, *PLAIN, "The lift is slow.")
+        assert model.context == [[], PLAIN[:2]]
+
+
+def test_without_a_model_nothing_waits(tmp_path: Path) -> None:
+    with open_with(tmp_path / "v", None) as mem:
+        report = mem.observe(user=WEIGHTY)
+        assert "read" not in report.counts
+        assert store_of(mem).waiting(mem.reader, "s", limit=10) == []
+
+
+# ── what is believed ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_it_says_is_kept_with_its_source(tmp_path: Path) -> None:
+    when = datetime(2026, 5, 1, tzinfo=UTC)
+    statement = Extracted(text="The user moves to Bergen.", category="decision", confidence=0.9, happened_at=when)
+    with open_with(tmp_path / "v", Model(lambda turns: [statement])) as mem:
+        report = mem.observe(user=WEIGHTY)
+        assert report.counts["extracted"] == 1
+        kept = mem.get(report.ids[-1])
+        assert kept is not None
+        assert (kept.text, kept.category, kept.confidence, kept.happened_at) == (statement.text, "decision", 0.9, when)
+        assert [turn.text for turn in mem.words(kept.id)] == [WEIGHTY]
+        assert kept.tokens[0] > 0
+
+
+def test_the_same_in_the_same_turn_is_one_witness(tmp_path: Path) -> None:
+    with open_with(tmp_path / "v", None) as mem:
+        first = mem.observe(user=WEIGHTY)
+        text = mem.list()[0].text
+        assert first.counts["kept"] == 1
+    with open_with(tmp_path / "w", Model(lambda turns: [Extracted(text=text)])) as mem:
+        report = mem.observe(user=WEIGHTY)
+        assert (len(mem.list()), report.counts["extracted"]) == (1, 0)
+        assert mem.list()[0].corroborations == 0
+
+
+def test_what_it_says_in_full_takes_the_place_of_a_part(tmp_path: Path) -> None:
+    def whole(turns: Sequence[Turn]) -> list[Extracted]:
+        return [Extracted(text="The user has decided to move to Bergen in May and to sell the boat.", category="decision")]
+
+    with open_with(tmp_path / "v", Model(whole)) as mem:
+        report = mem.observe(user="I have decided to move to Bergen in May. The boat will be sold.")
+        states = {memory.text: memory.status for memory in mem.list(status=None)}
+        assert Status.SUPERSEDED in states.values()
+        assert states["The user has decided to move to Bergen in May and to sell the boat."] is Status.ACTIVE
+        assert [v.fate for v in report.verdicts].count(Fate.KEPT) >= 1
+
+
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        (Extracted(text="The user owns a yacht near Monaco."), "not made of what was said"),
+        (Extracted(text="user moves to Bergen", category="gossip"), "an unknown category"),
+        (Extracted(text="user moves to Bergen", confidence=1.5), "a confidence that is none"),
+        (Extracted(text="user moves to Bergen", confidence=math.nan), "a confidence that is none"),
+        (Extracted(text="user moves to Bergen", confidence="high"), "a confidence that is none"),  # type: ignore[arg-type]
+        (Extracted(text="user moves to Bergen", happened_at="May"), "a time that is none"),  # type: ignore[arg-type]
+        (Extracted(text="Bergen " * 2000), "too long"),
+        (Extracted(text="Bergen \ud800"), "half a character"),
+        (Extracted(text="user moves to Bergen", facts=(Fact("user\ud800", "moves to", "Bergen"),)), "a fact that is none"),
+        (Extracted(text="  "), "not a statement"),
+        (Extracted(text=7), "not a statement"),  # type: ignore[arg-type]
+        ("Bergen", "not a statement"),
+        (None, "not a statement"),
+    ],
+)
+def test_what_is_refused(statement: object, why: str) -> None:
+    taken, refused = believed([statement], [Turn(WEIGHTY)], [], Settings())
+    assert (taken, dict(refused)) == ([], {why: 1})
+
+
+def test_a_secret_or_a_mark_in_its_words_is_cut_out() -> None:
+    taken, _ = believed(
+        [Extracted(text="user moves to Bergen <private>in May</private> password: Tr0ub4dor&3")],
+        [Turn(f"{WEIGHTY} password")], [], Settings(),
+    )  # fmt: skip
+    assert "Tr0ub4dor" not in taken[0].text
+    assert "May" not in taken[0].text
+
+
+def test_the_shipped_stand_in_reads_sentences(tmp_path: Path) -> None:
+    with open_with(tmp_path / "v", sentence_extractor()) as mem:
+        report = mem.observe(user=f"{WEIGHTY} The boat stays.", assistant="A good plan.")
+        assert report.counts["read"] == 2
+        assert any("The boat stays." in memory.text for memory in mem.list())
+
+
+# ── when it fails ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def boom(turns: Sequence[Turn]) -> Any:
+    raise RuntimeError(turns[0].text)
+
+
+@pytest.fixture
+def endless() -> Iterator[Callable[[Sequence[Turn]], Any]]:
+    over = threading.Event()
+    yield lambda turns: over.wait(30)
+    over.set()
+
+
+def test_a_failure_leaves_what_the_rules_found_and_says_so(tmp_path: Path, clock: HandClock) -> None:
+    model = Model(boom)
+    with open_with(tmp_path / "v", model, clock) as mem:
+        report = mem.observe(user=WEIGHTY)
+        assert report.counts["kept"] == 1
+        (note,) = [note for note in report.notes if "extractor" in note]
+        assert "RuntimeError" in note
+        assert "Bergen" not in note
+        say(mem, WEIGHTY)
+        assert len(model.asked) == 1, "it is left alone for a while"
+        clock.advance(6 * 60)
+        model.answer = lambda turns: []
+        mem._vault.observer.read_waiting()
+        assert model.asked[-1] == [WEIGHTY, WEIGHTY]
+
+
+def test_one_that_does_not_answer_is_not_waited_for(tmp_path: Path, endless: Callable[[Sequence[Turn]], Any]) -> None:
+    with open_with(tmp_path / "v", Model(endless), extract_timeout_s=0.05) as mem:
+        report = mem.observe(user=WEIGHTY)
+        assert report.counts["kept"] == 1
+        assert any("did not answer within 0.05 s" in note for note in report.notes)
+
+
+def test_an_answer_that_is_none_is_a_failure(tmp_path: Path) -> None:
+    with open_with(tmp_path / "v", Model(lambda turns: 7)) as mem:
+        assert any("failed (TypeError)" in note for note in mem.observe(user=WEIGHTY).notes)
+
+
+def test_turns_that_fail_for_a_day_are_given_up(tmp_path: Path, clock: HandClock) -> None:
+    model = Model(boom)
+    with open_with(tmp_path / "v", model, clock) as mem:
+        say(mem, PLAIN[0])
+        clock.advance(2 * 86_400)
+        mem._vault.observer.read_waiting()
+        clock.advance(2 * 86_400)
+        mem._vault.observer.read_waiting()
+        assert len(model.asked) == 1
+
+
+def test_what_was_erased_meanwhile_is_not_brought_back(tmp_path: Path) -> None:
+    held: list[Engram] = []
+
+    def erase_first(turns: Sequence[Turn]) -> list[Extracted]:
+        held[0].forget(*[memory.id for memory in held[0].list()], erase=True)
+        return [Extracted(text="user moves to Bergen in May")]
+
+    with open_with(tmp_path / "v", Model(erase_first)) as mem:
+        held.append(mem)
+        mem.observe(user=WEIGHTY)
+        assert list(mem.list(status=None)) == []

@@ -1,0 +1,294 @@
+"""What a window says unasked: how much by mode, what is not known, what changed since the last session (X8, X11)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hand_clock import HandClock
+from recall.minds import FACTS, KEY, settle, words_apart
+
+from engram.engine import Engram
+from engram.env import Env
+from engram.errors import InvalidQuery
+from engram.recall.recall_weights import RecallWeights
+from engram.rules.gaps import question_in
+from engram.store.ports import Filter
+from engram.text.tokens import count
+from engram.types import Outcome, Reader, Role, Scope, Turn
+
+MODEL = "gpt-4"
+REX = Reader(Scope(agent="rex"))
+UNKNOWN = "Which harbour does the ferry Aurora leave from?"
+PLAIN = "Let us go on with the garden party."
+DAY = 86_400.0
+
+
+def opened(path: Path, env: Env, **settings: Any) -> Engram:
+    quiet = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
+    given = {**quiet, **settings}
+    stricter = RecallWeights(support_least=0.7)  # hashed words: memories that share only small words are no answer
+    mem = Engram.open(path, reader=REX, key=KEY, settings=given, env=env, embedder=words_apart(), tuning=[stricter])
+    settle(mem)
+    return mem
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "vault"
+
+
+@pytest.fixture
+def mem(path: Path, env: Env) -> Iterator[Engram]:
+    with opened(path, env) as mem:
+        for fact in FACTS:
+            mem.remember(fact)
+        yield mem
+
+
+def section(mem: Engram, name: str, message: str = "Where does my sister Carla live?", **more: Any) -> str:
+    window = mem.context(message, model=MODEL, **more)
+    assert (count(window.text) if window.text else 0) <= window.tokens <= window.budget
+    return next((one.text for one in window.sections if one.name == name), "")
+
+
+# ── how much ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_mode_decides_how_many_memories_and_which_sections(mem: Engram) -> None:
+    mem.recall(UNKNOWN)
+    mem.gaps()
+    shown = {}
+    for mode in ("minimal", "standard", "deep"):
+        window = mem.context(
+            "What of Carla, green tea, chess, Rust, winters, lemon trees, the garage door, invoice 77 and the marathon?",
+            model=MODEL,
+            budget=700,
+            mode=mode,
+        )
+        shown[mode] = sum(item.tier is not None for item in window.items)
+        assert ("unknown" in {one.name for one in window.sections}) == (mode != "minimal")
+    assert shown["minimal"] <= 5 < shown["standard"] <= shown["deep"]
+    mem.settings.set(injection_mode="minimal")
+    assert len(mem.context("Where does Carla live?", model=MODEL).items) <= 5
+    with pytest.raises(InvalidQuery, match="minimal, standard, deep"):
+        mem.context("Where does Carla live?", model=MODEL, mode="loud")
+
+
+def test_deep_gives_memories_what_history_had(mem: Engram) -> None:
+    mem.ingest([Turn(f"Carla does live with {number} lemon trees, and they live well.", "Ann") for number in range(40)])
+    history = [Turn(f"We talked at length about {fact}, and about what came of it. " * 3) for fact in FACTS]
+    given = {}
+    for mode in ("standard", "deep"):
+        window = mem.context("Where does Carla live?", model=MODEL, budget=500, history=history, mode=mode)
+        given[mode] = {one.name: one.granted for one in window.sections}
+    assert given["deep"]["recalled"] > given["standard"]["recalled"]
+    assert given["deep"]["history"] < given["standard"]["history"]
+
+
+# ── what is not known ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("message", "question"),
+    [
+        ("Hi! Which harbour does the ferry leave from? Thanks a lot.", "Which harbour does the ferry leave from?"),
+        ("where does the ferry Aurora leave from", "where does the ferry Aurora leave from"),
+        ("and then?", ""),
+        ("ok, deploy it", ""),
+        ("The ferry leaves from Oslo.", ""),
+        ("What " + "long " * 60 + "ferry?", ""),
+    ],
+)
+def test_a_question_is_kept_if_it_says_itself_what_it_asks(message: str, question: str) -> None:
+    assert question_in(message) == question
+
+
+def test_a_question_without_an_answer_is_a_gap_until_it_has_one(mem: Engram) -> None:
+    mem.recall("Where does my sister Carla live?")
+    mem.recall("Which lighthouse stands on the island of Skagen?", filters=Filter(categories=("decision",)))
+    mem.recall("Which windmill stands on the isle of Texel?", filters=Filter(scope=Scope(user="ann")))
+    for number in range(3):
+        mem.recall(UNKNOWN, filters=Filter() if number else None)
+    (gap,) = mem.gaps()
+    assert (gap.text, gap.times, gap.scope) == (UNKNOWN, 3, REX.scope)
+    mem.remember("The ferry Aurora leaves from the harbour of Bergen")
+    assert mem.gaps() == []
+    assert mem._vault.store.gaps(REX, limit=9) == []  # it is gone, and not only hidden
+
+
+def test_asking_writes_nothing_by_itself(mem: Engram) -> None:
+    written = mem._vault.store.latest_change(REX)
+    mem.recall(UNKNOWN)
+    assert mem._vault.store.gaps(REX, limit=9, to_offer=True) == []  # it waits for the next batch
+    assert mem._vault.store.latest_change(REX) == written
+
+
+def test_a_question_outlives_the_process_that_asked(path: Path, env: Env) -> None:
+    with opened(path, env) as mem:
+        mem.remember("Green tea tastes better than coffee")
+    with opened(path, env) as mem:
+        mem.recall(UNKNOWN)
+    with opened(path, env) as mem:
+        assert [gap.text for gap in mem.gaps()] == [UNKNOWN]
+
+
+def test_a_window_says_that_it_does_not_know(mem: Engram) -> None:
+    assert section(mem, "unknown", UNKNOWN) == "What is remembered may not answer this question."
+    assert section(mem, "unknown") == ""
+
+
+def test_one_gap_a_window_two_a_session_and_each_once_a_week(path: Path, env: Env, clock: HandClock) -> None:
+    asked = [UNKNOWN, "Who painted the mural behind the bakery?", "When was the lighthouse of Skagen rebuilt?"]
+    with opened(path, env) as mem:
+        for fact in FACTS:
+            mem.remember(fact)
+        for question in asked:
+            mem.recall(question)
+        assert len(mem.gaps()) == 3
+        offered = [section(mem, "unknown") for _ in range(4)]
+        assert [text.count("Ask, if it fits: ") for text in offered] == [1, 1, 0, 0]
+        first = {text.removeprefix("Ask, if it fits: ") for text in offered if text}
+    clock.advance(DAY)
+    with opened(path, env) as mem:
+        assert section(mem, "unknown").removeprefix("Ask, if it fits: ") in set(asked) - first
+        assert section(mem, "unknown") == ""
+    clock.advance(6.5 * DAY)
+    with opened(path, env) as mem:
+        assert section(mem, "unknown").removeprefix("Ask, if it fits: ") in first
+
+
+def test_memories_that_disagree_are_asked_about_once_a_week_and_nowhere_else(path: Path, env: Env, clock: HandClock) -> None:
+    question = "Ask, if it fits: Which holds: “The harbour opens at eight” or “The harbour opens at nine”?"
+    with opened(path, env) as mem:
+        one, other = (mem.remember(f"The harbour opens at {hour}.").id for hour in ("eight", "nine"))
+        mem.relate(one, other, "contradicts")
+        assert section(mem, "unknown", PLAIN) == question
+        assert section(mem, "unknown", PLAIN) == ""
+        assert section(mem.as_reader(Reader(Scope(agent="ann"))), "unknown", PLAIN) == ""
+        assert not mem._vault.store.gaps(mem.reader, limit=10)  # nobody asked for it
+    clock.advance(6 * DAY)
+    with opened(path, env) as mem:
+        assert section(mem, "unknown", PLAIN) == ""
+    clock.advance(2 * DAY)
+    with opened(path, env) as mem:
+        assert section(mem, "unknown", PLAIN) == question
+        mem.forget(other)
+    clock.advance(9 * DAY)
+    with opened(path, env) as mem:
+        assert section(mem, "unknown", PLAIN) == ""
+
+
+def test_another_place_is_not_asked_and_a_guest_leaves_no_question(mem: Engram) -> None:
+    mem.recall(UNKNOWN)
+    assert len(mem.gaps()) == 1
+    ann = mem.as_reader(Reader(Scope(agent="ann")))
+    assert ann.gaps() == []
+    assert section(ann, "unknown") == ""
+    mem.as_reader(replace(REX, role=Role.GUEST)).recall("Who painted the mural behind the bakery?")
+    assert [gap.text for gap in mem.gaps()] == [UNKNOWN]
+
+
+def test_what_this_reader_knows_is_no_gap_of_his_wherever_it_was_asked(mem: Engram) -> None:
+    nobody = mem.as_reader(Reader(Scope()))
+    nobody.recall(UNKNOWN)
+    assert [gap.text for gap in mem.gaps()] == [UNKNOWN]
+    mem.remember("The ferry Aurora leaves from the harbour of Bergen")
+    assert mem.recall(UNKNOWN).outcome is Outcome.ANSWERED
+    assert mem.gaps() == []
+    assert [gap.text for gap in nobody.gaps()] == [UNKNOWN]
+
+
+@pytest.mark.parametrize(
+    ("message", "question"),
+    [
+        ("can you write a poem about rivers?", ""),
+        ("Hey, could you please refactor the parser module?", ""),
+        ("Please draft a letter to the landlord?", ""),
+        ("Can you tell me where the ferry Aurora leaves?", "Can you tell me where the ferry Aurora leaves?"),
+        ("Can we deploy the parser on Fridays?", "Can we deploy the parser on Fridays?"),
+    ],
+)
+def test_work_that_is_asked_for_is_no_question(message: str, question: str) -> None:
+    assert question_in(message) == question
+
+
+def test_private_and_secret_words_are_no_part_of_a_gap(mem: Engram) -> None:
+    mem.recall("Which harbour has the <private>zebrafish</private> ferry with AKIAIOSFODNN7QWERTYU aboard?")
+    kept = " ".join(gap.text for gap in mem.gaps())
+    assert "zebrafish" not in kept
+    assert "AKIA" not in kept
+
+
+def test_erasing_takes_questions_about_it_too(mem: Engram) -> None:
+    fact = mem.remember("The Aurora is a ferry that carries lemons")
+    mem.recall("Who painted the mural behind the bakery?")
+    mem.recall("Which captain sails the Aurora?", limit=1)
+    assert {gap.text for gap in mem._vault.store.gaps(REX, limit=9)} >= {"Who painted the mural behind the bakery?"}
+    mem.forget(fact.id, erase=True)
+    assert [gap.text for gap in mem._vault.store.gaps(REX, limit=9)] == ["Who painted the mural behind the bakery?"]
+
+
+# ── the morning after ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_first_context_after_a_break_tells_what_was_left_and_what_is_new(path: Path, env: Env, clock: HandClock) -> None:
+    with opened(path, env) as mem:
+        mem.working.checkpoint("ship the release", decided=["deploy on Monday"], open=["who tests it?"])
+        mem.working.attend("The health check takes a minute")
+        mem.remember("An old fact about lemons")
+        assert section(mem, "morning") == ""  # nobody was away
+    clock.advance(3 * DAY)
+    with opened(path, env) as mem:
+        mem.as_reader(Reader()).remember("The audit was moved to June", importance=0.9)
+        text = section(mem, "morning")
+        for line in (
+            "Doing: ship the release",
+            "Decided: deploy on Monday",
+            "Open: who tests it?",
+            "In mind: The health check takes a minute",
+            "New since: The audit was moved to June",
+        ):
+            assert line in text.splitlines()
+        assert "lemons" not in text
+        assert section(mem, "morning") == ""  # told once
+        clock.advance(5 * 3600)
+        assert "Doing: ship the release" in section(mem, "morning")  # and again after the next break
+
+
+def test_a_short_break_is_none_and_a_small_budget_has_no_room_for_it(path: Path, env: Env, clock: HandClock) -> None:
+    with opened(path, env) as mem:
+        mem.working.checkpoint("ship the release")
+    clock.advance(3 * 3600)
+    with opened(path, env) as mem:
+        assert section(mem, "morning") == ""
+    clock.advance(DAY)
+    with opened(path, env) as mem:
+        assert section(mem, "morning", budget=40) == ""
+
+
+def test_morning_is_for_the_same_place_and_says_what_is_known_where_nobody_was(mem: Engram) -> None:
+    mem.working.checkpoint("ship the release")
+    assert "Doing: ship the release" in mem.morning().text
+    elsewhere = mem.as_reader(Reader(Scope(agent="ann"))).morning()
+    assert elsewhere.text == ""
+    mem.as_reader(Reader()).remember("The office is closed in August")
+    assert mem.as_reader(Reader(Scope(agent="ann"))).morning().text == "Known: The office is closed in August"
+
+
+def test_what_reads_as_an_attack_is_no_news(path: Path, env: Env, clock: HandClock) -> None:
+    with opened(path, env) as mem:
+        mem.working.checkpoint("ship the release")
+        mem.context("Where does Carla live?", model=MODEL)
+    clock.advance(3 * DAY)
+    with opened(path, env) as mem:
+        everyone = mem.as_reader(Reader())
+        kept = everyone.remember("The audit was moved to June")
+        mem._vault.store.update(everyone.reader, everyone.remember("The zebra house is closed").id, {"flagged": True})
+        assert mem.morning().news == (kept,)
+        text = section(mem, "morning")
+        assert "audit" in text
+        assert "zebra" not in text

@@ -1,0 +1,171 @@
+"""What follows from what is known is kept at rest (K11), and never as anybody's word."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from dream.vaults import desk_of, rows
+
+from engram.dream.inference import INFER
+from engram.dream.runner import run
+from engram.engine import Engram
+from engram.recall.scoring import state_value
+from engram.rules.inference import Inferred, sentence
+from engram.rules.lifecycle import Verification, verification
+from engram.types import Memory, Source, Status
+from engram.values.dreams import PassReport
+
+CHAIN = ("The parser is part of the compiler.", "The compiler is part of the toolchain.")
+FOLLOWS = "The parser is part of the toolchain."
+
+
+def rest(mem: Engram) -> PassReport:
+    return run(desk_of(mem), [INFER], None, verb="dream")
+
+
+def concluded(mem: Engram) -> list[Memory]:
+    return [one for one in mem.list() if one.source is Source.INFERRED]
+
+
+def tell(mem: Engram, *texts: str) -> list[str]:
+    return [mem.remember(text).id for text in texts]
+
+
+def test_what_follows_is_kept_with_its_premises_and_less_sure_than_they_are(mem: Engram) -> None:
+    first, second = tell(mem, *CHAIN)
+    rest(mem)
+    (made,) = concluded(mem)
+    assert made.text == FOLLOWS
+    assert verification(made) is Verification.SYSTEM_INFERRED
+    assert 0.7 < made.confidence < min(mem.get(first).confidence, mem.get(second).confidence)
+    links = mem._vault.store.edges(mem.reader, [made.id])
+    assert {(edge.target, edge.kind) for edge in links} == {(first, "inferred_from"), (second, "inferred_from")}
+    assert [hit.memory.id for hit in mem.recall("Is the parser part of the toolchain?", limit=3)].index(made.id) > -1
+
+
+def test_a_premise_that_comes_later_completes_it_whichever_it_is(mem: Engram) -> None:
+    for order in (CHAIN, CHAIN[::-1]):
+        ids = tell(mem, order[0])
+        rest(mem)
+        assert not concluded(mem)
+        ids += tell(mem, order[1])
+        rest(mem)
+        assert [one.text for one in concluded(mem)] == [FOLLOWS]
+        mem.forget(*ids, erase=True)
+        assert not mem.list()
+
+
+@pytest.mark.parametrize("fall", ["forget", "erase", "update", "correct", "outdate"])
+def test_it_falls_with_any_premise(mem: Engram, fall: str) -> None:
+    said = "Ana lives in Porto and has two lovely cats that she adores."
+    premise, _ = tell(mem, said, "Porto is located in Portugal.")
+    rest(mem)
+    assert [one.text for one in concluded(mem)] == ["Ana lives in Portugal."]
+    match fall:
+        case "forget":
+            mem.forget(premise)
+        case "erase":
+            mem.forget(premise, erase=True)
+        case "update":
+            mem.update(premise, text="Ana has two cats.")
+        case "correct":
+            mem.feedback(premise, False, correction="Ana lives in Madrid.")
+        case _:
+            mem.remember("Ana lives in Madrid.")
+            assert mem.get(premise).status is Status.ACTIVE  # it says more, and stays
+    assert not concluded(mem)
+    rest(mem)
+    assert not concluded(mem)
+
+
+def test_only_from_what_is_sure_told_and_of_one_scope(mem: Engram) -> None:
+    store = mem._vault.store
+    unsure = Memory(text=CHAIN[1], confidence=0.6, scope=mem.reader.scope)
+    elsewhere = Memory(text=CHAIN[1], confidence=0.9, scope=replace(mem.reader.scope, channel="lab"))
+    tell(mem, CHAIN[0])
+    store.add(mem.reader, [unsure])
+    store.add(replace(mem.reader, scope=elsewhere.scope), [elsewhere])
+    rest(mem)
+    assert not concluded(mem)
+
+
+def test_nothing_is_concluded_from_conclusions_nor_in_a_circle(mem: Engram) -> None:
+    tell(mem, *CHAIN, "The toolchain is part of the parser.")
+    rest(mem)
+    made = {one.text for one in concluded(mem)}
+    assert not any(" ".join(text.split()[:2]).lower() == " ".join(text.rstrip(".").split()[-2:]).lower() for text in made)
+    known = rows(mem._vault.store)
+    for _ in range(3):
+        assert not rest(mem).ids
+    assert rows(mem._vault.store) == known
+
+
+def test_run_twice_nothing_more_is_made_and_an_undo_takes_it_back(mem: Engram) -> None:
+    tell(mem, *CHAIN)
+    before = rows(mem._vault.store)
+    done = rest(mem)
+    known = rows(mem._vault.store)
+    assert not rest(mem).ids
+    assert rows(mem._vault.store) == known != before
+    mem._vault.store.undo_pass(mem.reader, done.pass_id)
+    assert not concluded(mem)
+    assert rows(mem._vault.store) == before
+
+
+def test_what_somebody_put_away_does_not_come_back(mem: Engram) -> None:
+    tell(mem, *CHAIN)
+    rest(mem)
+    mem.forget(concluded(mem)[0].id)
+    mem.pin(tell(mem, *CHAIN)[0])  # a premise changes, and is looked at again
+    rest(mem)
+    assert not concluded(mem)
+
+
+def test_what_a_person_says_as_well_is_theirs_and_stands_by_itself(mem: Engram) -> None:
+    premise, _ = tell(mem, *CHAIN)
+    rest(mem)
+    made = concluded(mem)[0].id
+    assert mem.remember(FOLLOWS).id == made
+    assert mem.get(made).source is Source.USER
+    assert [one.memory for one in mem.beliefs("parser") if one.object == "toolchain"] == [made]
+    mem.forget(premise)
+    assert mem.get(made).status is Status.ACTIVE
+
+
+def test_it_is_bounded_by_the_page(mem: Engram) -> None:
+    tell(mem, *(f"Part{n} is part of Box{n}." for n in range(6)), *(f"Box{n} is part of Shelf{n}." for n in range(6)))
+    desk = desk_of(mem)
+    run(replace(desk, settings=replace(desk.settings, dream_inferences=3)), [INFER], None, verb="dream")
+    assert len(concluded(mem)) == 3
+
+
+@pytest.mark.parametrize(
+    ("one", "told", "said"),
+    [
+        (Inferred("parser", "part of", "toolchain", 0.8, ()), CHAIN, FOLLOWS),
+        (
+            Inferred("user", "lives in", "portugal", 0.8, ()),
+            ("I live in Porto", "Porto is located in Portugal."),
+            "The user lives in Portugal.",
+        ),
+        (
+            Inferred("ana", "member of", "eu", 0.8, ()),
+            ("Ana is a member of X.", "X is part of the EU."),
+            "Ana is a member of the EU.",
+        ),
+        (Inferred("api", "depends on", "c++", 0.8, ()), ("the API depends on x", "x depends on C++."), "The API depends on C++."),
+        (Inferred("ben", "older than", "cy", 0.8, ()), ("Ben is older than Al", "Al is older than Cy"), "Ben is older than Cy."),
+    ],
+)
+def test_it_is_said_in_the_words_of_its_premises(one: Inferred, told: tuple[str, ...], said: str) -> None:
+    assert sentence(one, told) == said
+
+
+def test_what_was_concluded_stands_below_what_was_said(mem: Engram) -> None:
+    tell(mem, *CHAIN)
+    rest(mem)
+    now, settings = mem._vault.env.now(), mem._vault.live.now
+    (made,) = concluded(mem)
+    assert state_value(made, now, settings) < state_value(replace(made, source=Source.USER), now, settings)
+    assert state_value(replace(made, helpful=1), now, settings) > 0.0  # unless it helped somebody

@@ -1,0 +1,114 @@
+"""The layers of memories follow their use (M13)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from dream.vaults import desk_of, rows
+from hand_clock import HandClock
+
+from engram.dream.promotion import PROMOTE
+from engram.dream.runner import run
+from engram.engine import Engram
+from engram.rules.lifecycle import LAYER, Layer, layer_of
+from engram.types import Kind, Memory, Reader, Scope
+from engram.values.dreams import PassReport
+
+DAY = 86_400
+
+
+def rest(mem: Engram, reader: Reader | None = None) -> PassReport:
+    return run(desk_of(mem, reader), [PROMOTE], None, verb="consolidate")
+
+
+def event(mem: Engram, text: str = "We shipped the parser in Berlin", **more: Any) -> Memory:
+    draft = Memory(text=text, kind=Kind.EPISODE, category="moment", scope=mem.reader.scope, importance=0.8, **more)
+    return mem._vault.store.add(mem.reader, [draft])[0]
+
+
+def use(mem: Engram, memory: Memory, times: int = 5) -> None:
+    for _ in range(times):
+        assert [hit.memory.id for hit in mem.recall(memory.text, limit=1)] == [memory.id]
+
+
+def layer(mem: Engram, memory: Memory) -> Layer:
+    return layer_of(mem.get(memory.id))
+
+
+def test_an_event_that_is_asked_for_again_and_again_becomes_knowledge(mem: Engram, clock: HandClock) -> None:
+    asked, other = event(mem), event(mem, "We had soup for lunch")
+    rest(mem)
+    assert layer(mem, asked) is Layer.EPISODIC
+    use(mem, asked)
+    clock.advance(2 * DAY)  # use alone changes nothing in the log: it is looked at again by its date
+    report = rest(mem)
+    assert report.changes["promote.placed"] == (asked.id,)
+    assert layer(mem, asked) is Layer.SEMANTIC
+    assert layer(mem, other) is Layer.EPISODIC
+
+
+def test_what_has_faded_since_is_an_event_again_and_does_not_go_up_and_down(mem: Engram, clock: HandClock) -> None:
+    memory = event(mem)
+    use(mem, memory)
+    rest(mem)
+    assert layer(mem, memory) is Layer.SEMANTIC
+    clock.advance(2000 * DAY)
+    assert rest(mem).counts["promote.placed"] == 1
+    assert layer(mem, memory) is Layer.EPISODIC
+    kept = rows(mem._vault.store)
+    for _ in range(3):
+        clock.advance(5000 * DAY)
+        assert not rest(mem).ids
+    assert rows(mem._vault.store) == kept
+
+
+def test_what_was_in_mind_settles(mem: Engram, clock: HandClock) -> None:
+    thought = event(mem, attributes={LAYER: "working"})
+    rest(mem)
+    assert layer(mem, thought) is Layer.WORKING
+    clock.advance(31 * 60)
+    rest(mem)
+    assert layer(mem, thought) is Layer.EPISODIC
+
+
+def test_what_is_pinned_stays(mem: Engram, clock: HandClock) -> None:
+    memory = event(mem)
+    mem.pin(memory.id)
+    use(mem, memory)
+    rest(mem)
+    clock.advance(2 * DAY)
+    assert not rest(mem).ids
+    assert layer(mem, memory) is Layer.EPISODIC
+
+
+def test_a_second_run_changes_nothing_and_an_undo_puts_all_back(mem: Engram) -> None:
+    memory = event(mem)
+    use(mem, memory)
+    mem.gaps()  # the counts that wait are written
+    before = rows(mem._vault.store)
+    done = rest(mem)
+    kept = rows(mem._vault.store)
+    assert not rest(mem).ids
+    assert rows(mem._vault.store) == kept != before
+    mem._vault.store.undo_pass(mem.reader, done.pass_id)
+    assert rows(mem._vault.store) == before
+
+
+def test_another_agents_events_are_not_moved(mem: Engram) -> None:
+    memory = event(mem)
+    use(mem, memory)
+    assert not rest(mem, Reader(Scope(agent="kim"))).ids
+    assert layer(mem, memory) is Layer.EPISODIC
+
+
+@pytest.mark.parametrize("days", [0, 1, 40, 400])
+def test_what_may_move_is_looked_at_seldom(mem: Engram, clock: HandClock, days: int) -> None:
+    memory = event(mem)
+    clock.advance(days * DAY)
+    rest(mem)
+    store, now = mem._vault.store, clock.now()
+    later = timedelta(days=max(days, 1))
+    assert not store.due(mem.reader, "promote", now + later - timedelta(minutes=1), 10)
+    assert [one.id for one in store.due(mem.reader, "promote", now + later, 10)] == [memory.id]

@@ -1,0 +1,151 @@
+"""What several facts of one subject come to is kept as one sentence (K1)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from dream.vaults import desk_of, rows
+
+from engram.dream.runner import run
+from engram.dream.summaries import GATHER, GIST
+from engram.engine import Engram
+from engram.errors import Conflict
+from engram.rules.summaries import Told, gists
+from engram.types import Memory, Scope, Source, Status
+from engram.values.dreams import PassReport, PassStatus
+
+LIKES = ("I like jazz.", "I love Thai food.", "I like hiking.")
+
+
+def rest(mem: Engram) -> PassReport:
+    return run(desk_of(mem), [GATHER], None, verb="dream")
+
+
+def gathered(mem: Engram) -> list[Memory]:
+    return [one for one in mem.list() if GIST in one.attributes]
+
+
+def tell(mem: Engram, *texts: str) -> list[str]:
+    return [mem.remember(text).id for text in texts]
+
+
+def test_three_likes_are_one_sentence_linked_to_what_it_came_from(mem: Engram) -> None:
+    ids = tell(mem, *LIKES)
+    rest(mem)
+    (made,) = gathered(mem)
+    assert made.text == "The user likes jazz, Thai food and hiking."
+    assert made.source is Source.INFERRED
+    assert made.confidence <= min(mem.get(one).confidence for one in ids)
+    links = mem._vault.store.edges(mem.reader, [made.id])
+    assert {(edge.target, edge.kind) for edge in links} == {(one, "inferred_from") for one in ids}
+    assert [mem.get(one).status for one in ids] == [Status.ACTIVE] * 3
+
+
+def test_a_fuller_one_takes_its_place(mem: Engram) -> None:
+    tell(mem, *LIKES)
+    rest(mem)
+    tell(mem, "I like chess.")
+    rest(mem)
+    assert [one.text for one in gathered(mem)] == ["The user likes jazz, Thai food, hiking and chess."]
+
+
+@pytest.mark.parametrize("erase", [False, True])
+def test_it_falls_with_any_of_them_and_nothing_erased_is_left_in_it(mem: Engram, erase: bool) -> None:
+    ids = tell(mem, *LIKES)
+    rest(mem)
+    mem.forget(ids[1], erase=erase)
+    assert not gathered(mem)
+    rest(mem)
+    assert not gathered(mem)
+
+
+def test_two_are_too_few_and_scopes_are_not_joined(mem: Engram) -> None:
+    tell(mem, *LIKES[:2])
+    lab = replace(mem.reader, scope=Scope(agent="rex", channel="lab"))
+    mem._vault.store.add(lab, [Memory(text=LIKES[2], scope=lab.scope, confidence=0.9)])
+    rest(mem)
+    run(desk_of(mem, lab), [GATHER], None, verb="dream")
+    assert not gathered(mem)
+
+
+def test_a_second_run_changes_nothing_and_an_undo_takes_it_back(mem: Engram) -> None:
+    tell(mem, *LIKES)
+    before = rows(mem._vault.store)
+    done = rest(mem)
+    known = rows(mem._vault.store)
+    assert not rest(mem).ids
+    assert rows(mem._vault.store) == known != before
+    mem._vault.store.undo_pass(mem.reader, done.pass_id)
+    assert rows(mem._vault.store) == before
+
+
+# ── the rules ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def said(*facts: tuple[str, str, str], subject: str = "atlas") -> list[str]:
+    told = [Told(subject, predicate, thing, 0.9, f"M{number}") for number, (predicate, thing, _) in enumerate(facts)]
+    return [one.text for one in gists(told, {f"M{number}": text for number, (_, _, text) in enumerate(facts)})]
+
+
+def test_it_is_said_in_the_words_of_its_sources() -> None:
+    facts = [("depends on", name.lower(), f"Atlas depends on {name}") for name in ("Redis", "message queues", "Kafka")]
+    assert said(*facts) == ["Atlas depends on Redis, message queues and Kafka."]
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        [("port", str(number), f"Its port is {number}") for number in range(3)],
+        [("uses", "redis", "Atlas uses Redis"), ("uses", "kafka", "Atlas uses Kafka"), ("depends on", "x", "Atlas depends on X")],
+        [("uses", f"tool {number}", "something else entirely") for number in range(3)],
+        [("uses", f"tool {number} and more", f"Atlas uses tool {number} and more") for number in range(3)],
+        [(f"feels about {what}", "like", f"I like {what}") for what in ("how it is", "the energy", "that")],
+    ],
+    ids=["one at a time", "of two sorts", "not in its words", "no short name", "clauses"],
+)
+def test_what_cannot_be_said_in_a_whole_sentence_is_left_as_it_is(facts: list[tuple[str, str, str]]) -> None:
+    assert said(*facts) == []
+
+
+def test_a_long_list_has_the_surest() -> None:
+    told = [Told("atlas", "uses", f"tool{number}", 0.5 + number / 100, f"M{number}") for number in range(9)]
+    (made,) = gists(told, {f"M{number}": f"Atlas uses Tool{number}" for number in range(9)})
+    assert made.text == "Atlas uses Tool3, Tool4, Tool5, Tool6, Tool7 and Tool8."
+    assert made.confidence == pytest.approx(0.53)
+
+
+def test_a_fuller_sentence_is_no_loss_in_a_small_vault(mem: Engram) -> None:
+    tell(mem, *LIKES)
+    mem.dream()
+    tell(mem, "I like chess.")
+    report = mem.dream()
+    assert report.ending is PassStatus.DONE
+    assert [one.text for one in gathered(mem)] == ["The user likes jazz, Thai food, hiking and chess."]
+
+
+def test_what_was_gathered_from_something_corrected_comes_back_neither_by_an_undo_nor_by_asking(mem: Engram) -> None:
+    ids = tell(mem, *LIKES)
+    mem.dream()
+    (first,) = gathered(mem)
+    tell(mem, "I like chess.")
+    fuller = mem.dream()
+    (second,) = gathered(mem)
+    mem.feedback(ids[0], False, correction="I hate jazz.")
+    assert mem.get(second.id).status is Status.INVALIDATED
+    with pytest.raises(Conflict):
+        mem.restore(second.id)
+
+    mem.undo_dream(fuller.pass_id)
+
+    assert mem.get(first.id).status is Status.INVALIDATED
+    assert not [one for one in gathered(mem) if "jazz" in one.text]
+    with pytest.raises(Conflict):
+        mem.restore(first.id)
+
+
+@pytest.mark.parametrize("limited", ["I only like chess.", "I like nobody.", "I like chess if it is quick."])
+def test_a_list_does_not_leave_out_what_limits_it(mem: Engram, limited: str) -> None:
+    tell(mem, "I like jazz.", "I like hiking.", limited)
+    rest(mem)
+    assert not gathered(mem)

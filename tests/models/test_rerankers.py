@@ -1,0 +1,32 @@
+"""A cross-encoder from a folder: real files through the real runtime, and what is told when they are missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from recall.minds import MODELS, NO_MODEL
+
+from engram.errors import EmbedderUnavailable
+from engram.models import catalog
+from engram.models.rerankers import OnnxReranker
+
+
+def test_a_folder_that_is_not_complete_is_named_with_what_it_lacks(tmp_path: Path) -> None:
+    with pytest.raises(EmbedderUnavailable, match=r"model\.onnx") as caught:
+        OnnxReranker(tmp_path / "small-cross").score("q", ["a"])
+    assert "small-cross" in str(caught.value)
+
+
+def test_every_text_gets_a_number_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bundled encoder has the inputs of a cross-encoder; what it says is no opinion, but it is one a pair."""
+    monkeypatch.setenv("ENGRAM_MODELS", MODELS)
+    model = catalog.find()
+    if not MODELS or not model.installed():
+        pytest.skip(NO_MODEL)
+    reranker = OnnxReranker(model.folder)
+    opinions = reranker.score("where does Carla live?", ["Carla lives in Lisbon", "chess", "chess"])
+    assert opinions.shape == (3,)
+    assert opinions[1] == opinions[2] != opinions[0]
+    assert np.array_equal(reranker.score("where does Carla live?", ["chess"]), opinions[1:2])

@@ -1,0 +1,187 @@
+"""Boxes and traces (M14)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+from hand_clock import HandClock
+from promises.test_erasure import traces
+from promises.vaults_at_hand import KEY, image, store_of
+from rules.stories import START, open_story
+
+import engram
+from engram.models.embedders import CallableEmbedder, Vectors, hashing_embedder
+from engram.rules.boxes import Growing, Item, centred, fill, trace_of, words_of
+from engram.settings import Settings
+from engram.store.sqlite.boxes import Filled
+from engram.types import Policy, Reader, Role, Scope, Turn
+from engram.values.episodes import SealReason
+
+SETTINGS = Settings()
+HERE = (1, "s")
+
+
+def items(*texts: str, minutes: float = 1.0, stream: tuple[int, str] = HERE) -> list[Item]:
+    return [Item(n, stream, START + timedelta(minutes=n * minutes), words_of(text, "")) for n, text in enumerate(texts, 1)]
+
+
+def shown(boxes: list[Growing]) -> list[tuple[list[int], SealReason]]:
+    return [(box.fresh, box.sealed) for box in boxes]
+
+
+TEA = ("green tea from Japan", "tea from Japan and China", "black tea from China")
+SHIP = ("the sailing ship left harbour", "a sailing ship needs wind", "harbour wind and sailing")
+
+
+def test_a_box_is_closed_by_a_change_of_subject() -> None:
+    assert shown(fill(items(*TEA, *SHIP), {}, SETTINGS)) == [([1, 2, 3], SealReason.SHIFT), ([4, 5, 6], SealReason.OPEN)]
+
+
+def test_a_box_is_closed_by_half_an_hour_of_silence() -> None:
+    assert shown(fill(items(*TEA, minutes=30), {}, SETTINGS)) == [([1, 2, 3], SealReason.OPEN)]
+    assert shown(fill(items(*TEA, minutes=30.1), {}, SETTINGS)) == [
+        ([1], SealReason.GAP),
+        ([2], SealReason.GAP),
+        ([3], SealReason.OPEN),
+    ]
+
+
+def test_a_box_holds_fifty() -> None:
+    boxes = fill(items(*(TEA[0] for _ in range(101))), {}, SETTINGS)
+    assert [(len(box.fresh), box.sealed) for box in boxes] == [(50, SealReason.SIZE), (50, SealReason.SIZE), (1, SealReason.OPEN)]
+
+
+def test_vectors_tell_where_words_do_not() -> None:
+    encode = hashing_embedder(64).passages
+    said = ("tea leaves", "leaves tea", "ship sails")
+    told = [Item(n, HERE, START, words_of(text, ""), encode([text])[0]) for n, text in enumerate(said)]
+    assert shown(fill(told, {}, SETTINGS)) == [([0, 1], SealReason.SHIFT), ([2], SealReason.OPEN)]
+    assert len(fill([Item(one.memory, HERE, START, one.words) for one in told], {}, SETTINGS)) == 1  # two words say little
+
+
+def test_likeness_is_seen_from_the_middle() -> None:
+    """What all have in common says nothing: here a first dimension, as that of one speaker's voice."""
+    voice = np.array([[9, 1, 0], [9, 0.9, 0.1], [9, 0, 1]], np.float32)
+    told = [Item(n, HERE, START, ("x",), vector) for n, vector in enumerate(centred(voice, voice.mean(axis=0)))]
+    assert shown(fill(told, {}, SETTINGS)) == [([0, 1], SealReason.SHIFT), ([2], SealReason.OPEN)]
+    bare = [Item(n, HERE, START, ("x",), vector) for n, vector in enumerate(voice)]
+    assert len(fill(bare, {}, SETTINGS)) == 1
+
+
+def test_sessions_and_places_are_kept_apart_and_open_boxes_go_on() -> None:
+    mixed = [*items(TEA[0]), *items(SHIP[0], stream=(2, "s")), *items(TEA[1])]
+    boxes = fill(mixed, {}, SETTINGS)
+    assert [box.stream for box in boxes] == [HERE, (2, "s")]
+    again = fill(items(TEA[2]), {boxes[0].stream: boxes[0]}, SETTINGS)
+    assert again == [boxes[0]]
+    assert boxes[0].size == 3
+    assert {"tea", "china"} <= set(boxes[0].topic)
+
+
+def test_a_topic_that_comes_back_is_on_the_same_trace() -> None:
+    known = [(3, ("tea", "green", "japan")), (7, ("ship", "wind"))]
+    assert trace_of(("tea", "japan", "cup"), known) == 3
+    assert trace_of(("oven", "bread"), known) is None
+    assert trace_of((), []) is None
+
+
+# ── a vault ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def said(*texts: str, at: datetime, session: str = "one") -> list[Turn]:
+    return [Turn(text, "ann", at=at + timedelta(seconds=n), session=session) for n, text in enumerate(texts)]
+
+
+TALK = (
+    "I brew green tea from Japan every morning.",
+    "The green tea from Japan is brewed at seventy degrees.",
+    "My sailing boat needs a new mast before summer.",
+    "The mast of the sailing boat broke in a storm.",
+)
+
+
+def test_what_was_heard_lies_in_boxes_and_recurring_topics_share_a_trace(tmp_path: Path, clock: HandClock) -> None:
+    with open_story(tmp_path, clock) as mem:
+        mem.observe(*said(*TALK, at=clock.now()))
+        boxes = mem.boxes()[::-1]
+        assert [(box.size, box.sealed) for box in boxes] == [(2, SealReason.SHIFT), (2, SealReason.OPEN)]
+        assert "tea" in boxes[0].topic
+        assert "mast" in boxes[1].topic
+        assert [memory.text for memory in mem.box(boxes[0].key)] == [one.text for one in list(mem.list())[::-1][:2]]
+        clock.advance(86_400)
+        mem.observe(*said("Green tea from Japan was brewed too hot today.", at=clock.now(), session="two"))
+        back = mem.boxes()[0]
+        assert (back.session, back.trace) == ("two", boxes[0].trace)
+        assert {box.key for box in mem.boxes(trace=back.trace)} == {boxes[0].key, back.key}
+        assert boxes[1].trace != back.trace
+        mem.observe(*said("The mast is varnished now, said the boat builder.", at=clock.now(), session="one"))
+        assert {box.sealed for box in mem.boxes() if box.key == boxes[1].key} == {SealReason.GAP}
+        assert mem.as_reader(Reader(Scope(agent="ada"))).boxes() == ()
+        assert mem.as_reader(Reader(Scope(agent="ada"))).box(back.key) == ()
+
+
+def one_voice(texts: Sequence[str]) -> list[Vectors]:
+    """An encoder that hears a voice in everything, and besides only tea and boats."""
+    return [np.array([9.0, "tea" in text.lower(), "boat" in text.lower()], np.float32) for text in texts]
+
+
+def test_a_vault_with_an_encoder_boxes_by_meaning(tmp_path: Path, clock: HandClock) -> None:
+    with open_story(tmp_path, clock, embedder=CallableEmbedder(one_voice, name="voice", dimensions=3)) as mem:
+        for number in range(70):  # enough to have a middle
+            mem.remember(f"page {number} is written in ledger {number * 7}")
+        mem.observe(*said(*TALK, at=clock.now()))
+        assert [box.size for box in mem.boxes(limit=500) if box.session == "one"][::-1] == [2, 2]
+
+
+def test_boxes_do_not_depend_on_when_they_are_filled(tmp_path: Path, clock: HandClock) -> None:
+    with open_story(tmp_path / "a", clock) as once, open_story(tmp_path / "b", clock) as often:
+        for turn in said(*TALK, *TALK[:1], at=clock.now()):
+            once.observe(turn)
+            often.observe(turn)
+            often.boxes()
+        assert [(box.size, box.sealed, box.topic) for box in often.boxes()] == [
+            (box.size, box.sealed, box.topic) for box in once.boxes()
+        ]
+
+
+def test_a_topic_forgets_what_was_erased(tmp_path: Path, clock: HandClock) -> None:
+    with open_story(tmp_path, clock) as mem:
+        kept = mem.remember("The lamp in the hall is broken")
+        gone = mem.remember("The lamp in the zqcellarsx is broken")
+        assert "zqcellarsx" in mem.boxes()[0].topic
+        mem.forget(gone.id, erase=True)
+        assert traces(image(tmp_path / "vault"), ["zqcellarsx"]) == []
+        assert [(box.size, "zqcellarsx" in box.topic, "lamp" in box.topic) for box in mem.boxes()] == [(1, False, True)]
+        mem.forget(kept.id, erase=True)
+        assert mem.boxes() == ()
+
+
+def test_care_fills_them_unasked(tmp_path: Path) -> None:
+    given = {"model": "none", "backup_hours": 0, "care_pause_s": 0.05, "warm_after_s": 0.05}
+    with engram.open(tmp_path / "vault", key=KEY, settings=given) as mem:
+        mem.remember("The lamp in the hall is broken")
+        store, deadline = store_of(mem), time.monotonic() + 20
+        while not store.boxes(mem.reader) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert len(store.boxes(mem.reader)) == 1
+
+
+def test_what_is_erased_while_boxes_are_filled_is_in_no_topic(tmp_path: Path, clock: HandClock) -> None:
+    """V12: topics are made beside the use; what was read before an erasure is not written after it."""
+    with open_story(tmp_path, clock) as mem:
+        for text in TEA:
+            mem.remember(text)
+        owner, store = Reader(policy=Policy.ALL, role=Role.OWNER), store_of(mem)
+        since = store.latest_change(owner)
+        start, rows = store.unboxed(owner, "none", 10)
+        mem.forget(mem.list()[0].id, erase=True)
+        made = Filled(0, rows[0].scope, "", clock.now(), clock.now(), SealReason.OPEN, ("china",), tuple(row.key for row in rows))
+        assert not store.put_boxes(owner, [made], start=start, upto=rows[-1].key, since=since)
+        assert store.put_boxes(owner, [made], start=start, upto=rows[-1].key, since=store.latest_change(owner))
+        key = store.boxes(owner)[0].key
+        store.retell(owner, {key: ("japan",)}, since=since)
+        assert store.boxes(owner)[0].topic == ("china",)

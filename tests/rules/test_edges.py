@@ -1,0 +1,104 @@
+"""How links behave: surer, fainter, pruned, never in a circle (M15)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from recall.minds import KEY
+
+import engram
+from engram.errors import InvalidQuery
+from engram.rules.edges import ACYCLIC, seen_again, sure_at, walk
+from engram.settings import Settings
+from engram.types import Edge, Memory
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+SETTINGS = Settings()
+
+
+def after(days: float) -> datetime:
+    return START + timedelta(days=days)
+
+
+def link(source: str, target: str, kind: str = "related_to", weight: float = 1.0, confidence: float = 1.0) -> Edge:
+    return Edge(source, target, kind, weight, confidence, START)
+
+
+def test_an_association_stays_sure_for_a_month_then_fades_evenly() -> None:
+    one = link("a", "b")
+    assert [round(sure_at(one, after(days), SETTINGS), 3) for days in (0, 30, 60, 90, 3650)] == [1.0, 1.0, 0.9, 0.8, 0.1]
+
+
+@pytest.mark.parametrize("kind", sorted(ACYCLIC | {"supersedes", "contradicts"}))
+def test_what_was_so_does_not_fade(kind: str) -> None:
+    assert sure_at(link("a", "b", kind, confidence=0.7), after(3650), SETTINGS) == 0.7
+
+
+def test_seen_again_it_is_surer_and_the_grace_period_begins_anew() -> None:
+    faint = link("a", "b", confidence=0.5)
+    again = seen_again(faint, link("a", "b", confidence=0.5), after(60), SETTINGS)
+    assert again.confidence == pytest.approx(0.5 - 0.1 + 0.1)
+    assert (again.created_at, again.reinforced_at) == (START, after(60))
+    assert sure_at(again, after(90), SETTINGS) == again.confidence
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 4000))
+def test_it_is_never_surer_than_sure_nor_less_than_nothing(old: float, told: float, days: float) -> None:
+    known = link("a", "b", confidence=old)
+    assert 0.0 <= sure_at(known, after(days), SETTINGS) <= old
+    again = seen_again(known, replace(known, confidence=told), after(days), SETTINGS)
+    assert max(told, sure_at(known, after(days), SETTINGS)) <= again.confidence <= 1.0
+
+
+def among(*edges: Edge) -> object:
+    def edges_of(ids: Sequence[str]) -> list[Edge]:
+        return [edge for edge in edges if edge.source in ids or edge.target in ids]
+
+    return edges_of
+
+
+def test_a_walk_takes_the_strongest_way_and_stops_where_it_was_told() -> None:
+    edges = among(link("a", "b", weight=0.5), link("c", "a"), link("b", "d"), link("c", "d", weight=0.9), link("d", "e"))
+    ways = walk(["a"], edges, START, SETTINGS, depth=2)  # type: ignore[arg-type]
+    assert {there: (way.distance, way.strength) for there, way in ways.items()} == {"b": (1, 0.5), "c": (1, 1.0), "d": (2, 0.9)}
+    assert "e" in walk(["a"], edges, START, SETTINGS, depth=3)  # type: ignore[arg-type]
+
+
+def test_a_link_that_is_hardly_sure_is_not_followed() -> None:
+    edges = among(link("a", "b", confidence=0.19), link("a", "c", confidence=0.2), link("a", "d"))
+    assert set(walk(["a"], edges, START, SETTINGS)) == {"c", "d"}  # type: ignore[arg-type]
+    assert set(walk(["a"], edges, after(300), SETTINGS)) == set()  # type: ignore[arg-type]
+
+
+def test_links_of_a_vault(tmp_path: Path) -> None:
+    with engram.open(tmp_path / "vault", key=KEY, settings={"model": "none"}) as mem:
+        a, b, c = (mem.remember(text).id for text in ("the outage", "the bad deploy", "the hurried review"))
+        mem.relate(a, b, "caused_by")
+        mem.relate(b, c, "derived_from")
+        with pytest.raises(InvalidQuery, match="circle"):
+            mem.relate(c, a, "caused_by")
+        mem.relate(c, a)  # goes both ways by nature
+        assert {(e.source, e.target) for e in mem.edges(a)} == {(a, b), (c, a)}
+        mem.relate(c, a)
+        assert [e.reinforced_at is not None for e in mem.edges(a) if e.kind == "related_to"] == [True]
+        far = {
+            reached.memory.id: (reached.distance, reached.by) for reached in mem.traverse(a, kinds=["caused_by", "derived_from"])
+        }
+        assert far == {b: (1, ("caused_by",)), c: (2, ("caused_by", "derived_from"))}
+        assert mem.traverse(a, depth=1, kinds=["caused_by"])[0].memory.text == "the bad deploy"
+
+
+def test_of_a_memory_with_very_many_links_the_strongest_are_told(tmp_path: Path) -> None:
+    with engram.open(tmp_path / "vault", key=KEY, settings={"model": "none"}) as mem:
+        store = mem._vault.store
+        hub, *others = store.add(mem.reader, [Memory(text=f"note {number}") for number in range(1_102)])
+        store.relate(mem.reader, [Edge(hub.id, one.id, "related_to", confidence=0.5) for one in others])
+        store.relate(mem.reader, [Edge(others[-1].id, hub.id, "caused_by")])
+        found = mem.traverse(hub.id)
+        assert (len(found), found[0].memory.id) == (1000, others[-1].id)

@@ -1,0 +1,153 @@
+"""What follows from what is known (K11): from sure premises, of relations that carry over, in no circle, and gone with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hand_clock import HandClock
+from hypothesis import given
+from hypothesis import strategies as st
+from rules.stories import open_story
+
+from engram.engine import Engram
+from engram.rules.inference import LEAST, Relation, carries, inferred, joined
+from engram.rules.lifecycle import Verification, verification
+from engram.types import Edge, Kind, Memory, Source, Status
+
+
+def rel(source: str, kind: str, target: str, confidence: float = 0.9) -> Relation:
+    return Relation(source, kind, target, confidence, f"{source}>{target}")
+
+
+def told(*relations: Relation, about: str | None = None) -> list[tuple[str, str, str]]:
+    return [(one.source, one.kind, one.target) for one in inferred(relations, about)]
+
+
+def test_a_part_of_a_part_is_a_part() -> None:
+    found = inferred([rel("valve", "part of", "pump"), rel("pump", "is part of", "plant", 0.8)])
+    assert [(one.source, one.kind, one.target) for one in found] == [("valve", "part of", "plant")]
+    assert found[0].premises == ("valve>pump", "pump>plant")
+    assert LEAST < found[0].confidence < 0.8
+
+
+def test_one_relation_may_carry_another() -> None:
+    assert told(rel("ana", "lives in", "porto"), rel("porto", "located in", "portugal")) == [("ana", "lives in", "portugal")]
+    assert joined("located in", "lives in") is None
+
+
+@pytest.mark.parametrize("kind", ["likes", "manages", "reports to", "knows", "married to", "uses"])
+def test_what_does_not_carry_over_is_not_inferred(kind: str) -> None:
+    assert told(rel("a", kind, "b"), rel("b", kind, "c")) == []
+
+
+def test_what_people_have_does_not_go_on_through_them() -> None:
+    assert told(rel("book", "belongs to", "tom"), rel("tom", "belongs to", "chess club")) == []
+    assert told(rel("tom", "depends on", "ann"), rel("ann", "depends on", "insulin")) == []
+    assert told(rel("Ann", "uses", "api"), rel("api", "depends on", "redis")) == []
+    assert told(rel("shop", "uses", "api"), rel("api", "depends on", "redis")) == [("shop", "depends on", "redis")]
+    assert told(rel("ann", "older than", "tom"), rel("tom", "older than", "carl")) == [("ann", "older than", "carl")]
+
+
+def test_only_from_what_is_sure_and_not_far() -> None:
+    assert told(rel("a", "part of", "b", 0.7), rel("b", "part of", "c")) == []
+    chain = [rel(str(n), "part of", str(n + 1), 0.99) for n in range(10)]
+    assert {target for _, _, target in told(*chain, about="0")} == {"2", "3", "4", "5"}
+
+
+def test_never_what_is_stated_nor_in_a_circle() -> None:
+    assert told(rel("a", "part of", "b"), rel("b", "part of", "c"), rel("a", "part of", "c")) == []
+    assert told(rel("a", "part of", "b"), rel("b", "part of", "a"), rel("a", "part of", "a")) == []
+
+
+@given(
+    st.lists(
+        st.builds(
+            rel,
+            st.sampled_from("abcdef"),
+            st.sampled_from(["part of", "depends on", "likes", "lives in", "located in"]),
+            st.sampled_from("abcdef"),
+            st.floats(0, 1),
+        ),
+        max_size=14,
+    )
+)
+def test_whatever_is_known_what_follows_is_new_sure_and_founded(known: list[Relation]) -> None:
+    sure = {one.premise: one.confidence for one in sorted(known, key=lambda one: one.confidence)}
+    for one in inferred(known):
+        assert one.source != one.target
+        assert carries(one.kind)
+        assert not any((r.source, r.kind, r.target) == (one.source, one.kind, one.target) for r in known)
+        assert LEAST < one.confidence <= min(sure[premise] for premise in one.premises)
+        assert len(one.premises) >= 2
+
+
+# ── in a vault ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def mem(tmp_path: Path) -> Iterator[Engram]:
+    with open_story(tmp_path, HandClock()) as mem:
+        yield mem
+
+
+def test_beliefs_tell_what_follows_when_they_are_asked_and_not_else(mem: Engram) -> None:
+    first, second = mem.learn("the parser", "is part of", "the compiler"), mem.learn("compiler", "is part of", "toolchain")
+    mem.learn("the toolchain", "likes", "nobody")
+    found = [one for one in mem.beliefs("parser", inferred=True) if one.status == "inferred"]
+    assert [(one.predicate, one.object, one.memory, one.premises) for one in found] == [
+        ("part of", "toolchain", "", (first.id, second.id))
+    ]
+    assert all(one.status == "held" for one in mem.beliefs("parser"))
+
+
+def test_what_was_said_in_words_is_a_premise_too_and_it_goes_with_it(mem: Engram) -> None:
+    mem.observe(user="The parser is part of the compiler.")
+    said = mem.observe(user="The compiler is part of the toolchain.").ids[0]
+
+    def following() -> list[str]:
+        return [one.object for one in mem.beliefs("the parser", inferred=True) if one.status == "inferred"]
+
+    assert following() == ["toolchain"]
+    mem.forget(said)
+    assert following() == []
+    mem.restore(said)
+    assert following() == ["toolchain"]
+
+
+def test_links_tell_what_follows(mem: Engram) -> None:
+    a, b, c = (mem.remember(f"Note {name}").id for name in ("one", "two", "three"))
+    mem.relate(a, b, "part_of")
+    mem.relate(b, c, "part_of")
+    assert {one.memory.id: one.inferred for one in mem.traverse(a)} == {b: "", c: "part_of"}
+    assert {one.memory.id: one.inferred for one in mem.traverse(c)} == {b: "", a: ""}
+
+
+def test_a_kept_inference_is_the_systems_and_falls_with_any_premise(mem: Engram) -> None:
+    store, reader = mem._vault.store, mem.reader
+
+    def concluded(*premises: str) -> str:
+        draft = Memory(text=f"It follows from {premises}.", kind=Kind.FACT, source=Source.INFERRED, scope=reader.scope)
+        kept = store.add(reader, [draft])[0]
+        store.relate(reader, [Edge(kept.id, premise, "inferred_from") for premise in premises])
+        assert verification(kept) is Verification.SYSTEM_INFERRED
+        return kept.id
+
+    one, two = mem.remember("The valve is part of the pump").id, mem.remember("The pump is part of the plant").id
+    first = concluded(one, two)
+    second = concluded(first)
+    mem.feedback(two, False, correction="The pump is part of the boiler")
+    assert [mem.get(name).status for name in (first, second)] == [Status.INVALIDATED] * 2
+    assert mem.get(one).status is Status.ACTIVE
+    third = concluded(one)
+    mem.forget(one, erase=True)
+    assert mem._vault.store.get(reader, [third]) == []
+
+
+def test_where_all_hangs_on_all_there_is_an_end() -> None:
+    """Ways of five premises among sixty, each before all that come after it, are five million."""
+    names = [f"n{number:02}" for number in range(60)]
+    known = [Relation(a, "depends on", b, 1.0, f"{a}{b}") for number, a in enumerate(names) for b in names[number + 1 :]]
+    known.remove(Relation("n00", "depends on", "n59", 1.0, "n00n59"))
+    assert [(one.target, len(one.premises)) for one in inferred(known, "n00")] == [("n59", 2)]

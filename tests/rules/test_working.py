@@ -1,0 +1,246 @@
+"""What is in mind: slots that fade, give way and are put into a prompt (M2, M3)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hand_clock import HandClock
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.rules import working
+from engram.rules.abridgement import shorten, statement, telling
+from engram.rules.topics import Topic
+from engram.rules.working import Evicted, Leaving, SlotLimits, SlotSource, Strategy, WorkingMemory
+from engram.text.tokens import count
+from engram.types import Turn
+from engram.working.export import Form, export
+
+LONG = (
+    "The deploy to Frankfurt fails because the health check needs ninety seconds. The team raised the limit to two minutes. "
+    "After that the second region came up, but the certificate was still the old one."
+)
+
+
+def filled(
+    clock: HandClock, texts: list[str], limits: SlotLimits = SlotLimits(), **named: Any
+) -> tuple[WorkingMemory, list[Evicted]]:
+    memory, gone = WorkingMemory(), []
+    for text in texts:
+        memory, left = working.attend(memory, text, clock.now(), limits, **named)
+        gone += left
+        clock.advance(1)
+    return memory, gone
+
+
+def texts(memory: WorkingMemory) -> list[str]:
+    return [slot.text for slot in memory.slots]
+
+
+def test_the_faintest_gives_way_to_an_eighth_and_is_returned(clock: HandClock) -> None:
+    memory, gone = filled(clock, [f"statement number {number}" for number in range(7)])
+    assert gone == []
+    memory = working.refresh(memory, 0, clock.now())
+    spared = memory.slots[0].text
+    memory, left = working.attend(memory, "one more", clock.now(), SlotLimits())
+    assert len(memory.slots) == 7
+    assert [(one.reason, one.candidate) for one in left] == [(Leaving.ROOM, True)]
+    assert spared in texts(memory)
+    assert "one more" in texts(memory)
+
+
+def test_what_is_attended_to_last_stays_however_faint(clock: HandClock) -> None:
+    memory, _ = filled(clock, [f"statement number {number}" for number in range(7)])
+    memory, _ = working.attend(memory, "a faint remark", clock.now(), SlotLimits(), activation=0.15)
+    assert "a faint remark" in texts(memory)
+
+
+def test_of_equally_lively_ones_the_last_stands_first(clock: HandClock) -> None:
+    memory, _ = filled(clock, ["the mast is broken", "the sail is torn"])
+    assert texts(memory) == ["the sail is torn", "the mast is broken"]
+
+
+def test_the_same_statement_is_one_slot_and_livelier(clock: HandClock) -> None:
+    memory, _ = filled(clock, ["The API runs on Fly", "the api runs on fly."], activation=0.5)
+    assert len(memory.slots) == 1
+    assert memory.slots[0].activation == pytest.approx(0.8)
+    memory, _ = working.attend(memory, "The API runs on Fly", clock.now(), SlotLimits(), memory_id="01A")
+    memory, _ = working.attend(memory, "The API now runs on Fly.io", clock.now(), SlotLimits(), memory_id="01A")
+    assert [(slot.text, slot.memory_id) for slot in memory.slots] == [("The API now runs on Fly.io", "01A")]
+
+
+def test_what_came_from_long_term_memory_is_no_candidate_for_it(clock: HandClock) -> None:
+    _, gone = filled(clock, ["kept", "said"], SlotLimits(slots=1), memory_id="01A")
+    assert gone == []  # the same id is the same slot
+    memory, _ = filled(clock, ["kept"], memory_id="01A")
+    _, gone = working.attend(memory, "said", clock.now(), SlotLimits(slots=1))
+    assert [one.candidate for one in gone] == [False]
+
+
+def test_it_fades_by_half_in_its_half_life_however_often_it_is_looked_at(clock: HandClock) -> None:
+    limits = SlotLimits(half_life_s=600, tick=1.0, floor=0.05)
+    once, _ = filled(clock, ["a statement that fades"], activation=0.8)
+    often = once
+    for _ in range(10):
+        clock.advance(60)
+        often, _ = working.tick(often, clock.now(), limits)
+    once, _ = working.tick(once, clock.now(), limits)
+    assert once.slots[0].activation == pytest.approx(0.4, rel=0.01)
+    assert often.slots[0].activation == pytest.approx(once.slots[0].activation)
+
+
+def test_turns_fade_it_too_and_what_is_faint_goes(clock: HandClock) -> None:
+    limits = SlotLimits(tick=0.5, floor=0.3)
+    memory, _ = filled(clock, ["about the deploy", "about the invoice"], activation=0.5)
+    memory = working.mention(memory, "is the deploy through?", clock.now())
+    memory, gone = working.tick(memory, clock.now(), limits)
+    assert texts(memory) == ["about the deploy"]
+    assert [(one.slot.text, one.reason, one.candidate) for one in gone] == [("about the invoice", Leaving.FADED, True)]
+
+
+def test_what_is_mentioned_again_is_livelier_by_what_they_share(clock: HandClock) -> None:
+    memory, _ = filled(clock, ["the deploy of the API", "the invoice of March"], activation=0.5)
+    memory = working.mention(memory, "when is the next deployment of the API?", clock.now())
+    by_text = {slot.text: slot.activation for slot in memory.slots}
+    assert by_text == {"the deploy of the API": pytest.approx(0.8), "the invoice of March": 0.5}
+    assert memory.slots[0].touched_at == clock.now()
+
+
+def test_a_drift_weakens_and_a_switch_clears_all_but_the_goal(clock: HandClock) -> None:
+    memory, _ = filled(clock, ["lively", "middling", "faint"], activation=0.9)
+    levels = {"lively": 0.9, "middling": 0.5, "faint": 0.25}
+    memory = replace(memory, slots=tuple(replace(slot, activation=levels[slot.text]) for slot in memory.slots))
+    memory, _ = working.attend(memory, "ship it", clock.now(), SlotLimits(), source=SlotSource.GOAL, activation=0.6)
+    assert working.turn_to(memory, Topic.CONTINUATION) == (memory, ())
+    drifted, gone = working.turn_to(memory, Topic.DRIFT)
+    assert {slot.text: round(slot.activation, 3) for slot in drifted.slots} == {"lively": 0.63, "ship it": 0.6, "middling": 0.35}
+    assert [one.slot.text for one in gone] == ["faint"]
+    left, gone = working.turn_to(memory, Topic.SWITCH)
+    assert texts(left) == ["ship it"]
+    assert {one.slot.text: one.candidate for one in gone} == {"lively": True, "middling": True, "faint": False}
+
+
+def test_a_statement_too_long_for_all_slots_is_shortened_to_whole_sentences(clock: HandClock) -> None:
+    memory, gone = filled(clock, [LONG], SlotLimits(tokens=20))
+    assert texts(memory) == ["The deploy to Frankfurt fails because the health check needs ninety seconds."]
+    assert gone == []
+
+
+# ── when there is no room ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def crowd(clock: HandClock, strategy: Strategy) -> tuple[WorkingMemory, list[Evicted]]:
+    limits = SlotLimits(tokens=85, strategy=strategy)
+    memory, _ = filled(clock, [LONG, LONG.replace("Frankfurt", "Oslo")], limits, activation=0.4)
+    memory, gone = working.attend(
+        memory, "The certificate runs out on Friday, which is the day of the audit.", clock.now(), limits
+    )
+    assert memory.tokens <= 85
+    return memory, list(gone)
+
+
+def test_evict_lowest_lets_the_faintest_go(clock: HandClock) -> None:
+    memory, gone = crowd(clock, Strategy.EVICT_LOWEST)
+    assert len(memory.slots) == 2
+    assert [one.reason for one in gone] == [Leaving.ROOM]
+
+
+def test_compress_lowest_cuts_the_faintest_to_half(clock: HandClock) -> None:
+    memory, gone = crowd(clock, Strategy.COMPRESS_LOWEST)
+    assert len(memory.slots) == 3
+    assert gone == []
+    assert all(slot.text.endswith((".", "…")) for slot in memory.slots)
+
+
+def test_summarize_batch_makes_one_slot_of_the_faintest(clock: HandClock) -> None:
+    memory, gone = crowd(clock, Strategy.SUMMARIZE_BATCH)
+    assert len(memory.slots) == 2
+    assert [one.reason for one in gone] == [Leaving.SUMMED_UP] * 2
+    summed = next(slot for slot in memory.slots if not slot.text.startswith("The certificate"))
+    assert "Frankfurt" in summed.text
+    assert "Oslo" in summed.text
+    assert summed.tokens <= sum(one.slot.tokens for one in gone) / 2
+
+
+def test_hierarchical_drops_detail_and_keeps_what_each_is_about(clock: HandClock) -> None:
+    memory, gone = crowd(clock, Strategy.HIERARCHICAL)
+    assert gone == []
+    assert any(text == "The deploy to Frankfurt fails because the health check needs ninety seconds." for text in texts(memory))
+    assert any("Oslo" in text for text in texts(memory))
+
+
+# ── whatever happens ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+SAID = st.text(st.sampled_from("abc de. fg, hi! 日本é\n—;"), max_size=300)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("attend"), SAID, st.floats(-1, 2)),
+        st.tuples(st.just("mention"), SAID, st.none()),
+        st.tuples(st.just("tick"), st.integers(0, 7200), st.integers(0, 5)),
+        st.tuples(st.just("topic"), st.sampled_from(Topic), st.none()),
+    ),
+    max_size=25,
+)
+
+
+@given(STEPS, st.sampled_from(Strategy), st.integers(1, 9), st.integers(16, 200), st.sampled_from(Form), st.integers(1, 200))
+def test_never_over_its_limits_whatever_happens(
+    steps: list[Any], strategy: Strategy, slots: int, tokens: int, form: Form, budget: int
+) -> None:
+    clock, memory, limits = HandClock(), WorkingMemory(), SlotLimits(slots=slots, tokens=tokens, strategy=strategy)
+    for what, first, second in steps:
+        if what == "attend":
+            memory, _ = working.attend(memory, first, clock.now(), limits, activation=second)
+        elif what == "mention":
+            memory = working.mention(memory, first, clock.now())
+        elif what == "tick":
+            clock.advance(first)
+            memory, _ = working.tick(memory, clock.now(), limits, second)
+        else:
+            memory, _ = working.turn_to(memory, first)
+        assert len(memory.slots) <= slots
+        assert sum(count(slot.text) for slot in memory.slots) == memory.tokens <= tokens
+        assert all(0.0 <= slot.activation <= 1.0 and slot.text for slot in memory.slots)
+        assert list(memory.slots) == sorted(memory.slots, key=lambda slot: -slot.activation)
+        shown = export(memory, form, budget)
+        assert count(shown.text) == shown.tokens <= budget
+
+
+@given(SAID, st.integers(0, 60))
+def test_shortened_text_fits(text: str, most: int) -> None:
+    assert count(shorten(text, most)) <= most
+
+
+# ── as text ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_three_forms_of_a_prompt(clock: HandClock) -> None:
+    memory, _ = filled(clock, ["Ann <owns> the API & more"], activation=0.5)
+    memory, _ = working.attend(memory, "ship by Friday", clock.now(), SlotLimits(), source=SlotSource.GOAL, activation=1.0)
+    assert export(memory).text == "ship by Friday\n\nAnn <owns> the API & more"
+    assert export(memory, Form.STRUCTURED).text == "- (goal, 1.00) ship by Friday\n- (said, 0.50) Ann <owns> the API & more"
+    tree = ElementTree.fromstring(f"<all>{export(memory, Form.XML).text}</all>")
+    assert [(one.get("source"), one.get("relevance"), (one.text or "").strip()) for one in tree] == [
+        ("goal", "1.00", "ship by Friday"),
+        ("said", "0.50", "Ann <owns> the API & more"),
+    ]
+
+
+def test_the_liveliest_is_shortened_rather_than_dropped_for_a_fainter_one(clock: HandClock) -> None:
+    memory, _ = filled(clock, [LONG], activation=0.9)
+    memory, _ = working.attend(memory, "short", clock.now(), SlotLimits(), activation=0.3)
+    shown = export(memory, Form.PLAIN, 20)
+    assert shown.text.startswith("The deploy to Frankfurt fails")
+    assert 0 < shown.tokens <= 20
+
+
+def test_a_turn_becomes_a_statement_about_its_speaker_and_small_talk_none() -> None:
+    said = "Hi there! Thanks a lot. I prefer dark mode in every editor. Okay?"
+    assert statement(Turn(said)) == "The user prefers dark mode in every editor."
+    assert statement(Turn("We use Postgres for the ledger.", "Ann")) == "Ann: We use Postgres for the ledger."
+    assert [statement(Turn(said, "assistant")) for said in ("ok, thanks!", "Noted.", "Understood!")] == ["", "", ""]
+    assert count(statement(Turn(LONG * 40))) <= 40
+    assert telling("what about it?") == ()

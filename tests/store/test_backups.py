@@ -1,0 +1,255 @@
+"""Backups by the clock, three kept, brought back; checks; what is not the owner's is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import apsw
+import pytest
+from hand_clock import HandClock
+from store.vaults import CREDENTIALS, OWNER, database_key
+
+from engram.env import Env
+from engram.errors import AccessDenied, EngramError, NotFound
+from engram.settings import LiveSettings, Settings
+from engram.store.folder import VaultFolder
+from engram.store.sqlite import backups, migrations
+from engram.store.sqlite.store import SqliteStore
+from engram.store.sqlite.vault import alone
+from engram.types import Backup, Memory, Reader, Scope
+
+ME = Reader(Scope(agent="rex"))
+DAY = 86_400.0
+OpenStore = Callable[..., SqliteStore]
+
+
+def keep(store: SqliteStore, *texts: str) -> list[Memory]:
+    return store.add(ME, [Memory(text=text, scope=ME.scope) for text in texts])
+
+
+def restore(folder: VaultFolder, env: Env, number: int | None = None) -> Backup:
+    live = LiveSettings({}, monotonic=env.monotonic)
+    with alone(folder.path, live, env, CREDENTIALS) as (place, key):
+        return backups.restore(place, key, number, live.now)
+
+
+def test_a_backup_is_due_a_day_after_the_last_if_something_changed(open_store: OpenStore, env: Env, clock: HandClock) -> None:
+    store = open_store(env)
+    assert not store.backup_due()  # nothing is in it yet
+    keep(store, "a")
+    assert store.backup_due()
+    store.back_up(OWNER)
+    assert not store.backup_due()
+    clock.advance(2 * DAY)
+    assert not store.backup_due()  # nothing changed
+    keep(store, "b")
+    assert store.backup_due()
+    store.back_up(OWNER)
+    keep(store, "c")
+    clock.advance(DAY - 1)
+    assert not store.backup_due()
+    clock.advance(1)
+    assert store.backup_due()
+
+
+def test_backups_by_themselves_can_be_switched_off(open_store: OpenStore, env: Env) -> None:
+    store = open_store(env, backup_hours=0)
+    keep(store, "a")
+    assert not store.backup_due()
+
+
+def test_a_clock_that_was_set_back_does_not_stop_backups_for_years(open_store: OpenStore, env: Env, clock: HandClock) -> None:
+    store = open_store(env)
+    keep(store, "a")
+    clock.set(clock.now() + timedelta(days=3650))
+    store.back_up(OWNER)
+    clock.set(clock.now() - timedelta(days=3650))
+    keep(store, "b")
+    clock.advance(2 * DAY)
+    assert store.backup_due()
+
+
+def test_three_are_kept_newest_first_and_each_says_what_it_holds(
+    open_store: OpenStore, env: Env, clock: HandClock, folder: VaultFolder
+) -> None:
+    store = open_store(env)
+    for n in range(5):
+        keep(store, f"number {n}")
+        clock.advance(DAY)
+        made = store.back_up(OWNER)
+        assert (made.memories, made.made_at, made.intact) == (n + 1, clock.now(), True)
+    listed = store.backups(OWNER)
+    assert [(b.number, b.memories) for b in listed] == [(5, 5), (4, 4), (3, 3)]
+    assert [b.made_at for b in listed] == [clock.now() - timedelta(days=n) for n in range(3)]
+    wanted = [f"{n:06d}.{end}" for n in (3, 4, 5) for end in ("db", "toml")]
+    assert sorted(p.name for p in folder.backups.iterdir()) == wanted
+    health = store.health(OWNER)
+    assert (health.backups, health.last_backup) == (3, clock.now())
+
+
+def test_a_backup_carries_the_header_that_opens_it(open_store: OpenStore, env: Env, folder: VaultFolder) -> None:
+    store = open_store(env)
+    keep(store, "a")
+    made = store.back_up(OWNER)
+    assert made.path.with_suffix(".toml").read_bytes() == folder.header.read_bytes()
+    assert not made.path.read_bytes().startswith(b"SQLite format 3")
+
+
+def test_readers_and_writers_go_on_during_a_backup(open_store: OpenStore) -> None:
+    import threading
+
+    store = open_store()
+    keep(store, *(f"number {n}" for n in range(500)))
+    stop = threading.Event()
+    trouble: list[BaseException] = []
+
+    def use() -> None:
+        n = 0
+        while not stop.is_set():
+            n += 1
+            try:
+                keep(store, f"meanwhile {n}")
+                store.page(ME, limit=10)
+            except BaseException as error:
+                trouble.append(error)
+                return
+
+    thread = threading.Thread(target=use)
+    thread.start()
+    made = [store.back_up(OWNER) for _ in range(4)]
+    stop.set()
+    thread.join(20)
+    assert trouble == []
+    assert all(backup.intact and backup.memories >= 500 for backup in made)
+
+
+def test_the_newest_or_a_chosen_backup_is_brought_back_and_the_old_file_kept(
+    open_store: OpenStore, env: Env, folder: VaultFolder
+) -> None:
+    store = open_store(env)
+    keep(store, "one")
+    store.back_up(OWNER)
+    keep(store, "two")
+    store.back_up(OWNER)
+    keep(store, "three")
+    store.close()
+
+    def texts() -> list[str]:
+        store = open_store(env)
+        found = sorted(m.text for m in store.page(ME, limit=9))
+        assert store.search_text(ME, ["one"], limit=9)
+        assert store.check(OWNER) == []
+        keep(store, "scratch")  # it can be written
+        store.close()
+        return found
+
+    assert restore(folder, env).number == 2
+    assert texts() == ["one", "two"]
+    assert restore(folder, env, 1).number == 1
+    assert texts() == ["one"]
+    assert len(list(folder.backups.glob("replaced-*.db"))) == 2
+
+
+@pytest.mark.parametrize("number", [0, 7, -1])
+def test_a_backup_that_is_not_there_is_not_found_and_nothing_is_changed(
+    open_store: OpenStore, env: Env, folder: VaultFolder, number: int
+) -> None:
+    store = open_store(env)
+    keep(store, "a")
+    store.back_up(OWNER)
+    store.close()
+    before = folder.database.read_bytes()
+    with pytest.raises(NotFound):
+        restore(folder, env, number)
+    assert folder.database.read_bytes() == before
+
+
+def test_a_damaged_backup_is_told_and_passed_over(open_store: OpenStore, env: Env, folder: VaultFolder) -> None:
+    store = open_store(env)
+    keep(store, "a")
+    store.back_up(OWNER)
+    keep(store, "b")
+    newest = store.back_up(OWNER).path
+    whole = bytearray(newest.read_bytes())
+    whole[100] ^= 1
+    newest.write_bytes(whole)
+    (folder.backups / "000009.db").write_bytes(b"no database at all")
+    (folder.backups / "notes.db").write_bytes(b"not ours")
+    assert [(b.number, b.intact) for b in store.backups(OWNER)] == [(9, False), (2, False), (1, True)]
+    store.close()
+    assert restore(folder, env).number == 1
+    with pytest.raises(NotFound):
+        restore(folder, env, 2)
+
+
+def test_a_damaged_backup_does_not_count_among_those_kept(open_store: OpenStore, env: Env, folder: VaultFolder) -> None:
+    """Files of rubbish with high numbers must not push every good backup out."""
+    store = open_store(env)
+    keep(store, "a")
+    folder.backups.mkdir()
+    for number in (7, 8, 9):
+        (folder.backups / f"{number:06d}.db").write_bytes(b"rubbish")
+    made = store.back_up(OWNER)
+    assert made.path.exists()
+    assert made.intact
+
+
+def test_care_is_the_owners(open_store: OpenStore) -> None:
+    store = open_store()
+    for call in (store.back_up, store.backups, store.check):
+        with pytest.raises(AccessDenied):
+            call(ME)
+
+
+def test_a_backup_that_cannot_be_made_is_an_error_of_ours_and_leaves_nothing(open_store: OpenStore, folder: VaultFolder) -> None:
+    store = open_store()
+    keep(store, "a")
+    folder.backups.write_text("a file where the folder should be")
+    with pytest.raises(EngramError):
+        store.back_up(OWNER)
+    keep(store, "b")
+    assert store.backup_due()
+
+
+def test_a_sound_vault_checks_out_and_a_text_index_adrift_is_seen(open_store: OpenStore) -> None:
+    store = open_store()
+    keep(store, "a")
+    assert store.check(OWNER) == []
+
+
+def test_erasing_says_that_older_backups_still_hold_it(open_store: OpenStore) -> None:
+    store = open_store()
+    kept = keep(store, "secret", "also secret")
+    assert store.erase(ME, [kept[0].id]).notes == ()
+    store.back_up(OWNER)
+    assert any("1 backups" in note for note in store.erase(ME, [kept[1].id]).notes)
+
+
+def test_restore_waits_for_nobody_and_says_who_is_in_the_way(open_store: OpenStore, env: Env, folder: VaultFolder) -> None:
+    store = open_store(env)
+    keep(store, "a")
+    store.back_up(OWNER)
+    with pytest.raises(EngramError) as caught:
+        restore(folder, env)
+    assert caught.value.code == "E1006"
+
+
+def test_care_uses_the_key_it_was_given(open_store: OpenStore, env: Env, folder: VaultFolder) -> None:
+    store = open_store(env)
+    keep(store, "a")
+    store.back_up(OWNER)
+    assert [b.intact for b in backups.backups(folder, database_key())] == [True]
+    wrong = database_key()
+    wrong.wipe()
+    assert [b.intact for b in backups.backups(folder, wrong)] == [False]
+    assert Settings().backups_kept == 3
+
+
+def test_every_table_is_among_those_that_mending_saves() -> None:
+    """A table that is added later must not be lost when a damaged vault is mended."""
+    fresh = apsw.Connection(":memory:")
+    migrations.migrate(fresh, Env().now())
+    made = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'lexicon%' AND name NOT LIKE 'sqlite_%'"
+    tables = {str(row[0]) for row in fresh.execute(made)}
+    assert tables - {name for name, _ in backups._TABLES} == {"schema_version", "padding"}

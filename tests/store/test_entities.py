@@ -1,0 +1,459 @@
+"""Entities, facts and what they outdate, in a real vault."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hand_clock import HandClock
+from rules.stories import open_story
+
+import engram
+from engram.engine import Engram
+from engram.errors import InvalidContent, InvalidQuery
+from engram.models.embedders import CallableEmbedder, hashing_embedder
+from engram.recall.recall_weights import RecallWeights
+from engram.text.english.entities import folded
+from engram.types import Memory, Reader, Scope, Sensitivity, Status, Turn
+
+TALKS = [
+    json.loads(line)["talk"] for line in (Path(__file__).parent.parent / "labelled" / "entities.jsonl").read_text().splitlines()
+]
+DAY = datetime(2024, 5, 1, tzinfo=UTC)
+
+
+def opened(path: Path, **identity: str) -> Engram:
+    return engram.open(path, key=bytes(32), settings={"model": "none", "harden_process": False}, clock=lambda: DAY, **identity)
+
+
+@pytest.fixture
+def mem(tmp_path: Path) -> Iterator[Engram]:
+    with opened(tmp_path / "vault") as made:
+        yield made
+
+
+def say(mem: Engram, text: str, days: int = 0, speaker: str = "user") -> None:
+    mem.observe(Turn(text, speaker, DAY + timedelta(days=days)))
+
+
+def test_labelled_mentions_are_resolved(mem: Engram) -> None:
+    right = extra = missing = 0
+    for number, talk in enumerate(TALKS):
+        own = mem.as_reader(Reader(Scope(agent=f"talk{number}")))
+        store = own._vault.store
+        drafts = [
+            Memory(text=text if who == "user" else f"{who}: {text}", speaker=who, scope=own.reader.scope) for who, text, _ in talk
+        ]
+        for memory, (_, _, expected) in zip(store.add(own.reader, drafts), talk, strict=True):
+            found = {folded(name) for name in store.named_in(own.reader, memory.id)}
+            wanted = {folded(name) for name in expected}
+            right, extra, missing = right + len(found & wanted), extra + len(found - wanted), missing + len(wanted - found)
+    assert right + missing >= 200
+    assert 2 * right / (2 * right + extra + missing) >= 0.9
+
+
+def test_a_name_that_is_merely_near_is_somebody_else(tmp_path: Path) -> None:
+    """All names lie near each other here, as short ones do in small encoders; nothing is the same but what is."""
+    apart = hashing_embedder(1024)
+
+    def embed(texts: Sequence[str]) -> list[list[float]]:
+        return [[(1 - 0.85) ** 0.5 * float(part) for part in vector] + [0.85**0.5] for vector in apart.passages(texts)]
+
+    near = CallableEmbedder(embed, name="near", dimensions=1025)
+    settings = {"model": "none", "harden_process": False}
+    with engram.open(tmp_path / "vault", key=bytes(32), settings=settings, embedder=near) as mem:
+        say(mem, "My colleague Quentin moved to Lisbon.")
+        for stranger in ("%", "!!!", "Portugal", "Bob", "7"):
+            assert mem.entity(stranger) is None
+        for meant in ("quentin%", "Quentins", "Quentin?"):
+            found = mem.entity(meant)
+            assert found is not None
+            assert found.entity.name == "Quentin"
+
+
+def test_a_warning_names_nobody_of_its_own(mem: Engram) -> None:
+    with mem.episode("deploy the API with Jonas") as doing:
+        doing.outcome("failure", "the quota was used up")
+    assert mem.warnings()
+    assert {one.name for one in mem.entities()} <= {"API", "Jonas"}
+
+
+def test_one_person_by_name_handle_and_role(mem: Engram) -> None:
+    say(mem, "My manager approved the plan.")
+    say(mem, "My manager is Maria.")
+    say(mem, "Maria Lopez (@mlo) flew to Oslo with Jonas.")
+    profiles = [mem.entity(name) for name in ("Maria", "@mlo", "my manager", "maria lopez")]
+    assert {profile.entity.name if profile else None for profile in profiles} == {"Maria Lopez"}
+    assert profiles[0] is not None
+    assert profiles[0].entity.mentions == 3
+    assert {"Jonas", "Oslo"} <= {name for name, _ in profiles[0].relations}
+    assert mem.entity("Nobody Known") is None
+
+
+def test_an_update_supersedes_and_the_past_still_answers(tmp_path: Path) -> None:
+    now = [DAY]
+    with engram.open(
+        tmp_path / "v", key=bytes(32), settings={"model": "none", "harden_process": False}, clock=lambda: now[0]
+    ) as mem:
+        old = mem.remember("I live in Hamburg")
+        now[0] = DAY + timedelta(days=30)
+        new = mem.remember("I live in Leipzig now")
+        assert [hit.memory.id for hit in mem.recall("live in Hamburg or Leipzig")] == [new.id]
+        assert [hit.memory.id for hit in mem.recall("live in Hamburg", as_of=DAY + timedelta(days=3))] == [old.id]
+        edges = mem.edges(old.id)
+        assert [(edge.source, edge.target, edge.kind) for edge in edges] == [(new.id, old.id, "supersedes")]
+        assert [one.object for one in mem.beliefs("the user")] == ["leipzig"]
+        assert [(one.object, one.status) for one in mem.beliefs("the user", past=True)] == [
+            ("leipzig", "held"),
+            ("hamburg", "retracted"),
+        ]
+
+
+def test_what_says_more_is_not_retired_with_its_fact(mem: Engram) -> None:
+    say(mem, "I live in Hamburg and I love the harbour there.")
+    say(mem, "I moved to Leipzig.", days=30)
+    texts = [memory.text for memory in mem.list()]
+    assert any("Hamburg" in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("My wife is Kim", "My wife is a doctor"),
+        ("Our database is Postgres", "Our database is slow"),
+        ("My phone is a Pixel", "My phone is at 5 percent"),
+        ("I like tea", "I don't like tea in the evening"),
+        ("I use vim", "I don't use vim on Windows"),
+        ("Tom lives in Rome", "Tom Baker lives in Oslo"),
+        ("Tom Baker lives in Oslo", "Tom lives in Rome"),
+    ],
+)
+def test_ordinary_talk_retires_nothing(mem: Engram, first: str, second: str) -> None:
+    say(mem, first)
+    say(mem, second, days=1)
+    assert len(mem.list()) == 2
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("We moved the API to Heroku", "We moved the API from Heroku to Fly"),
+        ("Our database is MySQL", "Our database is now Postgres"),
+        ("I like tea", "I don't like tea anymore"),
+        ("Tom Baker lives in Rome", "Tom Baker lives in Oslo"),
+        ("My phone number is 040 555 1234, for forms", "My new number is 0151 998 7766"),
+        ("My home address is 12 Elm Street", "My home address is 9 Oak Street"),
+    ],
+)
+def test_an_update_retires_what_it_updates(mem: Engram, first: str, second: str) -> None:
+    say(mem, first)
+    say(mem, second, days=1)
+    assert len(mem.list()) == 1
+
+
+def test_what_a_memory_that_is_kept_closely_says_is_sealed(mem: Engram) -> None:
+    say(mem, "My phone number is 0151 998 7766")
+    assert [one.tier for one in mem.list()] == [Sensitivity.SENSITIVE]
+    assert [(one.predicate, one.object) for one in mem.beliefs("the user")] == [("phone number", "01519987766")]
+    with mem._vault.store._readers.use("facts") as connection:
+        rows = connection.execute("SELECT subject || predicate || object FROM facts").fetchall()
+    assert len(rows) == 1
+    assert not any(word in rows[0][0] for word in ("user", "phone", "998"))
+
+
+def test_what_is_much_less_sure_contests_and_does_not_replace(mem: Engram) -> None:
+    store, reader = mem._vault.store, mem.reader
+    sure, doubtful = store.add(
+        reader,
+        [Memory(text="The user lives in Rome.", confidence=0.9), Memory(text="The user lives in Oslo.", confidence=0.3)],
+    )
+    assert store.get(reader, [sure.id])[0].status is Status.ACTIVE
+    assert [(edge.source, edge.kind) for edge in mem.edges(sure.id)] == [(doubtful.id, "contradicts")]
+    assert {one.object: one.status for one in mem.beliefs("the user")} == {"rome": "held", "oslo": "retracted"}
+
+
+def test_a_fact_that_is_told_as_such(mem: Engram) -> None:
+    first = mem.learn("Falcon", "owner", "Maria")
+    mem.learn("Falcon", "owner", "Jonas")
+    mem.learn("Falcon", "tag", "red", many=True)
+    mem.learn("Falcon", "tag", "blue", many=True)
+    assert {(one.predicate, one.object) for one in mem.beliefs("falcon")} == {("owner", "jonas"), ("tag", "red"), ("tag", "blue")}
+    assert (found := mem.get(first.id)) is not None
+    assert found.status is Status.SUPERSEDED
+
+
+def test_a_fact_is_told_whole_or_not_at_all(mem: Engram) -> None:
+    store = mem._vault.store
+    full = "CREATE TEMP TRIGGER full BEFORE INSERT ON facts BEGIN SELECT RAISE(ABORT, 'no room'); END"
+    store._write(mem.reader, "test", lambda connection: connection.execute(full).get)
+    with pytest.raises(engram.EngramError):
+        mem.learn("Ada", "works at", "Acme")
+    assert not mem.list()
+    store._write(mem.reader, "test", lambda connection: connection.execute("DROP TRIGGER full").get)
+    kept = mem.learn("Ada", "works at", "Acme")
+    assert mem.learn("Ada", "works at", "Acme").id == kept.id
+    assert [(one.object, one.memory) for one in mem.beliefs("Ada")] == [("acme", kept.id)]
+    assert mem.get(kept.id).corroborations == 1
+
+
+def test_a_fact_that_is_kept_closely_is_told_and_names_nobody(mem: Engram) -> None:
+    kept = mem.learn("Ada", "mail", "ada.quist@mail.example")
+    assert kept.tier is not Sensitivity.CLEARTEXT
+    assert [one.object for one in mem.beliefs("Ada")] == ["ada.quist@mail.example"]
+    assert mem.entity("Ada") is None
+
+
+def test_the_newer_takes_over_a_fifth_of_how_sure_the_older_was(mem: Engram) -> None:
+    old = mem.learn("Ada", "works at", "Acme")
+    new = mem.learn("Ada", "works at", "Globex")
+    assert new.confidence == pytest.approx(0.8 + 0.2 * old.confidence) == mem.get(new.id).confidence
+    last = mem.learn("Ada", "works at", "Initech")
+    assert new.confidence < last.confidence <= 1.0
+    chain = [(one.source, one.target) for one in mem.edges(new.id) if one.kind == "supersedes"]
+    assert sorted(chain) == sorted([(new.id, old.id), (last.id, new.id)])
+    assert [one.object for one in mem.beliefs("Ada", past=True)] == ["initech", "globex", "acme"]
+
+
+def test_what_many_have_said_is_not_overturned_by_hearsay_and_is_by_a_second_witness(mem: Engram, tmp_path: Path) -> None:
+    hearsay = tmp_path / "memories.json"
+    hearsay.write_text('{"results": [{"id": "1", "memory": "The office is owned by Bert."}]}')
+    for _ in range(6):
+        old = mem.remember("The office is owned by Ann.")
+    new = mem.get(mem.import_(hearsay).ids[0])
+    assert mem.get(old.id).status is Status.ACTIVE
+    assert {one.object: one.status for one in mem.beliefs("the office")} == {"bert": "retracted", "ann": "held"}
+    for _ in range(2):
+        mem.remember("The office is owned by Bert.")
+    assert mem.get(old.id).status is Status.SUPERSEDED
+    assert [(one.object, one.status, one.memory) for one in mem.beliefs("the office")] == [("bert", "held", new.id)]
+
+
+def test_a_change_that_is_told_late_outdates_what_was_said_since(mem: Engram) -> None:
+    """Who says on the 20th to have moved last week was not asked on the 16th."""
+    say(mem, "I live in Hamburg.", days=15)
+    say(mem, "I moved to Berlin last week.", days=19)
+    assert [one.object for one in mem.beliefs("the user")] == ["berlin"]
+    say(mem, "I live in Rostock.", days=-20)  # an old talk that comes in late
+    assert [one.object for one in mem.beliefs("the user")] == ["berlin"]
+    past = {one.object: one.until for one in mem.beliefs("the user", past=True)}
+    assert past.keys() == {"berlin", "hamburg", "rostock"}
+    assert past["rostock"] is not None
+    assert [one.text for one in mem.list()] == ["The user moved to Berlin last week."]
+
+
+def test_a_memory_that_says_more_is_linked_to_what_outdates_a_part_of_it(mem: Engram) -> None:
+    old = mem.remember("The office is owned by Ann, and it has a garden with a pond.")
+    new = mem.remember("The office is owned by Bert.")
+    assert mem.get(old.id).status is Status.ACTIVE
+    assert [(one.source, one.target, one.kind) for one in mem.edges(old.id)] == [(new.id, old.id, "outdates")]
+    assert [one.object for one in mem.beliefs("the office")] == ["bert"]
+
+
+def test_what_is_brought_back_is_disputed_by_what_came_since(tmp_path: Path) -> None:
+    clock = HandClock()
+    with open_story(tmp_path, clock) as mem:
+        old = mem.remember("The office is owned by Ann.")
+        clock.advance(86_400)
+        new = mem.remember("The office is owned by Bert.")
+        assert mem.get(old.id).status is Status.SUPERSEDED
+        mem.restore(old.id)
+        assert {one.object: one.status for one in mem.beliefs("the office")} == {"ann": "contested", "bert": "contested"}
+        mem.forget(new.id)
+        assert [(one.object, one.status) for one in mem.beliefs("the office")] == [("ann", "held")]
+        mem.restore(new.id)
+        assert mem.get(old.id).status is Status.SUPERSEDED, "the newer wins again"
+
+
+def test_a_correction_is_what_is_believed(mem: Engram) -> None:
+    old = mem.remember("The office is owned by Ann.")
+    new = mem.feedback(old.id, False, correction="The office is owned by Bert.")
+    assert [(one.object, one.status, one.memory) for one in mem.beliefs("the office")] == [("bert", "held", new.id)]
+    assert new.confidence >= 0.9
+    assert {one.object: one.status for one in mem.beliefs("the office", past=True)} == {"bert": "held", "ann": "retracted"}
+
+
+def test_a_timeline_is_in_the_order_it_happened(mem: Engram) -> None:
+    say(mem, "I met Priya in Oslo.", days=3)
+    say(mem, "Priya moved to Bergen.", days=9)
+    say(mem, "I had lunch with Priya.", days=1)
+    told = mem.timeline("Priya")
+    assert [memory.happened_at for memory in told] == sorted(memory.happened_at for memory in told if memory.happened_at)
+    assert len(told) == 3
+    assert len(mem.timeline("Priya", since=DAY + timedelta(days=2), until=DAY + timedelta(days=5))) == 1
+
+
+def test_a_timeline_tells_what_was_corrected_and_when_much_was_told(mem: Engram) -> None:
+    say(mem, "Priya lives in Oslo.", days=1)
+    say(mem, "Priya lives in Bergen.", days=5)
+    say(mem, "I went fishing with Priya.", days=9)
+    say(mem, "I had lunch with Priya.", days=9)
+    told = mem.timeline("Priya")
+    assert [(one.text.split()[-1], one.status) for one in told[:2]] == [
+        ("Oslo.", Status.SUPERSEDED),
+        ("Bergen.", Status.ACTIVE),
+    ]
+    assert [(one.memory, one.other, one.kind) for one in told.revisions] == [(told[1].id, told[0].id, "supersedes")]
+    assert told.width == "day"
+    assert [one.count for one in told.buckets] == [1, 0, 0, 0, 1, 0, 0, 0, 2]
+    assert [one.start.date() for one in told.peaks] == [(DAY + timedelta(days=9)).date()]
+    assert mem.timeline("nobody at all of that name").buckets == ()
+
+
+def test_a_timeline_of_what_nobody_told_is_empty(tmp_path: Path) -> None:
+    settings = {"harden_process": False}
+    with engram.open(tmp_path / "v", key=bytes(32), settings=settings, embedder=hashing_embedder(256), clock=lambda: DAY) as mem:
+        for number, text in enumerate(
+            ("The harbour tour starts at nine.", "The bakery sells rye bread.", "Rosa repairs violins.")
+        ):
+            say(mem, text, number)
+        assert len(mem.timeline("harbour tour")) == 1
+        assert len(mem.timeline("quantum chromodynamics")) == 0
+
+
+def test_entities_of_others_are_not_seen(mem: Engram) -> None:
+    rex, ada = (mem.as_reader(Reader(Scope(agent=name))) for name in ("rex", "ada"))
+    rex.remember("Priya lives in Oslo", scope=Scope(agent="rex"))
+    assert rex.entity("Priya") is not None
+    assert ada.entity("Priya") is None
+    assert ada.beliefs("Priya") == []
+    assert [one.name for one in ada.entities()] == []
+
+
+def test_erasing_lets_go_of_names_and_facts(mem: Engram) -> None:
+    kept = mem.remember("Priya likes tea")
+    gone = mem.remember("Priya Raman lives in Oslo")
+    assert mem.entity("@praman") is not None
+    mem.forget(gone.id, erase=True)
+    assert mem.entity("Oslo") is None
+    assert mem.entity("@praman") is None
+    profile = mem.entity("Priya")
+    assert profile is not None
+    assert [memory.id for memory in profile.timeline] == [kept.id]
+    assert mem.beliefs("priya raman", past=True) == []
+
+
+def test_another_wording_is_read_anew(mem: Engram) -> None:
+    memory = mem.remember("Priya lives in Oslo")
+    mem.update(memory.id, text="Priya lives in Bergen")
+    assert mem.entity("Oslo") is None
+    assert [one.object for one in mem.beliefs("priya")] == ["bergen"]
+
+
+def test_what_was_kept_before_is_read_in_time(mem: Engram, tmp_path: Path) -> None:
+    memory = mem.remember("Priya lives in Oslo")
+    store = mem._vault.store
+
+    def unlearn(connection: object) -> None:
+        connection.execute("DELETE FROM entities")  # type: ignore[attr-defined]
+        connection.execute("DELETE FROM facts")  # type: ignore[attr-defined]
+        connection.execute("INSERT INTO meta (name, value) VALUES ('unread_to', ?)", (memory.key,))  # type: ignore[attr-defined]
+
+    owner = replace(mem.reader, role=engram.types.Role.OWNER, policy=engram.types.Policy.ALL)
+    store._write(owner, "test", unlearn)
+    assert mem.entity("Priya") is None
+    assert store.read_old(owner, limit=10) == 1
+    assert store.read_old(owner, limit=10) == 0
+    assert mem.entity("Priya") is not None
+
+
+def test_what_was_outdated_can_be_so_again(tmp_path: Path) -> None:
+    now = [DAY]
+    settings = {"model": "none", "harden_process": False}
+    with engram.open(tmp_path / "v", key=bytes(32), settings=settings, clock=lambda: now[0]) as mem:
+        for days, city in enumerate(("Hamburg", "Leipzig", "Hamburg")):
+            now[0] = DAY + timedelta(days=days)
+            mem.remember(f"I live in {city}")
+        assert [memory.text for memory in mem.list()] == ["I live in Hamburg"]
+        assert [one.object for one in mem.beliefs("the user")] == ["hamburg"]
+
+
+def test_all_about_somebody_is_found_by_any_name(mem: Engram) -> None:
+    say(mem, "Maria Lopez (@mlo) is our manager.")
+    say(mem, "Maria bought a house in Bergen last spring.", days=1)
+    say(mem, "The kettle is broken.", days=2)
+    found = mem.recall("Tell me about @mlo", limit=5)
+    assert {"Maria" in hit.memory.text for hit in found} == {True}
+    assert any("Bergen" in hit.memory.text for hit in found)
+    assert "entity" in found.quality.strategy
+    mem.settings.tune(RecallWeights(entity_weight=0.0))
+    assert "entity" not in mem.recall("Tell me about @mlo", limit=5).quality.strategy
+
+
+def test_a_second_person_of_a_first_name_leaves_what_is_told_of_that_name_alone_to_neither(mem: Engram) -> None:
+    for text in ("Tom lives in Oslo.", "Tom Baker works at Acme.", "Tom Hardy lives in Rome.", "Tom likes chess."):
+        mem.remember(text)
+    assert [one.object for one in mem.beliefs("Tom Baker")] == ["acme"]
+    assert [one.object for one in mem.beliefs("Tom Hardy")] == ["rome"]
+    assert "oslo" in [one.object for one in mem.beliefs("Tom")]
+    baker, plain = mem.entity("Tom Baker"), mem.entity("Tom")
+    assert baker is not None
+    assert plain is not None
+    assert [one.text for one in baker.timeline] == ["Tom Baker works at Acme."]
+    assert {one.text for one in plain.timeline} == {"Tom lives in Oslo.", "Tom likes chess."}
+    mem.remember("Tom Stone sails.")  # a third one takes nothing over either
+    again = mem.entity("Tom")
+    assert again is not None
+    assert again.entity.name == "Tom"
+
+
+def test_where_there_is_one_of_a_first_name_it_means_that_one(mem: Engram) -> None:
+    mem.remember("Tom lives in Oslo.")
+    mem.remember("Tom Baker works at Acme.")
+    assert {one.object for one in mem.beliefs("Tom Baker")} == {"oslo", "acme"}
+
+
+def test_a_title_with_the_last_name_is_the_one_whose_full_name_was_told(mem: Engram) -> None:
+    for number, text in enumerate(("My manager is Dr. Amélie Fournier.", "Dr. Fournier likes short reports.")):
+        say(mem, text, number)
+    for number, text in enumerate(("Dr. Lund called.", "I saw Dr. Karin Lund today.", "Dr. Lund is kind.")):
+        say(mem, text, number)
+    for name in ("Dr. Fournier", "Amélie", "amelie", "my manager"):
+        found = mem.entity(name)
+        assert found is not None
+        assert (found.entity.name, len(found.timeline)) == ("Dr. Amélie Fournier", 2)
+    assert [one.name for one in mem.entities(kind="person")] == ["Dr. Karin Lund", "Dr. Amélie Fournier"]
+    say(mem, "Dr. Fournier works at Globex.", 3)
+    assert ("works at", "globex") in [(one.predicate, one.object) for one in mem.beliefs("Amélie")]
+
+
+def test_names_in_any_script(mem: Engram) -> None:
+    say(mem, "王芳 works at 阿里巴巴.")
+    say(mem, "I met Мария and Óscar Núñez, Prof. van der Berg was there too.")
+    say(mem, "我住在上海，王芳也住在上海。")
+    named = {one.name: one.kind for one in mem.entities()}
+    assert named == {
+        "王芳": "person",
+        "阿里巴巴": "organisation",
+        "Мария": "person",
+        "Óscar Núñez": "person",
+        "Prof. van der Berg": "person",
+    }
+    assert [(one.predicate, one.object) for one in mem.beliefs("王芳")] == [("works at", "阿里巴巴")]
+    assert mem.entity("Oscar Nunez") is not None
+
+
+def test_what_is_no_name_is_refused_and_i_am_the_user(mem: Engram) -> None:
+    say(mem, "I live in Porto.")
+    assert [one.object for one in mem.beliefs("I")] == [one.object for one in mem.beliefs("me")] == ["porto"]
+    for call in (
+        lambda: mem.entity(None),  # type: ignore[arg-type]
+        lambda: mem.beliefs(3),  # type: ignore[arg-type]
+        lambda: mem.timeline(b"Ada"),  # type: ignore[arg-type]
+        lambda: mem.timeline("Ada", limit=0),
+        lambda: mem.entities(kind="dragon"),
+        lambda: mem.entities(limit=-1),
+        lambda: mem.traverse(mem.list()[0].id, depth=0),
+    ):
+        with pytest.raises(InvalidQuery):
+            call()
+    with pytest.raises(InvalidContent):
+        mem.learn("Ada", "knows", 3)  # type: ignore[arg-type]
+
+
+def test_contractions_are_no_names(mem: Engram) -> None:
+    mem.remember("Yes, I'm sure that I'll paint, and so We've planned it.")
+    assert [one.name for one in mem.entities()] == []

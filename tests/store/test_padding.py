@@ -1,0 +1,176 @@
+"""What the file system may tell: sizes in buckets, no dates; and that hiding costs no durability."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+from store.vaults import connect, database_key
+
+from engram.env import Env
+from engram.settings import Settings
+from engram.store.folder import VaultFolder
+from engram.store.sqlite import connection as opening
+from engram.store.sqlite.padding import Silence
+from engram.store.sqlite.store import SqliteStore
+from engram.types import Memory, Reader
+
+BUCKET = 512 * 1024
+NEUTRAL = 86_400
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "a.db"
+
+
+@pytest.fixture
+def connection(path: Path) -> Iterator[apsw.Connection]:
+    connection = opening.writing(path, database_key(), synchronous="full", cache_kib=1024)
+    connection.execute("CREATE TABLE padding (key INTEGER PRIMARY KEY, bytes BLOB NOT NULL); CREATE TABLE t (words)")
+    yield connection
+    connection.close()
+
+
+def silence(jitter: int = 64, bucket: int = 512, dice: Callable[[int], bytes] | None = None) -> Silence:
+    env = Env() if dice is None else Env(random=dice)
+    return Silence(lambda: Settings(size_bucket_kib=bucket, size_jitter_kib=jitter), env)
+
+
+def size(connection: apsw.Connection) -> int:
+    return int(connection.execute("PRAGMA page_count").get) * 4096
+
+
+def free(connection: apsw.Connection) -> int:
+    return int(connection.execute("PRAGMA freelist_count").get)
+
+
+def write(connection: apsw.Connection, silent: Silence, length: int) -> None:
+    with connection:
+        connection.execute("INSERT INTO t VALUES (zeroblob(?))", (length,))
+        silent.settle(connection)
+
+
+def test_every_commit_ends_at_a_buckets_end(connection: apsw.Connection) -> None:
+    silent = silence()
+    sizes = []
+    for n in range(200):
+        write(connection, silent, 100 + 37 * n)
+        sizes.append(size(connection))
+        assert connection.execute("SELECT count(*) FROM padding").get == 0
+    assert {one % BUCKET for one in sizes} == {0}
+    assert sizes == sorted(sizes)
+    assert 1 < len(set(sizes)) < 10
+
+
+@pytest.mark.parametrize("length", [1, 4096, BUCKET - 1, BUCKET, 3 * BUCKET + 17])
+def test_one_large_write_ends_at_a_buckets_end_too(connection: apsw.Connection, length: int) -> None:
+    write(connection, silence(), length)
+    assert size(connection) % BUCKET == 0
+    assert size(connection) <= length + 3 * BUCKET
+
+
+def test_a_rollback_takes_the_growth_with_it(connection: apsw.Connection) -> None:
+    write(connection, silence(), 10)
+    before = size(connection)
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("INSERT INTO t VALUES (zeroblob(?))", (BUCKET,))
+    silence().settle(connection)
+    connection.execute("ROLLBACK")
+    assert size(connection) == before
+
+
+def test_the_moment_of_growth_is_drawn_by_lot(path: Path, tmp_path: Path) -> None:
+    """With equal writes, another lot grows at another write."""
+
+    def grew_at(lot: int) -> int:
+        place = tmp_path / f"{lot}.db"
+        connection = opening.writing(place, database_key(), synchronous="normal", cache_kib=1024)
+        connection.execute("CREATE TABLE padding (key INTEGER PRIMARY KEY, bytes BLOB NOT NULL); CREATE TABLE t (words)")
+        silent = silence(jitter=256, dice=lambda n: lot.to_bytes(n, "big"))
+        write(connection, silent, 1)
+        first = size(connection)
+        for n in range(200):
+            write(connection, silent, 3000)
+            if size(connection) != first:
+                connection.close()
+                return n
+        raise AssertionError("never grew")
+
+    assert len({grew_at(lot) for lot in (0, 20, 40, 60)}) > 1
+
+
+def test_padding_can_be_switched_off(connection: apsw.Connection) -> None:
+    silent = silence(bucket=0)
+    before = size(connection)
+    write(connection, silent, 10)
+    assert silent.bucket == 0
+    assert size(connection) - before < BUCKET
+    with connection:
+        connection.execute("DELETE FROM t")
+        silent.shrink(connection)
+    assert free(connection) == 0
+
+
+def test_shrinking_gives_back_whole_buckets_and_keeps_some_room(connection: apsw.Connection) -> None:
+    silent = silence()
+    write(connection, silent, 8 * BUCKET)
+    large = size(connection)
+    with connection:
+        connection.execute("DELETE FROM t")
+        silent.shrink(connection)
+    small = size(connection)
+    assert small < large - 4 * BUCKET
+    assert small % BUCKET == 0
+    assert free(connection) >= 64
+    with connection:
+        silent.shrink(connection)
+    assert size(connection) == small
+
+
+def test_the_log_is_as_long_before_the_first_write_as_after_many(connection: apsw.Connection, path: Path) -> None:
+    log = path.with_name("a.db-wal")
+    silent = silence()
+    silent.prime(connection, log)
+    primed = log.stat().st_size
+    assert primed >= 200 * 4096
+    for _ in range(20):
+        write(connection, silent, 100)
+    assert log.stat().st_size == primed
+    assert size(connection) % BUCKET == 0
+
+
+def test_priming_leaves_commits_durable(connection: apsw.Connection, path: Path) -> None:
+    silence().prime(connection, path.with_name("a.db-wal"))
+    assert connection.execute("PRAGMA synchronous").get == 2
+
+
+def test_priming_that_is_cut_short_leaves_commits_durable(connection: apsw.Connection, path: Path) -> None:
+    """It writes without syncing; if somebody else holds the vault meanwhile, syncing must come back all the same."""
+    other = connect(path)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(apsw.BusyError):
+        silence().prime(connection, path.with_name("no such log"))
+    assert connection.execute("PRAGMA synchronous").get == 2
+    other.execute("ROLLBACK")
+    other.close()
+
+
+def test_files_of_a_vault_show_one_date_after_writing_and_closing(
+    open_store: Callable[..., SqliteStore], folder: VaultFolder
+) -> None:
+    store = open_store()
+    for n in range(3):
+        store.add(Reader(), [Memory(text=f"number {n}")])
+    store.close()
+    assert {path.name: path.stat().st_mtime for path in folder.path.iterdir() if path.stat().st_mtime != NEUTRAL} == {}
+    assert folder.database.stat().st_size % BUCKET == 0
+
+
+def test_dates_are_left_alone_if_so_set(open_store: Callable[..., SqliteStore], folder: VaultFolder) -> None:
+    store = open_store(neutral_times=False)
+    store.add(Reader(), [Memory(text="a")])
+    store.close()
+    assert folder.database.stat().st_mtime != NEUTRAL

@@ -1,0 +1,266 @@
+"""Writes with an idempotency key (S14): made once, answered alike ever after, for one scope and for so long."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+from hand_clock import HandClock
+from recall.minds import KEY, store_of, words_apart
+from serve.test_operations import arguments_of
+
+from engram.engine import Engram
+from engram.env import Env
+from engram.errors import Conflict, InvalidContent, KeyReused, NotFound
+from engram.rules.lifecycle import LAYER, Layer, layer_of
+from engram.serve.operations import OPERATIONS, read
+from engram.types import Kind, Policy, Reader, Report, Role, Scope, Status, Turn
+
+ME = Reader(Scope(agent="rex"), Policy.AGENT_GLOBAL, Role.OWNER)
+CAT = "I adopted a grey cat named Miso in Oslo."
+DOG = "My dog is called Rex."
+
+
+@pytest.fixture
+def mem(tmp_path: Path, env: Env) -> Iterator[Engram]:
+    settings = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
+    with Engram.open(tmp_path / "v", reader=ME, key=KEY, env=env, settings=settings, embedder=words_apart()) as mem:
+        yield mem
+
+
+def test_what_is_remembered_with_a_key_is_remembered_once(mem: Engram) -> None:
+    first = mem.keyed("k1").remember(CAT, attributes={"a": "1"})
+    again = mem.keyed("k1").remember(CAT, attributes={"a": "1"})
+    assert again == first
+    assert (again.corroborations, again.confidence) == (0, first.confidence)
+    assert mem.remember(CAT).corroborations == 1  # without a key it is said again
+    assert mem.keyed("k2").remember(CAT).corroborations == 2  # with another it is another request
+    assert mem.keyed("k2").remember(CAT).corroborations == 2
+    assert len(mem.list()) == 1
+
+
+def test_what_is_heard_with_a_key_is_heard_once_and_told_alike(mem: Engram) -> None:
+    first = mem.keyed("k").observe(user=f"Hi! {CAT}", assistant="Norwegian Forest cats are often grey.")
+    again = mem.keyed("k").observe(user=f"Hi! {CAT}", assistant="Norwegian Forest cats are often grey.")
+    assert again == first
+    assert again.verdicts
+    assert {memory.corroborations for memory in mem.list()} == {0}
+    assert len(mem.words(first.ids[0])) == 1
+
+
+def test_an_ingest_with_a_key_is_made_once_and_goes_on_if_it_was_cut_short(mem: Engram, clock: HandClock) -> None:
+    """Its turns have no refs: without the key they would be heard again."""
+    mem.settings.set(ingest_batch=5)
+    said = [Turn(f"I bought a boat called Ida {n} in harbour {n * 7}.") for n in range(20)]
+    with pytest.raises(Exception, match="after 10"), mem.deadline(5):
+        mem.keyed("k").ingest(said, progress=lambda n: clock.advance(3))
+    second = mem.keyed("k").ingest(said)
+    assert (second.counts["known"], second.counts["turns"]) == (10, 10)
+    assert mem.keyed("k").ingest(said) == second
+    assert len(mem.list(limit=100)) == 20
+    assert {memory.corroborations for memory in mem.list(limit=100)} == {0}
+    with pytest.raises(KeyReused):
+        mem.keyed("k").ingest(said[:5])
+
+
+def test_changes_and_forgetting_are_made_once(mem: Engram) -> None:
+    one, two = mem.remember(CAT), mem.remember(DOG)
+    changed = mem.keyed("u").update(one.id, text="I adopted a grey cat named Miso in Bergen.")
+    mem.update(one.id, text="I adopted a grey cat named Miso in Rome.")
+    assert mem.keyed("u").update(one.id, text="I adopted a grey cat named Miso in Bergen.").text.endswith("Rome.")
+    assert mem.keyed("u").update(one.id, text="I adopted a grey cat named Miso in Bergen.").version == changed.version + 1
+    gone = mem.keyed("f").forget(two.id)
+    mem.restore(two.id)
+    assert mem.keyed("f").forget(two.id) == gone
+    assert mem.get(two.id).status is Status.ACTIVE  # type: ignore[union-attr]
+    judged = [mem.keyed("j").feedback(two.id, True) for _ in range(3)]
+    assert [one.helpful for one in judged] == [1, 1, 1]
+    erased = mem.keyed("e").forget(two.id, erase=True)
+    assert mem.keyed("e").forget(two.id, erase=True).ids == erased.ids == (two.id,)
+
+
+def test_a_layer_is_climbed_once_and_a_fact_is_learned_once(mem: Engram) -> None:
+    one = mem.remember(CAT, kind=Kind.EPISODE)
+    first = layer_of(mem.keyed("p").promote(one.id))
+    assert layer_of(mem.keyed("p").promote(one.id)) is first
+    assert layer_of(mem.keyed("d").demote(one.id)) is not first
+    assert layer_of(mem.keyed("d").demote(one.id)) is layer_of(one)
+    with pytest.raises(KeyReused):
+        mem.keyed("p").demote(one.id)
+    learned = mem.keyed("l").learn("Miso", "lives in", "Oslo")
+    assert mem.keyed("l").learn("Miso", "lives in", "Oslo") == learned
+
+
+def test_a_key_stands_for_one_write(mem: Engram) -> None:
+    kept = mem.keyed("k").remember(CAT)
+    others: list[Callable[[], object]] = [
+        lambda: mem.keyed("k").remember(DOG),
+        lambda: mem.keyed("k").remember(CAT, importance=0.9),
+        lambda: mem.keyed("k").observe(user=CAT),
+        lambda: mem.keyed("k").update(kept.id, importance=0.9),
+        lambda: mem.keyed("k").forget(kept.id),
+    ]
+    for other in others:
+        with pytest.raises(KeyReused) as problem:
+            other()
+        assert problem.value.code == "E1010"
+    assert [memory.text for memory in mem.list()] == [CAT]
+
+
+def test_a_key_is_its_own_in_each_scope(mem: Engram) -> None:
+    ann = mem.as_reader(Reader(Scope(agent="ann"), role=Role.OWNER))
+    first = mem.keyed("k").remember(CAT)
+    other = ann.keyed("k").remember(DOG)
+    assert first.id != other.id
+    assert ann.keyed("k").remember(DOG).id == other.id
+
+
+def test_a_key_is_forgotten_with_time(mem: Engram, clock: HandClock) -> None:
+    mem.keyed("k").remember(CAT)
+    clock.advance(23 * 3600)
+    assert mem.keyed("k").remember(CAT).corroborations == 0
+    clock.advance(2 * 3600)
+    assert mem.keyed("k").remember(CAT).corroborations == 1
+    mem.settings.set(receipt_hours=1.0)
+    clock.advance(3700)
+    assert mem.keyed("k").remember(DOG).text == DOG
+
+
+def test_what_came_to_no_write_of_its_own_is_told_again_too(mem: Engram) -> None:
+    old = mem.remember(CAT)
+    right = mem.feedback(old.id, correction="I adopted a grey cat named Miso in Rome.")
+    assert mem.keyed("k").remember(CAT).id == right.id
+    assert mem.keyed("k").remember(CAT).id == right.id
+    with pytest.raises(KeyReused):
+        mem.keyed("k").remember(DOG)
+    nothing = mem.keyed("n").observe()
+    assert mem.keyed("n").observe() == nothing == Report(operation="observe", counts=nothing.counts)
+
+
+def test_what_was_erased_since_is_not_told_again(mem: Engram) -> None:
+    kept = mem.keyed("k").remember(CAT)
+    mem.forget(kept.id, erase=True)
+    with pytest.raises(NotFound):
+        mem.keyed("k").remember(CAT)
+    assert list(mem.list()) == []
+
+
+@pytest.mark.parametrize("key", ["", "x" * 257, None, 7, b"k"])
+def test_a_key_is_a_short_text(mem: Engram, key: object) -> None:
+    with pytest.raises(InvalidContent):
+        mem.keyed(key)  # type: ignore[arg-type]
+
+
+def test_what_is_done_is_recorded_once_however_it_went_on(mem: Engram) -> None:
+    begun = [mem.keyed("b").episode("deploy the API", participants=["ada"]).id for _ in range(2)]
+    assert begun[0] == begun[1]
+    tried = [mem.keyed("t").episode(resume=begun[0]).event("tried", "terraform apply", ok=False) for _ in range(2)]
+    assert tried[0] == tried[1]
+    ended = [mem.keyed("e").episode(resume=begun[0]).outcome("failure", "the region was full") for _ in range(2)]
+    assert [one.outcome for one in ended] == ["failure"] * 2
+    assert mem.keyed("t").episode(resume=begun[0]).event("tried", "terraform apply", ok=False) == tried[0]  # though it is over
+    (told,) = mem.episodes()
+    assert [event.text for event in told.events] == ["terraform apply"]
+    assert len(mem.warnings()) == 1
+    with pytest.raises(KeyReused):
+        mem.keyed("t").episode(resume=begun[0]).outcome("success")
+    with mem.keyed("w").episode("bake bread") as ep:  # the key was for the beginning
+        ep.event("did", "knead")
+        ep.event("did", "rest")
+    assert len(mem.episodes(ids=[ep.id])[0].events) == 2
+
+
+def test_a_mind_is_changed_once_and_put_away_with_the_receipt(mem: Engram) -> None:
+    mem.keyed("a").working.attend("ship the release")
+    mem.working.clear()
+    assert mem.keyed("a").working.attend("ship the release") == ()
+    assert mem.working.slots == ()
+    noted = mem.keyed("n").working.checkpoint("ship it", decided=["on Thursday"])
+    mem.working.checkpoint("drop it")
+    assert mem.keyed("n").working.checkpoint("ship it", decided=["on Thursday"]) == noted
+    assert mem.resume().goal == "drop it"
+    cleared = mem.keyed("c").working.clear()
+    mem.working.attend("another thing")
+    assert mem.keyed("c").working.clear() == cleared == 2
+    assert [slot.text for slot in mem.working.slots] == ["another thing"]
+
+
+def test_while_the_first_is_under_way_the_second_is_refused_and_then_told(mem: Engram) -> None:
+    """As an endpoint has it whose client asked again too soon."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slowly(count: int) -> None:
+        begun.set()
+        go_on.wait(10)
+
+    made: list[Report] = []
+    said = [Turn(CAT)]
+    first = threading.Thread(target=lambda: made.append(mem.keyed("k").ingest(said, progress=slowly)))
+    first.start()
+    assert begun.wait(10)
+    with pytest.raises(Conflict):
+        mem.keyed("k").ingest(said)
+    assert mem.keyed("other").remember(DOG).text == DOG
+    go_on.set()
+    first.join()
+    assert [mem.keyed("k").ingest(said)] == made
+
+
+def test_a_receipt_of_an_older_release_is_refused_and_emptied_by_erasing(mem: Engram) -> None:
+    kept = mem.keyed("k").remember(CAT)
+    store = store_of(mem)
+    store._writer.run(lambda connection: connection.execute("UPDATE receipts SET plain = 0, request = x'00'").get, "a test")
+    with pytest.raises(KeyReused):
+        mem.keyed("k").remember(CAT)
+    mem.forget(kept.id, erase=True)
+    bodies = store._writer.run(lambda connection: connection.execute("SELECT body FROM receipts").fetchall(), "a test")
+    assert bodies == [(None,)]
+
+
+def test_every_write_of_the_table_is_made_once_for_its_key(mem: Engram) -> None:
+    """Twice with one key: the same answer, and not a row more; with other arguments E1010."""
+    asked = {name: {**given, "dry_run": False} if "dry_run" in given else given for name, given in arguments_of(mem).items()}
+    writes = [one for one in OPERATIONS.values() if not one.reads]
+    for operation in sorted(writes, key=lambda one: one.name != "undo_dream"):  # an idle pass goes with the next one
+        given = read(operation, asked[operation.name])
+        first = operation.answer(mem, given, timeout=30, key=f"k {operation.name}")
+        if isinstance(first, dict) and operation.name == "purge":
+            first["notes"] = []  # of what was looked for afterwards: no part of the write
+        rows = state(mem)
+        again = operation.answer(mem, given, key=f"k {operation.name}")
+        if operation.name == "begin_episode":  # what is known of a goal is looked up anew, and the episode is among it
+            first, again = ({**one, "warnings": [], "skills": []} for one in (first, again))
+        assert (again, state(mem)) == (first, rows), operation.name
+        with pytest.raises(KeyReused):
+            mem.keyed(f"k {operation.name}").remember(DOG)
+
+
+def state(mem: Engram) -> dict[str, int]:
+    """How many rows each table has, but for the trail of who asked."""
+
+    def counted(connection: apsw.Connection) -> dict[str, int]:
+        tables = [str(name) for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+        kept = [name for name in tables if name not in ("audit", "padding") and not name.startswith(("sqlite_", "lexicon_"))]
+        return {name: int(connection.execute(f'SELECT count(*) FROM "{name}"').get) for name in kept}
+
+    return store_of(mem)._writer.run(counted, "a test")
+
+
+def test_two_who_raise_a_memory_at_once_raise_it_twice(mem: Engram) -> None:
+    low = [mem.remember(f"Desk {number} moved", attributes={LAYER: Layer.WORKING}).id for number in range(10)]
+
+    def raised() -> None:
+        for one in low:
+            at_once.wait()
+            mem.promote(one)
+
+    at_once = threading.Barrier(2)
+    threads = [threading.Thread(target=raised) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert {layer_of(mem.get(one)) for one in low} == {Layer.SEMANTIC}

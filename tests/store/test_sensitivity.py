@@ -1,0 +1,326 @@
+"""What belongs to a memory, or came of it, is kept as closely as it is: a word is planted everywhere and found nowhere. C8
+
+Whoever has the database key and not that of the fields sees every column as these tests read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from recall.minds import OWNER, open_mind
+
+import engram
+from engram.engine import Engram
+from engram.rules.checkpoints import to_checkpoint
+from engram.store.ports import Filter
+from engram.store.sqlite import connection as sealed
+from engram.store.sqlite.working import HANDOFF
+from engram.types import Edge, Memory, Sensitivity, Status, Turn
+
+CARD = "4111 1111 1111 1111"
+WORD = "zanzibar"
+
+PLAIN = {
+    "aliases": {"name"},  # of cleartext memories alone
+    "attributes": {"name"},
+    "audit": {"operation", "subject", "project", "squad", "agent", "channel", "user", "digest"},  # ids and keyed digests
+    "boxes": {"session", "sealed", "topic"},  # a topic is made of what the text index may hold
+    "changes": {"what"},
+    "contents": {"text", "summary", "key_fact", "tag", "around", "digest", "clear"},  # by the tier in the row
+    "edges": {"kind"},
+    "embeddings": {"vector"},
+    "entities": {"name", "kind"},
+    "episodes": {"outcome"},
+    "feedback": {"digest", "vector"},
+    "memories": {"id", "kind", "category", "source", "status", "session", "speaker", "tier"},
+    "meta": {"name", "value"},
+    "jobs": {"name", "walker"},
+    "dues": {"job"},
+    "padding": {"bytes"},
+    "passes": {"id", "verb", "walker", "holder", "ending", "counts", "probes"},
+    "probes": {"identity", "session"},
+    "questions": {"digest", "text"},  # sealed whatever they ask
+    "receipts": {"name", "request", "body"},  # keyed digests, and ids and numbers
+    "schema_version": {"what"},
+    "scopes": {"project", "squad", "agent", "channel", "user"},
+    "skill_parts": {"part"},
+    "spaces": {"name", "model"},
+    "status_history": {"old", "new"},
+    "tokens": {"id", "name", "digest", "policy", "role"},
+    "undoing": {"place", "part", "was", "now"},  # figures, and kinds of links as `edges` has them
+    "turns": {"session", "speaker", "text", "ref", "tier"},  # by the tier in the row
+    "working_snapshots": {"name", "session", "body"},  # a mind is sealed; a checkpoint by its words and what they came from
+}
+"""Columns of text or bytes that `sealed.BESIDE` does not name, and why a memory's words are not in them in the clear. A new one
+belongs here or there, and into `everything` below."""
+
+
+@pytest.fixture
+def mem(tmp_path: Path) -> Iterator[Engram]:
+    with open_mind(tmp_path / "vault", warm_after_s=3600, care_pause_s=3600) as mem:  # nothing is done unasked
+        yield mem
+
+
+def seen(mem: Engram, *words: str) -> set[str]:
+    """Where any of the words stands in the clear: columns as table.column, and `lexicon` for the text index."""
+    mem._vault.store._flush_audit(wait=True)
+    found = set()
+    with mem._vault.store._readers.use("test") as connection:
+        for table, column in _columns(connection):
+            for (value,) in connection.execute(f"SELECT CAST({column} AS BLOB) FROM {table}"):
+                if any(word.encode() in bytes(value or b"").lower() for word in words):
+                    found.add(f"{table}.{column}")
+        if any(connection.execute("SELECT count(*) FROM lexicon WHERE lexicon MATCH ?", (f'"{word}"',)).get for word in words):
+            found.add("lexicon")
+    return found
+
+
+def _columns(connection: object) -> list[tuple[str, str]]:
+    sql = """
+        SELECT t.name, c.name FROM pragma_table_list AS t JOIN pragma_table_info(t.name) AS c
+         WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' AND c.type IN ('TEXT', 'BLOB', 'ANY')
+    """
+    return list(connection.execute(sql))  # type: ignore[attr-defined]
+
+
+def everything(mem: Engram, said: str) -> None:
+    """Ordinary use, with these words wherever words may be given."""
+    one = mem.remember(f"Remember {said}", attributes={"what": f"about {said}"})
+    mem.update(one.id, text=f"Remember well {said}")
+    mem.feedback(one.id, False, query=f"what of {said}?")
+    mem.forget(one.id, reason=f"because of {said}")
+    mem.restore(one.id)
+    mem.learn("Ann", "has", said)
+    mem.learn(said, "belongs to", "Ann")
+    mem.observe(Turn(f"I told you of {said} yesterday.", session="s"), Turn("Yes, that is noted down.", session="s"))
+    for outcome in ("success", "success", "success", "failure"):
+        with mem.episode(f"Settle {said}", participants=("Ann",)) as course:
+            course.event("did", f"typed {said}", actor="Ann")
+            course.event("did", "closed the till")
+            course.outcome(outcome, f"it was {said}")
+    mem._vault.store.wondered(mem.reader, f"who lost {said}?")
+    mem.working.attend(f"Think of {said}")
+    mem.working.checkpoint(f"Settle {said}", decided=[f"use {said}"], open=[f"where is {said}?"])
+    mem.working.suspend()
+    mem.keyed("key").observe(user=f"My notes are about {said}, mind you.")
+    mem._vault.fill_boxes()
+    mem.backfill()
+
+
+def test_every_column_is_accounted_for(mem: Engram) -> None:
+    known = {(table, column) for table, columns in PLAIN.items() for column in columns}
+    known |= {(table, column) for table, (_, columns) in sealed.BESIDE.items() for column in columns}
+    with mem._vault.store._readers.use("test") as connection:
+        there = {pair for pair in _columns(connection) if not pair[0].startswith("lexicon")}
+    assert there == known
+
+
+def test_a_planted_number_is_found_in_no_column(mem: Engram) -> None:
+    everything(mem, f"the card {CARD}")
+    assert not seen(mem, CARD, "4111")
+    assert mem.skills(), "there was a skill to be learned"
+    assert mem.warnings(), "and a warning"
+    assert [one.object for one in mem.beliefs("Ann")] == [f"card {CARD}"]
+
+
+def test_all_of_it_reads_as_it_was_written(mem: Engram) -> None:
+    everything(mem, f"the card {CARD}")
+    [told] = [one for one in mem.list() if one.text == f"Remember well the card {CARD}"]
+    assert told.attributes == {"what": f"about the card {CARD}"}
+    assert mem.versions(told.id)[0].text == f"Remember the card {CARD}"
+    assert list(mem.list(filters=Filter(attributes={"what": f"about the card {CARD}"}))) == [told]
+    assert f"because of the card {CARD}" in [change.reason for change in mem._vault.store.status_history(OWNER, told.id)]
+    course = mem.episodes(limit=1)[0]
+    assert (course.goal, course.events[0].text, course.participants[0].name) == (
+        f"Settle the card {CARD}",
+        f"typed the card {CARD}",
+        "Ann",
+    )
+    assert mem.skills()[0].skill.steps
+    assert mem.resume().goal == f"Settle the card {CARD}"
+    assert mem.remember(f"Remember well the card {CARD}").id == told.id, "it is known again by its digest"
+
+
+def test_personal_words_beside_a_cleartext_memory_are_sealed_and_it_is_found_as_before(mem: Engram) -> None:
+    one = mem.remember("The piano was tuned in May", attributes={"paid": CARD})
+    with mem.episode("Tune the piano") as course:
+        course.event("did", f"paid with {CARD}")
+        course.event("did", "swept the keys")
+        assert seen(mem, "swept") == {"events.text"}
+        assert "lexicon" in seen(mem, "piano")
+        assert not seen(mem, "4111")
+    assert not seen(mem, "4111", "swept"), "it is told as its events, and so as closely as they are"
+    assert one.tier is Sensitivity.CLEARTEXT
+
+
+def test_what_is_marked_by_hand_takes_all_with_it(mem: Engram) -> None:
+    said = mem.observe(
+        Turn("The harbour pilot sails at noon.", session="s"),
+        Turn(f"Our partner in the merger is {WORD.title()} Freight.", session="s"),
+        Turn("The crane is painted green by now.", session="s"),
+    )
+    assert said.ids
+    mem._vault.fill_boxes()
+    [told] = [one for one in mem.list() if WORD in one.text.lower()]
+    mem.feedback(told.id, False, query="who is the partner?")
+    derived = mem.remember(f"Bought through {WORD} in spring")
+    mem.relate(derived.id, told.id, "derived_from")
+    mem.working.checkpoint(f"Ask about {WORD}")
+    assert {"turns.text", "contents.around", "lexicon", "entities.name", "working_snapshots.body"} <= seen(mem, WORD)
+    vectors = _vectors(mem)
+    mem.update(told.id, tier="confidential")
+    assert not seen(mem, WORD)
+    assert _vectors(mem).isdisjoint(vectors)
+    assert mem.get(derived.id).tier is Sensitivity.CONFIDENTIAL  # type: ignore[union-attr]
+    assert [turn.text for turn in mem.words(told.id)] == [f"Our partner in the merger is {WORD.title()} Freight."]
+    assert mem.resume().goal == f"Ask about {WORD}"
+    mem._vault.fill_boxes()
+    mem.update(told.id, text=f"Our partner in the merger was {WORD.title()} Freight.")
+    assert mem.get(told.id).tier is Sensitivity.CONFIDENTIAL, "its words did not make it so"  # type: ignore[union-attr]
+    assert not seen(mem, WORD)
+
+
+def test_what_is_handed_over_is_kept_as_closely_as_what_it_was_taken_from(mem: Engram) -> None:
+    mem.observe(Turn("The harbour pilot sails at noon.", session="s", ref="r1"), Turn("Fine.", session="s"))
+    plain, close = mem.remember("The piano is black"), mem.remember("The organ is blue", tier="sensitive")
+    body = "working_snapshots.body"
+
+    def clear_of(*sources: str, goal: str = f"Find {WORD}") -> bool:
+        assert mem.working.hand_over(goal, sources=sources)
+        kept = mem._vault.store.put_away_last(mem.reader, HANDOFF)
+        assert kept is not None
+        assert to_checkpoint(kept[1], kept[0]).goal == goal  # type: ignore[union-attr]
+        return body in seen(mem, WORD)
+
+    assert clear_of()
+    assert clear_of("r1", plain.id)
+    assert not clear_of("r1", plain.id, "nobody's"), "what is not there may have been anything"
+    assert not clear_of(*close.id), "an id in place of a list of ids"
+    assert not clear_of(*(f"r{number}" for number in range(40_000))), "more than one statement takes"
+    assert not clear_of("r1", plain.id, close.id)
+    assert not clear_of(goal=f"Find {WORD}:\n{CARD}")
+    assert clear_of("r1", goal=f"Find ’{WORD}’")
+    [heard] = [one for one in mem.list() if "noon" in one.text]
+    mem.update(heard.id, tier="confidential")
+    assert body not in seen(mem, WORD), "what it has of it may be the words that were raised"
+    assert not clear_of("r1"), "the turn was raised with the memory"
+
+
+def _vectors(mem: Engram) -> set[bytes]:
+    with mem._vault.store._readers.use("test") as connection:
+        found = connection.execute("SELECT vector FROM feedback WHERE vector <> x''").fetchall()
+        return {bytes(row[0]) for row in found}
+
+
+def test_what_comes_of_a_memory_that_is_kept_closely_inherits_its_tier(mem: Engram) -> None:
+    origin = mem.remember(f"The code name is {WORD}", tier="confidential")
+    derived = mem.remember("It has a code name of eight letters")
+    mem.relate(derived.id, origin.id, "inferred_from")
+    mem.relate(mem.remember("The piano is black").id, origin.id, "related_to")
+    tiers = {one.text: one.tier for one in mem.list()}
+    assert tiers["It has a code name of eight letters"] is Sensitivity.CONFIDENTIAL
+    assert tiers["The piano is black"] is Sensitivity.CLEARTEXT
+
+
+def test_a_tier_is_handed_on_however_far_what_came_of_a_memory_goes(mem: Engram) -> None:
+    drafts = [Memory(text=f"Step {n} of the recipe", scope=mem.reader.scope) for n in range(400)]
+    ids = [one.id for one in mem._vault.store.add(mem.reader, drafts)]
+    mem._vault.store.relate(mem.reader, [Edge(later, before, "derived_from") for before, later in pairwise(ids)])
+    mem.update(ids[0], tier="confidential")
+    assert {one.tier for one in mem._vault.store.get(OWNER, ids)} == {Sensitivity.CONFIDENTIAL}
+
+
+def test_a_tier_that_is_changed_outdates_nothing(mem: Engram) -> None:
+    old, new = mem.remember("I live in Berlin"), mem.remember("I live in Paris")
+    mem.restore(old.id)
+    mem.forget(new.id)
+    for tier in ("confidential", "cleartext"):
+        mem.update(new.id, tier=tier)
+        assert mem.get(old.id).status is Status.ACTIVE  # type: ignore[union-attr]
+    sure = mem.get(old.id).confidence  # type: ignore[union-attr]
+    assert mem.update(old.id, tier="sensitive").confidence == sure
+    assert [one.object for one in mem.beliefs("user")] == ["berlin"]
+
+
+def test_what_is_kept_closely_and_brought_back_is_disputed_like_all_else(mem: Engram) -> None:
+    old, new = mem.remember("My phone number is +49 30 12345671"), mem.remember("My phone number is +49 30 76543212")
+    assert mem.get(old.id).status is Status.SUPERSEDED  # type: ignore[union-attr]
+    mem.restore(old.id)
+    assert {(one.memory, one.status) for one in mem.beliefs("user")} == {(old.id, "contested"), (new.id, "contested")}
+
+
+def test_names_are_let_go_and_taken_up_with_the_tier(mem: Engram) -> None:
+    told = [mem.remember(f"Ada Lovelace wrote note {n} on the engine").id for n in range(5)]
+    alone = mem.remember("My manager is Ada Lovelace, and Bo Diddley plays on Friday").id
+    key = _entity(mem, "Ada Lovelace")
+    mem.update(told[2], tier="sensitive")
+    assert _entity(mem, "Ada Lovelace") == key, "others tell all of it: nobody is made anew"
+    assert mem.entity("Ada").entity.mentions == 5  # type: ignore[union-attr]
+    mem.update(told[2], tier="cleartext")
+    assert mem.entity("Ada").entity.mentions == 6  # type: ignore[union-attr]
+    mem.update(alone, tier="confidential")
+    assert not seen(mem, "diddley", "manager"), "what it alone has told is gone"
+    assert mem.entity("Ada Lovelace") is not None
+
+
+def _entity(mem: Engram, name: str) -> int:
+    with mem._vault.store._readers.use("test") as connection:
+        return int(connection.execute("SELECT key FROM entities WHERE name = ?", (name,)).get)
+
+
+def test_what_is_confidential_and_has_no_vector_yet_stops_no_care(tmp_path: Path) -> None:
+    with engram.open(tmp_path / "bare", settings={"model": "none", "warm_after_s": 3600, "care_pause_s": 3600}) as mem:
+        for number in range(5):
+            mem.remember(f"Pay invoice {number} with {CARD}")
+        assert mem._vault.fill_boxes() == 5
+        assert not seen(mem, "4111")
+
+
+def test_words_of_before_stay_sealed_when_the_new_ones_are_harmless(mem: Engram) -> None:
+    one = mem.remember(f"Pay with {CARD}")
+    assert mem.update(one.id, text="Pay in cash").tier is Sensitivity.CLEARTEXT
+    assert not seen(mem, "4111")
+    assert mem.versions(one.id)[0].text == f"Pay with {CARD}"
+
+
+def test_words_that_look_sealed_are_words(mem: Engram) -> None:
+    odd = f"{sealed.MARK}QUJD"
+    one = mem.remember("The piano is black", attributes={"odd": odd})
+    assert mem.get(one.id).attributes == {"odd": odd}  # type: ignore[union-attr]
+
+
+def test_what_older_releases_left_in_the_clear_is_brought_over_page_by_page(mem: Engram) -> None:
+    everything(mem, f"the card {CARD}")
+    harmless = mem.remember("The piano is black", attributes={"colour": "black"})
+    store, before = mem._vault.store, {one.id: one for one in mem.list(limit=200)}
+    assert not seen(mem, "4111")
+    store._writer.run(_as_it_was, "undoing")
+    assert {"events.text", "questions.text", "facts.object", "turns.text"} <= seen(mem, "4111")
+    while store.seal_old(OWNER, limit=3):
+        pass
+    assert not seen(mem, "4111")
+    assert {one.id: one for one in mem.list(limit=200)} == before
+    assert mem.get(harmless.id) == harmless
+    assert store.seal_old(OWNER, limit=3) == 0
+    assert mem.remember(f"Remember well the card {CARD}").id in before, "it is known again by its digest"
+
+
+_SEALED_BEFORE = {"attributes": "0, 'attribute/' || t.name", "versions": "t.memory, 'version/' || t.number"}
+
+
+def _as_it_was(connection: object) -> None:
+    """The tables as an older release left them: most words beside memories in the clear, two kinds sealed without a mark."""
+    run = connection.execute  # type: ignore[attr-defined]
+    for table, (_, columns) in sealed.BESIDE.items():
+        for column in columns:
+            was = sealed.told(table, column, "t", "'cleartext'")
+            if table in _SEALED_BEFORE:
+                was = f"seal((SELECT tier FROM memories WHERE key = t.memory), {was}, {_SEALED_BEFORE[table]})"
+            run(f"UPDATE {table} AS t SET {column} = {was}")
+    said = sealed.opened("text", table="t", tier="t.tier", row="t.key", place="'turn'")
+    run(f"UPDATE turns AS t SET text = {said}, tier = 'cleartext'")
+    run("UPDATE questions SET text = unshut(text, 'questions.text/' || hex(digest))")
+    run("DELETE FROM meta WHERE name = 'sealed_all'")

@@ -1,0 +1,55 @@
+"""Who and what a statement names."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.text.english.entities import KINDS, UNSURE, folded, mentions, other_names
+
+
+def named(text: str, speaker: str = "user") -> dict[str, str]:
+    return {mention.name: mention.kind for mention in mentions(text, speaker) if mention.kind != UNSURE}
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "name"),
+    [
+        ("We met Priya in the hall.", "person", "Priya"),
+        ("I saw Dr. Okafor today.", "person", "Dr. Okafor"),
+        ("Ask @jules about it.", "person", "@jules"),
+        ("We flew to San Francisco.", "place", "San Francisco"),
+        ("She lives in Uzhupis now.", "place", "Uzhupis"),
+        ("He works at Brightwave.", "organisation", "Brightwave"),
+        ("They went to Mercy Hospital.", "organisation", "Mercy Hospital"),
+        ("Work on project Falcon began.", "project", "Falcon"),
+        ("I cloned the billing-api repo.", "project", "billing-api"),
+        ("We use postgres here.", "technology", "postgresql"),
+        ("It is written in C++ and Rust.", "technology", "rust"),
+        ("See src/app/main.py for it.", "file", "src/app/main.py"),
+    ],
+)
+def test_what_is_named_and_of_which_sort(text: str, kind: str, name: str) -> None:
+    assert named(text).get(name) == kind
+
+
+def test_who_speaks_is_not_named_by_the_label() -> None:
+    assert named("Ana to Tom: I like tea.", "Ana") == {}
+    assert "Ana" in named("Ana likes tea.", "Ana")
+
+
+def test_a_role_and_a_handle_are_other_names() -> None:
+    found = mentions("My manager Ada Byron (@adab) is here.", "user")
+    assert [(one.name, set(one.aliases)) for one in found] == [("Ada Byron", {"the user's manager", "@adab"})]
+    assert folded("my manager") == folded("the user's manager")
+    assert {"ada", "@ada", "@abyron"} <= set(other_names("Ada Byron", "person"))
+
+
+def test_plain_words_are_no_names() -> None:
+    assert named("Go home and rest, it is a nice spring day.") == {}
+
+
+@given(st.text(max_size=200), st.text(max_size=12))
+def test_any_text_can_be_read(text: str, speaker: str) -> None:
+    assert all(mention.kind in (*KINDS, UNSURE) and mention.name for mention in mentions(text, speaker))
