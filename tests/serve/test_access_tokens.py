@@ -20,13 +20,13 @@ def test_a_token_is_shown_once_listed_and_revoked(made: Engram) -> None:
     assert made("token").lines[0].split("\t")[1] == "revoked"
 
 
-def test_it_reads_only_and_as_a_guest_unless_more_was_granted(made: Engram) -> None:
+def test_a_new_token_is_a_read_only_guest_by_default(made: Engram) -> None:
     token = made("token", "create", "visitor", "--days", "30", "--json").json["token"]
     assert (token["role"], token["writes"], token["policy"]) == ("guest", False, "agent+global")
     assert token["expires_at"] > token["created_at"]
 
 
-def test_what_cannot_be_granted_is_refused(made: Engram) -> None:
+def test_a_token_for_a_forbidden_policy_is_refused(made: Engram) -> None:
     refused = made("token", "create", "spy", "--policy", "all")
     assert (refused.code, refused.out) == (1, "")
     assert refused.err.startswith("E4001: ")

@@ -26,7 +26,7 @@ def test_the_table_shows_every_setting_with_its_value(engram: Engram, monkeypatc
     assert set(shown) == set(TABLE)
 
 
-def test_a_value_that_is_set_is_got_back(engram: Engram, config_file: Path) -> None:
+def test_config_get_returns_what_config_set_wrote(engram: Engram, config_file: Path) -> None:
     assert engram("config", "set", "agent", "rex").out == "agent = rex\n"
     assert engram("config", "get", "agent").out == "rex\n"
     assert engram("config", "get", "agent", "--json").json == {"name": "agent", "value": "rex"}
@@ -40,7 +40,7 @@ def test_a_value_that_is_set_is_got_back(engram: Engram, config_file: Path) -> N
     assert config_file.read_text() == 'agent = "rex"\nneutral_times = false\n'
 
 
-def test_a_number_out_of_range_is_bent_with_a_warning(engram: Engram) -> None:
+def test_a_number_out_of_range_is_clamped_with_a_warning(engram: Engram) -> None:
     bent = engram("config", "set", "backups_kept", "500")
     assert bent.out == "backups_kept = 100\n"
     assert bent.err == "warning: backups_kept = 500 is outside 1 … 100; using 100\n"
@@ -50,27 +50,27 @@ def test_a_number_out_of_range_is_bent_with_a_warning(engram: Engram) -> None:
     ("name", "value"),
     [("reader_limit", "many"), ("turn_days", "many"), ("reader_limit", "1.5"), ("cipher", "rot13"), ("neutral_times", "maybe")],
 )
-def test_what_is_no_value_of_a_setting_is_a_bad_call(engram: Engram, config_file: Path, name: str, value: str) -> None:
+def test_an_invalid_value_of_a_setting_is_bad_usage(engram: Engram, config_file: Path, name: str, value: str) -> None:
     refused = engram("config", "set", name, value)
     assert refused.code == 2
     assert refused.err.startswith(f"{name} must be ")
     assert not config_file.exists()
 
 
-def test_an_unknown_name_is_refused_with_the_nearest_one(engram: Engram) -> None:
+def test_an_unknown_setting_is_refused_with_the_nearest_name(engram: Engram) -> None:
     for command in (("get", "reader_limt"), ("set", "reader_limt", "5")):
         refused = engram("config", *command)
         assert refused.code == 1
         assert refused.err.startswith("E5003: there is no setting 'reader_limt'; did you mean 'reader_limit'?.")
 
 
-def test_who_sets_what_something_else_goes_over_is_told(engram: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_config_set_warns_if_another_source_overrides_the_value(engram: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENGRAM_BACKUPS_KEPT", "7")
     assert "goes over backups_kept here" in engram("config", "set", "backups_kept", "5").err
     assert "read when a vault is opened" in engram("config", "set", "reader_limit", "5").err
 
 
-def test_a_setting_takes_effect_in_a_process_that_runs(made: Engram, vault: Path, clock: HandClock, env: Env) -> None:
+def test_a_changed_setting_takes_effect_in_a_running_process(made: Engram, vault: Path, clock: HandClock, env: Env) -> None:
     with library.Engram.open(vault, env=env) as running:
         running.remember("x" * 100)
         assert made("config", "set", "content_bytes", "64").code == 0
@@ -79,9 +79,7 @@ def test_a_setting_takes_effect_in_a_process_that_runs(made: Engram, vault: Path
             running.remember("x" * 100)
 
 
-def test_the_documentation_names_every_setting_and_no_value_of_this_machine(
-    engram: Engram, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_settings_documentation_lists_every_setting_with_its_default(engram: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENGRAM_AGENT", "rex")
     page = engram("config", "--markdown").out
     assert page.startswith("# Settings\n")

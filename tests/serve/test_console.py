@@ -25,7 +25,7 @@ terminals = pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-ter
 ESCAPE = "\x1b"
 
 
-def test_the_whole_way_in_processes_of_their_own(vault: Path) -> None:
+def test_init_remember_list_and_erase_work_in_separate_processes(vault: Path) -> None:
     run = in_process_of_its_own
     assert run("--version").out == f"engram {library.__version__}\n"
     assert run("init").code == 0
@@ -72,7 +72,7 @@ def test_the_whole_way_in_processes_of_their_own(vault: Path) -> None:
         "",
     ],
 )
-def test_a_bad_call_is_two_and_says_so(engram: Engram, vault: Path, arguments: str) -> None:
+def test_bad_usage_ends_with_exit_code_2_and_a_message(engram: Engram, vault: Path, arguments: str) -> None:
     bad = engram(*arguments.split())
     assert bad.code == 2
     assert bad.err or not arguments
@@ -80,33 +80,33 @@ def test_a_bad_call_is_two_and_says_so(engram: Engram, vault: Path, arguments: s
     assert not vault.exists()
 
 
-def test_what_is_wrong_with_a_call_stands_in_one_line_of_our_words(engram: Engram) -> None:
+def test_a_usage_error_is_one_line_without_the_libraries_own_wording(engram: Engram) -> None:
     assert "Choose from: user, agent, channel, squad, project\n" in engram("purge").err
     assert engram("recall", "x", "--kind", "nope").err.startswith("Invalid value for '--kind': 'nope' is not one of")
 
 
-def test_no_name_at_all_is_not_this_folder(engram: Engram, vault: Path) -> None:
-    """To the system it is: `engram import "$UNSET"` would take in whatever lies around."""
+def test_import_of_an_empty_file_name_does_not_read_the_current_folder(engram: Engram, vault: Path) -> None:
+    """To the operating system an empty name is the current folder: `engram import "$UNSET"` would import all of it."""
     bad = engram("import", "")
-    assert (bad.code, "a file has a name" in bad.err, vault.exists()) == (2, True, False)
+    assert (bad.code, "file name" in bad.err, vault.exists()) == (2, True, False)
 
 
-def test_a_key_makes_a_command_once(made: Engram) -> None:
+def test_a_command_with_an_idempotency_key_runs_once(made: Engram) -> None:
     kept = [made("remember", "Tea is green", "--idempotency-key", "k", "--json").json for _ in range(2)]
     assert kept[0] == kept[1]
     other = made("remember", "Tea is black", "--idempotency-key", "k")
     assert (other.code, other.err[:6]) == (1, "E1010:")
 
 
-def test_an_interrupt_is_known_under_another_name() -> None:
+def test_an_interrupt_is_recognised_as_the_cause_of_another_error() -> None:
     error = RuntimeError("a class could not be made")
     assert not is_interrupt(error)
     error.__context__ = KeyboardInterrupt()
     assert is_interrupt(error)
 
 
-def test_an_interrupt_calls_off_what_is_under_way_before_it_unwinds() -> None:
-    """Else what is cleaned up on the way waits for it: a minute, while a batch of a book is encoded."""
+def test_an_interrupt_cancels_running_work_before_it_unwinds() -> None:
+    """Without that, cleaning up would wait for the batch being encoded: a minute for a batch of a book."""
 
     def work() -> None:
         with cancel_on_interrupt():
@@ -156,7 +156,7 @@ COMMANDS = """
         "bench speed",
     ],
 )
-def test_every_command_explains_itself(engram: Engram, command: str) -> None:
+def test_every_command_has_help(engram: Engram, command: str) -> None:
     helped = engram(*command.split(), "--help")
     assert helped.code == 0
     assert f"Usage: engram {command}".strip() in helped.out
@@ -167,7 +167,7 @@ def test_every_command_explains_itself(engram: Engram, command: str) -> None:
     ("arguments", "code", "error"),
     [("show nothing --json", 1, "E1008"), ("--json show nothing", 1, "E1008"), ("list --limit 0 --json", 2, "E2004")],
 )
-def test_an_error_is_json_where_json_was_asked_for(made: Engram, arguments: str, code: int, error: str) -> None:
+def test_errors_are_json_under_the_json_option(made: Engram, arguments: str, code: int, error: str) -> None:
     failed = made(*arguments.split())
     assert (failed.code, failed.out) == (code, "")
     problem = json.loads(failed.err)["error"]
@@ -203,11 +203,11 @@ SHELLS = {
     "fish": """engram --show-completion | source
         function shown; complete -C "$argv"; end""",
 }
-"""What a shell reads once, and a function that says what it would offer. zsh's own `_arguments` is for an open line only."""
+"""The setup that a shell reads once, and a function that prints its candidates. zsh's `_arguments` works on an open line only."""
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_shell_completes_words_and_nothing_else(shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shell_completion_offers_names_without_help_texts(shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"there is no {shell} here")
     program = tmp_path / "engram"
@@ -223,7 +223,7 @@ def test_a_shell_completes_words_and_nothing_else(shell: str, tmp_path: Path, mo
     assert clients == ["claude-code", "claude-desktop", "codex", "cursor"]
 
 
-def test_every_line_of_a_completion_is_a_word() -> None:
+def test_every_line_of_a_completion_is_a_candidate() -> None:
     asked = {"_ENGRAM_COMPLETE": "complete_fish", "_TYPER_COMPLETE_FISH_ACTION": "get-args", "_TYPER_COMPLETE_ARGS": "engram "}
     done = in_process_of_its_own(environment={**asked, "COLUMNS": "40"})
     assert all(re.fullmatch(r"[a-z-]+\t.+", line) for line in done.out.splitlines())
@@ -252,15 +252,17 @@ def test_a_defect_shows_its_type_and_nothing_else(made: Engram, monkeypatch: pyt
         made("list")
 
 
-def test_an_error_of_the_system_is_told_in_its_words(made: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_operating_system_error_is_printed_with_its_reason(made: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", "/a/name")
 
     monkeypatch.setattr(memories, "_list", fail)
-    assert (made("list").code, made("list").err) == (1, "The system refused: Permission denied.\n")
+    ran = made("list")
+    assert (ran.code, ran.err.count("\n")) == (1, 1)
+    assert "Permission denied" in ran.err
 
 
-def test_the_handler_of_warnings_is_taken_away_again(made: Engram) -> None:
+def test_the_log_handler_is_removed_after_a_command(made: Engram) -> None:
     import logging
 
     before = list(logging.getLogger("engram").handlers)
@@ -274,7 +276,7 @@ def test_importing_the_package_loads_no_face() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
-def test_a_reader_that_goes_away_is_no_reason_to_complain(made: Engram) -> None:
+def test_a_closed_pipe_ends_a_command_without_an_error_message(made: Engram) -> None:
     with subprocess.Popen([*COMMAND, "config"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -288,7 +290,8 @@ def test_a_reader_that_goes_away_is_no_reason_to_complain(made: Engram) -> None:
 def test_output_that_cannot_be_written_fails_without_a_traceback(made: Engram) -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run([*COMMAND, "config", "get", "kdf"], stdout=full, stderr=subprocess.PIPE)
-    assert (done.returncode, done.stderr) == (1, b"The system refused: No space left on device.\n")
+    assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
+    assert b"No space left on device" in done.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
@@ -298,14 +301,14 @@ def test_closed_streams_do_no_harm(made: Engram) -> None:
     assert [row.split("\t")[-1] for row in made("list").lines] == ["hidden"]
 
 
-def test_an_encoding_that_lacks_a_character_spells_it_out(made: Engram) -> None:
+def test_characters_that_the_terminal_encoding_lacks_are_escaped(made: Engram) -> None:
     made("remember", "Größe")
     plain = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     assert in_process_of_its_own("list", environment=plain).out.rstrip().endswith(r"Gr\xf6\xdfe")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
-def test_an_interrupt_is_130_and_quiet(made: Engram) -> None:
+def test_an_interrupt_ends_with_exit_code_130_and_no_output(made: Engram) -> None:
     pipe = subprocess.PIPE
     with subprocess.Popen([*COMMAND, "remember", "-"], stdin=pipe, stderr=pipe, preexec_fn=heed_interrupts) as process:
         assert process.stdin is not None
@@ -339,7 +342,7 @@ def test_erasing_asks_on_a_terminal(made: Engram) -> None:
 
 
 @terminals
-def test_the_end_of_input_at_a_question_does_nothing(made: Engram) -> None:
+def test_end_of_input_at_a_prompt_changes_nothing(made: Engram) -> None:
     kept = made("remember", "x").id
     console = Terminal("forget", kept, "--erase")
     console.wait_for("[y/N]")
@@ -350,7 +353,7 @@ def test_the_end_of_input_at_a_question_does_nothing(made: Engram) -> None:
 
 
 @terminals
-def test_an_interrupt_at_a_question_is_130(made: Engram) -> None:
+def test_an_interrupt_at_a_prompt_ends_with_exit_code_130(made: Engram) -> None:
     console = Terminal("restore-backup")
     console.wait_for("[y/N]")
     console.send(signal.SIGINT)
@@ -360,7 +363,7 @@ def test_an_interrupt_at_a_question_is_130(made: Engram) -> None:
 
 
 @terminals
-def test_a_passphrase_is_asked_for_unseen(engram: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_passphrase_is_typed_without_echo(engram: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENGRAM_ARGON2_MEMORY_KIB", "8192")
     monkeypatch.setenv("ENGRAM_ARGON2_PASSES", "1")
     console = Terminal("init", "--passphrase")
@@ -393,12 +396,12 @@ def test_two_passphrases_that_differ_make_nothing(engram: Engram, vault: Path) -
     console.type("two\n")
     code, screen = console.end()
     assert code == 1
-    assert "E1001: the two passphrases are not the same." in screen
+    assert "E1001: " in screen
     assert not (vault / "vault.toml").exists()
 
 
 @terminals
-def test_a_recovery_key_is_asked_for_unseen(made: Engram) -> None:
+def test_a_recovery_key_is_typed_without_echo(made: Engram) -> None:
     text = made("key", "export").out.strip()
     console = Terminal("key", "import", "--to", "file")
     console.wait_for("Recovery key: ")
@@ -430,7 +433,7 @@ def test_no_color_is_respected(made: Engram, vault: Path) -> None:
     assert "warning" in screen
 
 
-def test_a_pipe_gets_no_colour_even_if_somebody_forces_it(made: Engram, vault: Path) -> None:
+def test_piped_output_has_no_colour_even_under_force_color(made: Engram, vault: Path) -> None:
     (vault / "vault.db").chmod(0o644)
     forced = {"FORCE_COLOR": "1", "CLICOLOR_FORCE": "1"}
     for command in (("doctor",), ("list", "--all"), ("status",)):

@@ -10,7 +10,7 @@ from bench.test_recall import STORE
 from serve.console import Engram
 
 
-def test_what_an_agent_would_read(made: Engram) -> None:
+def test_context_prints_the_block_and_accounts_for_each_memory(made: Engram) -> None:
     made("remember", "The harbour office opens at nine")
     shown = made("context", "when does the harbour office open?", "--budget", "200", "--account")
     assert shown.code == 0
@@ -20,7 +20,7 @@ def test_what_an_agent_would_read(made: Engram) -> None:
     assert "of 200 tokens; 1 memory." in shown.err
 
 
-def test_as_data_with_history(made: Engram, tmp_path: Path) -> None:
+def test_context_takes_history_and_prints_json(made: Engram, tmp_path: Path) -> None:
     made("remember", "The harbour office opens at nine")
     before = tmp_path / "said.jsonl"
     before.write_text('{"text": "We talked about boats.", "speaker": "user"}\nnot a turn\n')
@@ -31,7 +31,7 @@ def test_as_data_with_history(made: Engram, tmp_path: Path) -> None:
     assert "line 2" in told.err
 
 
-def test_messages_as_most_programs_keep_them_are_history(made: Engram, tmp_path: Path) -> None:
+def test_context_accepts_chat_messages_as_history(made: Engram, tmp_path: Path) -> None:
     made("remember", "The harbour office opens at nine")
     before = tmp_path / "said.jsonl"
     before.write_text(
@@ -43,20 +43,20 @@ def test_messages_as_most_programs_keep_them_are_history(made: Engram, tmp_path:
     assert "line 2" not in told.err
 
 
-def test_what_is_in_mind_stands_line_by_line(made: Engram) -> None:
+def test_context_lists_working_memory_line_by_line(made: Engram) -> None:
     made("attend", "The mast is broken")
     made("attend", "The sail is torn")
     assert "Working on:\nThe sail is torn\nThe mast is broken\n" in made("context", "what next?").out
 
 
-def test_what_is_no_profile_is_refused(made: Engram) -> None:
+def test_an_unknown_context_profile_is_refused(made: Engram) -> None:
     made("remember", "The harbour office opens at nine")
     refused = made("context", "harbour", "--profile", "party")
     assert refused.code == 1
     assert "chat, task" in refused.err
 
 
-def test_the_benchmark_counts_evidence_by_ways(engram: Engram, tmp_path: Path) -> None:
+def test_the_context_benchmark_counts_evidence_by_method(engram: Engram, tmp_path: Path) -> None:
     path = tmp_path / "tiny.jsonl.gz"
     path.write_bytes(gzip.compress((json.dumps(STORE) + "\n").encode()))
     (found,) = engram("bench", "context", str(path), "--tokens", "100,400", "--json").json["files"]

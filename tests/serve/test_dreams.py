@@ -10,7 +10,7 @@ from serve.console import Engram, Terminal
 PAIR = ("The API runs on Fly in Frankfurt", "The API also runs on Fly in Frankfurt")
 
 
-def test_a_pass_is_tried_made_shown_and_taken_back(made: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pass_is_previewed_run_listed_and_undone(made: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
     for text in PAIR:
         assert made("remember", text).code == 0
 
@@ -36,7 +36,7 @@ def test_a_pass_is_tried_made_shown_and_taken_back(made: Engram, monkeypatch: py
     assert "changed" in made("consolidate").out
 
 
-def test_on_a_terminal_a_pass_tells_how_far_it_is(made: Engram) -> None:
+def test_a_pass_shows_its_progress_on_a_terminal(made: Engram) -> None:
     made("remember", PAIR[0])
     watched = Terminal("consolidate", "--dry-run")
     code, screen = watched.end()
@@ -48,7 +48,7 @@ def test_on_a_terminal_a_pass_tells_how_far_it_is(made: Engram) -> None:
     assert "looked at" not in made("consolidate", "--dry-run").err
 
 
-def test_a_job_that_is_not_there_is_named(made: Engram) -> None:
+def test_an_unknown_job_is_refused_by_name(made: Engram) -> None:
     ran = made("dream", "--job", "nonsense")
     assert ran.code == 1
     assert "merge" in ran.err

@@ -5,7 +5,7 @@ from __future__ import annotations
 from serve.console import Engram
 
 
-def test_a_story_from_the_first_try_to_a_skill(engram: Engram) -> None:
+def test_episodes_from_a_first_failure_to_a_learned_skill(engram: Engram) -> None:
     begun = engram("begin-episode", "publish", "the", "newsletter", "--with", "ada", "--given", "list=weekly")
     first = begun.id
     assert engram("record", first, "tried", "send", "to", "everyone", "at", "once", "--failed").code == 0
@@ -38,7 +38,7 @@ def test_a_story_from_the_first_try_to_a_skill(engram: Engram) -> None:
     )
 
 
-def test_what_is_wrong_is_said(made: Engram) -> None:
+def test_unknown_episodes_are_refused_and_empty_lists_explained(made: Engram) -> None:
     assert made("episode", "nobody").code == 1
     assert made("end-episode", "nobody", "success").code == 1
     assert made("begin-episode").code == 2

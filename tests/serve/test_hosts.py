@@ -30,7 +30,7 @@ SETTINGS = st.fixed_dictionaries({}, optional={"mcpServers": st.dictionaries(NAM
 
 
 @given(SETTINGS, st.sampled_from([None, 2, 4, "\t"]))
-def test_what_is_put_in_is_there_and_the_rest_is_as_it_was(settings: dict[str, object], indent: int | str | None) -> None:
+def test_an_added_entry_is_there_and_the_rest_is_unchanged(settings: dict[str, object], indent: int | str | None) -> None:
     text = json.dumps(settings, indent=indent)
     put = edits.put_json(FILE, text, PLACE, ENTRY)
     assert put.after is not None
@@ -41,9 +41,7 @@ def test_what_is_put_in_is_there_and_the_rest_is_as_it_was(settings: dict[str, o
 
 
 @given(SETTINGS, st.sampled_from([2, 4, "\t"]), st.sampled_from(["", ' // it\'s "mine", {', " /* , } */"]), st.booleans())
-def test_what_was_put_in_is_taken_out_to_the_letter(
-    settings: dict[str, object], indent: int | str, remark: str, windows: bool
-) -> None:
+def test_removing_an_entry_restores_the_text(settings: dict[str, object], indent: int | str, remark: str, windows: bool) -> None:
     servers = settings.get("mcpServers")
     if servers == {} or "engram" in (servers or {}):
         return
@@ -65,7 +63,7 @@ COMMENTED = """\ufeff// for this machine
 """
 
 
-def test_comments_and_commas_too_many_stay_where_they_are() -> None:
+def test_comments_and_trailing_commas_are_kept() -> None:
     put = edits.put_json(FILE, COMMENTED, PLACE, ENTRY).after
     assert put is not None
     assert jsonc.loads(put) == {"mcpServers": {"other": {"args": ["https://a/*b*/"]}, "engram": ENTRY}}
@@ -77,7 +75,7 @@ def test_comments_and_commas_too_many_stay_where_they_are() -> None:
     assert edits.take_json(FILE, mine, PLACE).after == '{"mcpServers": { // mine\n  }}'
 
 
-def test_nothing_around_an_entry_is_laid_out_anew() -> None:
+def test_text_around_an_entry_is_not_reformatted() -> None:
     text = '{"a": [1,2],\n    "mcpServers": {"x": {"args": ["a","b"]}}, "z": 1e5}'
     put = edits.put_json(FILE, text, PLACE, ENTRY).after
     assert put is not None
@@ -97,12 +95,12 @@ def test_nothing_around_an_entry_is_laid_out_anew() -> None:
         '{"mcpServers": {}, "mcpServers": {}}',
     ],
 )
-def test_what_is_not_as_it_should_be_is_refused(text: str) -> None:
+def test_a_file_of_unexpected_shape_is_refused(text: str) -> None:
     with pytest.raises(ConfigInvalid):
         edits.put_json(FILE, text, PLACE, ENTRY)
 
 
-def test_toml_keeps_what_others_wrote() -> None:
+def test_toml_edits_keep_other_tables_and_comments() -> None:
     text = 'model = "x"  # mine\n\n[mcp_servers.other]\ncommand = "a"\n\n[mcp_servers.engram]\ncommand = "old"\n\n[tui]\nb = 1\n'
     place = ("mcp_servers", "engram")
     put = edits.put_toml(FILE, text, place, ENTRY).after
@@ -126,7 +124,7 @@ def test_toml_keeps_what_others_wrote() -> None:
         "no toml",
     ],
 )
-def test_a_table_that_cannot_be_told_apart_is_left_alone(text: str) -> None:
+def test_a_toml_table_written_in_another_form_is_refused(text: str) -> None:
     if "note" in text:
         put = edits.put_toml(FILE, text, ("mcp_servers", "other"), ENTRY).after
         assert put is not None
@@ -135,7 +133,7 @@ def test_a_table_that_cannot_be_told_apart_is_left_alone(text: str) -> None:
         edits.put_toml(FILE, text, ("mcp_servers", "engram"), ENTRY)
 
 
-def test_a_table_is_known_however_its_name_is_put_and_what_leads_to_the_next_one_stays() -> None:
+def test_a_toml_table_is_found_in_any_spelling_and_comments_after_it_stay() -> None:
     text = 'a = 1\r\n\r\n[ mcp_servers . "engram" ]\r\ncommand = "old"\r\n\r\n# how it looks\r\n[tui]\r\nb = 1\r\n'
     place = ("mcp_servers", "engram")
     put = edits.put_toml(FILE, text, place, ENTRY).after
@@ -163,7 +161,7 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_host_is_told_once_and_untold(at_home: Path, engram: Engram, client: str) -> None:
+def test_the_server_is_added_to_a_host_once_and_removed(at_home: Path, engram: Engram, client: str) -> None:
     told = engram("--agent", "rex", "mcp", "install", "--client", client, "--yes")
     assert told.code == 0, told.err
     path = CLIENTS[client].file()
@@ -180,7 +178,7 @@ def test_a_host_is_told_once_and_untold(at_home: Path, engram: Engram, client: s
     assert "Nothing to do" in engram("mcp", "install", "--client", client, "--uninstall", "--yes").out
 
 
-def test_a_backup_is_kept_a_link_is_followed_and_modes_stay(at_home: Path, engram: Engram) -> None:
+def test_an_edit_keeps_a_backup_follows_links_and_keeps_file_modes(at_home: Path, engram: Engram) -> None:
     kept = at_home / "dotfiles.json"
     kept.write_text('{"mcpServers": {"other": {"env": {"KEY": "k"}}}}')
     kept.chmod(0o640)
@@ -194,7 +192,7 @@ def test_a_backup_is_kept_a_link_is_followed_and_modes_stay(at_home: Path, engra
         assert {stat.S_IMODE(one.stat().st_mode) for one in (kept, backup)} == {0o640}
 
 
-def test_nothing_is_written_without_a_yes_nor_into_what_is_no_json(at_home: Path, engram: Engram) -> None:
+def test_nothing_is_written_without_confirmation_or_into_invalid_json(at_home: Path, engram: Engram) -> None:
     path = at_home / ".cursor" / "mcp.json"
     assert engram("mcp", "install", "--client", "cursor").code == 2
     assert engram("mcp", "install", "--client", "cursor", "--print").json["mcpServers"]["engram"]["args"][-1] == "mcp"
@@ -215,7 +213,7 @@ def test_nothing_is_written_without_a_yes_nor_into_what_is_no_json(at_home: Path
 
 
 @pytest.mark.parametrize("text", ["", " \n", "{}", '{"mcpServers": {}}', '{"mcpServers": {} // none\n}', '{"a": 1,}\r\n'])
-def test_a_file_is_as_it_was_to_the_byte(at_home: Path, engram: Engram, text: str) -> None:
+def test_install_and_uninstall_restore_a_json_file_byte_by_byte(at_home: Path, engram: Engram, text: str) -> None:
     path = at_home / ".cursor" / "mcp.json"
     path.parent.mkdir()
     path.write_bytes(text.encode())
@@ -225,7 +223,7 @@ def test_a_file_is_as_it_was_to_the_byte(at_home: Path, engram: Engram, text: st
     assert len(list(path.parent.glob("*.engram-backup"))) == 3
 
 
-def test_so_is_one_of_toml(at_home: Path, engram: Engram) -> None:
+def test_install_and_uninstall_restore_a_toml_file_byte_by_byte(at_home: Path, engram: Engram) -> None:
     path = at_home / ".codex" / "config.toml"
     path.parent.mkdir()
     for text in ("", "# nothing", "[mcp_servers]\n", 'model = "x"\n\n\n', "a = 1"):
@@ -235,7 +233,7 @@ def test_so_is_one_of_toml(at_home: Path, engram: Engram) -> None:
         assert path.read_bytes() == text.encode()
 
 
-def test_a_project_has_its_own(at_home: Path, engram: Engram) -> None:
+def test_a_project_install_writes_the_projects_own_file(at_home: Path, engram: Engram) -> None:
     assert engram("mcp", "install", "--client", "claude-code", "--project", "--profile", "full", "--yes").code == 0
     told = json.loads((at_home / ".mcp.json").read_text())["mcpServers"]["engram"]
     assert told["args"][-2:] == ["--profile", "full"]

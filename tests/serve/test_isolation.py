@@ -203,7 +203,7 @@ def state_of(ada: Engram) -> tuple[Any, ...]:
     )
 
 
-def test_every_operation_is_tried() -> None:
+def test_every_operation_is_tried_for_isolation() -> None:
     hers = Hers("a", "b", "c", "d", "e", 1, 1, "cursor", 0, "f")
     assert attempts(hers, "mine").keys() == OPERATIONS.keys()
 
@@ -248,7 +248,7 @@ def others(hers: Hers) -> Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 @pytest.mark.parametrize("profile", ["chatgpt", "memory-server"])
-def test_nor_through_other_tools_resources_and_prompts(ada: Engram, profile: str) -> None:
+def test_mcp_tools_resources_and_prompts_reach_nothing_of_another_agent(ada: Engram, profile: str) -> None:
     hers, rex = lived(ada), ada.as_reader(ROLES["agent"])
     before, ids = state_of(ada), [one.id for one in ada.list(status=None, limit=200)]
     tries = others(hers)[profile]

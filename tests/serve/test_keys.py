@@ -51,7 +51,7 @@ def test_a_key_can_be_put_under_a_passphrase(made: Engram, monkeypatch: pytest.M
     assert made("key", "--json").json["kdf"] == "argon2id"
 
 
-def test_a_key_of_another_vault_is_put_nowhere(made: Engram, vault: Path, tmp_path: Path) -> None:
+def test_a_recovery_key_of_another_vault_is_refused(made: Engram, vault: Path, tmp_path: Path) -> None:
     made("--vault", str(tmp_path / "other"), "init")
     other = made("--vault", str(tmp_path / "other"), "key", "export").out
     header = (vault / "vault.toml").read_bytes()
@@ -67,7 +67,7 @@ def test_a_mistyped_recovery_key_is_refused_without_being_repeated(made: Engram,
     assert "AAAA" not in refused.err
 
 
-def test_the_key_is_changed_and_the_vault_opens_as_before(made: Engram) -> None:
+def test_key_rotation_leaves_the_vault_readable(made: Engram) -> None:
     kept = made("remember", "The harbour is closed on Sundays").id
     before, written = made("key", "--json").json["fingerprint"], made("key", "export").out.strip()
     ran = made("key", "rotate")

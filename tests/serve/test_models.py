@@ -69,7 +69,7 @@ def test_a_model_is_installed_from_an_archive(engram: Engram, small: Model, tmp_
     assert (told["new"], told["installed"], told["bytes"]) == (True, True, len(CONTENT))
 
 
-def test_wrong_bytes_are_refused_and_damage_is_seen(engram: Engram, small: Model, source: Path) -> None:
+def test_a_model_with_wrong_bytes_is_refused_and_damage_is_detected(engram: Engram, small: Model, source: Path) -> None:
     (source / "model.onnx").write_bytes(b"x" * len(CONTENT))
     refused = engram("model", "install", "--from", str(source))
     assert refused.code == 1
@@ -80,12 +80,14 @@ def test_wrong_bytes_are_refused_and_damage_is_seen(engram: Engram, small: Model
     assert (damaged.code, json.loads(damaged.out)["wrong"]) == (1, ["model.onnx"])
 
 
-def test_a_model_that_is_unknown_is_refused(engram: Engram, small: Model) -> None:
+def test_an_unknown_model_is_refused(engram: Engram, small: Model) -> None:
     assert engram("model", "verify", "gpt").code == 1
     assert engram("model", "install", "--from", "/no/such").code == 2
 
 
-def test_a_terminal_sees_a_bar_that_goes_away(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_progress_bar_appears_on_a_terminal_and_is_wiped(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     with progress(Caller()) as tell:
         tell("half", 0.5)
@@ -98,7 +100,9 @@ def test_a_terminal_sees_a_bar_that_goes_away(monkeypatch: pytest.MonkeyPatch, c
     assert capsys.readouterr().err == ""
 
 
-def test_what_a_language_model_can_take_is_shown(engram: Engram, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_show_prints_the_capabilities_of_a_language_model(
+    engram: Engram, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lines = engram("model", "show", "anthropic/claude-opus-4.6").lines
     assert [line.split("  ", 1)[1].strip() for line in lines] == [
         "claude-opus-4.6",
@@ -121,7 +125,7 @@ def test_what_a_language_model_can_take_is_shown(engram: Engram, tmp_path: Path,
     assert "E5003" in broken.err
 
 
-def test_the_language_model_in_use_says_whether_it_answers(engram: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_show_reports_whether_the_model_in_use_answers(engram: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
     assert engram("model", "show").code == 2
     with serving() as server:
         monkeypatch.setenv("ENGRAM_LLM", "ollama:some-model")

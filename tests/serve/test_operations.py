@@ -119,7 +119,7 @@ def arguments_of(mem: Engram) -> Mapping[str, Mapping[str, Any]]:
     }
 
 
-def test_every_operation_answers_as_its_schema_says(mem: Engram) -> None:
+def test_every_operations_output_matches_its_schema(mem: Engram) -> None:
     given = arguments_of(mem)
     assert given.keys() == OPERATIONS.keys()
     for name, arguments in given.items():
@@ -129,7 +129,7 @@ def test_every_operation_answers_as_its_schema_says(mem: Engram) -> None:
         jsonschema_rs.validate(shape | {"$defs": named}, operation.answer(mem, read(operation, arguments)))
 
 
-def test_every_value_that_goes_out_has_a_name_of_its_own() -> None:
+def test_output_types_of_different_shape_have_different_names() -> None:
     known: dict[str, Any] = {}
     for operation in OPERATIONS.values():
         for name, shape in output_schema(operation)[1].items():
@@ -161,14 +161,14 @@ def test_every_value_that_goes_out_has_a_name_of_its_own() -> None:
         ("observe", {"turns": [CANARY]}),
     ],
 )
-def test_what_does_not_fit_is_refused_by_name_and_not_quoted(name: str, arguments: Mapping[str, Any]) -> None:
+def test_invalid_arguments_are_refused_by_name_and_not_quoted(name: str, arguments: Mapping[str, Any]) -> None:
     with pytest.raises(InvalidQuery) as refused:
         read(OPERATIONS[name], arguments)
     assert "`" in refused.value.message
     assert CANARY not in str(refused.value)
 
 
-def test_who_may_only_read_writes_by_no_operation(mem: Engram) -> None:
+def test_a_read_only_reader_can_call_no_writing_operation(mem: Engram) -> None:
     given = arguments_of(mem)
     guest = mem.as_reader(Reader(Scope(agent="rex"), role=Role.GUEST))
     before = mem.list(limit=100, status=None)
@@ -179,7 +179,7 @@ def test_who_may_only_read_writes_by_no_operation(mem: Engram) -> None:
     assert mem.list(limit=100, status=None) == before
 
 
-def test_care_of_the_vault_is_for_its_owner(mem: Engram) -> None:
+def test_vault_maintenance_needs_the_role_owner(mem: Engram) -> None:
     agent = mem.as_reader(Reader(Scope(agent="rex"), role=Role.AGENT))
     for name in ("backup", "backups", "check"):
         with pytest.raises(AccessDenied):
@@ -209,7 +209,7 @@ def test_a_memory_of_another_agent_is_found_by_no_operation(mem: Engram) -> None
     assert not OPERATIONS["recall"].call(other, read(OPERATIONS["recall"], given["recall"])).hits
 
 
-def test_a_timeout_is_seconds_above_nothing(mem: Engram) -> None:
+def test_a_timeout_must_be_above_zero(mem: Engram) -> None:
     with pytest.raises(InvalidQuery):
         OPERATIONS["list"].call(mem, read(OPERATIONS["list"], {}), timeout=0)
 
@@ -245,7 +245,7 @@ class Countdown(Deadline):
         return 5.0 if self._looks > 0 else 0.0
 
 
-def test_wherever_the_time_runs_out_a_write_is_answered_or_was_not_made(mem: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_whose_deadline_passes_at_any_point_changes_nothing(mem: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
     store, calls = mem._vault.store, arguments_of(mem)
     made: set[str] = set()
     wrong: list[object] = []
@@ -274,13 +274,13 @@ def _present(until: Deadline) -> Iterator[Deadline]:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
-def test_every_line_of_the_table_says_what_it_is(operation: Operation) -> None:
+def test_every_operation_and_argument_has_help(operation: Operation) -> None:
     assert operation.help.endswith(".")
     assert is_dataclass(operation.output)
     assert all(one.arg.help.endswith(".") for one in operation.fields)
 
 
-def test_errors_are_ours(mem: Engram) -> None:
+def test_odd_ids_raise_engram_errors(mem: Engram) -> None:
     for arguments in ({"id": ""}, {"id": "x" * 100_000}, {"id": "\x00"}):
         with pytest.raises(EngramError):
             OPERATIONS["get"].call(mem, read(OPERATIONS["get"], arguments))

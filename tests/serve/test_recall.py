@@ -53,7 +53,7 @@ def test_an_exchange_is_observed_as_two_turns(made: Engram) -> None:
 
 
 @pytest.mark.parametrize("arguments", [("observe",), ("observe", "x", "--user", "y")])
-def test_what_was_said_is_given_one_way(engram: Engram, vault: Path, arguments: tuple[str, ...]) -> None:
+def test_observe_takes_its_turns_in_exactly_one_way(engram: Engram, vault: Path, arguments: tuple[str, ...]) -> None:
     assert engram(*arguments).code == 2
     assert not vault.exists()
 
@@ -72,7 +72,7 @@ def test_a_question_is_answered_with_score_trust_time_and_text(made: Engram) -> 
     assert "note: no model is installed" in found.err
 
 
-def test_the_reasons_are_told_when_asked_for(made: Engram) -> None:
+def test_recall_explain_prints_reasons_and_what_was_left_out(made: Engram) -> None:
     made("observe", SAID)
     shown = made("recall", "--explain", "peanuts", "--limit", "3").out
     assert "why    words #1 (" in shown
@@ -94,7 +94,7 @@ def test_limit_and_budget_bound_the_answer(made: Engram) -> None:
     assert less["quality"]["tokens"] < whole["quality"]["tokens"]
 
 
-def test_an_empty_answer_is_no_failure_and_says_what_it_means(made: Engram) -> None:
+def test_an_empty_answer_succeeds_and_names_its_outcome(made: Engram) -> None:
     nothing = made("recall", "volcano")
     assert (nothing.code, nothing.out) == (0, "")
     assert nothing.err.startswith(("nothing_known: ", "degraded: "))
@@ -106,16 +106,16 @@ def test_a_courtesy_is_answered_with_one_sentence(made: Engram) -> None:
 
 
 @pytest.mark.parametrize("arguments", ["recall", "recall x --limit 0", "recall x --budget none", "recall x --limit -1"])
-def test_a_bad_question_is_two(engram: Engram, arguments: str) -> None:
+def test_a_bad_recall_call_ends_with_exit_code_2(engram: Engram, arguments: str) -> None:
     assert engram(*arguments.split()).code == 2
 
 
-def test_asking_makes_no_vault(engram: Engram, vault: Path) -> None:
+def test_recall_does_not_make_a_vault(engram: Engram, vault: Path) -> None:
     assert engram("recall", "x").code == 1
     assert not vault.exists()
 
 
-def test_stored_escape_sequences_do_not_act_in_an_answer(made: Engram) -> None:
+def test_stored_escape_sequences_are_inert_in_an_answer(made: Engram) -> None:
     made("remember", "peanuts \x1b[2J\u202eevil")
     for shown in (
         made("recall", "peanuts", "--limit", "3"),
@@ -127,7 +127,7 @@ def test_stored_escape_sequences_do_not_act_in_an_answer(made: Engram) -> None:
         assert "\u202e" not in shown.out
 
 
-def test_a_memory_shows_the_words_it_came_from(made: Engram, turns: Path) -> None:
+def test_show_prints_the_turns_that_a_memory_came_from(made: Engram, turns: Path) -> None:
     made("import", str(turns))
     memory = made("recall", "dentist", "--limit", "3", "--json").json["hits"][0]["memory"]
     assert memory["refs"] == ["a:2"]
@@ -155,7 +155,7 @@ def test_gzipped_turns_are_imported(made: Engram, turns: Path) -> None:
     assert made("import", str(cut)).code == 1
 
 
-def test_lines_that_are_no_turns_are_reported_and_skipped(made: Engram, turns: Path) -> None:
+def test_lines_that_are_not_turns_are_reported_and_skipped(made: Engram, turns: Path) -> None:
     good = turns.read_bytes().splitlines()
     bad = [b"nonsense", b"[1]", b'{"speaker": "x"}', b'{"text": 7}', b'{"text": "x", "at": "soon"}', b'{"text": "x", "ref": 1}']
     turns.write_bytes(b"\n".join([good[0], *bad, b"", b'{"text": "\xff"}', good[1]]))
@@ -169,7 +169,7 @@ def test_lines_that_are_no_turns_are_reported_and_skipped(made: Engram, turns: P
     assert [one["line"] for one in told["refused"]] == [2, 3, 4, 5, 6, 7, 9]
 
 
-def test_a_text_is_one_document(made: Engram, tmp_path: Path) -> None:
+def test_a_text_file_is_imported_as_one_document(made: Engram, tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("My dentist is called Petrova.\nI moved to Lisbon in March.\n", "utf-8")
     assert made("import", str(path), "--json").json["counts"]["turns"] == 1
@@ -183,7 +183,7 @@ def test_a_text_is_one_document(made: Engram, tmp_path: Path) -> None:
     assert "line 2: not UTF-8" in bad.err
 
 
-def test_a_file_that_was_taken_in_whole_is_wiped_on_request(made: Engram, turns: Path) -> None:
+def test_a_fully_imported_file_is_wiped_on_request(made: Engram, turns: Path) -> None:
     assert made("import", str(turns), "--wipe").code == 2  # nobody to ask
     assert turns.exists()
     ran = made("import", str(turns), "--wipe", "--yes")
@@ -197,13 +197,13 @@ def test_a_dry_run_keeps_nothing_and_needs_no_vault(engram: Engram, vault: Path,
 
 
 @pytest.mark.parametrize("arguments", [("import",), ("import", "/no/such/file"), ("import", "x", "--format", "csv")])
-def test_a_bad_import_is_two(engram: Engram, vault: Path, arguments: tuple[str, ...]) -> None:
+def test_a_bad_import_call_ends_with_exit_code_2(engram: Engram, vault: Path, arguments: tuple[str, ...]) -> None:
     assert engram(*arguments).code == 2
     assert not vault.exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals")
-def test_an_import_says_how_far_it_is_on_a_terminal(vault: Path, turns: Path) -> None:
+def test_an_import_shows_its_progress_on_a_terminal(vault: Path, turns: Path) -> None:
     code, screen = Terminal("import", str(turns), "--dry-run").end()
     assert code == 0
     assert "2 pieces, turns.jsonl" in screen
@@ -228,7 +228,7 @@ def test_feedback_counts_suppresses_and_corrects(engram: Engram) -> None:
     assert "was corrected" in heard.out
 
 
-def test_reasoning_is_a_tree_with_its_gaps(made: Engram) -> None:
+def test_reason_prints_a_tree_of_evidence_and_its_gaps(made: Engram) -> None:
     made("remember", "The boss of Marta is Quentin")
     made("remember", "Quentin moved to Porto")
     shown = made("reason", "To which city has the boss of Marta moved, and what is the wifi password?")
@@ -236,7 +236,7 @@ def test_reasoning_is_a_tree_with_its_gaps(made: Engram) -> None:
     assert "gap: nothing is known to 'what is the wifi password?'" in shown.err
 
 
-def test_how_well_things_are_known_is_drawn_and_told(engram: Engram) -> None:
+def test_knows_prints_one_subject_or_a_table_of_all(engram: Engram) -> None:
     for text in ("Carla lives in Lisbon", "Carla speaks four languages", "Carla repairs violins"):
         engram("remember", text)
     shown = engram("knows", "Carla").lines

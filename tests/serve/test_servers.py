@@ -57,7 +57,7 @@ def process() -> Iterator[tuple[subprocess.Popen[str], Api]]:
 
 
 @signals
-def test_it_ends_in_order_when_it_is_told_to(made: Engram) -> None:
+def test_a_server_ends_cleanly_on_sigterm(made: Engram) -> None:
     with process() as (running, api):
         assert api.post("/v1/memories", {"text": "kept before the end"}).status == 201
         stream = http.client.HTTPConnection("127.0.0.1", api.port, timeout=20)
@@ -76,7 +76,7 @@ def test_it_ends_in_order_when_it_is_told_to(made: Engram) -> None:
 
 
 @signals
-def test_what_was_answered_survives_a_kill(made: Engram) -> None:
+def test_answered_writes_survive_a_kill(made: Engram) -> None:
     with process() as (running, api):
         kept = [api.post("/v1/memories", {"text": f"number {number}"}).json["id"] for number in range(5)]
         running.kill()
@@ -93,7 +93,7 @@ def test_two_clients_and_the_command_line_use_one_vault_at_once(made: Engram) ->
         assert len(api.get("/v1/memories?limit=50").json["memories"]) == 13
 
 
-def test_what_is_refused_makes_no_vault(engram: Engram, vault: Path) -> None:
+def test_a_refused_address_makes_no_vault(engram: Engram, vault: Path) -> None:
     with closing(bound("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         for command in (("serve",), ("mcp", "--http")):
@@ -106,12 +106,12 @@ def test_what_is_refused_makes_no_vault(engram: Engram, vault: Path) -> None:
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "no-such-host.invalid", "a" * 300, "127.0.0.1:99", "", " ", "\udcff"])
-def test_an_address_that_is_none_is_said_to_be_none(host: str) -> None:
+def test_an_invalid_address_is_refused(host: str) -> None:
     with pytest.raises(ConfigInvalid):
         bound(host, 0)
 
 
-def test_a_place_that_is_taken_and_one_that_is_public_are_refused(made: Engram) -> None:
+def test_a_used_port_and_a_public_address_are_refused(made: Engram) -> None:
     public = made("serve", "--host", "0.0.0.0")
     assert public.code == 1
     assert public.err.startswith("E5003: 0.0.0.0 can be reached from other machines")
@@ -122,12 +122,12 @@ def test_a_place_that_is_taken_and_one_that_is_public_are_refused(made: Engram) 
     assert json.loads(taken.err)["error"]["code"] == "E5003"
 
 
-def test_an_answer_does_not_wait_for_its_last_piece() -> None:
+def test_the_listening_socket_disables_nagles_algorithm() -> None:
     with closing(bound("127.0.0.1", 0)) as listening:
         assert listening.proto == socket.IPPROTO_TCP  # else asyncio leaves Nagle on: 40 ms for every answer
 
 
-def test_without_the_extra_it_says_how_to_get_it(made: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_serve_without_its_extra_names_the_package_to_install(made: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
     def without(name: str, *rest: Any, **more: Any) -> Any:
@@ -143,14 +143,14 @@ def test_without_the_extra_it_says_how_to_get_it(made: Engram, monkeypatch: pyte
     assert 'pip install "engram-local[server]"' in refused.err
 
 
-def test_no_telemetry_comes_with_it() -> None:
+def test_the_server_loads_no_telemetry() -> None:
     """FastAPI would bring OpenTelemetry, which sends addresses and the words of errors wherever the environment says."""
     asked = "import sys, engram.serve.http.running as _; print({'opentelemetry', 'fastapi'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout == "set()\n"
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts descriptors in /proc")
-def test_many_at_once_leave_no_thread_and_no_descriptor(tmp_path: Path) -> None:
+def test_many_parallel_requests_leak_no_thread_or_descriptor(tmp_path: Path) -> None:
     rounds = [_served(tmp_path / name, 100) for name in ("first", "second")]  # what is made once in a process, the first makes
     assert rounds[1] == rounds[0]
 

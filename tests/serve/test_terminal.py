@@ -24,11 +24,11 @@ def test_no_control_character_passes(text: str) -> None:
 
 
 @given(st.text(st.characters(categories=("L", "N", "P", "S", "M"))))
-def test_words_stay_what_they_are(text: str) -> None:
+def test_printable_text_is_unchanged(text: str) -> None:
     assert terminal.safe(text) == text
 
 
-def test_what_is_taken_away_is_spelled_out() -> None:
+def test_control_characters_are_escaped_visibly() -> None:
     assert terminal.safe("a\x1b[2Jb\x9bc\u202ed\U000e0041e\nf") == r"a\x1b[2Jb\x9bc\u202ed\U000e0041e\x0af"
     assert terminal.safe("a\nb\rc", lines=True) == "a\nb\\x0dc"
     assert terminal.one_line("a\n\t b\u2028c\x07") == r"a b c\x07"
@@ -42,7 +42,7 @@ def test_emoji_and_scripts_that_need_joiners_are_kept() -> None:
     ("number", "words"),
     [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1536 * 1024, "1.5 MiB"), (2**40 * 3, "3.0 TiB")],
 )
-def test_sizes_are_for_people(number: int, words: str) -> None:
+def test_sizes_are_printed_with_units(number: int, words: str) -> None:
     assert terminal.size(number) == words
 
 
@@ -52,7 +52,7 @@ def test_the_ends_of_the_calendar_can_be_shown(moment: datetime, zone: tzinfo | 
     assert terminal.when(moment.replace(tzinfo=zone))
 
 
-def test_places_are_named() -> None:
+def test_scopes_are_printed_by_dimension() -> None:
     assert terminal.place(Scope()) == "global"
     assert terminal.place(Scope(project="p", agent="rex")) == "project:p agent:rex"
 

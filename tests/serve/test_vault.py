@@ -14,14 +14,14 @@ from engram import settings
 KEY_SENTENCE = "Who has that file can read the vault, and without it nobody can"
 
 
-def test_init_says_where_vault_and_key_are(engram: Engram, vault: Path) -> None:
+def test_init_prints_the_places_of_vault_and_key(engram: Engram, vault: Path) -> None:
     made = engram("init")
     assert made.lines[0] == f"The vault is at {vault}."
     assert KEY_SENTENCE in made.lines[1]
     assert (vault / "vault.db").exists()
 
 
-def test_init_twice_says_that_it_is_there(made: Engram, vault: Path) -> None:
+def test_a_second_init_reports_the_existing_vault(made: Engram, vault: Path) -> None:
     before = (vault / "vault.toml").read_bytes()
     again = made("init")
     assert (again.code, again.out) == (0, f"There is a vault at {vault} already. Nothing was changed.\n")
@@ -60,7 +60,7 @@ def test_a_hidden_vault_is_found_by_the_configuration_and_a_decoy_holds_nothing(
     assert (usual / "settings.db").read_bytes() == decoy
 
 
-def test_what_cannot_be_hidden_is_said(engram: Engram, vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_init_hidden_refuses_a_vault_that_cannot_be_hidden(engram: Engram, vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert engram("init", "--decoy").code == 2
     assert engram("--vault", str(vault), "init", "--hidden").code == 2
     assert engram("init", "--hidden").code == 1, "ENGRAM_HOME names another place"
@@ -71,14 +71,14 @@ def test_what_cannot_be_hidden_is_said(engram: Engram, vault: Path, monkeypatch:
     assert "move the folder" in refused.err
 
 
-def test_a_setting_names_the_vault_that_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_home_setting_names_the_default_vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ENGRAM_HOME", raising=False)
     with library.open(settings={"home": str(tmp_path / "elsewhere"), "model": "none"}) as mem:
         mem.remember("The piano is black")
     assert (tmp_path / "elsewhere" / "vault.db").exists()
 
 
-def test_init_takes_the_cipher(engram: Engram, vault: Path) -> None:
+def test_init_accepts_a_cipher(engram: Engram, vault: Path) -> None:
     facts = engram("init", "--cipher", "sqlcipher", "--json").json
     assert (facts["path"], facts["made"], facts["cipher"], facts["key"]["source"]) == (str(vault), True, "sqlcipher", "file")
     assert KEY_SENTENCE in facts["notice"]
@@ -113,7 +113,7 @@ def test_nothing_but_init_and_remember_makes_a_vault(engram: Engram, vault: Path
     assert not vault.exists()
 
 
-def test_status_has_the_figures(made: Engram, vault: Path) -> None:
+def test_status_shows_the_figures_of_the_vault(made: Engram, vault: Path) -> None:
     made("--agent", "rex", "remember", "x")
     made("remember", "y")
     health = made("status", "--json").json
@@ -140,7 +140,7 @@ def test_status_has_the_figures(made: Engram, vault: Path) -> None:
     assert made("--agent", "ada", "status", "--all", "--json").json["counts"]["memories"] == 2
 
 
-def test_warnings_are_told(made: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_warning_about_a_setting_is_printed_unless_quiet(made: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENGRAM_READER_LIMIT", "9999")
     ran = made("status")
     assert "warning: environment: reader_limit = 9999 is outside" in ran.err
@@ -190,7 +190,7 @@ def test_a_damaged_vault_is_diagnosed_and_a_backup_brings_it_back(made: Engram, 
     assert made("doctor").code == 0
 
 
-def test_backups_are_made_listed_and_brought_back_by_number(made: Engram) -> None:
+def test_backups_are_made_listed_and_restored_by_number(made: Engram) -> None:
     made("remember", "one")
     first = made("backup", "--json").json
     assert (first["memories"], first["intact"]) == (1, True)
@@ -218,7 +218,7 @@ def test_the_audit_shows_who_did_what_and_never_what_was_said(made: Engram) -> N
     assert {entry["scope"]["agent"] for entry in made("--agent", "rex", "audit", "--all", "--json").json["entries"]} > {"rex"}
 
 
-def test_a_purge_of_nobody_says_so(made: Engram) -> None:
+def test_a_purge_that_matches_nothing_reports_it(made: Engram) -> None:
     ran = made("purge", "agent", "nobody", "--dry-run")
     assert (ran.code, ran.out) == (0, "Nothing of that name is here.\n")
 
@@ -230,14 +230,14 @@ def test_a_box_is_named_by_its_number(made: Engram) -> None:
     assert "There is no box of that number" in made("box", "99").err
 
 
-def test_the_vault_option_goes_over_the_environment(made: Engram, tmp_path: Path) -> None:
+def test_the_vault_option_overrides_the_environment(made: Engram, tmp_path: Path) -> None:
     made("remember", "here")
     assert made("--vault", str(tmp_path / "other"), "remember", "there").code == 0
     assert [row.split("\t")[-1] for row in made("--vault", str(tmp_path / "other"), "list").lines] == ["there"]
 
 
 @pytest.mark.parametrize("empty", [False, True])
-def test_a_database_that_is_gone_is_not_mended_into_an_empty_one(made: Engram, vault: Path, empty: bool) -> None:
+def test_repair_does_not_replace_a_missing_database_with_an_empty_one(made: Engram, vault: Path, empty: bool) -> None:
     """It took hours, row by row of tables that were not there, and would have called an empty vault mended."""
     kept = made("remember", "worth keeping").id
     assert made("backup").code == 0

@@ -30,13 +30,13 @@ AT_THE_CONSOLE = {"export", "import_"}  # files of this machine are nobody's bus
 OF_A_PROGRAM = {"as_reader", "close"}
 
 
-def test_the_library_has_every_verb_with_await_and_without() -> None:
+def test_every_verb_exists_in_the_sync_and_async_library() -> None:
     for verb in VERBS.split():
         assert hasattr(engram.Engram, verb), verb
         assert hasattr(AsyncEngram, verb), verb
 
 
-def test_every_verb_is_an_operation_of_every_face() -> None:
+def test_every_verb_is_an_operation_on_every_face() -> None:
     shown = {tool.operation for tool in tools.full()}
     found = {route.operation.name for route in routes()}
     commands = set(get_command(app).commands)  # type: ignore[attr-defined]
@@ -48,7 +48,7 @@ def test_every_verb_is_an_operation_of_every_face() -> None:
         assert name.replace("_", "-") in commands, verb
 
 
-def test_every_command_and_every_core_tool_is_there() -> None:
+def test_every_promised_command_and_core_tool_exists() -> None:
     commands = get_command(app).commands  # type: ignore[attr-defined]
     assert set(COMMANDS.split()) <= set(commands)
     assert {tool.name for tool in tools.core()} == set(CORE.split())

@@ -44,7 +44,7 @@ def test_a_memory_survives_the_wire(memory: Memory) -> None:
     assert (there["happened_at"] and datetime.fromisoformat(there["happened_at"])) == memory.happened_at
 
 
-def test_a_memory_has_every_field_on_the_wire_but_what_is_the_stores_own() -> None:
+def test_the_wire_form_of_a_memory_has_all_public_fields() -> None:
     shown = plain(Memory(text="x", key=7))
     assert isinstance(shown, dict)
     assert set(shown) == {field.name for field in fields(Memory)} - {"key", "screened"}
@@ -56,7 +56,7 @@ def test_times_are_in_utc() -> None:
     assert moment(datetime(2026, 3, 4, 5, 6, 7)) == "2026-03-04T05:06:07Z"
 
 
-def test_values_inside_values_are_unfolded() -> None:
+def test_nested_values_are_converted() -> None:
     page = Page((Memory(text="x"),), "7")
     edge = plain({Status.ACTIVE: [Edge("a", "b", "k")], "path": Path("/x"), "set": {1}})
     assert isinstance(edge, dict)
@@ -66,12 +66,12 @@ def test_values_inside_values_are_unfolded() -> None:
     assert json.dumps(edge["active"]).startswith('[{"source": "a", "target": "b", "kind": "k"')
 
 
-def test_numbers_that_json_has_no_word_for_are_null() -> None:
+def test_infinities_and_nan_become_null() -> None:
     assert plain([float("nan"), float("inf"), 0.5]) == [None, None, 0.5]
 
 
 @pytest.mark.parametrize("secret", [b"bytes", bytearray(b"bytes"), object()])
-def test_what_has_no_wire_form_is_refused_by_type(secret: object) -> None:
+def test_a_type_without_a_wire_form_is_refused_without_its_value(secret: object) -> None:
     with pytest.raises(TypeError, match="no wire form") as refusal:
         plain({"x": secret})
     assert "bytes'" not in str(refusal.value)

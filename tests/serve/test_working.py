@@ -5,7 +5,7 @@ from __future__ import annotations
 from serve.console import Engram
 
 
-def test_what_one_run_hands_over_the_next_takes_up(engram: Engram) -> None:
+def test_a_checkpoint_is_resumed_in_the_next_run(engram: Engram) -> None:
     said = engram("--agent", "rex", "checkpoint", "move the API", "--decided", "one region", "--open", "who owns DNS?")
     assert said.code == 0
     assert engram("--agent", "rex", "attend", "the health check is slow", "--json").json == {"gone": []}
@@ -27,7 +27,7 @@ def test_what_one_run_hands_over_the_next_takes_up(engram: Engram) -> None:
     assert engram("--agent", "ann", "resume", "--json").json["goal"] == ""
 
 
-def test_it_is_shown_as_it_would_stand_in_a_prompt(engram: Engram) -> None:
+def test_working_memory_is_printed_in_the_form_of_a_prompt(engram: Engram) -> None:
     assert engram("attend", "Ann owns the API").out == "It is in mind.\n"
     assert engram("working", "--form", "xml").lines[1] == "Ann owns the API"
     assert engram("working", "--form", "plain", "--budget", "2", "--json").json["tokens"] <= 2
@@ -35,11 +35,11 @@ def test_it_is_shown_as_it_would_stand_in_a_prompt(engram: Engram) -> None:
     assert engram("working", "--json").json == {"text": "", "tokens": 0, "slots": []}
 
 
-def test_a_checkpoint_that_says_nothing_is_a_bad_call(engram: Engram) -> None:
+def test_an_empty_checkpoint_is_bad_usage(engram: Engram) -> None:
     assert engram("checkpoint").code == 2
 
 
-def test_what_could_not_be_answered_is_listed_and_the_morning_tells_what_was_left(engram: Engram) -> None:
+def test_gaps_morning_and_context_modes_are_commands(engram: Engram) -> None:
     engram("remember", "The payment API runs in Frankfurt")
     assert engram("recall", "Who painted the mural behind the bakery?", "--json").json["hits"] == []
     assert engram("gaps").code == 0

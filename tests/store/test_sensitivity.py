@@ -183,7 +183,7 @@ def test_what_is_marked_by_hand_takes_all_with_it(mem: Engram) -> None:
     assert not seen(mem, WORD)
 
 
-def test_what_is_handed_over_is_kept_as_closely_as_what_it_was_taken_from(mem: Engram) -> None:
+def test_a_handoff_has_the_sensitivity_of_its_source(mem: Engram) -> None:
     mem.observe(Turn("The harbour pilot sails at noon.", session="s", ref="r1"), Turn("Fine.", session="s"))
     plain, close = mem.remember("The piano is black"), mem.remember("The organ is blue", tier="sensitive")
     body = "working_snapshots.body"

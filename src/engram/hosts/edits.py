@@ -1,7 +1,7 @@
-"""Other programs' settings files: one entry put in or taken out, everything else left as it stands, character by character.
+"""Edits of other programs' settings files: one entry is added or removed, every other character stays as it is.
 
-Comes in: the text of a JSON (comments are fine) or TOML file, and where the entry belongs. Goes out: an `Edit`, which shows its
-difference, and is written whole or not at all, beside a backup. What cannot be read as what it should be is left alone.
+In: the text of a JSON file (comments are fine) or a TOML file, and the path of names of the entry. Out: an `Edit`, which shows
+its difference and is written atomically, beside a backup. A file of unexpected shape is left alone.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 @frozen
 class Edit:
-    """A file as it is and as it shall be; None where it is not there, or shall not be."""
+    """The text of a file before and after a change; None stands for a file that does not exist."""
 
     path: Path
     before: str | None
@@ -50,36 +50,36 @@ class Edit:
 
 
 def program() -> list[str]:
-    """How to start this very installation, wherever a host looks for programs; never with modules from there (`-P`)."""
+    """Return the command that starts this installation from any folder, without importing modules of that folder (`-P`)."""
     script = Path(sys.executable).with_name("engram.exe" if sys.platform == "win32" else "engram")
     return [str(script)] if script.exists() else [sys.executable, "-P", "-m", "engram.serve.cli"]
 
 
 def read(path: Path) -> str | None:
-    """The text of a settings file; None if there is none. A link is followed: many keep such files elsewhere."""
+    """Return the text of a settings file, or None if it does not exist. Links are followed: many keep such files elsewhere."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             return file.read()
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as problem:
-        raise ConfigInvalid(f"{path} cannot be read ({type(problem).__name__}).", way_out="It was left as it is.") from None
+        raise ConfigInvalid(f"{path} cannot be read ({type(problem).__name__}).", way_out="It was not changed.") from None
 
 
 def write(edit: Edit, now: datetime) -> Path | None:
-    """Make it so, in one step; returns the backup of what was there."""
+    """Write an edit atomically and return the path of the backup; None if the file was new or nothing changes."""
     path = edit.path.resolve()
     if not edit.changes:
         return None
     if path.exists() and not path.stat().st_mode & _WRITABLE:
-        raise ConfigInvalid(f"{edit.path} is marked as read-only.", way_out="Make it writable, or add what is shown by hand.")
+        raise ConfigInvalid(f"{edit.path} is read-only.", way_out="Make it writable, or add the entry shown by hand.")
     if read(path) != edit.before:
-        raise ConfigInvalid(f"{edit.path} was changed by somebody else meanwhile.", way_out="Run it again.")
+        raise ConfigInvalid(f"{edit.path} was changed by another program meanwhile.", way_out="Run the command again.")
     try:
         return _write(path, edit, now)
     except OSError as error:
         raise ConfigInvalid(
-            f"{edit.path} cannot be written ({error.strerror}).", way_out="Make it writable, or add what is shown by hand."
+            f"{edit.path} cannot be written ({error.strerror}).", way_out="Make it writable, or add the entry shown by hand."
         ) from error
 
 
@@ -87,7 +87,7 @@ def _write(path: Path, edit: Edit, now: datetime) -> Path | None:
     path.parent.mkdir(parents=True, exist_ok=True)
     backup = None
     if edit.before is not None:
-        backup = _free(path, now)
+        backup = _backup_path(path, now)
         _replace(backup, edit.before, path)
     if edit.after is None:
         path.unlink()
@@ -96,33 +96,33 @@ def _write(path: Path, edit: Edit, now: datetime) -> Path | None:
     return backup
 
 
-def _free(path: Path, now: datetime) -> Path:
-    """A name for a backup that no other has: two changes in one second keep two."""
-    names = (f"{path.name}.{now:%Y%m%d-%H%M%S}{f'-{more}' if more else ''}{_BACKUP}" for more in range(1000))
-    return next(one for one in map(path.with_name, names) if not one.exists())
+def _backup_path(path: Path, now: datetime) -> Path:
+    """Return an unused path for a backup, numbered if there is one of the same second."""
+    names = (f"{path.name}.{now:%Y%m%d-%H%M%S}{f'-{number}' if number else ''}{_BACKUP}" for number in range(1000))
+    return next(candidate for candidate in map(path.with_name, names) if not candidate.exists())
 
 
 def backups(path: Path) -> list[str]:
-    """The file as it was before each change of ours, the latest first."""
+    """Return the texts of the file before each of our changes, the latest first."""
     path = path.resolve()
-    return [read(one) or "" for one in sorted(path.parent.glob(f"{path.name}.*{_BACKUP}"), reverse=True)]
+    return [read(backup) or "" for backup in sorted(path.parent.glob(f"{path.name}.*{_BACKUP}"), reverse=True)]
 
 
 def _replace(path: Path, text: str, like: Path) -> None:
-    """A new file in the place of the old one, for the same eyes: such files may hold other servers' keys."""
+    """Replace a file atomically, with the permissions of `like`: such files may hold keys of other servers."""
     mode = stat.S_IMODE(like.stat().st_mode) if like.exists() else 0o600
-    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(beside, mode)
-        os.replace(beside, path)
+        os.chmod(temporary, mode)
+        os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
-            beside.unlink()
+            temporary.unlink()
         raise
 
 
@@ -130,92 +130,93 @@ def _replace(path: Path, text: str, like: Path) -> None:
 
 
 def put_json(path: Path, text: str | None, place: Sequence[str], entry: object) -> Edit:
-    """The entry at this place, as in ("mcpServers", "engram"); objects on the way are made."""
+    """Return the edit that sets an entry, such as that at ("mcpServers", "engram"); missing objects on the way are created."""
     if text is None or not text.strip():
         return Edit(path, text, json.dumps(jsonc.nested(place, entry), indent=2, ensure_ascii=False) + "\n")
-    whole = _object(path, text)
+    root = _object(path, text)
     for depth in range(1, len(place)):
-        if not isinstance(_at(whole, place[:depth]), dict) and place[depth - 1] in (_at(whole, place[: depth - 1]) or {}):
-            raise ConfigInvalid(f"`{'.'.join(place[:depth])}` in {path} is no object.", way_out="It was left as it is.")
-    if _at(whole, place) == entry:
+        if not isinstance(_at(root, place[:depth]), dict) and place[depth - 1] in (_at(root, place[: depth - 1]) or {}):
+            raise ConfigInvalid(f"`{'.'.join(place[:depth])}` in {path} is not an object.", way_out="The file was not changed.")
+    if _at(root, place) == entry:
         return Edit(path, text, text)
     after = jsonc.put(text, place, entry)
-    return _checked(Edit(path, text, after), _with(whole, place, entry), _object(path, after))
+    return _checked(Edit(path, text, after), _with(root, place, entry), _object(path, after))
 
 
 def found_json(path: Path, text: str | None, place: Sequence[str]) -> Any:
-    """What stands at this place; None if nothing does."""
+    """Return the value at this place, or None."""
     return _at(_object(path, text), place) if text is not None and text.strip() else None
 
 
 def take_json(path: Path, text: str | None, place: Sequence[str]) -> Edit:
-    """Without the entry at this place, and without the objects that held nothing else; a file of nothing else goes."""
+    """Return the edit that removes an entry and the objects that held nothing else; a file that held nothing else is removed."""
     if text is None or found_json(path, text, place) is None:
         return Edit(path, text, text)
     after = jsonc.take(text, place)
-    left = {} if after is None else _object(path, after)
-    return _checked(Edit(path, text, after), _without(_object(path, text), place), _without(left, place))
+    remaining = {} if after is None else _object(path, after)
+    return _checked(Edit(path, text, after), _without(_object(path, text), place), _without(remaining, place))
 
 
 def _object(path: Path, text: str) -> dict[str, Any]:
     try:
-        whole = jsonc.loads(text)
+        root = jsonc.loads(text)
     except (ValueError, RecursionError):
-        whole = None
-    if not isinstance(whole, dict):
+        root = None
+    if not isinstance(root, dict):
         raise ConfigInvalid(f"{path} is not valid JSON.", way_out=_BY_HAND)
-    return whole
+    return root
 
 
-def _checked(edit: Edit, expected: object, found: object) -> Edit:
-    """A name that stands twice, say, may hide what was put in, or bring back what was hidden: then nothing is written."""
-    if found != expected:
-        raise ConfigInvalid(f"{edit.path} is laid out in a way that is not understood.", way_out=_BY_HAND)
+def _checked(edit: Edit, expected: object, parsed: object) -> Edit:
+    """Return the edit if its text parses to the expected value. A duplicate name, for example, could hide the new entry; then
+    nothing is written."""
+    if parsed != expected:
+        raise ConfigInvalid(f"{edit.path} is written in a form that cannot be edited safely.", way_out=_BY_HAND)
     return edit
 
 
-def _at(whole: Any, place: Sequence[str]) -> Any:
+def _at(value: Any, place: Sequence[str]) -> Any:
     for name in place:
-        whole = whole.get(name) if isinstance(whole, dict) else None
-    return whole
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
 
 
-def _with(whole: Mapping[str, Any], place: Sequence[str], entry: object) -> Any:
-    made = inner = copy.deepcopy(dict(whole))
+def _with(root: Mapping[str, Any], place: Sequence[str], entry: object) -> Any:
+    result = inner = copy.deepcopy(dict(root))
     for name in place[:-1]:
         inner = inner.setdefault(name, {})
     inner[place[-1]] = entry
-    return made
+    return result
 
 
-def _without(whole: Mapping[str, Any], place: Sequence[str]) -> Any:
-    """What is left without the entry, and without what was there for it alone."""
+def _without(root: Mapping[str, Any], place: Sequence[str]) -> Any:
+    """Return the value without the entry and without objects that held nothing else."""
     name, rest = place[0], place[1:]
-    inner = whole.get(name)
-    less = _without(inner, rest) if rest and isinstance(inner, dict) else {}
-    others = {other: value for other, value in whole.items() if other != name}
-    return {**others, name: less} if less else others
+    inner = root.get(name)
+    remaining = _without(inner, rest) if rest and isinstance(inner, dict) else {}
+    others = {other: value for other, value in root.items() if other != name}
+    return {**others, name: remaining} if remaining else others
 
 
 # ── TOML ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def put_toml(path: Path, text: str | None, place: Sequence[str], entry: Mapping[str, Any]) -> Edit:
-    """The entry as a table of its own, in the place of the one that was there, else at the end."""
+    """Return the edit that writes the entry as a table of its own, in the place of the old table or at the end."""
     before = text or ""
-    whole = _table(path, before)
-    if _at(whole, place) == entry:
+    root = _table(path, before)
+    if _at(root, place) == entry:
         return Edit(path, text, text)
     line = jsonc.newline(before)
     head, tail = _around_table(before, place)
     block = _block(place, entry).replace("\n", line)
     gap = "" if not head or head.endswith(line * 2) else line if head.endswith(line) else line * 2
     after = head + gap + block + (line if tail and not tail.startswith(line) else "") + tail
-    return _checked(Edit(path, text, after), _with(whole, place, entry), _table_made(path, after))
+    return _checked(Edit(path, text, after), _with(root, place, entry), _edited_table(path, after))
 
 
 def found_toml(path: Path, text: str | None, place: Sequence[str]) -> Any:
-    """What stands at this place; None if nothing does."""
+    """Return the value at this place, or None."""
     return _at(_table(path, text or ""), place)
 
 
@@ -224,8 +225,8 @@ def take_toml(path: Path, text: str | None, place: Sequence[str]) -> Edit:
         return Edit(path, text, text)
     head, tail = _around_table(text, place)
     after = head.rstrip("\r\n") + jsonc.newline(text) + tail if head.strip() else tail.lstrip("\r\n")
-    left = _without(_table_made(path, after), place)
-    return _checked(Edit(path, text, after if after.strip() else None), _without(_table(path, text), place), left)
+    remaining = _without(_edited_table(path, after), place)
+    return _checked(Edit(path, text, after if after.strip() else None), _without(_table(path, text), place), remaining)
 
 
 def _table(path: Path, text: str) -> dict[str, Any]:
@@ -235,33 +236,33 @@ def _table(path: Path, text: str) -> dict[str, Any]:
         raise ConfigInvalid(f"{path} is not valid TOML.", way_out=_BY_HAND) from None
 
 
-def _table_made(path: Path, text: str) -> dict[str, Any]:
-    """The same of what we made; where it is none, the entry was written otherwise than as a table of its own."""
+def _edited_table(path: Path, text: str) -> dict[str, Any]:
+    """Parse the edited text. It is invalid if the entry had been written otherwise than as a table of its own."""
     try:
         return _table(path, text)
     except ConfigInvalid:
-        raise ConfigInvalid(f"{path} is laid out in a way that is not understood.", way_out=_BY_HAND) from None
+        raise ConfigInvalid(f"{path} is written in a form that cannot be edited safely.", way_out=_BY_HAND) from None
 
 
 def _around_table(text: str, place: Sequence[str]) -> tuple[str, str]:
-    """What stands before the table and behind it and those inside it; all of the text, and nothing, if it is not there.
+    """Return the text before and after a table and its subtables; all of the text and "" if the table is absent.
 
-    Blank lines and comments at its end are not its own: they lead to what follows.
+    Blank lines and comments at the end of a table count as belonging to the next one.
     """
-    name = r"[ \t]*\.[ \t]*".join(rf"(?:{one}|\"{one}\"|'{one}')" for one in map(re.escape, place))
+    name = r"[ \t]*\.[ \t]*".join(rf"(?:{part}|\"{part}\"|'{part}')" for part in map(re.escape, place))
     head = rf"^[ \t]*\[[ \t]*{name}[ \t]*(?:\.[^\]\n]*)?\][^\n]*(?:\n|\Z)"
-    line, idle = r"(?![ \t]*\[)[^\n]*(?:\n|\Z)", r"[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z)"
-    table = re.compile(rf"{head}(?:(?!\Z){line})*?(?=(?:(?!\Z){idle})*(?:^[ \t]*\[|\Z))", re.MULTILINE)
-    found = list(table.finditer(text))
-    if not found:
+    line, blank = r"(?![ \t]*\[)[^\n]*(?:\n|\Z)", r"[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z)"
+    table = re.compile(rf"{head}(?:(?!\Z){line})*?(?=(?:(?!\Z){blank})*(?:^[ \t]*\[|\Z))", re.MULTILINE)
+    tables = list(table.finditer(text))
+    if not tables:
         return text, ""
-    between = [text[one.end() : other.start()] for one, other in pairwise(found)]
-    return text[: found[0].start()], "".join(one for one in between if one.strip()) + text[found[-1].end() :]
+    between = [text[first.end() : second.start()] for first, second in pairwise(tables)]
+    return text[: tables[0].start()], "".join(part for part in between if part.strip()) + text[tables[-1].end() :]
 
 
 def _block(place: Sequence[str], entry: Mapping[str, Any]) -> str:
-    """A table, with what is an object as a table inside it. JSON's text and numbers are TOML's too."""
+    """Return the entry as a TOML table, with its objects as subtables. JSON's strings and numbers are valid TOML."""
     name = ".".join(place)
     plain = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items() if not isinstance(value, dict)]
     tables = [_block((*place, key), value) for key, value in entry.items() if isinstance(value, dict) and value]
-    return "\n".join([f"[{name}]", *plain]) + "\n" + "".join("\n" + one for one in tables)
+    return "\n".join([f"[{name}]", *plain]) + "\n" + "".join("\n" + table for table in tables)

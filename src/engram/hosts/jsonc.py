@@ -1,7 +1,8 @@
-"""JSON as people keep it in settings files, with comments, a comma too many or a mark of its encoding: read, and edited by one
-member, everything else left character by character.
+"""JSON with comments, trailing commas or a byte order mark, as settings files have it: parsing, and edits of one member that
+leave every other character as it is.
 
-Whatever is not JSON is blanked out, so that every place in what is parsed is the same place in the text.
+Three views of a file have the same length, so that an offset in one is the same place in the others: `text` is the file, `bare`
+has comments blanked out, `plain` has trailing commas blanked out too and is valid JSON.
 """
 
 from __future__ import annotations
@@ -13,17 +14,17 @@ from typing import Any
 
 from engram.values.frozen import frozen
 
-_WORDS_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
-_WORDS_OR_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=[ \t\r\n]*[}\]])', re.DOTALL)
-_REMARK = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/)")
-_MARK = "\ufeff"
+_STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
+_STRING_OR_TRAILING_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=[ \t\r\n]*[}\]])', re.DOTALL)
+_COMMENT_ON_LINE = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/)")
+_BYTE_ORDER_MARK = "\ufeff"
 _BLANK = " \t\r\n"
 _DECODER = json.JSONDecoder()
 
 
 @frozen
 class _Member:
-    """One member of an object, by where it stands."""
+    """A member of an object: its name, and the offsets of the name, the value and the end of the value."""
 
     name: str
     start: int
@@ -33,29 +34,30 @@ class _Member:
 
 @frozen
 class _Object:
-    """An object that begins at `start`, and that of its members which is meant."""
+    """An object that begins at the offset `start`, with the index of the member to edit."""
 
     start: int
     members: tuple[_Member, ...]
-    at: int
+    index: int
 
     @property
     def member(self) -> _Member:
-        return self.members[self.at]
+        return self.members[self.index]
 
 
 def loads(text: str) -> Any:
-    """What it says; `ValueError` (or `RecursionError`) if that cannot be read."""
+    """Parse JSON with comments. Raise `ValueError`, or `RecursionError` for deep nesting, if it is invalid."""
     return json.loads(_plain(_bare(text)))
 
 
 def put(text: str, place: Sequence[str], value: object) -> str:
-    """With this value there. The text is known to be an object, and what stands on the way to be objects."""
+    """Return the text with a member set to a value, missing objects on the way created. place: the member's path of names. The
+    root and all present objects on the way must be objects, which the caller has checked."""
     bare = _bare(text)
     plain = _plain(bare)
     start = _past_blank(plain, 0)
     for depth, name in enumerate(place):
-        member = next((one for one in _members(plain, start) if one.name == name), None)
+        member = next((member for member in _members(plain, start) if member.name == name), None)
         if member is None:
             return _inserted(text, bare, plain, start, name, nested(place[depth + 1 :], value), depth + 1)
         if depth + 1 == len(place):
@@ -65,39 +67,43 @@ def put(text: str, place: Sequence[str], value: object) -> str:
 
 
 def take(text: str, place: Sequence[str]) -> str | None:
-    """Without the member there, and without the objects that held nothing else; None if that was all. It is known to be there."""
+    """Return the text without a member, and without objects that held nothing else; None if the text would be empty. The member
+    must be there, which the caller has checked."""
     bare = _bare(text)
     plain = _plain(bare)
-    way: list[_Object] = []
+    path: list[_Object] = []
     start = _past_blank(plain, 0)
     for name in place:
         members = tuple(_members(plain, start))
-        way.append(_Object(start, members, next(at for at, one in enumerate(members) if one.name == name)))
-        start = way[-1].member.value
-    while len(way) > 1 and _is_alone(text, plain, way[-1]):
-        way.pop()
-    if len(way) == 1 and _is_alone(text, plain, way[0], whole=True):
+        path.append(_Object(start, members, next(index for index, member in enumerate(members) if member.name == name)))
+        start = path[-1].member.value
+    while len(path) > 1 and _is_alone(text, plain, path[-1]):
+        path.pop()
+    if len(path) == 1 and _is_alone(text, plain, path[0], whole=True):
         return None
-    return _cut(text, bare, way[-1])
+    return _cut(text, bare, path[-1])
 
 
 def nested(place: Sequence[str], value: object) -> Any:
-    made: Any = value
+    """Return the value inside one object per name of the path."""
+    result: Any = value
     for name in reversed(place):
-        made = {name: made}
-    return made
+        result = {name: result}
+    return result
 
 
-# ── what is JSON, and where ────────────────────────────────────────────────────────────────────────────────────────────
+# ── parsing ────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _bare(text: str) -> str:
-    blank = _WORDS_OR_COMMENT.sub(lambda one: one[0] if one[0][0] == '"' else re.sub(r"[^\r\n]", " ", one[0]), text)
-    return " " + blank[1:] if blank.startswith(_MARK) else blank
+    """Blank out comments and the byte order mark."""
+    bare = _STRING_OR_COMMENT.sub(lambda match: match[0] if match[0][0] == '"' else re.sub(r"[^\r\n]", " ", match[0]), text)
+    return " " + bare[1:] if bare.startswith(_BYTE_ORDER_MARK) else bare
 
 
 def _plain(bare: str) -> str:
-    return _WORDS_OR_COMMA.sub(lambda one: " " if one[0] == "," else one[0], bare)
+    """Blank out trailing commas."""
+    return _STRING_OR_TRAILING_COMMA.sub(lambda match: " " if match[0] == "," else match[0], bare)
 
 
 def _members(plain: str, start: int) -> Iterator[_Member]:
@@ -123,27 +129,29 @@ def _comma_after(bare: str, end: int) -> int | None:
     return at if bare[at] == "," else None
 
 
-# ── putting in ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── adding ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _inserted(text: str, bare: str, plain: str, start: int, name: str, value: Any, depth: int) -> str:
-    """A new last member of the object that begins at `start`; a remark on the line of the one before stays there."""
+    """Return the text with a new last member in the object that begins at `start`. A comment on the line of the member before
+    stays there."""
     line, step = newline(text), _indent(text)
-    made = f"{line}{step * depth}{json.dumps(name)}: {_written(text, value, depth)}"
+    member = f"{line}{step * depth}{json.dumps(name)}: {_written(text, value, depth)}"
     members = list(_members(plain, start))
     if not members:
-        return text[: start + 1] + made + line + step * (depth - 1) + text[_past_blank(text, start + 1) :]
+        return text[: start + 1] + member + line + step * (depth - 1) + text[_past_blank(text, start + 1) :]
     end = members[-1].end
     comma = _comma_after(bare, end)
     at = end if comma is None else comma + 1
-    remark = _REMARK.match(text, at)
-    at = remark.end() if remark else at
+    comment = _COMMENT_ON_LINE.match(text, at)
+    at = comment.end() if comment else at
     if comma is not None:
-        return text[:at] + made + "," + text[at:]
-    return text[:end] + "," + text[end:at] + made + text[at:]
+        return text[:at] + member + "," + text[at:]
+    return text[:end] + "," + text[end:at] + member + text[at:]
 
 
 def _written(text: str, value: Any, depth: int) -> str:
+    """Return a value as JSON in the file's own indent and line ends."""
     step = _indent(text)
     return json.dumps(value, indent=step, ensure_ascii=False).replace("\n", newline(text) + step * depth)
 
@@ -153,30 +161,30 @@ def newline(text: str) -> str:
 
 
 def _indent(text: str) -> str:
-    found = re.search(r"\n([ \t]+)\S", text)
-    return found[1] if found else "  "
+    match = re.search(r"\n([ \t]+)\S", text)
+    return match[1] if match else "  "
 
 
-# ── taking out ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── removing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _is_alone(text: str, plain: str, one: _Object, *, whole: bool = False) -> bool:
-    """Is there nothing else in the object, not even a comment, or in the whole of the text?"""
-    end = len(text) if whole else _DECODER.raw_decode(plain, one.start)[1]
-    around = text[0 if whole else one.start : one.member.start] + text[one.member.end : end]
-    return len(one.members) == 1 and not around.strip(_BLANK + _MARK + "{},")
+def _is_alone(text: str, plain: str, parent: _Object, *, whole: bool = False) -> bool:
+    """Return whether the object, or with `whole` the text, holds nothing beside the member, not even a comment."""
+    end = len(text) if whole else _DECODER.raw_decode(plain, parent.start)[1]
+    around = text[0 if whole else parent.start : parent.member.start] + text[parent.member.end : end]
+    return len(parent.members) == 1 and not around.strip(_BLANK + _BYTE_ORDER_MARK + "{},")
 
 
-def _cut(text: str, bare: str, one: _Object) -> str:
-    """Without the member and the comma that came with it; remarks of the one before stay."""
-    member, comma = one.member, _comma_after(bare, one.member.end)
-    last = one.at + 1 == len(one.members)
-    if not one.at and not last and comma is not None:
+def _cut(text: str, bare: str, parent: _Object) -> str:
+    """Return the text without the member and its comma. Comments on the member before stay."""
+    member, comma = parent.member, _comma_after(bare, parent.member.end)
+    is_last = parent.index + 1 == len(parent.members)
+    if not parent.index and not is_last and comma is not None:
         return text[: member.start] + text[_past_blank(text, comma + 1) :]
-    before = one.members[one.at - 1].end if one.at else one.start + 1
+    before = parent.members[parent.index - 1].end if parent.index else parent.start + 1
     gap = text[before : member.start]
-    if last and comma is not None:
+    if is_last and comma is not None:
         return text[:before] + gap.rstrip(_BLANK) + text[comma + 1 :]
-    if (between := _comma_after(bare, before)) is not None and one.at:
+    if (between := _comma_after(bare, before)) is not None and parent.index:
         gap = gap[: between - before] + gap[between - before + 1 :]
     return text[:before] + gap.rstrip(_BLANK) + text[member.end :]

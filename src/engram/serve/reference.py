@@ -1,4 +1,4 @@
-"""`docs/reference.md`: every operation with its arguments, and how each face calls it. Run as a module, it prints the page."""
+"""Print `docs/reference.md`: every operation with its arguments, its command and its route, and the table of error codes."""
 
 from __future__ import annotations
 
@@ -55,20 +55,20 @@ def _section(route: Route) -> str:
     head = f"\n## {operation.name}\n\n{operation.help}\n\n"
     calls = f"`engram {_command(operation)}` · `{route.method} {route.path}`"
     what = f" · {operation.effect.value}{repeats} · from the role {operation.role.value} · gives `{operation.output.__name__}`\n"
-    rows = "".join(_row(one) for one in operation.fields)
+    rows = "".join(_row(field) for field in operation.fields)
     return head + calls + what + (f"\n| argument | type | default | what it is |\n|---|---|---|---|\n{rows}" if rows else "")
 
 
 def _command(operation: Operation) -> str:
-    """As it is typed: ids before words, and what must be there without brackets."""
-    main = sorted((one for one in operation.fields if one.arg.positional), key=lambda one: one.arg.free_text)
-    words = [one.name.upper() if one.required else f"[{one.name.upper()}]" for one in main]
-    return " ".join([operation.name.replace("_", "-"), *words])
+    """Return the command with its positional arguments: ids before free text, optional ones in brackets."""
+    positional = sorted((field for field in operation.fields if field.arg.positional), key=lambda field: field.arg.free_text)
+    arguments = [field.name.upper() if field.required else f"[{field.name.upper()}]" for field in positional]
+    return " ".join([operation.name.replace("_", "-"), *arguments])
 
 
-def _row(one: InputField) -> str:
-    default = "needed" if one.required else "" if one.default in (None, (), "", {}) else f"`{_plain(one.default)}`"
-    return f"| `{one.name}` | {_type(one.type)}{_bounds(one)} | {default} | {one.arg.help} |\n"
+def _row(field: InputField) -> str:
+    default = "needed" if field.required else "" if field.default in (None, (), "", {}) else f"`{_plain(field.default)}`"
+    return f"| `{field.name}` | {_type(field.type)}{_bounds(field)} | {default} | {field.arg.help} |\n"
 
 
 def _plain(value: Any) -> str:
@@ -77,12 +77,12 @@ def _plain(value: Any) -> str:
     return str(value.value if isinstance(value, Enum) else value).lower() if isinstance(value, bool | Enum) else str(value)
 
 
-def _bounds(one: InputField) -> str:
-    low, high = one.arg.low, one.arg.high
+def _bounds(field: InputField) -> str:
+    low, high = field.arg.low, field.arg.high
     if high is None:
         return "" if low is None else f", from {low:g}"
-    many = get_origin(one.type) in (tuple, Mapping)
-    return f", up to {high:,.12g}" if many else f", {low or 0:g} … {high:,.12g}"
+    is_collection = get_origin(field.type) in (tuple, Mapping)
+    return f", up to {high:,.12g}" if is_collection else f", {low or 0:g} … {high:,.12g}"
 
 
 def _type(kind: Any) -> str:
@@ -107,8 +107,8 @@ def _codes() -> Iterator[str]:
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.EngramError)]
     for kind in sorted(kinds, key=lambda kind: kind.code):
         if kind.default_way_out or not kind.code.endswith("000"):
-            told = kind.default_way_out or "Its message says what to do."
-            yield f"| {kind.code} | {kind.__name__.rstrip('_')}: {told} | {status_of(kind(''))} |\n"
+            way_out = kind.default_way_out or "Its message says what to do."
+            yield f"| {kind.code} | {kind.__name__.rstrip('_')}: {way_out} | {status_of(kind(''))} |\n"
 
 
 if __name__ == "__main__":
