@@ -21,7 +21,7 @@ CODE = 'def total(rows):\n    """Sum of what is due."""\n    return sum(row["due
 CJK = "昨日、私たちは新しいサーバーに移行しました。数据库已经备份完毕，请检查一下。내일 회의는 세 시에 시작합니다."
 EMOJI = "See you at eight 🎉🎉 bring the dog 🐶 and coffee ☕️ please 🙏"
 
-# What the families' own tokenizers make of the four (docs/benchmarks.md names them).
+# What the families' own tokenizers make of the four (docs/notes/tokens.md names them).
 TRUE = {
     "claude": (224, 287, 449, 256),
     "claude-4.7": (352, 359, 448, 296),

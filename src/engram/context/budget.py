@@ -123,7 +123,7 @@ def reflection(outcome: Outcome) -> str:
 _FEWEST, _MOST = 20, 500
 _SHORTEST = 12  # tokens that a memory's line takes at least
 _ANSWER = 4  # a quarter of a window at most is kept free for the answer
-_RESERVE = 0.05  # kept free where tokens are estimated, which is off by so much (docs/benchmarks.md)
+_RESERVE = 0.05  # kept free where tokens are estimated, which is off by so much (docs/notes/tokens.md)
 
 
 @frozen(kw_only=True)

@@ -3,7 +3,7 @@
 `fuse_calibrated` (the default) adds scores on a common scale: the vector arm's cosine in standard deviations above the cosine
 that the question has to an average memory, and BM25 unchanged, because it is already a sum of log odds. On the development split
 it finds 3 to 5 points more evidence in the first ten hits than reciprocal ranks do, because an outstanding text match keeps its
-lead (docs/benchmarks.md). `fuse_reciprocal_ranks` is weighted RRF, for arms whose scores are not comparable.
+lead (docs/notes/recall.md). `fuse_reciprocal_ranks` is weighted RRF, for arms whose scores are not comparable.
 """
 
 from __future__ import annotations

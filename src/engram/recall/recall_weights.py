@@ -46,7 +46,7 @@ class RecallWeights:
     # the entity arm (R6) and the graph arm (R5)
     entity_weight: float = 1.0  # 0: memories are not looked up by the name that a question asks about
     graph_weight: float = 3.0  # 0: edges are not followed
-    graph_always: bool = False  # follow edges for every question; measured to gain nothing (docs/benchmarks.md)
+    graph_always: bool = False  # follow edges for every question; measured to gain nothing (docs/notes/recall.md)
     graph_hops: int = 2
     graph_hops_causal: int = 3  # for a question that asks for a cause
     graph_decay: float = 0.6  # share of activation that is left after an edge

@@ -1,7 +1,7 @@
 """Compute every named part of a candidate's score. Pure.
 
 A score is a sum. The arms give its first parts (`arm_weights` says how much each arm counts); `score` adds the others, each of
-which was measured apart on the development splits (docs/benchmarks.md):
+which was measured apart on the development splits (docs/notes/recall.md):
 
     assistant   an assistant's words lose, unless the question asks for them
     session     a session with many good candidates lifts all of them

@@ -7,7 +7,7 @@ signals are absolute: the greatest likeness of a hit over the encoder's backgrou
 that the hits hold, and whether the question names a person whom no hit names. The best of many candidates is likelier to resemble
 anything, so the number of candidates counts as well. A logistic regression joins them. It was fitted on LoCoMo's development
 split: questions with an answer against questions of other conversations and of everyday life, in whole vaults and in vaults of 1
-to 20 turns (docs/benchmarks.md).
+to 20 turns (docs/notes/recall.md).
 """
 
 from __future__ import annotations

