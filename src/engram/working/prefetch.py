@@ -6,7 +6,7 @@ What the next message will likely ask, looked up before it comes; and whether a 
 
 While an agent answers, the talk has a way, and a message that says nothing by itself ("why?", "go on") asks just what that way
 says: its answer can be ready. One that leans on the talk and says something of its own is compared by its vector, drawn as it
-leans. What stands by itself is never served: of its first ten hits the way of everyday talk predicts one (docs/notes/capture.md).
+leans. What stands by itself is never served: of its first ten hits the way of everyday talk predicts one (docs/notes/working.md).
 
 An answer is served to the very reader it was made for, from a vault in which nothing changed since, within a minute.
 """
