@@ -8,12 +8,12 @@ import random
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import wait_until
 from recall.minds import KEY
 
 import engram
@@ -48,7 +48,7 @@ class Gate:
 
     def passages(self, texts: Sequence[str]) -> Vectors:
         self.entered.set()
-        assert self.open.wait(30)
+        assert self.open.wait(120)
         return hashing_embedder(8).passages(texts)
 
 
@@ -83,7 +83,7 @@ def test_the_package_loads_it_only_when_it_is_used() -> None:
         "import sys, engram; assert 'engram.aio' not in sys.modules and 'asyncio' not in sys.modules; "
         "engram.aio.open; assert 'engram.aio' in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
 
 
 # ── use ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -133,7 +133,7 @@ def test_calls_go_side_by_side_and_the_loop_goes_on(tmp_path: Path) -> None:
     async def day() -> None:
         async with opening(tmp_path, embedder=gate) as mem:
             kept = asyncio.create_task(mem.remember("Tea is green"))
-            await asyncio.to_thread(gate.entered.wait, 30)
+            await asyncio.to_thread(gate.entered.wait, 120)
             assert len(await mem.list()) == 0  # while the other waits
             gate.open.set()
             assert (await kept).text == "Tea is green"
@@ -150,7 +150,7 @@ def test_a_call_that_is_cancelled_stops_at_its_next_step_and_closing_waits_for_i
     async def day() -> None:
         async with opening(tmp_path, embedder=gate) as mem:
             kept = asyncio.create_task(mem.remember("Tea is green"))
-            await asyncio.to_thread(gate.entered.wait, 30)
+            await asyncio.to_thread(gate.entered.wait, 120)
             kept.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await kept
@@ -173,7 +173,7 @@ def test_a_deadline_is_kept_and_a_key_makes_a_write_once(tmp_path: Path) -> None
         async with opening(tmp_path, embedder=gate) as mem:
             with mem.deadline(60):
                 kept = asyncio.create_task(mem.keyed("k").remember("Tea is green"))
-                await asyncio.to_thread(gate.entered.wait, 30)
+                await asyncio.to_thread(gate.entered.wait, 120)
             gate.open.set()
             first = await kept
             assert (await mem.keyed("k").remember("Tea is green")) == first
@@ -192,7 +192,7 @@ def test_a_call_that_waits_for_a_thread_is_withdrawn(tmp_path: Path) -> None:
         many = {**GIVEN, "reader_limit": 2}
         async with engram.aio.open(tmp_path / "vault", key=KEY, embedder=gate, settings=many) as mem:
             begun = [asyncio.create_task(mem.remember(f"Fact {n} is kept")) for n in range(2)]
-            await asyncio.to_thread(gate.entered.wait, 30)
+            await asyncio.to_thread(gate.entered.wait, 120)
             waiting = [asyncio.create_task(mem.remember(f"Thing {n} is not kept")) for n in range(5)]
             await asyncio.sleep(0)
             for one in waiting:
@@ -211,7 +211,7 @@ def test_a_deadline_is_kept_though_every_thread_is_taken(tmp_path: Path) -> None
     async def day() -> None:
         async with engram.aio.open(tmp_path / "vault", key=KEY, embedder=gate, settings={**GIVEN, "reader_limit": 2}) as mem:
             begun = [asyncio.create_task(mem.remember(f"Fact {n} is kept")) for n in range(2)]
-            await asyncio.to_thread(gate.entered.wait, 30)
+            await asyncio.to_thread(gate.entered.wait, 120)
             with mem.deadline(0.05), pytest.raises(SearchTimeout):
                 await mem.remember("This one is not kept")
             assert not gate.open.is_set()
@@ -232,7 +232,7 @@ def test_a_call_whose_loop_is_thrown_away_stops_too(tmp_path: Path) -> None:
     kept = mem.remember("Tea is green")
     task = loop.create_task(kept)
     loop.run_until_complete(asyncio.sleep(0))
-    assert gate.entered.wait(30)
+    assert gate.entered.wait(120)
     kept.close()
     gate.open.set()
     with pytest.raises(RuntimeError):
@@ -249,7 +249,7 @@ def test_what_nobody_waits_for_is_handed_to_whoever_ends_it(tmp_path: Path) -> N
 
     def call() -> int:
         entered.set()
-        assert go_on.wait(30)
+        assert go_on.wait(120)
         return 7
 
     async def day() -> None:
@@ -278,8 +278,8 @@ def test_closing_that_nobody_waits_for_is_carried_out_and_leaves_no_thread(tmp_p
         return mem
 
     mem = asyncio.run(day())
-    _until(lambda: "closed" in repr(mem))
-    _until(lambda: not [one for one in set(threading.enumerate()) - before if one.name.startswith("engram")])
+    wait_until(lambda: "closed" in repr(mem))
+    wait_until(lambda: not [one for one in set(threading.enumerate()) - before if one.name.startswith("engram")])
 
 
 def test_many_at_once_some_late_and_some_called_off_lose_nothing_that_was_answered(tmp_path: Path) -> None:
@@ -333,7 +333,7 @@ def test_opening_that_nobody_waits_for_leaves_no_open_vault(tmp_path: Path) -> N
 
     def slowly() -> Engram:
         entered.set()
-        assert go_on.wait(30)
+        assert go_on.wait(120)
         opened.append(open_engram(tmp_path / "vault", key=KEY, settings=GIVEN))
         return opened[0]
 
@@ -346,7 +346,7 @@ def test_opening_that_nobody_waits_for_leaves_no_open_vault(tmp_path: Path) -> N
 
     asyncio.run(day())
     go_on.set()
-    _until(lambda: bool(opened) and "closed" in repr(opened[0]))
+    wait_until(lambda: bool(opened) and "closed" in repr(opened[0]))
 
 
 def test_an_error_is_the_same_error(tmp_path: Path) -> None:
@@ -393,10 +393,3 @@ def test_an_episode_whose_end_nobody_waits_for_is_ended(tmp_path: Path) -> None:
 def endings(path: Path) -> set[EpisodeOutcome]:
     with engram.open(path / "vault", key=KEY, agent="rex", settings=GIVEN) as mem:
         return {found.outcome for found in mem.episodes(limit=100)}
-
-
-def _until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not true():
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.01)

@@ -462,5 +462,5 @@ def test_two_who_add_to_the_metadata_at_once_both_have_theirs(tmp_path: Path) ->
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(60)
+            thread.join(120)
         assert all(shared.get(one)["metadata"].keys() >= {"a", "b", "c"} for one in ids)

@@ -36,7 +36,7 @@ def test_two_who_fill_one_vault_make_no_vector_twice(tmp_path: Path) -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(60)
+            thread.join(120)
         assert sum(counts) == 40
         assert len(made) == len(set(made)) == 40
         assert store_of(one).without_vector(OWNER, SPACE, after=0, limit=5) == []

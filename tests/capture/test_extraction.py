@@ -228,7 +228,7 @@ def boom(turns: Sequence[Turn]) -> Any:
 @pytest.fixture
 def endless() -> Iterator[Callable[[Sequence[Turn]], Any]]:
     over = threading.Event()
-    yield lambda turns: over.wait(30)
+    yield lambda turns: over.wait(120)
     over.set()
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from capture.test_observer import covered
+from patience import wait_until
 from recall.minds import OWNER, open_mind
 
 from engram.capture import screen
@@ -117,11 +117,7 @@ def _judged_anew(mem: Engram) -> None:
 def test_care_judges_it_unasked(tmp_path: Path) -> None:
     with open_mind(tmp_path / "vault", warm_after_s=0.0, care_pause_s=0.1) as mem:
         (past,) = mem._vault.store.add(mem._reader, [Memory(text=PLAIN, scope=mem._reader.scope)])
-        for _ in range(300):
-            if mem.get(past.id).flagged:  # type: ignore[union-attr]
-                break
-            time.sleep(0.05)
-        assert mem.get(past.id).flagged  # type: ignore[union-attr]
+        wait_until(lambda: mem.get(past.id).flagged)  # type: ignore[union-attr]
 
 
 def test_it_can_be_switched_off(tmp_path: Path) -> None:

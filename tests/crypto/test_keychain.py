@@ -256,7 +256,7 @@ def test_a_keyring_configured_to_something_unusable_is_no_keychain(named: str) -
         pytest.skip("usable here")
     code = "from engram.crypto import keychain; print(keychain.available())"
     environ = {**os.environ, "PYTHON_KEYRING_BACKEND": named}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environ, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environ, timeout=120, check=True)
     assert done.stdout.strip() == "False"
 
 
@@ -276,5 +276,5 @@ def test_the_machine_is_probed_once_a_process(use: Use, monkeypatch: pytest.Monk
 
 def test_keyring_is_not_imported_before_it_is_asked() -> None:
     code = "import sys, engram.crypto.key_sources; print('keyring' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.strip() == "False"

@@ -18,7 +18,7 @@ linux_only = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="re
 def run(code: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     environ = {**os.environ, "PYTHONPATH": str(SOURCE)}
     return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=cwd, env=environ, timeout=60, check=False
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=cwd, env=environ, timeout=120, check=False
     )
 
 

@@ -49,7 +49,7 @@ def test_in_a_vault_of_like_things_only_what_says_the_same_is_merged(tmp_path: P
         keep(mem, *dict.fromkeys([text for one, other, _ in PAIRS for text in (one, other)] + ALIKE))
     with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=given, embedder=encoder) as mem:
         mem.backfill()
-        mem.warm(30)
+        mem.warm(120)
         before = {one.id: one for one in mem.list(limit=1000, status=None)}
         report = mem.consolidate(jobs=["merge"])
         gone = {before[one].text for one in report.ids}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -10,6 +9,7 @@ from threading import Thread
 
 from dream.vaults import desk_of, keep
 from hand_clock import HandClock
+from patience import wait_until
 from recall.minds import KEY, OWNER
 
 import engram
@@ -58,10 +58,7 @@ def test_a_vault_that_is_left_open_consolidates_by_itself(tmp_path: Path) -> Non
     with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings={**given, **soon}) as mem:
         keep(mem, *PAIR)
         dreamt = mem.as_reader(OWNER).dreams
-        for _ in range(500):
-            if dreamt() and dreamt()[0].ending is PassStatus.DONE and dreamt()[0].changed:
-                break
-            time.sleep(0.1)
+        wait_until(lambda: dreamt() and dreamt()[0].ending is PassStatus.DONE and dreamt()[0].changed)
         assert dreamt()[0].counts == {"merge.merged": 1}
         assert len(mem.list()) == 1
 

@@ -106,8 +106,8 @@ def test_a_question_does_not_wait_for_who_writes_for_long(tmp_path: Path) -> Non
     with open_mind(tmp_path / "vault", words_only=True, ask_per_minute=1) as mem:
         entered, leave = threading.Event(), threading.Event()
         writer = mem._vault.store._writer
-        writer.later(lambda _: (entered.set(), leave.wait(30)), "something long")
-        assert entered.wait(30)
+        writer.later(lambda _: (entered.set(), leave.wait(120)), "something long")
+        assert entered.wait(120)
         try:
             mem.ration()
             mem.ration()
@@ -132,7 +132,7 @@ def test_another_process_counts_the_same(tmp_path: Path) -> None:
             [sys.executable, "-c", CHILD, str(tmp_path / "vault")],
             check=True,
             env={**os.environ, "PYTHONPATH": paths},
-            timeout=60,
+            timeout=120,
         )
         mem.ration()
         with pytest.raises(RateLimited):

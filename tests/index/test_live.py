@@ -60,7 +60,7 @@ def open_index(source: VaultSource) -> Iterator[MakeIndex]:
         opened.append(index)
         if started:
             index.start()
-            assert index.settle(60)
+            assert index.settle(120)
         return index
 
     yield do
@@ -96,7 +96,7 @@ def test_search_returns_none_and_reports_progress_while_loading(source: VaultSou
     assert (index.ready, index.warmth.loaded) == (False, 0)
     index.start()
     index.start()
-    assert index.settle(60)
+    assert index.settle(120)
     assert (index.ready, index.warmth.loaded, index.warmth.backend) == (True, 5, "exact")
     assert index.warmth.memory_bytes > 5 * DIMENSIONS
 
@@ -161,7 +161,7 @@ def test_the_index_is_loaded_again_after_the_change_log_was_truncated(source: Va
     source.erase(*kept[:5])
     source.cut_log()
     assert index.search(OWNER, vectors[0], 50) is None
-    assert index.settle(60)
+    assert index.settle(120)
     assert sorted(nearest(index, vectors[0], 50).keys.tolist()) == keys(kept[5:])
 
 
@@ -170,7 +170,7 @@ def test_the_index_is_loaded_again_after_a_vault_was_restored(source: VaultSourc
     index = open_index()
     index._seq += 100
     assert index.search(OWNER, clustered(1, 1)[0], 50) is None
-    assert index.settle(60)
+    assert index.settle(120)
     assert index.ready
 
 
@@ -287,15 +287,15 @@ def test_growing_past_the_limit_swaps_the_tier_and_shrinking_swaps_it_back(sourc
     index = open_index(tuned(vector_exact_limit=100))
     kept = source.add(vectors[:90])
     nearest(index, vectors[0])
-    assert index.settle(60)
+    assert index.settle(120)
     assert index.warmth.backend == "exact"
     kept += source.add(vectors[90:])
     nearest(index, vectors[0])
-    assert index.settle(60)
+    assert index.settle(120)
     assert index.warmth.backend == "quantized"
     source.erase(*kept[60:])
     nearest(index, vectors[0])
-    assert index.settle(60)
+    assert index.settle(120)
     assert index.warmth.backend == "exact"
     assert sorted(nearest(index, vectors[0], 100).keys.tolist()) == keys(kept[:60])
 
@@ -307,7 +307,7 @@ def test_a_changed_setting_swaps_the_tier_of_a_running_index(source: VaultSource
     index = open_index(live)
     live.set(vector_backend="quantized")
     nearest(index, clustered(1, 1)[0])
-    assert index.settle(60)
+    assert index.settle(120)
     assert index.warmth.backend == "quantized"
 
 
@@ -320,7 +320,7 @@ def test_memory_pressure_drops_cached_masks(source: VaultSource, open_index: Mak
     assert index.warmth.memory_bytes == before
     index.relieve("critical")
     assert index.warmth.memory_bytes < before
-    assert index.settle(60)
+    assert index.settle(120)
     assert len(nearest(index, clustered(1, 1)[0]).keys) == 10
 
 
@@ -331,7 +331,7 @@ def test_compacting_frees_the_memory_of_removed_rows(source: VaultSource, open_i
     before = index.warmth.memory_bytes
     source.put(keys(kept[:600]), vectors[600:])  # other vectors: the old rows are removed, new ones added
     nearest(index, vectors[0])
-    assert index.settle(60)
+    assert index.settle(120)
     assert index.warmth.memory_bytes < before * 1.2
     found = nearest(index, vectors[700], 2)
     assert set(found.keys.tolist()) == {kept[100].key, kept[700].key}
@@ -374,7 +374,7 @@ def test_searches_continue_while_tiers_are_swapped_and_rows_change(source: Vault
         source.add(vectors[start + 50 : start + 100], REX)
         source.put(keys(mine[100:300]), vectors[start - 100 : start + 100])
         nearest(index, vectors[0])
-        assert index.settle(60)
+        assert index.settle(120)
         tiers.add(index.warmth.backend)
     done.set()
     for thread in threads:

@@ -42,7 +42,7 @@ def opened(source: VaultSource, **values: Any) -> Iterator[LiveIndex]:
     index = LiveIndex(source, OWNER, SPACE, DIMENSIONS, tuned(**{"snapshot_from": 1, **values}))
     index.start()
     try:
-        assert index.settle(60)
+        assert index.settle(120)
         yield index
     finally:
         index.close()
@@ -182,7 +182,7 @@ def test_a_snapshot_of_another_model_is_not_used(source: VaultSource) -> None:
     put_away(source)
     index = LiveIndex(source, OWNER, SPACE, DIMENSIONS + 1, tuned(snapshot_from=1))
     index.start()
-    assert index.settle(60)
+    assert index.settle(120)
     assert not index.ready
     index.close()
 
@@ -212,7 +212,7 @@ def test_an_erasure_during_writing_leaves_no_snapshot(source: VaultSource) -> No
     stored = dict(source.store.vectors(OWNER, SPACE))
     index = LiveIndex(source, OWNER, SPACE, DIMENSIONS, tuned())
     index.start()
-    assert index.settle(60)
+    assert index.settle(120)
 
     def erase_then_fill(out: Any) -> int:
         source.erase(kept[0])
@@ -321,7 +321,7 @@ def test_text_hits_are_scored_by_vector_while_the_index_loads(source: VaultSourc
     early, made = index.score(Reader(REX), vectors[0], asked), index.vectors(Reader(REX), asked)
     assert index.search(OWNER, vectors[0], 3) is None
     index.start()
-    assert index.settle(60)
+    assert index.settle(120)
     np.testing.assert_allclose(early, index.score(Reader(REX), vectors[0], asked), atol=1e-5)
     np.testing.assert_allclose(made, index.vectors(Reader(REX), asked), atol=1e-5)
     assert np.isnan(np.asarray(early)).tolist() == [False, True, True, False]
@@ -341,10 +341,10 @@ def test_warm_reports_loading_progress(source: VaultSource) -> None:
     source.add(clustered(50, 1))
     index = LiveIndex(source, OWNER, SPACE, DIMENSIONS, tuned())
     told: list[Any] = []
-    assert index.warm(60, told.append)
+    assert index.warm(120, told.append)
     assert told[-1].ready
     assert (told[-1].loaded, told[-1].total) == (50, 50)
     index.close()
     broken = LiveIndex(source, OWNER, SPACE, DIMENSIONS + 1, tuned())
-    assert not broken.warm(60)
+    assert not broken.warm(120)
     broken.close()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hand_clock import HandClock
 from models.servers import Server, probed_too, said, serving
+from patience import wait_until
 from recall.minds import FACTS, KEY, MODELS, NO_MODEL, settle, texts
 
 from engram.engine import Engram
@@ -40,13 +41,6 @@ def open_vault(path: Path, server: Server, env: Env, **settings: Any) -> Engram:
 
 def go_down(server: Server) -> None:
     server.reply = probed_too(lambda asked: None)
-
-
-def until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.01)
 
 
 def test_a_vault_remembers_and_recalls_by_an_endpoint(server: Server, env: Env, tmp_path: Path) -> None:
@@ -110,7 +104,7 @@ def test_what_is_heard_while_it_is_down_is_kept_and_gets_its_vector_when_it_is_b
         assert mem.encoder().dimensions == 0, "it never answered"
         server.reply = None
         clock.advance(31)
-        until(lambda: mem.health().pending_embeddings == 0)
+        wait_until(lambda: mem.health().pending_embeddings == 0)
         assert max(len(one.body["input"]) for one in server.embedded) <= 2, "in small pages"
         mem.recall("anything")
         settle(mem)
@@ -120,7 +114,7 @@ def test_what_is_heard_while_it_is_down_is_kept_and_gets_its_vector_when_it_is_b
 def test_an_open_vault_in_which_nothing_happens_asks_nothing(server: Server, env: Env, clock: HandClock, tmp_path: Path) -> None:
     with open_vault(tmp_path / "vault", server, env, care_pause_s=0.05, dream=False) as mem:
         mem.remember(FACTS[0])
-        until(lambda: mem._vault._filled_to == mem._vault.store.latest_change(ME))
+        wait_until(lambda: mem._vault._filled_to == mem._vault.store.latest_change(ME))
         before = len(server.asked), mem.audit(limit=1)
         clock.advance(3600)
         time.sleep(0.3)  # some rounds of care
@@ -198,7 +192,7 @@ def test_an_encoder_that_is_installed_later_fills_what_is_missing(
         mem.remember(FACTS[0])
         assert mem.encoder().trouble == "no model is installed"
         monkeypatch.setenv("ENGRAM_MODELS", MODELS)
-        until(lambda: mem.health().pending_embeddings == 0)
+        wait_until(lambda: mem.health().pending_embeddings == 0)
         mem.recall("Heroku")
         settle(mem)
         assert mem.recall("Heroku", limit=1).quality.strategy == "vectors+words"

@@ -463,7 +463,7 @@ def test_however_many_ask_at_once_a_budget_holds(clock: HandClock, tmp_path: Pat
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(60)
+            thread.join(120)
         assert len(spent) == 5
         assert min(spent) >= 1000, "what an answer may cost is set aside"
         assert one.language().tokens_hour < 1000, "and given back"
@@ -526,13 +526,13 @@ def test_closing_does_not_wait_for_a_model(clock: HandClock, tmp_path: Path) -> 
 
     def answers(prompt: str) -> str:
         entered.set()
-        assert let_go.wait(30)
+        assert let_go.wait(120)
         return statements()
 
     mem = open_with(tmp_path / "v", clock, answers, warm_after_s=0.05, care_pause_s=0.05, buffer_minutes=1)
     mem.observe(user="The harbour office moved to the old mill.")
     clock.advance(600)
-    assert entered.wait(30)
+    assert entered.wait(120)
     mem.close()
     assert not let_go.is_set()
     let_go.set()

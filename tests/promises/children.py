@@ -138,7 +138,7 @@ class Nursery:
     def close(self) -> None:
         self.clear()
         self._socket.close()
-        self._process.wait(10)
+        self._process.wait(120)
 
     def _ask(self, request: dict[str, object], *descriptors: int) -> str:
         body = json.dumps(request).encode()

@@ -1,4 +1,4 @@
-"""A flipped byte anywhere, files cut short or missing, a wrong key: the stored rows or a clear code, never a third (V2, V15)."""
+"""Flipped bytes, truncated or missing files and wrong keys give the stored rows or an error code, nothing else (V2, V15)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MEMORIES = 120
 
 
 def fill(mem: Engram, count: int = MEMORIES) -> list[str]:
-    """Something in every table."""
+    """Add rows to every table."""
     dice = random.Random(7)
     store = store_of(mem)
     kept = store.add(
@@ -48,7 +48,7 @@ def fill(mem: Engram, count: int = MEMORIES) -> list[str]:
 
 @pytest.fixture(scope="module")
 def intact(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """A closed vault and all it holds."""
+    """A closed vault, and all that it holds as `everything` returns it."""
     path = tmp_path_factory.mktemp("damage") / "vault"
     with open_vault(path) as mem:
         fill(mem)
@@ -65,7 +65,7 @@ def flip(file: Path, offset: int, mask: int) -> None:
 
 
 def read_all(path: Path) -> dict[str, Any] | str:
-    """All that the vault holds, or the code it was refused with. Any other error is a broken promise."""
+    """Return all that the vault holds, or the code of its refusal; any other error breaks the promise."""
     try:
         mem = open_vault(path)
     except EngramError as error:
@@ -79,7 +79,7 @@ def read_all(path: Path) -> dict[str, Any] | str:
 
 
 def verdicts(original: Path, held: dict[str, Any], tmp_path: Path, flips: list[tuple[int, int]]) -> tuple[list[str], int]:
-    """What went wrong, and how often damage was noticed."""
+    """Flip one byte at a time; return the broken promises, and how often the damage was noticed."""
     path = tmp_path / "flipped"
     shutil.copytree(original, path)
     whole = path.joinpath("vault.db").read_bytes()
@@ -103,7 +103,7 @@ def verdicts(original: Path, held: dict[str, Any], tmp_path: Path, flips: list[t
 
 
 def test_a_flipped_byte_in_the_header_of_the_database_is_noticed(intact: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    """V2, V15: bytes 0 to 100, those that stand in the open in two ways."""
+    """V2, V15: bytes 0 to 100, those that are not encrypted with two masks."""
     wrong, noticed = verdicts(
         *intact, tmp_path, [*((offset, 0x01) for offset in range(101)), *((offset, 0xFF) for offset in range(14, 34))]
     )
@@ -112,7 +112,7 @@ def test_a_flipped_byte_in_the_header_of_the_database_is_noticed(intact: tuple[P
 
 
 def test_a_flipped_byte_in_any_page_gives_the_stored_rows_or_e1002(intact: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    """V2, V15: every page in use, some free ones, and offsets at random; where rows are it is noticed."""
+    """V2, V15: every page in use, some free ones, and random offsets; damage to rows is noticed."""
     size = intact[0].joinpath("vault.db").stat().st_size
     dice = random.Random(11)
     pages = [*range(130), *range(130, size // PAGE, 5)]
@@ -124,7 +124,7 @@ def test_a_flipped_byte_in_any_page_gives_the_stored_rows_or_e1002(intact: tuple
 
 
 def test_damage_in_a_free_page_stops_neither_writing_nor_backups(intact: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    """V9, V15: a byte flipped where nothing is kept must not surface as a failing write or backup days later."""
+    """V9, V15: a flipped byte in a free page must not surface as a failing write or backup days later."""
     path = tmp_path / "vault"
     shutil.copytree(intact[0], path)
     pages = path.joinpath("vault.db").stat().st_size // PAGE
@@ -148,7 +148,7 @@ def test_damage_in_a_free_page_stops_neither_writing_nor_backups(intact: tuple[P
 def test_a_database_cut_short_is_damage_and_never_an_empty_vault(
     intact: tuple[Path, dict[str, Any]], tmp_path: Path, size: int
 ) -> None:
-    """V15: truncated anywhere, to nothing too; the file is left as it is."""
+    """V15: truncated anywhere, also to nothing; the file is not changed."""
     original, held = intact
     path = tmp_path / "vault"
     shutil.copytree(original, path)
@@ -165,7 +165,7 @@ def test_a_database_cut_short_is_damage_and_never_an_empty_vault(
 def test_a_missing_file_is_damage_and_never_an_empty_vault(
     intact: tuple[Path, dict[str, Any]], tmp_path: Path, gone: str
 ) -> None:
-    """V2, V15: and nothing is made in its place."""
+    """V2, V15: no new file is made in its place."""
     path = tmp_path / "vault"
     shutil.copytree(intact[0], path)
     path.joinpath(gone).unlink()
@@ -176,7 +176,7 @@ def test_a_missing_file_is_damage_and_never_an_empty_vault(
 
 
 def test_a_folder_that_held_a_vault_is_not_taken_for_a_new_one(path: Path) -> None:
-    """V2, V15: header and database gone, backups and log still there: somebody lost a vault, and must hear of it."""
+    """V2, V15: header and database are gone, backups and log are left: the loss of a vault must not go unnoticed."""
     with open_vault(path) as mem:
         mem.remember("kept")
         mem.backup()
@@ -187,7 +187,7 @@ def test_a_folder_that_held_a_vault_is_not_taken_for_a_new_one(path: Path) -> No
 
 @pytest.mark.parametrize("name", ["vault.toml", "vault.db"])
 def test_a_folder_in_place_of_a_file_is_damage(intact: tuple[Path, dict[str, Any]], tmp_path: Path, name: str) -> None:
-    """V15, V17: no error of the operating system comes through."""
+    """V15, V17: the error is Engram's, not the operating system's."""
     path = tmp_path / "vault"
     shutil.copytree(intact[0], path)
     path.joinpath(name).unlink()
@@ -196,7 +196,7 @@ def test_a_folder_in_place_of_a_file_is_damage(intact: tuple[Path, dict[str, Any
 
 
 def test_a_flipped_byte_in_the_public_header_is_damage(intact: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    """V15: every byte of vault.toml; the comment may change, nothing else is taken at its word, and it is not a wrong key."""
+    """V15: every byte of vault.toml but its comment; the error is damage, not a wrong key."""
     original, held = intact
     path = tmp_path / "vault"
     shutil.copytree(original, path)
@@ -237,8 +237,8 @@ def test_a_public_header_cut_short_is_damage(intact: tuple[Path, dict[str, Any]]
         assert read_all(path) == "E1002", size
 
 
-def test_the_header_of_another_vault_is_no_key_to_this_one(intact: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    """V2: a sound header with another key: a wrong key or damage, never rows and never an empty vault."""
+def test_the_header_of_another_vault_does_not_open_this_one(intact: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    """V2: an intact header with another key gives a wrong key or damage, never rows and never an empty vault."""
     path, other = tmp_path / "vault", tmp_path / "other"
     shutil.copytree(intact[0], path)
     open_vault(other, key=bytes(32)).close()
@@ -250,7 +250,7 @@ def test_the_header_of_another_vault_is_no_key_to_this_one(intact: tuple[Path, d
 
 
 def test_a_damaged_log_of_a_crashed_vault_gives_an_earlier_state_or_e1002(children: Nursery, tmp_path: Path) -> None:
-    """V7, V15: what SQLite cannot verify in the log it leaves out from there on; what remains is whole."""
+    """V7, V15: SQLite ignores the log from the first frame it cannot verify; the earlier state is whole."""
     made = tmp_path / "made"
     open_vault(made).close()
     holder = children.start("hold_open", path=str(made))
@@ -291,7 +291,7 @@ def test_a_refused_open_of_a_crashed_and_damaged_vault_changes_no_byte(children:
 
 
 def test_a_wrong_key_is_e1001_and_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """V2, V3: given, in a key file, under a passphrase."""
+    """V2, V3: a key given as bytes, in a key file, or from a passphrase."""
     given = tmp_path / "given"
     open_vault(given).close()
     before = files(given)
@@ -335,10 +335,10 @@ def examine(path: Path, *, mend: bool) -> list[Any]:
     return maintenance.examine(path, LiveSettings({}, monotonic=env.monotonic), env, credentials(), mend=mend)
 
 
-def test_a_damaged_vault_is_mended_most_rows_come_back_and_the_old_file_is_kept(
+def test_mending_a_damaged_vault_saves_most_rows_and_keeps_the_old_file(
     intact: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:
-    """V9, V15: several pages damaged at once; what is saved is unchanged, found by its words, and in its bucket."""
+    """V9, V15: several pages are damaged at once; the saved rows are unchanged and found by their words."""
     original, held = intact
     texts = {row["id"]: row["text"] for row in held["memories"]}
     mended = 0
@@ -374,8 +374,8 @@ def test_a_damaged_vault_is_mended_most_rows_come_back_and_the_old_file_is_kept(
     assert mended >= 3
 
 
-def test_a_vault_whose_database_is_gone_comes_back_from_its_backup(path: Path) -> None:
-    """V9: restore without a database, and with a damaged one; what was there is kept beside the backups."""
+def test_a_vault_whose_database_is_gone_is_restored_from_its_backup(path: Path) -> None:
+    """V9: with the database missing or damaged; the damaged one is kept beside the backups."""
     with open_vault(path) as mem:
         kept = mem.remember("in the backup")
         mem.backup()
@@ -394,7 +394,7 @@ def test_a_vault_whose_database_is_gone_comes_back_from_its_backup(path: Path) -
 
 
 def test_a_damaged_backup_is_not_restored(path: Path) -> None:
-    """V9: the newest intact one is."""
+    """V9: the newest intact backup is restored instead."""
     with open_vault(path) as mem:
         mem.remember("one")
         mem.backup()

@@ -1,4 +1,4 @@
-"""Erased is erased: no word of it in any page, log or later backup, and its neighbours stay (V12)."""
+"""No word of an erased memory is left in any page, log or later backup, and its neighbours stay (V12)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from engram.types import Edge, Memory, Scope, Space, Status
 
 
 def traces(held: bytes, words: list[str]) -> list[str]:
-    """Which of these words are in there, in UTF-8 or UTF-16, whole or as the text index cuts them."""
+    """Return those of the words that occur in the bytes, in UTF-8 or UTF-16, whole or as the text index cuts them."""
     found = set(re.findall(rb"zq[a-z]{8}", held))
     found |= {wide.replace(b"\0", b"") for wide in re.findall(rb"z\0q\0(?:[a-z]\0){8}", held)}
     return [one for one in words if one[:10].encode() in found]
 
 
 def rich(mem: Engram, number: int, length: int) -> tuple[str, list[str]]:
-    """One memory with words in every place that holds words; its id, and those words."""
+    """Add one memory with words in every place that holds words; return its id and those words."""
     names = [word(number, f"{place}{length}") for place in ("text", "old", "summary", "value", "reason", "tag", "fact", "more")]
     text, old, summary, value, reason, tag, fact, more = names
     store = store_of(mem)
@@ -80,8 +80,8 @@ def test_no_word_of_an_erased_memory_is_left_anywhere_and_its_neighbours_stay(pa
     assert traces(image(path), [names[0] for _, names in kept]) != [], "the image shows nothing at all"
 
 
-def test_words_moved_about_by_years_of_writing_are_erased_too(path: Path) -> None:
-    """V12: many rows of changing length, so that pages split, merge and leave copies behind; then half of them erased."""
+def test_copies_of_words_that_years_of_writing_left_in_pages_are_erased_too(path: Path) -> None:
+    """V12: many rows of changing length make pages split, merge and leave copies behind; then half of them are erased."""
     dice = random.Random(3)
     with open_vault(path) as mem:
         store = store_of(mem)
@@ -110,7 +110,7 @@ def test_words_moved_about_by_years_of_writing_are_erased_too(path: Path) -> Non
             assert len(store.search_text(OWNER, [ids[one][0]], limit=3)) == 1
 
 
-def test_an_updated_wording_that_is_erased_leaves_no_trace_of_any_version(path: Path) -> None:
+def test_erasing_a_memory_erases_all_its_earlier_wordings(path: Path) -> None:
     """V12: ten wordings of one memory."""
     with open_vault(path) as mem:
         names = [word(number, "wording") for number in range(10)]
@@ -126,7 +126,7 @@ def test_an_updated_wording_that_is_erased_leaves_no_trace_of_any_version(path: 
 
 
 def test_an_archived_memory_is_not_erased_and_an_erased_one_cannot_be_restored(path: Path) -> None:
-    """V12: forgetting and erasing are two things."""
+    """V12: forgetting archives, erasing deletes."""
     with open_vault(path) as mem:
         archived = mem.remember(f"{word(0, 'archived')} said").id
         mem.forget(archived)
@@ -137,8 +137,8 @@ def test_an_archived_memory_is_not_erased_and_an_erased_one_cannot_be_restored(p
         assert traces(image(path), [word(0, "archived")]) == []
 
 
-def test_the_log_holds_nothing_of_what_was_erased(children: Nursery, path: Path) -> None:
-    """V12: after an erasure the process is killed; what stands in file and log together has no word of it."""
+def test_the_log_holds_nothing_of_an_erased_memory_after_a_kill(children: Nursery, path: Path) -> None:
+    """V12: the process is killed after an erasure; file and log together hold no word of the memory."""
     open_vault(path).close()
     for number in range(3):
         child = children.start("erase_and_wait", path=str(path), number=number)
@@ -148,8 +148,8 @@ def test_the_log_holds_nothing_of_what_was_erased(children: Nursery, path: Path)
         assert traces(image(path), [word(number, "erased"), word(number, "value")]) == []
 
 
-def test_an_erasure_beside_a_reader_says_that_the_log_still_holds_it(path: Path) -> None:
-    """V12: a snapshot that somebody reads keeps the old pages; the report says so, and says it no more afterwards."""
+def test_an_erasure_while_a_reader_holds_the_log_reports_that_words_remain_there(path: Path) -> None:
+    """V12: an open read transaction keeps the old pages; the report says so, and no longer once it has ended."""
     with open_vault(path) as mem:
         store = store_of(mem)
         kept = [mem.remember(f"{word(number, 'snap')} said") for number in range(4)]
@@ -165,8 +165,8 @@ def test_an_erasure_beside_a_reader_says_that_the_log_still_holds_it(path: Path)
         assert mem.get(kept[2].id) is not None
 
 
-def test_backups_made_before_an_erasure_are_spoken_of(path: Path) -> None:
-    """V12: they still hold what was erased, and the report says so."""
+def test_an_erasure_reports_older_backups_that_still_hold_the_words(path: Path) -> None:
+    """V12: later backups do not hold them."""
     with open_vault(path) as mem:
         one = mem.remember(f"{word(0, 'backed')} said").id
         before = mem.backup()

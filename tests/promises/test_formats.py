@@ -1,4 +1,4 @@
-"""Formats: old vaults open for ever, newer ones are refused by name, SQLCipher's own tools open ours (V2, V6)."""
+"""Vaults of every older format open, newer ones are refused by version, and SQLCipher's tools open ours (V2, V6)."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def old(tmp_path: Path) -> Path:
     return path
 
 
-def test_there_is_a_vault_of_every_format() -> None:
-    """V6: a schema that grew without its old vault being kept would be tested by nobody."""
+def test_a_vault_of_every_released_format_is_kept_for_these_tests() -> None:
+    """V6: a schema version without a kept vault would be untested."""
     assert {folder.name for folder in KEPT.iterdir() if folder.is_dir() and folder.name.startswith("format-")} == {
         f"format-{number}" for number in range(1, migrations.VERSION + 1)
     }
@@ -87,8 +87,8 @@ def test_a_vault_of_the_first_format_opens_with_every_row_as_it_was_written(old:
 
 
 @pytest.mark.parametrize("number", range(1, migrations.VERSION + 1))
-def test_what_an_older_release_kept_is_sealed_and_judged_and_reads_as_before(tmp_path: Path, number: int) -> None:
-    """V6, C8, C9: a page at a time; only how closely something is kept, and that it was judged, may differ."""
+def test_memories_of_an_older_release_are_sealed_and_screened_and_read_as_before(tmp_path: Path, number: int) -> None:
+    """V6, C8, C9: one page at a time; only tier, screening version and flag may differ afterwards."""
     if not (KEPT / f"format-{number}").exists():
         pytest.skip("its vault is made when the format is released")
     shutil.copytree(KEPT / f"format-{number}", tmp_path / "vault")
@@ -118,7 +118,7 @@ def test_what_an_older_release_kept_is_sealed_and_judged_and_reads_as_before(tmp
 
 
 def test_text_search_and_scopes_work_on_a_vault_of_the_first_format(old: Path) -> None:
-    """V6, M11: the text index of then answers the questions of now."""
+    """V6, M11: the text index of the old format answers present queries."""
     with open_vault(old) as mem:
         store = store_of(mem)
         for text in ("Gotthard", "Zürich", "editor", "Thursday", "東京"):
@@ -131,7 +131,7 @@ def test_text_search_and_scopes_work_on_a_vault_of_the_first_format(old: Path) -
 
 
 def test_a_vault_of_the_first_format_is_whole_and_can_be_written(old: Path) -> None:
-    """V6: opened, it is of the present format; what was there stays."""
+    """V6: opening migrates it to the present format and keeps its rows."""
     with open_vault(old) as mem:
         assert mem.check() == []
         assert mem.health().format == migrations.VERSION
@@ -143,8 +143,8 @@ def test_a_vault_of_the_first_format_is_whole_and_can_be_written(old: Path) -> N
     assert {what: count for what, count in halves(old).items() if what != "rows without an audit entry"} == {}
 
 
-def test_a_hook_brings_an_old_vault_up_to_date_and_leaves_no_date_behind(old: Path) -> None:
-    """V6, S15: it is the first that comes after an upgrade, as a rule."""
+def test_a_hook_migrates_an_old_vault_and_leaves_neutral_dates(old: Path) -> None:
+    """V6, S15: after an upgrade a hook is usually the first to open the vault."""
     env = Env()
     store = glimpse(old, LiveSettings({}, monotonic=env.monotonic), env, credentials())
     seen = [one.text for one in store.newest(OWNER, limit=99)]
@@ -155,7 +155,7 @@ def test_a_hook_brings_an_old_vault_up_to_date_and_leaves_no_date_behind(old: Pa
         assert [one.text for one in store_of(mem).page(OWNER, limit=99)] == seen != []
 
 
-def test_a_newer_schema_is_refused_by_its_number_and_left_alone(path: Path) -> None:
+def test_a_vault_with_a_newer_schema_is_refused_with_its_version_and_not_changed(path: Path) -> None:
     """V6: E1007 names both versions."""
     with open_vault(path) as mem:
         mem.remember("from the future")
@@ -168,8 +168,8 @@ def test_a_newer_schema_is_refused_by_its_number_and_left_alone(path: Path) -> N
     assert files(path) == before
 
 
-def test_a_newer_header_is_refused_by_its_number_and_left_alone(path: Path) -> None:
-    """V6: even where the rest of the header means something else by then."""
+def test_a_vault_with_a_newer_header_is_refused_with_its_version_and_not_changed(path: Path) -> None:
+    """V6: whatever the rest of a newer header means."""
     open_vault(path).close()
     header = read_header(path / "vault.toml")
     write_header(path / "vault.toml", Header(header.cipher, header.key, FORMAT + 4))
@@ -179,8 +179,8 @@ def test_a_newer_header_is_refused_by_its_number_and_left_alone(path: Path) -> N
     assert files(path) == before
 
 
-def test_sqlcipher_opens_a_vault_made_in_its_format(path: Path) -> None:
-    """V2: a foreign reader with the database key reads a row, its words, and finds the file sound."""
+def test_sqlcipher_opens_a_vault_made_with_its_cipher(path: Path) -> None:
+    """V2: SQLCipher reads a row with the database key and finds the file intact."""
     sqlcipher = pytest.importorskip("sqlcipher3.dbapi2")
     text = f"{word(0, 'foreign')} read by another program"
     with open_vault(path, cipher="sqlcipher") as mem:
@@ -200,7 +200,7 @@ def test_sqlcipher_opens_a_vault_made_in_its_format(path: Path) -> None:
         assert mem.health().cipher == "sqlcipher"
 
 
-def test_sqlcipher_does_not_open_it_with_another_key(path: Path) -> None:
+def test_sqlcipher_does_not_open_such_a_vault_with_another_key(path: Path) -> None:
     """V2."""
     sqlcipher = pytest.importorskip("sqlcipher3.dbapi2")
     open_vault(path, cipher="sqlcipher").close()

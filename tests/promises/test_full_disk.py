@@ -1,4 +1,4 @@
-"""No room, or no permission to write: E1003, reads go on, nothing half-written, and writing resumes by itself (V15)."""
+"""On a full or read-only disk writes give E1003, reads go on, nothing is half written, and writing resumes by itself (V15)."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def test_a_file_that_may_not_grow_gives_e1003_and_writing_resumes_by_itself(chil
     assert_all_there(path, refused["acked"])
 
 
-def test_a_full_disk_gives_e1003_reads_go_on_and_room_ends_it(children: Nursery, small_disk: Path) -> None:
-    """V15: a disk that is really full, in the middle of the work."""
+def test_on_a_full_disk_writes_give_e1003_reads_go_on_and_freed_room_ends_it(children: Nursery, small_disk: Path) -> None:
+    """V15: a real file system that fills up while the vault is open."""
     path, filler = small_disk / "vault", small_disk / "filler"
     open_vault(path).close()
     child = children.start("live_on_a_full_disk", path=str(path), filler=str(filler))
@@ -82,8 +82,8 @@ def test_a_full_disk_gives_e1003_reads_go_on_and_room_ends_it(children: Nursery,
     assert_all_there(path, refused["acked"])
 
 
-def test_a_hook_answers_on_a_full_disk_and_leaves_no_date(small_disk: Path) -> None:
-    """V15, S15: what it reads is noted nowhere then, and the start of a log that it leaves behind tells no time."""
+def test_a_hook_answers_on_a_full_disk_and_leaves_neutral_dates(small_disk: Path) -> None:
+    """V15, S15: its reads are not audited then, and a log that it could not finish shows no date."""
     path, filler, env = small_disk / "vault", small_disk / "filler", Env()
     live = LiveSettings({}, monotonic=env.monotonic)
     with open_vault(path) as mem:
@@ -103,7 +103,7 @@ def test_a_hook_answers_on_a_full_disk_and_leaves_no_date(small_disk: Path) -> N
 
 
 def test_a_vault_on_a_full_disk_opens_for_reading(children: Nursery, small_disk: Path) -> None:
-    """V15: full before it is opened. What is there can be read; nothing more is asked of the disk than it has."""
+    """V15: the disk is full before the vault is opened."""
     path, filler = small_disk / "vault", small_disk / "filler"
     with open_vault(path) as mem:
         mem.remember(f"{word(0, 'held')} held")
@@ -127,10 +127,10 @@ def test_a_vault_that_crashed_on_a_full_disk_keeps_what_it_acknowledged(children
 
 
 @pytest.mark.parametrize("room", [0, 4096, 100_000, 400_000])
-def test_making_a_vault_without_room_is_e1003_and_works_once_there_is_room(
+def test_making_a_vault_on_a_full_disk_gives_e1003_and_works_once_there_is_room(
     small_disk: Path, children: Nursery, room: int
 ) -> None:
-    """V1, V15: nothing of the attempt stands in the way of the next one."""
+    """V1, V15: leftovers of the failed attempt do not block the next one."""
     path, filler = small_disk / "vault", small_disk / "filler"
     eat_room(str(filler), leave=room)
     assert children.run("try_to_open", path=str(path), settings={})[0]["code"] == "E1003"
@@ -155,7 +155,7 @@ def test_a_backup_that_finds_no_room_leaves_nothing_behind(children: Nursery, sm
         mem.close()
 
 
-def test_a_read_only_file_system_is_read_and_said_so_and_written_again_once_it_can_be(
+def test_a_vault_on_a_read_only_file_system_is_readable_warns_and_is_written_once_it_can_be(
     children: Nursery, small_disk: Path
 ) -> None:
     """V15: opens for reading, E1003 on writing, a warning; writable again, it goes on without reopening."""
@@ -181,7 +181,7 @@ def test_a_read_only_file_system_is_read_and_said_so_and_written_again_once_it_c
 def test_a_read_only_file_system_with_a_log_left_by_a_crash_shows_all_that_was_acknowledged(
     children: Nursery, small_disk: Path
 ) -> None:
-    """V7, V15: what stands only in the log is not passed over in silence."""
+    """V7, V15: memories that are only in the log are shown, or the open is refused."""
     path = small_disk / "vault"
     open_vault(path).close()
     holder = children.start("hold_open", path=str(path))
@@ -194,10 +194,10 @@ def test_a_read_only_file_system_with_a_log_left_by_a_crash_shows_all_that_was_a
     assert said["code"] or len(said["held"]) == 1, "the vault opened, and an acknowledged memory is missing from it"
 
 
-def test_on_a_read_only_file_system_the_command_line_reads_and_says_what_it_cannot(
+def test_the_command_line_reads_on_a_read_only_file_system_and_fails_what_it_cannot_store(
     small_disk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """S4, V15: it reads without a complaint, the doctor finds no damage where there is none, and what is not kept fails."""
+    """S4, V15: reads give no warning, `doctor` reports no damage, and writes exit with 1."""
     where = {"HOME": small_disk / "vault", "KEY_SOURCE": "file", "KEY_FILE": small_disk.parent / "key", "MODEL": "none"}
     for name, value in where.items():
         monkeypatch.setenv(f"ENGRAM_{name}", str(value))
@@ -221,7 +221,7 @@ def test_on_a_read_only_file_system_the_command_line_reads_and_says_what_it_cann
 
 
 def test_a_missing_database_on_a_read_only_file_system_is_damage(children: Nursery, small_disk: Path) -> None:
-    """V15: E1002, whatever can be written."""
+    """V15: E1002, not E1003."""
     path = small_disk / "vault"
     open_vault(path).close()
     path.joinpath("vault.db").unlink()
@@ -240,7 +240,7 @@ def test_a_vault_cannot_be_made_on_a_read_only_file_system(children: Nursery, sm
 
 
 def test_an_erasure_without_room_for_the_log_is_reported_as_done_and_commits_stay_synced(children: Nursery, path: Path) -> None:
-    """V7, V12, V15: emptying the log and making it long again fails; the erasure itself was committed before."""
+    """V7, V12, V15: the log cannot be emptied and extended again; the erasure itself was committed before."""
     open_vault(path).close()
     said = children.run("erase_under_limit", path=str(path), limit=1_200_000)[0]
     assert said["synchronous"] == 2, "commits are no longer synced"

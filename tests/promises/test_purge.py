@@ -1,4 +1,4 @@
-"""S8, §10.20: one user out of every table, with a report, and no word of it left."""
+"""S8, §10.20: a purge removes one user or agent from every table, reports it, and leaves no word."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engram.types import Policy, Reader, Role, Scope, Turn
 
 
 def lived(mem: Engram, user: str) -> list[str]:
-    """All that one user leaves behind; the words of it."""
+    """Use the vault as one user; return the words that this leaves in it."""
     own = mem.as_reader(Reader(Scope(agent="rex", user=user)))
     words = [word(number, user) for number in range(6)]
     own.remember(f"{words[0]} is what {user} said", attributes={"place": words[1]})
@@ -51,8 +51,8 @@ def test_a_user_is_removed_from_every_table_and_others_stay(path: Path) -> None:
     assert traces(path, kept[:1] + kept[2:3]) == kept[:1] + kept[2:3]
 
 
-def test_no_table_that_stands_in_a_scope_is_forgotten(path: Path) -> None:
-    """Whatever table a later release adds: its rows of a purged place go."""
+def test_a_purge_covers_every_table_that_has_a_scope_column(path: Path) -> None:
+    """A table that a later release adds is purged too."""
     with open_vault(path) as mem:
         lived(mem, "annabelle")
     with inside(path, write=True) as connection:
@@ -64,7 +64,7 @@ def test_no_table_that_stands_in_a_scope_is_forgotten(path: Path) -> None:
         assert connection.execute("SELECT count(*) FROM later").get == 0
 
 
-def test_only_the_owner_purges_and_only_one_place_at_a_time(path: Path) -> None:
+def test_only_the_owner_may_purge_and_only_one_user_or_agent_at_a_time(path: Path) -> None:
     with open_vault(path) as mem:
         lived(mem, "annabelle")
         agent = mem.as_reader(Reader(Scope(agent="rex"), policy=Policy.AGENT_GLOBAL, role=Role.AGENT))

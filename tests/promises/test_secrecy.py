@@ -1,4 +1,4 @@
-"""No stored word, no key and no canary in any file, log, audit row, exception or repr; nothing open to others (V1–V3, V18)."""
+"""No stored word and no key is in any file, log, audit row, exception or repr; no file is open to others (V1–V3, V18)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def life(children: Nursery, path: Path, tmp_path: Path, monkeypatch: pytest.Monk
         monkeypatch.setenv(name, str(temporary))
     home = Path(os.environ["HOME"]).parent
     child = children.start("live_fully", path=str(path), words=WORDS, umask=0, cwd=str(cwd))
-    child.line(timeout=60)
+    child.line()
     return child, path, [path, temporary, cwd, home, Path(os.environ["ENGRAM_CONFIG"]).parent]
 
 
@@ -71,8 +71,8 @@ def flat(path: Path) -> dict[str, float]:
     return {file.name: even for file in data if file.exists() and (even := entropy(file.read_bytes())) <= 7.99}
 
 
-def test_an_open_vault_shows_no_word_no_pattern_and_no_open_door(life: tuple[Child, Path, list[Path]]) -> None:
-    """V1, V2: database, log, shared memory, backups and whatever else was made, while it is in use."""
+def test_the_files_of_an_open_vault_show_no_word_and_are_closed_to_others(life: tuple[Child, Path, list[Path]]) -> None:
+    """V1, V2: database, log, shared memory, backups and all other files, while the vault is in use."""
     child, path, folders = life
     assert path.joinpath("vault.db-wal").stat().st_size > 0
     assert len(list(path.glob("backups/*.db"))) >= 1
@@ -83,8 +83,8 @@ def test_an_open_vault_shows_no_word_no_pattern_and_no_open_door(life: tuple[Chi
     child.line()
 
 
-def test_a_closed_vault_shows_no_word_no_pattern_and_no_open_door(life: tuple[Child, Path, list[Path]]) -> None:
-    """V1, V2, V3: after closing; the key file too is its owner's alone, and outside the vault."""
+def test_the_files_of_a_closed_vault_show_no_word_and_are_closed_to_others(life: tuple[Child, Path, list[Path]]) -> None:
+    """V1, V2, V3: after closing; the key file lies outside the vault and is closed to others too."""
     child, path, folders = life
     child.tell()
     assert child.line() == {"closed": True}
@@ -103,8 +103,8 @@ def test_a_closed_vault_shows_no_word_no_pattern_and_no_open_door(life: tuple[Ch
     child.tell()
 
 
-def test_a_crashed_vault_shows_no_word_no_pattern_and_no_open_door(life: tuple[Child, Path, list[Path]]) -> None:
-    """V1, V2: killed with its log in place."""
+def test_the_files_of_a_crashed_vault_show_no_word_and_are_closed_to_others(life: tuple[Child, Path, list[Path]]) -> None:
+    """V1, V2: after a kill that leaves the log."""
     child, path, folders = life
     child.kill()
     assert path.joinpath("vault.db-wal").stat().st_size > 0
@@ -113,8 +113,8 @@ def test_a_crashed_vault_shows_no_word_no_pattern_and_no_open_door(life: tuple[C
     assert loose(path) == {}
 
 
-def test_the_scan_would_find_a_word(tmp_path: Path) -> None:
-    """The net has no holes: each encoding is found."""
+def test_the_scan_of_these_tests_finds_a_word_in_every_encoding(tmp_path: Path) -> None:
+    """Else the tests above prove nothing."""
     for number, code in enumerate(("utf-8", "utf-16-le", "utf-16-be")):
         tmp_path.joinpath(str(number)).write_bytes(b"\x01" + word(number, "text").encode(code) + b"\x02")
     assert len(leaks([tmp_path])) == 3
@@ -122,7 +122,7 @@ def test_the_scan_would_find_a_word(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cipher", ["aegis", "sqlcipher"])
 def test_both_ciphers_hide_everything(path: Path, cipher: str) -> None:
-    """V2: the same for the format that other tools open."""
+    """V2: also the cipher that SQLCipher's tools open."""
     with open_vault(path, cipher=cipher) as mem:
         for number in range(60):
             mem.remember(f"{word(number, 'text')} {word(number, 'second')}")
@@ -214,8 +214,8 @@ def refusals(mem: Engram) -> dict[str, Any]:
     }
 
 
-def test_no_refusal_tells_the_words_it_refused(path: Path, listener: Listener) -> None:
-    """V3, V17, V18: exceptions and what stands behind them, log records at every level, audit rows in every column."""
+def test_no_error_log_or_audit_row_of_a_refusal_holds_the_refused_words(path: Path, listener: Listener) -> None:
+    """V3, V17, V18: exceptions and their causes, log records at every level, audit rows in every column."""
     mem = open_vault(path)
     told, strangers = [], []
     for name, call in refusals(mem).items():
@@ -239,8 +239,8 @@ def test_no_refusal_tells_the_words_it_refused(path: Path, listener: Listener) -
     }
 
 
-def test_a_full_run_logs_and_audits_no_word(path: Path, listener: Listener) -> None:
-    """V3, V18: every verb once with the canary, at DEBUG from the root logger down."""
+def test_no_verb_writes_words_to_the_log_or_the_audit_trail(path: Path, listener: Listener) -> None:
+    """V3, V18: every verb once with the canary in its arguments, with all loggers at DEBUG."""
     mem = open_vault(path, reader=OWNER)
     store = store_of(mem)
     kept = mem.remember(CANARY, category="fact", attributes={"said": CANARY})
@@ -267,8 +267,8 @@ def test_a_full_run_logs_and_audits_no_word(path: Path, listener: Listener) -> N
             assert not [row for row in connection.execute(f"SELECT * FROM {table}") if "zqcanary" in repr(row)]
 
 
-def test_no_key_is_shown_by_log_error_or_repr(path: Path, tmp_path: Path, listener: Listener) -> None:
-    """V3: raw, in hexadecimal, or as recovery text; ours and a wrong one."""
+def test_no_key_appears_in_a_log_an_error_or_a_repr(path: Path, tmp_path: Path, listener: Listener) -> None:
+    """V3: raw, in hexadecimal, or as recovery text; the right key and a wrong one."""
     wrong = bytes(range(100, 132))
     secrets = [KEY, wrong]
     for one in (KEY, wrong):
@@ -296,7 +296,7 @@ def test_no_key_is_shown_by_log_error_or_repr(path: Path, tmp_path: Path, listen
         assert not [form for form in forms if form in everything], "a key is shown"
 
 
-def test_keys_are_wiped_when_the_vault_is_closed(path: Path) -> None:
+def test_keys_are_wiped_from_memory_when_the_vault_is_closed(path: Path) -> None:
     """V3, V10: no buffer of ours holds the key or a sub-key after closing (docs/security.md says what Python may still hold)."""
     mem = open_vault(path)
     mem.remember("kept")
@@ -314,7 +314,7 @@ def test_keys_are_wiped_when_the_vault_is_closed(path: Path) -> None:
 
 
 def test_a_vault_made_under_a_loose_umask_is_closed_to_others(path: Path) -> None:
-    """V1: 0700 and 0600 whatever the umask says; a folder that was there before is closed too."""
+    """V1: modes 0700 and 0600 whatever the umask; a folder that existed before is closed too."""
     old = os.umask(0)
     try:
         path.mkdir(mode=0o777)

@@ -1,4 +1,4 @@
-"""Erased is erased, for what was said too: the turn, its words around others, and every copy in the file (V12)."""
+"""Erasing a memory erases its turns, their words around other memories, and every copy in the file (V12)."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def test_no_word_of_an_erased_turn_is_left_anywhere_and_others_stay(tmp_path: Pa
     assert traces(path, [name for n in doomed for name in said[n]]) == []
 
 
-def test_neighbours_erased_one_by_one_leave_nothing(tmp_path: Path) -> None:
-    """V12: in every order, what stands around is told anew each time."""
+def test_turns_of_one_session_erased_one_by_one_leave_no_word(tmp_path: Path) -> None:
+    """V12: in every order; the words around each memory are indexed anew each time."""
     names = [word(n, "n") for n in range(5)]
     for number, order in enumerate([(0, 1, 2, 3, 4), (4, 3, 2, 1, 0), (2, 1, 3, 0, 4)]):
         path = tmp_path / f"vault{number}"
@@ -58,8 +58,8 @@ def test_neighbours_erased_one_by_one_leave_nothing(tmp_path: Path) -> None:
                 assert len(traces(path, [names[n] for n in order[done:]])) == 5 - done
 
 
-def test_all_turns_of_a_memory_said_several_times_go_with_it(tmp_path: Path) -> None:
-    """V12: and what else was said in these turns is gone from the archive, not from its own memories."""
+def test_erasing_a_memory_erases_every_turn_that_said_it(tmp_path: Path) -> None:
+    """V12: other statements of these turns are gone from the archive and stay in their own memories."""
     path = tmp_path / "vault"
     with open_mind(path, words_only=True) as mem:
         for number in range(3):
@@ -70,7 +70,7 @@ def test_all_turns_of_a_memory_said_several_times_go_with_it(tmp_path: Path) -> 
         assert len(mem.list()) == 3
 
 
-def test_private_words_never_reach_the_file(tmp_path: Path) -> None:
+def test_words_marked_private_never_reach_the_database(tmp_path: Path) -> None:
     """V12: not in a turn, a memory, a shorter form, the index or the log."""
     path = tmp_path / "vault"
     with open_mind(path) as mem:
@@ -82,8 +82,8 @@ def test_private_words_never_reach_the_file(tmp_path: Path) -> None:
     assert traces(path, [word(1), word(2)]) == []
 
 
-def test_a_turn_of_which_nothing_was_kept_can_be_erased_with_what_stands_beside_it(tmp_path: Path) -> None:
-    """V12: a question is archived though no memory comes of it; when all memories of its session are erased, it goes."""
+def test_a_turn_without_memories_is_erased_with_the_last_memory_of_its_session(tmp_path: Path) -> None:
+    """V12: a question is archived without a memory; it is erased with the last memory of its session."""
     path = tmp_path / "vault"
     with open_mind(path, words_only=True) as mem:
         report = mem.observe(Turn(f"What is a {word(4)}?", session="s"), Turn("I bought the boat in Oslo.", session="s"))

@@ -1,4 +1,4 @@
-"""What was put away is there for another process, after a kill, and shows in no file (M2, §10.19, §17.5.5)."""
+"""Saved working memory survives a kill, is resumed by another process, and is in no file in plaintext (M2, §10.19, §17.5.5)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from promises.children import Nursery
 from promises.vaults_at_hand import agent, image, open_vault, word
 
 
-def test_what_was_put_away_survives_a_kill_and_another_process_goes_on(children: Nursery, path: Path) -> None:
+def test_saved_working_memory_survives_a_kill_and_another_process_resumes_it(children: Nursery, path: Path) -> None:
     names = [word(number, "mind") for number in range(3)]
     child = children.start("suspend", path=str(path), names=names)
     assert child.line() == {"suspended": True}
@@ -21,7 +21,7 @@ def test_what_was_put_away_survives_a_kill_and_another_process_goes_on(children:
     assert not any(name.encode() in files for name in names)
 
 
-def test_an_erasure_leaves_no_word_of_a_mind_in_the_file(path: Path) -> None:
+def test_erasing_a_memory_erases_it_from_saved_working_memory(path: Path) -> None:
     lost, kept = word(1, "lost"), word(2, "kept")
     with open_vault(path, reader=agent("rex")) as mem:
         memory = mem.remember(f"the {lost} is in the cellar")

@@ -261,7 +261,7 @@ def test_as_of_answers_as_the_memory_stood_then(history: tuple[Engram, _Clock]) 
         gone = mem.remember("Carla plays the cello")
         clock.now = start + 20 * day
         mem.forget(gone.id)
-        assert mem.warm(30)
+        assert mem.warm(120)
 
         def answer(question: str, days: int) -> list[str]:
             return texts(mem.recall(question, limit=5, as_of=start + days * day))

@@ -79,7 +79,7 @@ def test_threads_recall_while_others_observe(full: Engram) -> None:
         thread.join(120)
     done.set()
     for thread in readers:
-        thread.join(60)
+        thread.join(120)
     assert problems == []
     for name in range(3):
         assert f"item{name}x14" in full.recall(f"item{name}x14", limit=1)[0].memory.text
@@ -99,7 +99,7 @@ def test_the_same_sentence_from_many_threads_is_one_memory(mem: Engram) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(120)
     assert len(merged) == 8
     assert len(mem.list()) == 1
     assert set(mem.list()[0].refs) == {f"r{number}" for number in range(8)}
@@ -126,10 +126,10 @@ def test_closing_while_others_recall_raises_only_errors_of_ours(tmp_path: Path) 
     threads = [threading.Thread(target=recall) for _ in range(3)]
     for thread in threads:
         thread.start()
-    begun.wait(30)
+    begun.wait(120)
     mem.close()
     for thread in threads:
-        thread.join(30)
+        thread.join(120)
     assert strange == []
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 from hand_clock import HandClock
+from patience import wait_until
 from promises.test_erasure import traces
 from promises.vaults_at_hand import KEY, image, store_of
 from rules.stories import START, open_story
@@ -164,10 +164,8 @@ def test_care_fills_them_unasked(tmp_path: Path) -> None:
     given = {"model": "none", "backup_hours": 0, "care_pause_s": 0.05, "warm_after_s": 0.05}
     with engram.open(tmp_path / "vault", key=KEY, settings=given) as mem:
         mem.remember("The lamp in the hall is broken")
-        store, deadline = store_of(mem), time.monotonic() + 20
-        while not store.boxes(mem.reader) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert len(store.boxes(mem.reader)) == 1
+        wait_until(lambda: store_of(mem).boxes(mem.reader))
+        assert len(store_of(mem).boxes(mem.reader)) == 1
 
 
 def test_what_is_erased_while_boxes_are_filled_is_in_no_topic(tmp_path: Path, clock: HandClock) -> None:

@@ -139,7 +139,7 @@ ep.event("did", "stop the writers")
 ep.event("did", "copy the files")
 os.kill(os.getpid(), 9)
 """
-    assert subprocess.run([sys.executable, "-c", program], check=False, timeout=60).returncode == -9
+    assert subprocess.run([sys.executable, "-c", program], check=False, timeout=120).returncode == -9
     with open_story(tmp_path, clock) as mem:
         left = mem.episodes(outcome="ongoing")
         assert [[one.text for one in episode.events] for episode in left] == [["stop the writers", "copy the files"]]

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from patience import PATIENCE_S
+
 COMMAND = (sys.executable, "-m", "engram.serve.cli")
 
 
@@ -46,7 +48,7 @@ Engram = Callable[..., Ran]
 
 def in_process_of_its_own(*arguments: str, given: bytes = b"", environment: Mapping[str, str] | None = None) -> Ran:
     done = subprocess.run(
-        [*COMMAND, *arguments], input=given, capture_output=True, env={**os.environ, **(environment or {})}, timeout=60
+        [*COMMAND, *arguments], input=given, capture_output=True, env={**os.environ, **(environment or {})}, timeout=120
     )
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -76,7 +78,7 @@ class Terminal:
         )
         os.close(line)
 
-    def wait_for(self, words: str, timeout: float = 30.0) -> None:
+    def wait_for(self, words: str, timeout: float = PATIENCE_S) -> None:
         deadline = time.monotonic() + timeout
         while words.encode() not in self._seen:
             assert time.monotonic() < deadline, f"{words!r} did not come; the screen shows {self._seen!r}"
@@ -89,7 +91,7 @@ class Terminal:
     def send(self, number: int) -> None:
         self._process.send_signal(number)
 
-    def end(self, timeout: float = 30.0) -> tuple[int, str]:
+    def end(self, timeout: float = PATIENCE_S) -> tuple[int, str]:
         """The exit code, and what the screen showed since the last answer."""
         deadline = time.monotonic() + timeout
         while self._process.poll() is None:

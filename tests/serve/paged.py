@@ -33,7 +33,7 @@ class Visitor:
     csrf: str = ""
 
     def __call__(self, method: str, path: str, form: dict[str, str] | None = None, **headers: str) -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         try:
             sent = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())} if self.cookies else {}
             sent |= {"Content-Type": _FORM} if form is not None else {}

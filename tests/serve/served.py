@@ -5,12 +5,12 @@ from __future__ import annotations
 import http.client
 import json
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from patience import PATIENCE_S, wait_until
 from starlette.applications import Starlette
 
 from engram.engine import Engram
@@ -41,7 +41,7 @@ class Api:
     token: str = ""
 
     def __call__(self, method: str, path: str, body: object = None, *, raw: bytes | None = None, **headers: str | None) -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         try:
             sent = raw if raw is not None else None if body is None else json.dumps(body).encode()
             more = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
@@ -74,14 +74,11 @@ def running(app: Starlette) -> Iterator[int]:
     server = Server(app, 5.0)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
-    deadline = time.monotonic() + 30
-    while not server.started:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: server.started, "the server did not start")
     try:
         yield listening.getsockname()[1]
     finally:
         server.stop()
-        thread.join(30)
+        thread.join(PATIENCE_S)
         listening.close()
         assert not thread.is_alive()

@@ -100,7 +100,7 @@ class Process:
         """What it ends with once its input does."""
         assert self.process.stdin is not None
         self.process.stdin.close()
-        code = self.process.wait(60)
+        code = self.process.wait(120)
         for stream in (self.process.stdout, self.process.stderr):
             if stream is not None:
                 stream.close()

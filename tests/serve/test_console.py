@@ -217,7 +217,7 @@ def test_shell_completion_offers_names_without_help_texts(shell: str, tmp_path: 
     monkeypatch.setenv("COLUMNS", "40")
     ask = "shown" if shell == "fish" else "complete"
     script = f"{SHELLS[shell]}\n{ask} engram re\necho\n{ask} engram mcp install --client c"
-    done = subprocess.run([shell, "-c", script], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([shell, "-c", script], capture_output=True, text=True, timeout=120)
     commands, clients = (sorted(line.partition("\t")[0] for line in part.splitlines()) for part in done.stdout.split("\n\n"))
     assert commands == ["reason", "recall", "record", "relate", "remember", "restore", "restore-backup", "resume"]
     assert clients == ["claude-code", "claude-desktop", "codex", "cursor"]
@@ -282,7 +282,7 @@ def test_a_closed_pipe_ends_a_command_without_an_error_message(made: Engram) -> 
         assert process.stderr is not None
         process.stdout.close()
         said = process.stderr.read()
-        assert process.wait(60) == 1
+        assert process.wait(120) == 1
     assert said == b""
 
 
@@ -317,7 +317,7 @@ def test_an_interrupt_ends_with_exit_code_130_and_no_output(made: Engram) -> Non
         process.stdin.flush()
         time.sleep(0.5)  # and now it waits for the rest
         process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
+        assert process.wait(120) == 130
         said = process.stderr.read()
     assert said == b""
 

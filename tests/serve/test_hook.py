@@ -7,12 +7,12 @@ import os
 import shlex
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from patience import wait_until
 from serve.console import COMMAND, Engram, Ran, in_process_of_its_own
 
 from engram.crypto.keys import MasterKey
@@ -360,10 +360,7 @@ def test_a_malformed_transcript_line_is_skipped(made: Engram, tmp_path: Path, mo
 def test_a_stop_event_returns_before_the_capture_is_done(made: Engram, tmp_path: Path) -> None:
     given = event("Stop", transcript_path=str(conversation(tmp_path / "t.jsonl")))
     assert call("stop", given) == Ran(0, "", "")
-    deadline = time.monotonic() + 60
-    while not kept():
-        assert time.monotonic() < deadline, "nothing was taken in"
-        time.sleep(0.1)
+    wait_until(kept, "nothing was stored")
 
 
 def test_two_stop_events_at_once_capture_nothing_twice(made: Engram, tmp_path: Path) -> None:
@@ -374,7 +371,7 @@ def test_two_stop_events_at_once_capture_nothing_twice(made: Engram, tmp_path: P
         assert one.stdin is not None
         one.stdin.write(given)
         one.stdin.close()
-    assert [one.wait(60) for one in both] == [0, 0]
+    assert [one.wait(120) for one in both] == [0, 0]
     with open_engram() as mem:
         heard = mem.list()
         assert len(heard) == len({one.text for one in heard}) > 0
@@ -539,7 +536,7 @@ def test_a_host_that_closed_standard_output_gets_exit_code_0(made: Engram) -> No
         if process.stdout is not None:
             process.stdout.close()
             process.stdout = None
-        process.communicate(given, timeout=60)
+        process.communicate(given, timeout=120)
         assert process.returncode == 0
 
 
@@ -547,7 +544,7 @@ def test_a_host_that_closed_standard_output_gets_exit_code_0(made: Engram) -> No
 @pytest.mark.parametrize("end", ["<&-", "2>&-", "2>/dev/full", ">&- 2>&-"])
 def test_a_hook_with_closed_or_full_streams_prints_nothing(end: str) -> None:
     command = f"echo none | {{ {shlex.join(COMMAND)} hook user-prompt {end}; }}"
-    done = subprocess.run(command, shell=True, capture_output=True, timeout=60)
+    done = subprocess.run(command, shell=True, capture_output=True, timeout=120)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
@@ -570,25 +567,16 @@ def test_modules_in_the_agents_working_folder_are_not_imported(
     given = event("Stop", transcript_path=str(conversation(tmp_path / "t.jsonl")))
     monkeypatch.chdir(tmp_path / "work")
     subprocess.run(
-        [sys.executable, "-P", "-m", "engram.serve.cli", "hook", "stop"], input=json.dumps(given).encode(), check=True, timeout=60
+        [sys.executable, "-P", "-m", "engram.serve.cli", "hook", "stop"],
+        input=json.dumps(given).encode(),
+        check=True,
+        timeout=120,
     )
-    deadline = time.monotonic() + 60
-    while not kept():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_until(kept, "nothing was stored")
     assert not trap.exists()
 
 
-HEAVY = {
-    "_hashlib", "ast", "base64", "bisect", "concurrent.futures", "configparser", "contextvars", "cryptography",
-    "dataclasses", "difflib", "engram.capture", "engram.deadline", "engram.engine",
-    "engram.guard.injection", "engram.guard.personal_data", "engram.index", "engram.values.memories", "engram.serve.mcp",
-    "engram.store.ports", "engram.store.sqlite.backups", "engram.store.sqlite.migrations", "engram.store.sqlite.gate",
-    "engram.store.sqlite.reading", "engram.store.sqlite.key_rotation", "engram.store.sqlite.shelving",
-    "engram.store.sqlite.writer", "engram.text.english.facts", "engram.text.english.informativeness", "engram.types",
-    "inspect", "logging", "mmap", "numpy", "onnxruntime", "platformdirs", "queue", "rich", "subprocess", "tempfile",
-    "threading", "tomllib", "typer", "typing", "unicodedata",
-}  # fmt: skip
+HEAVY = {"numkong", "numpy", "onnxruntime", "rich", "tokenizers", "typer"}  # each takes longer to load than a hook to answer
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems are asked for their folders by platformdirs")
@@ -599,13 +587,15 @@ HEAVY = {
         ("session-start", {}, b"Asked last"),
     ],
 )
-def test_a_hook_imports_only_what_it_needs(made: Engram, tmp_path: Path, name: str, more: dict[str, str], answer: bytes) -> None:
+def test_a_hook_that_a_host_waits_for_loads_neither_encoder_nor_numpy(
+    made: Engram, tmp_path: Path, name: str, more: dict[str, str], answer: bytes
+) -> None:
     keep("The API runs on Fly.io in Frankfurt")
     here(made, "stop", event("Stop", transcript_path=str(conversation(tmp_path / "t.jsonl"))), "--wait")
     program = f"import sys; from engram.serve.cli import main; code = main(['hook', {name!r}]); "
     program += f"print(code, sorted({HEAVY!r} & set(sys.modules)), file=sys.stderr)"
     given = json.dumps({**event(""), "session_id": "s2", **more}).encode()
-    done = subprocess.run([sys.executable, "-c", program], input=given, capture_output=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], input=given, capture_output=True, timeout=120)
     assert done.stderr.decode().strip() == "0 []"
     assert answer in done.stdout
 
@@ -692,5 +682,5 @@ def test_the_installed_hook_command_runs(made: Engram) -> None:
     hooks = json.loads((Path.home() / ".claude" / "settings.json").read_text())["hooks"]
     command = hooks["UserPromptSubmit"][0]["hooks"][0]["command"]
     given = json.dumps(event("UserPromptSubmit", prompt="How do I deploy the API to Fly.io?"))
-    done = subprocess.run(command, shell=True, input=given.encode(), capture_output=True, timeout=60)
+    done = subprocess.run(command, shell=True, input=given.encode(), capture_output=True, timeout=120)
     assert b"Frankfurt" in done.stdout, engram_home

@@ -284,7 +284,7 @@ def test_a_pass_that_takes_longer_than_a_request_is_gone_on_with(tmp_path: Path)
         mem.settings.set(dream=True)
         everything = replace(asked, mem=mem.as_reader(Reader(policy=Policy.ALL, role=Role.OWNER)))
         assert vault.run(everything).place == "/ui/rest?done=goes_on"
-        assert vault.run(replace(asked, timeout=30.0)).place == "/ui/rest?done=rested"
+        assert vault.run(replace(asked, timeout=300.0)).place == "/ui/rest?done=rested"
         assert len(mem.list()) == 1
         with signed_in(mem) as owner:
             assert "it goes on from there" in owner.read(cut.place)

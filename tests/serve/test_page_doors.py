@@ -6,13 +6,13 @@ import json
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hand_clock import HandClock
+from patience import PATIENCE_S, wait_until
 from serve.console import COMMAND
 from serve.console import Engram as Console
 from serve.paged import Visitor, every_page, kept, showing, signed_in, token
@@ -285,9 +285,7 @@ def test_the_command_opens_the_page_of_this_vault_and_ends_when_told_to(
             assert running.stdout is not None
             address = json.loads("".join(iter(running.stdout.readline, "}\n")) + "}")["address"]
             port, _, link = address.removeprefix("http://127.0.0.1:").partition("/")
-            deadline = time.monotonic() + 20
-            while not given.exists() and time.monotonic() < deadline:
-                time.sleep(0.05)
+            wait_until(given.exists, "the browser was not started")
             argument, mode, page = given.read_text().split("\n", 2)
             assert (argument[:7], "key=" in argument, mode) == ("file://", False, "-rw-------")
             assert f"url={address}" in page
@@ -295,7 +293,7 @@ def test_the_command_opens_the_page_of_this_vault_and_ends_when_told_to(
             assert visitor.get(f"/{link}").status == 200
             assert "closes at five" in visitor.read("/ui"), "the owner sees the whole vault"
             running.terminate()
-            assert running.wait(20) is not None
+            assert running.wait(PATIENCE_S) is not None
             assert running.stderr is not None
             assert "Traceback" not in running.stderr.read()
         finally:

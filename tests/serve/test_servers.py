@@ -11,7 +11,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import PATIENCE_S, wait_until
 from serve.console import COMMAND, Engram
 from serve.served import Api, serving
 
@@ -28,6 +28,13 @@ from engram.serve.network.server import bound
 from engram.types import Policy, Reader, Role
 
 signals = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+
+
+def healthy(port: int) -> bool:
+    try:
+        return Api(port).get("/healthz").status == 200
+    except OSError:
+        return False
 
 
 @contextmanager
@@ -42,14 +49,7 @@ def process() -> Iterator[tuple[subprocess.Popen[str], Api]]:
             assert running.stdout is not None
             told = json.loads("".join(iter(running.stdout.readline, "}\n")) + "}")
             api = Api(int(told["address"].rpartition(":")[2]), told["token"] or "")
-            deadline = time.monotonic() + 30
-            while True:
-                try:
-                    assert Api(api.port).get("/healthz").status == 200
-                    break
-                except OSError:
-                    assert time.monotonic() < deadline
-                    time.sleep(0.05)
+            wait_until(lambda: healthy(api.port), "the server did not start")
             yield running, api
         finally:
             if running.poll() is None:
@@ -60,12 +60,12 @@ def process() -> Iterator[tuple[subprocess.Popen[str], Api]]:
 def test_a_server_ends_cleanly_on_sigterm(made: Engram) -> None:
     with process() as (running, api):
         assert api.post("/v1/memories", {"text": "kept before the end"}).status == 201
-        stream = http.client.HTTPConnection("127.0.0.1", api.port, timeout=20)
+        stream = http.client.HTTPConnection("127.0.0.1", api.port, timeout=120)
         stream.request("GET", "/v1/events", headers={"Authorization": f"Bearer {api.token}"})
         listening = stream.getresponse()
         listening.readline()
         running.send_signal(signal.SIGTERM)
-        assert running.wait(20) == -signal.SIGTERM
+        assert running.wait(PATIENCE_S) == -signal.SIGTERM
         assert listening.read().endswith(b"\n")  # the stream came to an end; it was not torn off
         stream.close()
         assert running.stderr is not None
@@ -80,7 +80,7 @@ def test_answered_writes_survive_a_kill(made: Engram) -> None:
     with process() as (running, api):
         kept = [api.post("/v1/memories", {"text": f"number {number}"}).json["id"] for number in range(5)]
         running.kill()
-        running.wait(20)
+        running.wait(PATIENCE_S)
     listed = made("list", "--all", "--json").json["memories"]
     assert {memory["id"] for memory in listed} == set(kept)
 

@@ -1,4 +1,4 @@
-"""Tokens in the store, and what changed."""
+"""Tokens: granting, expiry and revocation; events that readers may see."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def mem(tmp_path: Path, clock: HandClock) -> Iterator[Engram]:
         yield opened.as_reader(OWNER)
 
 
-def test_a_token_stands_for_whom_it_was_granted_to_and_reads_only(mem: Engram) -> None:
+def test_a_token_identifies_its_grantee_and_allows_only_reads_by_default(mem: Engram) -> None:
     granted = mem.grant("laptop", scope=Scope(agent="rex"))
     found = mem.holder(granted.secret)
     assert found == granted.token
@@ -36,7 +36,7 @@ def test_a_token_stands_for_whom_it_was_granted_to_and_reads_only(mem: Engram) -
     assert mem.tokens() == [granted.token]
 
 
-def test_a_guest_that_writes_does_so_under_its_tag(mem: Engram) -> None:
+def test_a_guest_that_may_write_writes_under_its_channel(mem: Engram) -> None:
     hook = mem.grant("hook", scope=Scope(agent="rex"), writes=True).token
     assert hook.scope == Scope(agent="rex", channel="hook")
     view = mem.as_reader(hook.reader)
@@ -45,7 +45,7 @@ def test_a_guest_that_writes_does_so_under_its_tag(mem: Engram) -> None:
         view.remember("told to everybody", scope=Scope(agent="rex"))
 
 
-def test_the_secret_is_nowhere_in_the_vault(mem: Engram, tmp_path: Path) -> None:
+def test_the_secret_of_a_token_is_nowhere_in_the_vault(mem: Engram, tmp_path: Path) -> None:
     granted = mem.grant("laptop")
     assert granted.secret not in repr(mem.tokens())
     store = mem._vault.store
@@ -54,7 +54,7 @@ def test_the_secret_is_nowhere_in_the_vault(mem: Engram, tmp_path: Path) -> None
     assert granted.secret.encode() not in repr(rows).encode()
 
 
-def test_one_that_was_revoked_or_is_past_its_days_opens_nothing(mem: Engram, clock: HandClock) -> None:
+def test_a_revoked_or_expired_token_is_refused(mem: Engram, clock: HandClock) -> None:
     short, long = mem.grant("short", days=1), mem.grant("long")
     clock.advance(86_400)
     assert mem.holder(short.secret) is None
@@ -68,11 +68,11 @@ def test_one_that_was_revoked_or_is_past_its_days_opens_nothing(mem: Engram, clo
 
 
 @pytest.mark.parametrize("secret", ["", "engram_", "engram_" + "x" * 43, "x" * 10_000, "engram_" + "ü" * 43, "\ud800"])
-def test_what_is_no_token_is_nobodys(mem: Engram, secret: str) -> None:
+def test_an_unknown_token_belongs_to_no_reader(mem: Engram, secret: str) -> None:
     assert mem.holder(secret) is None
 
 
-def test_tokens_are_the_owners_matter(mem: Engram) -> None:
+def test_only_the_owner_may_manage_tokens(mem: Engram) -> None:
     token = mem.grant("laptop").token
     agent = mem.as_reader(Reader(Scope(agent="rex"), role=Role.ORCHESTRATOR))
     for forbidden in (lambda: agent.grant("mine", role=Role.OWNER), agent.tokens, lambda: agent.revoke(token.id)):
@@ -80,7 +80,7 @@ def test_tokens_are_the_owners_matter(mem: Engram) -> None:
             forbidden()
 
 
-def test_a_policy_that_its_role_may_not_have_is_refused_when_it_is_granted(mem: Engram) -> None:
+def test_a_token_is_not_granted_with_a_policy_that_its_role_may_not_have(mem: Engram) -> None:
     with pytest.raises(AccessDenied):
         mem.grant("spy", policy=Policy.ALL, role=Role.AGENT)
     for name in ("", " ", "x" * 101, "a\nb"):
@@ -92,7 +92,7 @@ def test_a_policy_that_its_role_may_not_have_is_refused_when_it_is_granted(mem: 
 # ── changes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_events_tell_each_reader_what_it_may_see(mem: Engram) -> None:
+def test_events_show_each_reader_only_visible_memories(mem: Engram) -> None:
     rex, ada = (mem.as_reader(Reader(Scope(agent=name))) for name in ("rex", "ada"))
     start = rex.events().upto
     mine, hers = rex.remember("rex knows"), ada.remember("ada knows")
@@ -105,7 +105,7 @@ def test_events_tell_each_reader_what_it_may_see(mem: Engram) -> None:
     assert mem.events(after=first.upto).events
 
 
-def test_a_change_that_somebody_else_made_first_is_a_conflict(mem: Engram, clock: HandClock) -> None:
+def test_an_update_of_a_version_that_has_changed_since_is_a_conflict(mem: Engram, clock: HandClock) -> None:
     old = mem.remember("The API runs on Heroku")
     clock.advance(1)
     new = mem.update(old.id, text="The API runs on Fly", unchanged_since=old.updated_at)

@@ -1,4 +1,4 @@
-"""Who did what: the ring, the table, and that neither holds words."""
+"""The audit trail: the ring in memory and the table, neither of which holds words."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def audit(env: Env) -> Audit:
     return Audit(env, bytearray(b"k" * 32), 2000)
 
 
-def test_the_ring_keeps_the_last_2000_newest_first(audit: Audit, clock: HandClock) -> None:
+def test_the_audit_ring_keeps_the_last_2000_entries_newest_first(audit: Audit, clock: HandClock) -> None:
     for n in range(2500):
         clock.advance(1)
         audit.note(audit.entry(ME, "get", subject=ulid(n)))
@@ -40,7 +40,7 @@ def test_the_ring_keeps_the_last_2000_newest_first(audit: Audit, clock: HandCloc
     assert recent[0].at - recent[1].at == timedelta(seconds=1)
 
 
-def test_what_waits_is_taken_once_and_can_be_put_back_in_order(audit: Audit) -> None:
+def test_pending_audit_entries_are_taken_once_and_can_be_put_back_in_order(audit: Audit) -> None:
     for n in range(3):
         assert audit.note(audit.entry(ME, "get", subject=ulid(n))) == n + 1
     taken = audit.take_waiting()
@@ -50,7 +50,7 @@ def test_what_waits_is_taken_once_and_can_be_put_back_in_order(audit: Audit) -> 
     assert [entry.subject for entry in audit.take_waiting()] == [ulid(n) for n in range(4)]
 
 
-def test_when_nothing_can_be_written_for_long_the_newest_stay(audit: Audit) -> None:
+def test_a_full_buffer_of_audit_entries_drops_the_oldest(audit: Audit) -> None:
     for n in range(2100):
         audit.note(audit.entry(ME, "get", subject=ulid(n)))
     taken = audit.take_waiting()
@@ -61,7 +61,7 @@ def test_when_nothing_can_be_written_for_long_the_newest_stay(audit: Audit) -> N
     assert waiting[-1] == ulid(9999)
 
 
-def test_a_digest_is_keyed_short_and_says_nothing(env: Env, audit: Audit) -> None:
+def test_an_audit_digest_is_keyed_and_reveals_nothing(env: Env, audit: Audit) -> None:
     other = Audit(env, bytearray(b"l" * 32), 10)
     assert audit.digest("dark mode") == audit.digest("dark mode") != audit.digest("Dark mode")
     assert audit.digest("dark mode") != other.digest("dark mode")
@@ -69,7 +69,7 @@ def test_a_digest_is_keyed_short_and_says_nothing(env: Env, audit: Audit) -> Non
     assert audit.digest("half a character \ud800")
 
 
-def test_equal_words_have_equal_digests_in_one_vault(open_store: OpenStore) -> None:
+def test_equal_words_have_equal_audit_digests_in_one_vault(open_store: OpenStore) -> None:
     store = open_store()
     first, second = store.add(ME, [Memory(text="same", scope=ME.scope), Memory(text="same", scope=ME.scope)])
     store.add(ME, [Memory(text="other", scope=ME.scope)])
@@ -78,7 +78,9 @@ def test_equal_words_have_equal_digests_in_one_vault(open_store: OpenStore) -> N
     assert len(set(digests.values())) == 2
 
 
-def test_the_table_keeps_so_many_and_lets_the_oldest_go(open_store: OpenStore, folder: VaultFolder, audit: Audit) -> None:
+def test_the_audit_table_drops_the_oldest_entries_beyond_its_limit(
+    open_store: OpenStore, folder: VaultFolder, audit: Audit
+) -> None:
     open_store().add(ME, [Memory(text="a", scope=ME.scope)])
     connection = connect(folder.database)
     for start in range(0, 50, 10):
@@ -88,7 +90,7 @@ def test_the_table_keeps_so_many_and_lets_the_oldest_go(open_store: OpenStore, f
     connection.close()
 
 
-def test_the_table_is_trimmed_as_the_settings_say(open_store: OpenStore) -> None:
+def test_the_limit_of_the_audit_table_is_a_setting(open_store: OpenStore) -> None:
     store = open_store(audit_rows=1000, audit_batch=1, size_bucket_kib=0)
     for _ in range(3):
         store.add(ME, [Memory(text=f"number {n}", scope=ME.scope) for n in range(400)])
@@ -97,7 +99,7 @@ def test_the_table_is_trimmed_as_the_settings_say(open_store: OpenStore) -> None
         store.audit(OWNER, limit=10**9)
 
 
-def test_an_entry_comes_back_from_the_table_as_it_was(open_store: OpenStore, folder: VaultFolder, audit: Audit) -> None:
+def test_an_audit_entry_reads_back_as_it_was_written(open_store: OpenStore, folder: VaultFolder, audit: Audit) -> None:
     open_store().add(ME, [Memory(text="a", scope=ME.scope)])
     places = Scope("p'", 's"', "a\0b", "日本", "%")
     entry = replace(audit.entry(Reader(places), "search", subject="", count=7, digest="abc"), ok=False)
@@ -129,7 +131,7 @@ def test_an_entry_comes_back_from_the_table_as_it_was(open_store: OpenStore, fol
         ("check", lambda s, i: s.check(ME)),
     ],
 )
-def test_an_attempt_that_was_refused_is_recorded(
+def test_a_refused_attempt_is_recorded_in_the_audit_trail(
     open_store: OpenStore, operation: str, call: Callable[[SqliteStore, str], object]
 ) -> None:
     store = open_store()
@@ -154,15 +156,17 @@ def test_an_attempt_that_was_refused_is_recorded(
         ("get", lambda s, m: s.get(ME, ["an id that is not there"])),
     ],
 )
-def test_every_look_leaves_an_entry(open_store: OpenStore, operation: str, call: Callable[[SqliteStore, Memory], object]) -> None:
-    """V18: writes, reads and searches; what was looked for and not found as well, or ids could be tried out unseen."""
+def test_every_read_and_search_leaves_an_audit_entry(
+    open_store: OpenStore, operation: str, call: Callable[[SqliteStore, Memory], object]
+) -> None:
+    """V18: also reads that find nothing, or ids could be probed unseen."""
     store = open_store()
     kept = store.add(ME, [Memory(text="canary", scope=ME.scope)])[0]
     call(store, kept)
     assert [entry.operation for entry in store.audit(ME, limit=9) if entry.operation not in ("add", "audit")] == [operation]
 
 
-def test_entries_of_reads_reach_the_table_in_batches_and_on_closing(open_store: OpenStore, folder: VaultFolder) -> None:
+def test_audit_entries_of_reads_are_written_in_batches_and_on_closing(open_store: OpenStore, folder: VaultFolder) -> None:
     store = open_store(audit_batch=10)
     kept = store.add(ME, [Memory(text="a", scope=ME.scope)])[0]
     for _ in range(15):
@@ -172,7 +176,7 @@ def test_entries_of_reads_reach_the_table_in_batches_and_on_closing(open_store: 
     assert sum(entry.operation == "get" for entry in again.audit(OWNER, limit=99)) == 15
 
 
-def test_one_sees_ones_own_entries_and_the_owner_sees_all(open_store: OpenStore) -> None:
+def test_a_reader_sees_its_own_audit_entries_and_the_owner_sees_all(open_store: OpenStore) -> None:
     store = open_store()
     zoe = Reader(Scope(agent="zoe"))
     store.add(ME, [Memory(text="a", scope=ME.scope)])
@@ -184,8 +188,8 @@ def test_one_sees_ones_own_entries_and_the_owner_sees_all(open_store: OpenStore)
     assert ME.scope not in {entry.scope for entry in store.audit(everyones, limit=99)}
 
 
-def test_words_given_as_an_id_are_not_kept(open_store: OpenStore) -> None:
-    """People pass the text where the id belongs; the trail holds ids and hashes, never words."""
+def test_words_passed_as_an_id_are_not_stored_in_the_audit_trail(open_store: OpenStore) -> None:
+    """Callers pass a text as id by mistake; the trail holds ids and hashes, never words."""
     store = open_store()
     for call in (
         lambda: store.update(ME, "the canary sings", {"text": "b"}),

@@ -1,4 +1,4 @@
-"""The seam to SQLite: the binding that encrypts or none, and its errors as ours."""
+"""The SQLite binding: one that cannot encrypt is refused, and its errors become Engram's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from engram.store.sqlite.vault import Credentials, open_vault
 from engram.types import Memory, Reader
 
 
-def test_the_installed_binding_encrypts() -> None:
+def test_the_installed_sqlite_binding_encrypts() -> None:
     require_encryption()
 
 
@@ -43,14 +43,14 @@ except engram.EngramError as error:
 
 
 def test_a_binding_that_cannot_encrypt_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", PLAIN, str(tmp_path / "vault")], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", PLAIN, str(tmp_path / "vault")], capture_output=True, text=True, timeout=120)
     assert done.stdout.startswith("E4002"), done.stderr
     assert "pip install --force-reinstall apsw-sqlite3mc" in done.stdout
     assert list(tmp_path.rglob("vault.db")) == []
 
 
 @pytest.mark.parametrize("rows", [0, 3])
-def test_a_plaintext_database_in_the_vaults_place_is_refused_and_left(
+def test_a_plaintext_database_in_place_of_the_vaults_is_refused_and_not_changed(
     open_store: Callable[..., SqliteStore], folder: VaultFolder, rows: int
 ) -> None:
     open_store().close()
@@ -68,7 +68,7 @@ def test_a_plaintext_database_in_the_vaults_place_is_refused_and_left(
         opening.refuse_plaintext(folder.database)
 
 
-def test_an_empty_database_in_the_vaults_place_is_not_taken_for_a_new_one(
+def test_an_empty_database_in_place_of_the_vaults_is_not_taken_for_a_new_vault(
     open_store: Callable[..., SqliteStore], folder: VaultFolder
 ) -> None:
     store = open_store()
@@ -80,9 +80,7 @@ def test_an_empty_database_in_the_vaults_place_is_not_taken_for_a_new_one(
     assert folder.database.read_bytes() == b""
 
 
-def test_another_key_is_E1001_and_never_an_empty_vault(  # noqa: N802
-    open_store: Callable[..., SqliteStore], folder: VaultFolder
-) -> None:
+def test_a_wrong_key_is_e1001_and_never_gives_an_empty_vault(open_store: Callable[..., SqliteStore], folder: VaultFolder) -> None:
     open_store().close()
     before = folder.database.read_bytes()
     env = Env()
@@ -95,7 +93,7 @@ def test_another_key_is_E1001_and_never_an_empty_vault(  # noqa: N802
 
 
 @pytest.mark.parametrize("cipher", opening.CIPHERS)
-def test_what_is_written_has_no_plain_first_page(tmp_path: Path, cipher: str) -> None:
+def test_the_first_page_of_the_database_is_not_plaintext(tmp_path: Path, cipher: str) -> None:
     path = tmp_path / "a.db"
     connection = opening.writing(path, database_key(cipher), synchronous="full", cache_kib=1024)
     connection.execute("CREATE TABLE t (words); INSERT INTO t VALUES ('canary canary canary')")
@@ -105,7 +103,7 @@ def test_what_is_written_has_no_plain_first_page(tmp_path: Path, cipher: str) ->
     assert b"canary" not in path.read_bytes()
 
 
-def test_pragmas_are_in_force(tmp_path: Path) -> None:
+def test_the_pragmas_that_the_store_relies_on_are_in_force(tmp_path: Path) -> None:
     connection = opening.writing(tmp_path / "a.db", database_key(), synchronous="full", cache_kib=1024)
     wanted = {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "foreign_keys": 1, "temp_store": 2, "auto_vacuum": 2}
     assert {name: connection.execute(f"PRAGMA {name}").get for name in wanted} == wanted
@@ -118,7 +116,7 @@ def test_pragmas_are_in_force(tmp_path: Path) -> None:
     assert normal.execute("PRAGMA synchronous").get == 1
 
 
-def test_a_database_key_shows_nothing_and_can_be_wiped(tmp_path: Path) -> None:
+def test_the_repr_of_a_database_key_shows_nothing_and_the_key_can_be_wiped(tmp_path: Path) -> None:
     key = database_key()
     assert key._material.hex() not in repr(key)
     key.wipe()
@@ -151,7 +149,7 @@ def _error(kind: type[apsw.Error], extended: int = 0) -> apsw.Error:
         (_error(apsw.TooBigError), "E4005"),
     ],
 )
-def test_each_of_its_errors_is_one_of_ours_without_its_words(error: apsw.Error, code: str) -> None:
+def test_every_sqlite_error_becomes_an_engram_error_without_sqlites_text(error: apsw.Error, code: str) -> None:
     told = explain(error, "adding")
     assert told.code == code
     assert "canary" not in str(told)

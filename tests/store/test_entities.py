@@ -1,4 +1,4 @@
-"""Entities, facts and what they outdate, in a real vault."""
+"""Entities, facts, and which facts supersede which, in a real vault."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def say(mem: Engram, text: str, days: int = 0, speaker: str = "user") -> None:
     mem.observe(Turn(text, speaker, DAY + timedelta(days=days)))
 
 
-def test_labelled_mentions_are_resolved(mem: Engram) -> None:
+def test_labelled_mentions_are_resolved_to_the_right_entities(mem: Engram) -> None:
     right = extra = missing = 0
     for number, talk in enumerate(TALKS):
         own = mem.as_reader(Reader(Scope(agent=f"talk{number}")))
@@ -56,8 +56,8 @@ def test_labelled_mentions_are_resolved(mem: Engram) -> None:
     assert 2 * right / (2 * right + extra + missing) >= 0.9
 
 
-def test_a_name_that_is_merely_near_is_somebody_else(tmp_path: Path) -> None:
-    """All names lie near each other here, as short ones do in small encoders; nothing is the same but what is."""
+def test_a_name_with_a_similar_vector_is_another_entity(tmp_path: Path) -> None:
+    """All vectors of names are similar here, as those of short names are in small encoders."""
     apart = hashing_embedder(1024)
 
     def embed(texts: Sequence[str]) -> list[list[float]]:
@@ -75,14 +75,14 @@ def test_a_name_that_is_merely_near_is_somebody_else(tmp_path: Path) -> None:
             assert found.entity.name == "Quentin"
 
 
-def test_a_warning_names_nobody_of_its_own(mem: Engram) -> None:
+def test_a_warning_after_a_failed_episode_adds_no_entity(mem: Engram) -> None:
     with mem.episode("deploy the API with Jonas") as doing:
         doing.outcome("failure", "the quota was used up")
     assert mem.warnings()
     assert {one.name for one in mem.entities()} <= {"API", "Jonas"}
 
 
-def test_one_person_by_name_handle_and_role(mem: Engram) -> None:
+def test_a_person_is_found_by_name_handle_and_role(mem: Engram) -> None:
     say(mem, "My manager approved the plan.")
     say(mem, "My manager is Maria.")
     say(mem, "Maria Lopez (@mlo) flew to Oslo with Jonas.")
@@ -94,7 +94,7 @@ def test_one_person_by_name_handle_and_role(mem: Engram) -> None:
     assert mem.entity("Nobody Known") is None
 
 
-def test_an_update_supersedes_and_the_past_still_answers(tmp_path: Path) -> None:
+def test_an_update_supersedes_a_fact_and_questions_about_the_past_get_the_old_one(tmp_path: Path) -> None:
     now = [DAY]
     with engram.open(
         tmp_path / "v", key=bytes(32), settings={"model": "none", "harden_process": False}, clock=lambda: now[0]
@@ -113,7 +113,7 @@ def test_an_update_supersedes_and_the_past_still_answers(tmp_path: Path) -> None
         ]
 
 
-def test_what_says_more_is_not_retired_with_its_fact(mem: Engram) -> None:
+def test_a_memory_that_says_more_than_the_superseded_fact_stays_active(mem: Engram) -> None:
     say(mem, "I live in Hamburg and I love the harbour there.")
     say(mem, "I moved to Leipzig.", days=30)
     texts = [memory.text for memory in mem.list()]
@@ -132,7 +132,7 @@ def test_what_says_more_is_not_retired_with_its_fact(mem: Engram) -> None:
         ("Tom Baker lives in Oslo", "Tom lives in Rome"),
     ],
 )
-def test_ordinary_talk_retires_nothing(mem: Engram, first: str, second: str) -> None:
+def test_ordinary_talk_supersedes_nothing(mem: Engram, first: str, second: str) -> None:
     say(mem, first)
     say(mem, second, days=1)
     assert len(mem.list()) == 2
@@ -149,13 +149,13 @@ def test_ordinary_talk_retires_nothing(mem: Engram, first: str, second: str) -> 
         ("My home address is 12 Elm Street", "My home address is 9 Oak Street"),
     ],
 )
-def test_an_update_retires_what_it_updates(mem: Engram, first: str, second: str) -> None:
+def test_a_stated_update_supersedes_the_old_memory(mem: Engram, first: str, second: str) -> None:
     say(mem, first)
     say(mem, second, days=1)
     assert len(mem.list()) == 1
 
 
-def test_what_a_memory_that_is_kept_closely_says_is_sealed(mem: Engram) -> None:
+def test_the_facts_of_a_confidential_memory_are_sealed(mem: Engram) -> None:
     say(mem, "My phone number is 0151 998 7766")
     assert [one.tier for one in mem.list()] == [Sensitivity.SENSITIVE]
     assert [(one.predicate, one.object) for one in mem.beliefs("the user")] == [("phone number", "01519987766")]
@@ -165,7 +165,7 @@ def test_what_a_memory_that_is_kept_closely_says_is_sealed(mem: Engram) -> None:
     assert not any(word in rows[0][0] for word in ("user", "phone", "998"))
 
 
-def test_what_is_much_less_sure_contests_and_does_not_replace(mem: Engram) -> None:
+def test_a_much_less_certain_fact_contests_and_does_not_supersede(mem: Engram) -> None:
     store, reader = mem._vault.store, mem.reader
     sure, doubtful = store.add(
         reader,
@@ -176,7 +176,7 @@ def test_what_is_much_less_sure_contests_and_does_not_replace(mem: Engram) -> No
     assert {one.object: one.status for one in mem.beliefs("the user")} == {"rome": "held", "oslo": "retracted"}
 
 
-def test_a_fact_that_is_told_as_such(mem: Engram) -> None:
+def test_a_fact_can_be_stored_directly_with_learn(mem: Engram) -> None:
     first = mem.learn("Falcon", "owner", "Maria")
     mem.learn("Falcon", "owner", "Jonas")
     mem.learn("Falcon", "tag", "red", many=True)
@@ -186,7 +186,7 @@ def test_a_fact_that_is_told_as_such(mem: Engram) -> None:
     assert found.status is Status.SUPERSEDED
 
 
-def test_a_fact_is_told_whole_or_not_at_all(mem: Engram) -> None:
+def test_learn_stores_a_fact_with_its_memory_or_neither(mem: Engram) -> None:
     store = mem._vault.store
     full = "CREATE TEMP TRIGGER full BEFORE INSERT ON facts BEGIN SELECT RAISE(ABORT, 'no room'); END"
     store._write(mem.reader, "test", lambda connection: connection.execute(full).get)
@@ -200,14 +200,14 @@ def test_a_fact_is_told_whole_or_not_at_all(mem: Engram) -> None:
     assert mem.get(kept.id).corroborations == 1
 
 
-def test_a_fact_that_is_kept_closely_is_told_and_names_nobody(mem: Engram) -> None:
+def test_a_confidential_fact_is_stored_and_adds_no_entity(mem: Engram) -> None:
     kept = mem.learn("Ada", "mail", "ada.quist@mail.example")
     assert kept.tier is not Sensitivity.CLEARTEXT
     assert [one.object for one in mem.beliefs("Ada")] == ["ada.quist@mail.example"]
     assert mem.entity("Ada") is None
 
 
-def test_the_newer_takes_over_a_fifth_of_how_sure_the_older_was(mem: Engram) -> None:
+def test_a_superseding_fact_takes_over_a_fifth_of_the_old_confidence(mem: Engram) -> None:
     old = mem.learn("Ada", "works at", "Acme")
     new = mem.learn("Ada", "works at", "Globex")
     assert new.confidence == pytest.approx(0.8 + 0.2 * old.confidence) == mem.get(new.id).confidence
@@ -218,7 +218,7 @@ def test_the_newer_takes_over_a_fifth_of_how_sure_the_older_was(mem: Engram) -> 
     assert [one.object for one in mem.beliefs("Ada", past=True)] == ["initech", "globex", "acme"]
 
 
-def test_what_many_have_said_is_not_overturned_by_hearsay_and_is_by_a_second_witness(mem: Engram, tmp_path: Path) -> None:
+def test_a_corroborated_fact_is_superseded_only_by_a_second_witness(mem: Engram, tmp_path: Path) -> None:
     hearsay = tmp_path / "memories.json"
     hearsay.write_text('{"results": [{"id": "1", "memory": "The office is owned by Bert."}]}')
     for _ in range(6):
@@ -232,8 +232,8 @@ def test_what_many_have_said_is_not_overturned_by_hearsay_and_is_by_a_second_wit
     assert [(one.object, one.status, one.memory) for one in mem.beliefs("the office")] == [("bert", "held", new.id)]
 
 
-def test_a_change_that_is_told_late_outdates_what_was_said_since(mem: Engram) -> None:
-    """Who says on the 20th to have moved last week was not asked on the 16th."""
+def test_a_change_reported_late_supersedes_facts_stated_after_it_happened(mem: Engram) -> None:
+    """On the 20th the user says to have moved last week, so the city stated on the 16th was already outdated."""
     say(mem, "I live in Hamburg.", days=15)
     say(mem, "I moved to Berlin last week.", days=19)
     assert [one.object for one in mem.beliefs("the user")] == ["berlin"]
@@ -253,7 +253,7 @@ def test_a_memory_that_says_more_is_linked_to_what_outdates_a_part_of_it(mem: En
     assert [one.object for one in mem.beliefs("the office")] == ["bert"]
 
 
-def test_what_is_brought_back_is_disputed_by_what_came_since(tmp_path: Path) -> None:
+def test_a_restored_memory_is_contested_by_its_successor(tmp_path: Path) -> None:
     clock = HandClock()
     with open_story(tmp_path, clock) as mem:
         old = mem.remember("The office is owned by Ann.")
@@ -268,7 +268,7 @@ def test_what_is_brought_back_is_disputed_by_what_came_since(tmp_path: Path) -> 
         assert mem.get(old.id).status is Status.SUPERSEDED, "the newer wins again"
 
 
-def test_a_correction_is_what_is_believed(mem: Engram) -> None:
+def test_a_correction_is_the_current_fact(mem: Engram) -> None:
     old = mem.remember("The office is owned by Ann.")
     new = mem.feedback(old.id, False, correction="The office is owned by Bert.")
     assert [(one.object, one.status, one.memory) for one in mem.beliefs("the office")] == [("bert", "held", new.id)]
@@ -276,7 +276,7 @@ def test_a_correction_is_what_is_believed(mem: Engram) -> None:
     assert {one.object: one.status for one in mem.beliefs("the office", past=True)} == {"bert": "held", "ann": "retracted"}
 
 
-def test_a_timeline_is_in_the_order_it_happened(mem: Engram) -> None:
+def test_a_timeline_is_ordered_by_when_things_happened(mem: Engram) -> None:
     say(mem, "I met Priya in Oslo.", days=3)
     say(mem, "Priya moved to Bergen.", days=9)
     say(mem, "I had lunch with Priya.", days=1)
@@ -286,7 +286,7 @@ def test_a_timeline_is_in_the_order_it_happened(mem: Engram) -> None:
     assert len(mem.timeline("Priya", since=DAY + timedelta(days=2), until=DAY + timedelta(days=5))) == 1
 
 
-def test_a_timeline_tells_what_was_corrected_and_when_much_was_told(mem: Engram) -> None:
+def test_a_timeline_shows_superseded_memories_and_the_days_with_most_of_them(mem: Engram) -> None:
     say(mem, "Priya lives in Oslo.", days=1)
     say(mem, "Priya lives in Bergen.", days=5)
     say(mem, "I went fishing with Priya.", days=9)
@@ -303,7 +303,7 @@ def test_a_timeline_tells_what_was_corrected_and_when_much_was_told(mem: Engram)
     assert mem.timeline("nobody at all of that name").buckets == ()
 
 
-def test_a_timeline_of_what_nobody_told_is_empty(tmp_path: Path) -> None:
+def test_the_timeline_of_an_unknown_subject_is_empty(tmp_path: Path) -> None:
     settings = {"harden_process": False}
     with engram.open(tmp_path / "v", key=bytes(32), settings=settings, embedder=hashing_embedder(256), clock=lambda: DAY) as mem:
         for number, text in enumerate(
@@ -314,7 +314,7 @@ def test_a_timeline_of_what_nobody_told_is_empty(tmp_path: Path) -> None:
         assert len(mem.timeline("quantum chromodynamics")) == 0
 
 
-def test_entities_of_others_are_not_seen(mem: Engram) -> None:
+def test_entities_of_other_scopes_are_invisible(mem: Engram) -> None:
     rex, ada = (mem.as_reader(Reader(Scope(agent=name))) for name in ("rex", "ada"))
     rex.remember("Priya lives in Oslo", scope=Scope(agent="rex"))
     assert rex.entity("Priya") is not None
@@ -323,7 +323,7 @@ def test_entities_of_others_are_not_seen(mem: Engram) -> None:
     assert [one.name for one in ada.entities()] == []
 
 
-def test_erasing_lets_go_of_names_and_facts(mem: Engram) -> None:
+def test_erasing_a_memory_removes_its_entities_and_facts(mem: Engram) -> None:
     kept = mem.remember("Priya likes tea")
     gone = mem.remember("Priya Raman lives in Oslo")
     assert mem.entity("@praman") is not None
@@ -336,14 +336,14 @@ def test_erasing_lets_go_of_names_and_facts(mem: Engram) -> None:
     assert mem.beliefs("priya raman", past=True) == []
 
 
-def test_another_wording_is_read_anew(mem: Engram) -> None:
+def test_facts_are_extracted_again_when_a_memory_is_updated(mem: Engram) -> None:
     memory = mem.remember("Priya lives in Oslo")
     mem.update(memory.id, text="Priya lives in Bergen")
     assert mem.entity("Oslo") is None
     assert [one.object for one in mem.beliefs("priya")] == ["bergen"]
 
 
-def test_what_was_kept_before_is_read_in_time(mem: Engram, tmp_path: Path) -> None:
+def test_memories_of_older_releases_are_read_for_facts_in_the_background(mem: Engram, tmp_path: Path) -> None:
     memory = mem.remember("Priya lives in Oslo")
     store = mem._vault.store
 
@@ -360,7 +360,7 @@ def test_what_was_kept_before_is_read_in_time(mem: Engram, tmp_path: Path) -> No
     assert mem.entity("Priya") is not None
 
 
-def test_what_was_outdated_can_be_so_again(tmp_path: Path) -> None:
+def test_a_fact_that_was_superseded_can_become_current_again(tmp_path: Path) -> None:
     now = [DAY]
     settings = {"model": "none", "harden_process": False}
     with engram.open(tmp_path / "v", key=bytes(32), settings=settings, clock=lambda: now[0]) as mem:
@@ -371,7 +371,7 @@ def test_what_was_outdated_can_be_so_again(tmp_path: Path) -> None:
         assert [one.object for one in mem.beliefs("the user")] == ["hamburg"]
 
 
-def test_all_about_somebody_is_found_by_any_name(mem: Engram) -> None:
+def test_a_profile_is_found_by_any_name_of_the_person(mem: Engram) -> None:
     say(mem, "Maria Lopez (@mlo) is our manager.")
     say(mem, "Maria bought a house in Bergen last spring.", days=1)
     say(mem, "The kettle is broken.", days=2)
@@ -383,7 +383,7 @@ def test_all_about_somebody_is_found_by_any_name(mem: Engram) -> None:
     assert "entity" not in mem.recall("Tell me about @mlo", limit=5).quality.strategy
 
 
-def test_a_second_person_of_a_first_name_leaves_what_is_told_of_that_name_alone_to_neither(mem: Engram) -> None:
+def test_a_first_name_that_two_people_share_is_attributed_to_neither(mem: Engram) -> None:
     for text in ("Tom lives in Oslo.", "Tom Baker works at Acme.", "Tom Hardy lives in Rome.", "Tom likes chess."):
         mem.remember(text)
     assert [one.object for one in mem.beliefs("Tom Baker")] == ["acme"]
@@ -400,13 +400,13 @@ def test_a_second_person_of_a_first_name_leaves_what_is_told_of_that_name_alone_
     assert again.entity.name == "Tom"
 
 
-def test_where_there_is_one_of_a_first_name_it_means_that_one(mem: Engram) -> None:
+def test_a_first_name_that_one_person_has_means_that_person(mem: Engram) -> None:
     mem.remember("Tom lives in Oslo.")
     mem.remember("Tom Baker works at Acme.")
     assert {one.object for one in mem.beliefs("Tom Baker")} == {"oslo", "acme"}
 
 
-def test_a_title_with_the_last_name_is_the_one_whose_full_name_was_told(mem: Engram) -> None:
+def test_a_title_with_a_last_name_means_the_person_of_that_full_name(mem: Engram) -> None:
     for number, text in enumerate(("My manager is Dr. Amélie Fournier.", "Dr. Fournier likes short reports.")):
         say(mem, text, number)
     for number, text in enumerate(("Dr. Lund called.", "I saw Dr. Karin Lund today.", "Dr. Lund is kind.")):
@@ -420,7 +420,7 @@ def test_a_title_with_the_last_name_is_the_one_whose_full_name_was_told(mem: Eng
     assert ("works at", "globex") in [(one.predicate, one.object) for one in mem.beliefs("Amélie")]
 
 
-def test_names_in_any_script(mem: Engram) -> None:
+def test_names_in_any_script_become_entities(mem: Engram) -> None:
     say(mem, "王芳 works at 阿里巴巴.")
     say(mem, "I met Мария and Óscar Núñez, Prof. van der Berg was there too.")
     say(mem, "我住在上海，王芳也住在上海。")
@@ -436,7 +436,7 @@ def test_names_in_any_script(mem: Engram) -> None:
     assert mem.entity("Oscar Nunez") is not None
 
 
-def test_what_is_no_name_is_refused_and_i_am_the_user(mem: Engram) -> None:
+def test_an_invalid_name_is_refused_and_i_means_the_user(mem: Engram) -> None:
     say(mem, "I live in Porto.")
     assert [one.object for one in mem.beliefs("I")] == [one.object for one in mem.beliefs("me")] == ["porto"]
     for call in (
@@ -454,6 +454,6 @@ def test_what_is_no_name_is_refused_and_i_am_the_user(mem: Engram) -> None:
         mem.learn("Ada", "knows", 3)  # type: ignore[arg-type]
 
 
-def test_contractions_are_no_names(mem: Engram) -> None:
+def test_contractions_are_not_names(mem: Engram) -> None:
     mem.remember("Yes, I'm sure that I'll paint, and so We've planned it.")
     assert [one.name for one in mem.entities()] == []

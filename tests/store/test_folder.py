@@ -1,4 +1,4 @@
-"""The vault as a folder: its header, its files' rights, and what is not touched."""
+"""The vault as a folder: its header, the modes of its files, and foreign files that are left alone."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_header_comes_back_as_it_was_written(tmp_path: Path, key: KeyHeader, c
 
 
 @given(position=st.integers(0, 10_000), value=st.integers(1, 255))
-def test_a_flipped_byte_is_damage_or_changes_nothing(position: int, value: int) -> None:
+def test_a_flipped_byte_in_the_header_is_damage_or_changes_nothing(position: int, value: int) -> None:
     with quick_folder() as place:
         path = place / "vault.toml"
         write_header(path, Header("aegis", WRAPPED))
@@ -92,7 +92,7 @@ def test_a_header_cut_short_is_damage(length: int) -> None:
         b"a = " + b"[" * 9999,
     ],
 )
-def test_what_is_no_header_is_damage(header: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_header_is_damage(header: Path, content: bytes) -> None:
     header.write_bytes(content)
     with pytest.raises(VaultDamaged, match="backups"):
         read_header(header)
@@ -117,13 +117,13 @@ def test_a_missing_header_says_where_to_find_another(tmp_path: Path) -> None:
         read_header(tmp_path / "vault.toml")
 
 
-def test_a_header_that_cannot_be_read_is_an_error_of_ours(tmp_path: Path) -> None:
+def test_an_unreadable_header_raises_an_engram_error(tmp_path: Path) -> None:
     (tmp_path / "vault.toml").mkdir()
     with pytest.raises(EngramError):
         read_header(tmp_path / "vault.toml")
 
 
-def test_a_later_format_is_refused_by_number(tmp_path: Path) -> None:
+def test_a_header_of_a_later_format_is_refused_with_its_version(tmp_path: Path) -> None:
     path = tmp_path / "vault.toml"
     write_header(path, Header("aegis", KEY_HEADER, format=7))
     with pytest.raises(VaultTooNew, match="format 7") as caught:
@@ -131,7 +131,7 @@ def test_a_later_format_is_refused_by_number(tmp_path: Path) -> None:
     assert caught.value.code == "E1007"
 
 
-def test_a_later_format_with_a_wrong_checksum_is_damage(tmp_path: Path) -> None:
+def test_a_header_of_a_later_format_with_a_wrong_checksum_is_damage(tmp_path: Path) -> None:
     path = tmp_path / "vault.toml"
     write_header(path, Header("aegis", KEY_HEADER))
     path.write_text(path.read_text().replace("format = 1", "format = 7"))
@@ -139,7 +139,7 @@ def test_a_later_format_with_a_wrong_checksum_is_damage(tmp_path: Path) -> None:
         read_header(path)
 
 
-def test_a_cipher_nobody_knows_is_refused(open_store: Callable[..., SqliteStore], folder: VaultFolder) -> None:
+def test_an_unknown_cipher_in_the_header_is_refused(open_store: Callable[..., SqliteStore], folder: VaultFolder) -> None:
     open_store().close()
     header = read_header(folder.header)
     write_header(folder.header, Header("rot13", header.key))
@@ -147,7 +147,7 @@ def test_a_cipher_nobody_knows_is_refused(open_store: Callable[..., SqliteStore]
         open_store()
 
 
-def test_nothing_secret_is_in_the_header(open_store: Callable[..., SqliteStore], folder: VaultFolder) -> None:
+def test_the_header_holds_no_secret(open_store: Callable[..., SqliteStore], folder: VaultFolder) -> None:
     open_store().close()
     assert bytes(range(32)).hex() not in folder.header.read_text()
 
@@ -157,7 +157,7 @@ def test_nothing_secret_is_in_the_header(open_store: Callable[..., SqliteStore],
 
 @posix_only
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
-def test_nobody_else_may_look_into_anything(folder: VaultFolder, umask: int) -> None:
+def test_only_the_owner_of_a_vaults_files_may_read_them(folder: VaultFolder, umask: int) -> None:
     old = os.umask(umask)
     try:
         store = sqlite_store(folder.path)
@@ -181,14 +181,14 @@ def test_a_folder_that_was_open_to_others_is_closed_to_them(folder: VaultFolder)
     assert rights(folder.path) == 0o700
 
 
-def test_the_markers_keep_other_programs_out(folder: VaultFolder) -> None:
+def test_a_vaults_folder_has_markers_for_git_and_for_indexers(folder: VaultFolder) -> None:
     sqlite_store(folder.path).close()
     assert (folder.path / ".gitignore").read_text() == "*\n"
     assert (folder.path / ".nomedia").exists()
     assert (folder.path / ".noindex").exists()
 
 
-def test_a_folder_with_other_things_in_it_is_left_alone(folder: VaultFolder) -> None:
+def test_a_folder_with_unrelated_files_is_not_made_a_vault(folder: VaultFolder) -> None:
     folder.path.mkdir()
     (folder.path / "thesis.txt").write_text("years of work")
     before = folder.path.stat().st_mode
@@ -199,22 +199,22 @@ def test_a_folder_with_other_things_in_it_is_left_alone(folder: VaultFolder) -> 
     assert folder.path.stat().st_mode == before
 
 
-def test_other_things_may_come_into_a_vault_later(folder: VaultFolder) -> None:
+def test_unrelated_files_may_be_added_to_a_vault_later(folder: VaultFolder) -> None:
     sqlite_store(folder.path).close()
     (folder.path / ".DS_Store").write_text("")
     sqlite_store(folder.path).close()
 
 
 @pytest.mark.parametrize("below", ["", "below", "far/below"])
-def test_a_file_in_the_folders_place_is_said_to_be_one(folder: VaultFolder, below: str) -> None:
+def test_a_file_in_place_of_the_folder_is_named_in_the_error(folder: VaultFolder, below: str) -> None:
     folder.path.write_text("I am a file")
     with pytest.raises(NotFound, match="is a file"):
         sqlite_store(folder.path / below)
     assert folder.path.read_text() == "I am a file"
 
 
-def test_an_empty_folder_with_our_markers_is_a_fresh_start(folder: VaultFolder) -> None:
-    """As left behind by somebody who interrupted the making of a vault."""
+def test_a_vault_is_made_in_a_folder_that_holds_only_the_markers(folder: VaultFolder) -> None:
+    """An interrupted creation leaves such a folder."""
     folder.make()
     (folder.path / ".gitignore.new").write_text("")
     folder.newborn.write_bytes(b"half a database")
@@ -223,7 +223,7 @@ def test_an_empty_folder_with_our_markers_is_a_fresh_start(folder: VaultFolder) 
     store.close()
 
 
-def test_a_database_without_its_header_is_not_made_anew(folder: VaultFolder) -> None:
+def test_a_database_without_its_header_is_not_replaced_by_a_new_vault(folder: VaultFolder) -> None:
     sqlite_store(folder.path).close()
     folder.header.unlink()
     before = folder.database.read_bytes()
@@ -232,7 +232,7 @@ def test_a_database_without_its_header_is_not_made_anew(folder: VaultFolder) -> 
     assert folder.database.read_bytes() == before
 
 
-def test_a_header_without_its_database_is_not_made_anew(folder: VaultFolder) -> None:
+def test_a_header_without_its_database_is_not_replaced_by_a_new_vault(folder: VaultFolder) -> None:
     sqlite_store(folder.path).close()
     folder.database.unlink()
     with pytest.raises(VaultDamaged, match="restore-backup"):
@@ -240,7 +240,7 @@ def test_a_header_without_its_database_is_not_made_anew(folder: VaultFolder) -> 
     assert not folder.database.exists()
 
 
-def test_a_vault_whose_making_was_cut_short_before_its_last_step_is_finished(folder: VaultFolder) -> None:
+def test_an_interrupted_creation_is_finished_by_the_next_open(folder: VaultFolder) -> None:
     sqlite_store(folder.path).close()
     folder.database.rename(folder.newborn)
     store = sqlite_store(folder.path)
@@ -254,7 +254,7 @@ def test_a_vault_whose_making_was_cut_short_before_its_last_step_is_finished(fol
 
 
 @posix_only
-def test_a_private_file_replaces_another_whole(tmp_path: Path) -> None:
+def test_write_private_replaces_a_file_as_a_whole(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("old")
     path.chmod(0o666)
@@ -265,7 +265,7 @@ def test_a_private_file_replaces_another_whole(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_times_show_one_date_and_missing_files_none(tmp_path: Path) -> None:
+def test_neutral_dates_are_set_on_files_that_exist_and_missing_files_are_skipped(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("x")
     neutralise(path)
@@ -273,7 +273,7 @@ def test_times_show_one_date_and_missing_files_none(tmp_path: Path) -> None:
     neutralise(tmp_path / "missing")
 
 
-def test_a_log_that_goes_while_it_is_asked_for_is_none(tmp_path: Path) -> None:
+def test_a_log_that_is_removed_meanwhile_counts_as_missing(tmp_path: Path) -> None:
     folder, asked = VaultFolder(tmp_path), threading.Event()
 
     def come_and_go() -> None:

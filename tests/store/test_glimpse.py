@@ -185,7 +185,7 @@ store.close()
 
 @pytest.mark.usefixtures("kept")
 def test_one_that_is_killed_while_it_writes_takes_nothing_along(folder: VaultFolder, open_store: OpenStore) -> None:
-    done = subprocess.run([sys.executable, "-c", DYING, str(folder.path), KEY.hex()], capture_output=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", DYING, str(folder.path), KEY.hex()], capture_output=True, timeout=120)
     assert (done.returncode, done.stdout.strip()) == (9, b"1"), done.stderr
     assert folder.wal.stat().st_size == 16 * 4096
     assert len(set(folder.wal.read_bytes())) == 256, "what fills the log is chance"
@@ -197,7 +197,7 @@ def test_one_that_is_killed_while_it_writes_takes_nothing_along(folder: VaultFol
 
 @pytest.mark.usefixtures("kept")
 def test_a_crash_that_it_comes_upon_is_told(folder: VaultFolder, caplog: pytest.LogCaptureFixture) -> None:
-    subprocess.run([sys.executable, "-c", DYING, str(folder.path), KEY.hex()], capture_output=True, timeout=60)
+    subprocess.run([sys.executable, "-c", DYING, str(folder.path), KEY.hex()], capture_output=True, timeout=120)
     os.utime(folder.header)  # whoever was cut short may have touched more than is read here
     with glimpsed(folder.path) as store:
         assert len(store.newest(REX, limit=9)) == 1

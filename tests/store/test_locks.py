@@ -1,4 +1,4 @@
-"""Taking turns between processes. A lock that was taken is held until it is let go, whatever else this process opens."""
+"""Locks between processes: a lock is held until it is released, whatever else its process opens and closes."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ else:
 def elsewhere(what: str, path: Path) -> str:
     """Do it in another process; what it said."""
     arguments = [sys.executable, "-c", ELSEWHERE, what, str(path), KEY.hex()]
-    return subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
+    return subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=120).stdout.strip()
 
 
-def test_those_who_share_keep_out_whoever_wants_it_alone(tmp_path: Path) -> None:
+def test_a_shared_lock_keeps_out_an_exclusive_one(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     lock = VaultLock(path, Env())
     lock.share(0.0)
@@ -65,7 +65,7 @@ def test_those_who_share_keep_out_whoever_wants_it_alone(tmp_path: Path) -> None
     assert elsewhere("alone", path) == "got it"
 
 
-def test_whoever_has_it_alone_keeps_out_everyone(tmp_path: Path) -> None:
+def test_an_exclusive_lock_keeps_out_all_others(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     lock = VaultLock(path, Env())
     lock.alone(0.0)
@@ -75,7 +75,7 @@ def test_whoever_has_it_alone_keeps_out_everyone(tmp_path: Path) -> None:
     assert elsewhere("alone", path) == "E1006"
 
 
-def test_two_in_one_process_take_turns_too(tmp_path: Path) -> None:
+def test_two_locks_of_one_process_exclude_each_other_too(tmp_path: Path) -> None:
     first, second = VaultLock(tmp_path / "lock", Env()), VaultLock(tmp_path / "lock", Env())
     first.alone(0.0)
     with pytest.raises(VaultBusy):
@@ -85,7 +85,7 @@ def test_two_in_one_process_take_turns_too(tmp_path: Path) -> None:
     assert second.try_alone()
 
 
-def test_a_second_look_at_the_lock_does_not_let_go_of_the_first(tmp_path: Path) -> None:
+def test_closing_a_second_descriptor_of_the_lock_file_does_not_release_the_first(tmp_path: Path) -> None:
     """POSIX drops all locks of a process on a file when *any* descriptor of it is closed."""
     path = tmp_path / "lock"
     first, second = VaultLock(path, Env()), VaultLock(path, Env())
@@ -97,23 +97,23 @@ def test_a_second_look_at_the_lock_does_not_let_go_of_the_first(tmp_path: Path) 
     assert elsewhere("alone", path) == "E1006"
 
 
-def test_waiting_takes_as_long_as_it_was_told(tmp_path: Path, env: Env) -> None:
+def test_a_lock_is_waited_for_as_long_as_the_patience_says(tmp_path: Path, env: Env) -> None:
     first, second = VaultLock(tmp_path / "lock", env), VaultLock(tmp_path / "lock", env)
     first.alone(0.0)
     before = env.monotonic()
     with pytest.raises(VaultBusy):
         second.share(3.0)
-    assert 3.0 <= env.monotonic() - before < 4.0
+    assert 3.0 <= env.monotonic() - before < 4.0, "on the clock that the test drives"
 
 
-def test_a_lock_that_cannot_be_made_is_an_error_of_ours(tmp_path: Path) -> None:
+def test_a_lock_file_that_cannot_be_made_raises_an_engram_error(tmp_path: Path) -> None:
     (tmp_path / "lock").mkdir()
     for path in (tmp_path / "lock", tmp_path / "no such folder" / "lock"):
         with pytest.raises(EngramError):
             VaultLock(path, Env()).share(0.0)
 
 
-def test_a_vault_open_twice_here_is_still_open_when_one_is_closed(open_store: OpenStore, folder: VaultFolder) -> None:
+def test_a_vault_opened_twice_stays_locked_when_one_of_them_is_closed(open_store: OpenStore, folder: VaultFolder) -> None:
     first, second = open_store(), open_store()
     first.add(ME, [Memory(text="one")])
     second.close()
@@ -122,8 +122,8 @@ def test_a_vault_open_twice_here_is_still_open_when_one_is_closed(open_store: Op
     assert elsewhere("alone", folder.lock) == "got it"
 
 
-def test_a_process_that_leaves_does_not_take_the_log_of_one_that_stays(open_store: OpenStore, folder: VaultFolder) -> None:
-    """The last one out folds the log in and deletes it, and goes by the lock on the database for being the last."""
+def test_a_process_that_closes_the_vault_does_not_remove_the_log_of_another(open_store: OpenStore, folder: VaultFolder) -> None:
+    """The last process to close checkpoints the log and deletes it; the lock on the database tells which is the last."""
     store = open_store()
     store.page(ME, limit=1)
     store.add(ME, [Memory(text="one")])

@@ -1,4 +1,4 @@
-"""The tables as an append-only list of steps."""
+"""The schema as an append-only list of migrations."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def tables(connection: apsw.Connection) -> set[str]:
     return {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
 
 
-def test_steps_run_once_in_order_and_are_recorded(tmp_path: Path) -> None:
+def test_migrations_run_once_in_order_and_are_recorded(tmp_path: Path) -> None:
     connection = database(tmp_path)
     assert schema.version_of(connection) == 0
     assert schema.migrate(connection, NOW, (ONE, TWO)) == 2
@@ -64,7 +64,9 @@ def mistaken(connection: apsw.Connection) -> None:
 
 @pytest.mark.parametrize("failing", [broken, mistaken])
 @pytest.mark.parametrize("before", [(), (ONE,), (ONE, TWO)])
-def test_a_step_that_fails_undoes_all_steps(tmp_path: Path, failing: migrations.Migration, before: tuple[object, ...]) -> None:
+def test_a_migration_that_fails_undoes_all_pending_ones(
+    tmp_path: Path, failing: migrations.Migration, before: tuple[object, ...]
+) -> None:
     connection = database(tmp_path)
     schema.migrate(connection, NOW, before)  # type: ignore[arg-type]
     was = tables(connection), schema.version_of(connection)
@@ -77,7 +79,7 @@ def test_a_step_that_fails_undoes_all_steps(tmp_path: Path, failing: migrations.
     assert connection.execute("SELECT n FROM steps ORDER BY n").fetchall() == [(1,), (2,), (3,)]
 
 
-def test_an_interrupt_undoes_all_steps_and_goes_on(tmp_path: Path) -> None:
+def test_an_interrupted_migration_is_undone_and_the_interrupt_is_raised(tmp_path: Path) -> None:
     def interrupted(connection: apsw.Connection) -> None:
         raise KeyboardInterrupt
 
@@ -88,7 +90,7 @@ def test_an_interrupt_undoes_all_steps_and_goes_on(tmp_path: Path) -> None:
     assert "steps" not in tables(connection)
 
 
-def test_a_later_version_is_refused_by_name_and_left_alone(tmp_path: Path) -> None:
+def test_a_later_schema_version_is_refused_with_its_number_and_not_changed(tmp_path: Path) -> None:
     connection = database(tmp_path)
     schema.migrate(connection, NOW, (ONE, TWO, THREE))
     with pytest.raises(VaultTooNew, match=r"version 3.*up to 2") as caught:
@@ -110,8 +112,8 @@ def test_a_vault_of_a_later_release_is_refused_on_opening(folder: VaultFolder) -
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.7])
-def test_of_two_who_race_one_migrates_and_the_other_finds_it_done(tmp_path: Path, seconds: float) -> None:
-    """A step over a large vault takes its time; whoever comes second waits for it."""
+def test_of_two_racing_processes_one_migrates_and_the_other_finds_it_done(tmp_path: Path, seconds: float) -> None:
+    """A migration of a large vault takes long; the second process waits for it."""
     begun, go = threading.Event(), threading.Event()
     database(tmp_path).close()
 
@@ -131,10 +133,10 @@ def test_of_two_who_race_one_migrates_and_the_other_finds_it_done(tmp_path: Path
 
     first, second = (threading.Thread(target=migrate, args=(database(tmp_path),)) for _ in range(2))
     first.start()
-    assert begun.wait(20)
+    assert begun.wait(120)
     second.start()
-    first.join(20)
-    second.join(20)
+    first.join(120)
+    second.join(120)
     assert sorted(taken, key=str) == [0, 2]
     assert database(tmp_path).execute("SELECT n FROM steps ORDER BY n").fetchall() == [(1,), (2,)]
 

@@ -1,4 +1,4 @@
-"""What the file system may tell: sizes in buckets, no dates; and that hiding costs no durability."""
+"""File sizes in buckets and neutral dates hide the writes, at no cost of durability."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def write(connection: apsw.Connection, silent: Silence, length: int) -> None:
         silent.settle(connection)
 
 
-def test_every_commit_ends_at_a_buckets_end(connection: apsw.Connection) -> None:
+def test_the_database_ends_at_a_bucket_boundary_after_every_commit(connection: apsw.Connection) -> None:
     silent = silence()
     sizes = []
     for n in range(200):
@@ -66,13 +66,13 @@ def test_every_commit_ends_at_a_buckets_end(connection: apsw.Connection) -> None
 
 
 @pytest.mark.parametrize("length", [1, 4096, BUCKET - 1, BUCKET, 3 * BUCKET + 17])
-def test_one_large_write_ends_at_a_buckets_end_too(connection: apsw.Connection, length: int) -> None:
+def test_the_database_ends_at_a_bucket_boundary_after_a_large_write(connection: apsw.Connection, length: int) -> None:
     write(connection, silence(), length)
     assert size(connection) % BUCKET == 0
     assert size(connection) <= length + 3 * BUCKET
 
 
-def test_a_rollback_takes_the_growth_with_it(connection: apsw.Connection) -> None:
+def test_a_rollback_undoes_the_padding(connection: apsw.Connection) -> None:
     write(connection, silence(), 10)
     before = size(connection)
     connection.execute("BEGIN IMMEDIATE")
@@ -82,8 +82,8 @@ def test_a_rollback_takes_the_growth_with_it(connection: apsw.Connection) -> Non
     assert size(connection) == before
 
 
-def test_the_moment_of_growth_is_drawn_by_lot(path: Path, tmp_path: Path) -> None:
-    """With equal writes, another lot grows at another write."""
+def test_the_write_at_which_the_database_grows_is_random(path: Path, tmp_path: Path) -> None:
+    """With equal writes, another random number grows the file at another write."""
 
     def grew_at(lot: int) -> int:
         place = tmp_path / f"{lot}.db"
@@ -102,7 +102,7 @@ def test_the_moment_of_growth_is_drawn_by_lot(path: Path, tmp_path: Path) -> Non
     assert len({grew_at(lot) for lot in (0, 20, 40, 60)}) > 1
 
 
-def test_padding_can_be_switched_off(connection: apsw.Connection) -> None:
+def test_padding_to_buckets_can_be_switched_off(connection: apsw.Connection) -> None:
     silent = silence(bucket=0)
     before = size(connection)
     write(connection, silent, 10)
@@ -114,7 +114,7 @@ def test_padding_can_be_switched_off(connection: apsw.Connection) -> None:
     assert free(connection) == 0
 
 
-def test_shrinking_gives_back_whole_buckets_and_keeps_some_room(connection: apsw.Connection) -> None:
+def test_the_database_shrinks_by_whole_buckets_and_keeps_some_room(connection: apsw.Connection) -> None:
     silent = silence()
     write(connection, silent, 8 * BUCKET)
     large = size(connection)
@@ -130,7 +130,7 @@ def test_shrinking_gives_back_whole_buckets_and_keeps_some_room(connection: apsw
     assert size(connection) == small
 
 
-def test_the_log_is_as_long_before_the_first_write_as_after_many(connection: apsw.Connection, path: Path) -> None:
+def test_the_log_has_the_same_length_before_the_first_write_as_after_many(connection: apsw.Connection, path: Path) -> None:
     log = path.with_name("a.db-wal")
     silent = silence()
     silent.prime(connection, log)
@@ -142,13 +142,13 @@ def test_the_log_is_as_long_before_the_first_write_as_after_many(connection: aps
     assert size(connection) % BUCKET == 0
 
 
-def test_priming_leaves_commits_durable(connection: apsw.Connection, path: Path) -> None:
+def test_commits_stay_durable_after_the_log_is_primed(connection: apsw.Connection, path: Path) -> None:
     silence().prime(connection, path.with_name("a.db-wal"))
     assert connection.execute("PRAGMA synchronous").get == 2
 
 
-def test_priming_that_is_cut_short_leaves_commits_durable(connection: apsw.Connection, path: Path) -> None:
-    """It writes without syncing; if somebody else holds the vault meanwhile, syncing must come back all the same."""
+def test_commits_stay_durable_after_priming_the_log_was_interrupted(connection: apsw.Connection, path: Path) -> None:
+    """Priming writes without syncing; syncing must be restored even if another process holds the vault meanwhile."""
     other = connect(path)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(apsw.BusyError):
@@ -158,7 +158,7 @@ def test_priming_that_is_cut_short_leaves_commits_durable(connection: apsw.Conne
     other.close()
 
 
-def test_files_of_a_vault_show_one_date_after_writing_and_closing(
+def test_the_files_of_a_vault_show_a_neutral_date_after_writing_and_closing(
     open_store: Callable[..., SqliteStore], folder: VaultFolder
 ) -> None:
     store = open_store()
@@ -169,7 +169,7 @@ def test_files_of_a_vault_show_one_date_after_writing_and_closing(
     assert folder.database.stat().st_size % BUCKET == 0
 
 
-def test_dates_are_left_alone_if_so_set(open_store: Callable[..., SqliteStore], folder: VaultFolder) -> None:
+def test_neutral_dates_can_be_switched_off(open_store: Callable[..., SqliteStore], folder: VaultFolder) -> None:
     store = open_store(neutral_times=False)
     store.add(Reader(), [Memory(text="a")])
     store.close()

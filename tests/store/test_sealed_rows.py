@@ -1,4 +1,4 @@
-"""What is kept closely is ciphertext in its row, absent from the text index, and found all the same. C8"""
+"""Sensitive and confidential memories are ciphertext in their rows, absent from the text index, and still found (C8)."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def raw(mem: Engram, word: str) -> bool:
         return bool(connection.execute("SELECT count(*) FROM lexicon WHERE lexicon MATCH ?", (f'"{word}"',)).get)
 
 
-def test_words_decide_the_tier(mem: Engram) -> None:
+def test_the_words_of_a_memory_decide_its_confidentiality_tier(mem: Engram) -> None:
     assert mem.remember(CARD).tier is Sensitivity.CONFIDENTIAL
     assert mem.remember(MAIL).tier is Sensitivity.SENSITIVE
     assert mem.remember("The piano is black").tier is Sensitivity.CLEARTEXT
 
 
-def test_what_is_personal_stands_nowhere_in_the_clear(mem: Engram) -> None:
+def test_personal_words_are_nowhere_in_the_database_in_plaintext(mem: Engram) -> None:
     mem.remember(CARD, attributes={"what": "card 4111 1111 1111 1111"})
     kept = mem.remember(MAIL)
     mem.update(kept.id, text="Write to ann.quist@mail.example about the organ")
@@ -48,7 +48,7 @@ def test_what_is_personal_stands_nowhere_in_the_clear(mem: Engram) -> None:
     assert raw(mem, "organ"), "the rest of a sensitive memory can be searched"
 
 
-def test_it_reads_as_it_was_written(tmp_path: Path) -> None:
+def test_a_sealed_memory_reads_as_it_was_written(tmp_path: Path) -> None:
     with open_mind(tmp_path / "other") as mem:
         ids = [mem.remember(CARD, attributes={"what": "card"}).id, mem.remember(MAIL).id]
         mem.update(ids[1], text="Write to ann.quist@mail.example about the organ")
@@ -70,7 +70,7 @@ def test_a_sensitive_memory_is_found_by_its_other_words_and_a_confidential_one_b
     assert arms[confidential.id] == {"vectors"}
 
 
-def test_the_owner_has_the_last_word_both_ways(mem: Engram) -> None:
+def test_a_tier_given_by_the_owner_overrides_the_detected_one(mem: Engram) -> None:
     kept = mem.remember(CARD, tier="cleartext")
     assert kept.tier is Sensitivity.CLEARTEXT
     assert raw(mem, "4111")
@@ -85,7 +85,7 @@ def test_the_owner_has_the_last_word_both_ways(mem: Engram) -> None:
         mem.remember("x y z", tier="secret")
 
 
-def test_a_vector_follows_its_tier(mem: Engram) -> None:
+def test_the_vector_of_a_memory_is_stored_as_its_tier_asks(mem: Engram) -> None:
     kept = mem.remember(CARD)
 
     def stored() -> bytes:
@@ -100,18 +100,18 @@ def test_a_vector_follows_its_tier(mem: Engram) -> None:
     assert kept.id in [hit.memory.id for hit in mem.recall("tuning the piano", limit=3)]
 
 
-def test_erasing_takes_the_sealed_words_too(mem: Engram) -> None:
+def test_erasing_a_memory_removes_its_sealed_words(mem: Engram) -> None:
     kept = mem.remember(MAIL)
     mem.forget(kept.id, erase=True)
     assert not raw(mem, "piano")
 
 
-def test_it_can_be_switched_off(tmp_path: Path) -> None:
+def test_sealing_can_be_switched_off(tmp_path: Path) -> None:
     with open_mind(tmp_path / "open", guard_personal=False) as mem:
         assert mem.remember(CARD).tier is Sensitivity.CLEARTEXT
 
 
-def test_a_tier_that_was_given_travels_with_an_archive(tmp_path: Path) -> None:
+def test_a_given_tier_is_exported_with_an_archive(tmp_path: Path) -> None:
     with open_mind(tmp_path / "one") as mem:
         mem.remember("The piano was a gift from the mayor", tier="confidential")
         mem.export(tmp_path / "out.engram", passphrase="a few words that nobody knows")
@@ -120,8 +120,8 @@ def test_a_tier_that_was_given_travels_with_an_archive(tmp_path: Path) -> None:
         assert [memory.tier for memory in mem.list()] == [Sensitivity.CONFIDENTIAL]
 
 
-def test_a_tier_that_was_given_outlives_the_words(mem: Engram) -> None:
-    """C8: what its owner had kept more closely stays so; less closely, as long as the new words ask for no more than the old."""
+def test_a_given_tier_survives_an_update_of_the_words(mem: Engram) -> None:
+    """C8: a stricter tier stays; a looser one stays as long as the new words need no stricter tier than the old."""
     plain, card = mem.remember("The piano was a gift"), mem.remember(CARD)
     mem.update(plain.id, tier="confidential")
     assert mem.update(plain.id, text="The piano was a gift from the mayor").tier is Sensitivity.CONFIDENTIAL

@@ -110,7 +110,7 @@ def everything(mem: Engram, said: str) -> None:
     mem.backfill()
 
 
-def test_every_column_is_accounted_for(mem: Engram) -> None:
+def test_every_column_of_the_database_is_listed_as_sealed_or_harmless(mem: Engram) -> None:
     known = {(table, column) for table, columns in PLAIN.items() for column in columns}
     known |= {(table, column) for table, (_, columns) in sealed.BESIDE.items() for column in columns}
     with mem._vault.store._readers.use("test") as connection:
@@ -118,7 +118,7 @@ def test_every_column_is_accounted_for(mem: Engram) -> None:
     assert there == known
 
 
-def test_a_planted_number_is_found_in_no_column(mem: Engram) -> None:
+def test_a_confidential_number_is_in_no_column_in_plaintext(mem: Engram) -> None:
     everything(mem, f"the card {CARD}")
     assert not seen(mem, CARD, "4111")
     assert mem.skills(), "there was a skill to be learned"
@@ -126,7 +126,7 @@ def test_a_planted_number_is_found_in_no_column(mem: Engram) -> None:
     assert [one.object for one in mem.beliefs("Ann")] == [f"card {CARD}"]
 
 
-def test_all_of_it_reads_as_it_was_written(mem: Engram) -> None:
+def test_all_that_belongs_to_a_sealed_memory_reads_as_it_was_written(mem: Engram) -> None:
     everything(mem, f"the card {CARD}")
     [told] = [one for one in mem.list() if one.text == f"Remember well the card {CARD}"]
     assert told.attributes == {"what": f"about the card {CARD}"}
@@ -156,7 +156,7 @@ def test_personal_words_beside_a_cleartext_memory_are_sealed_and_it_is_found_as_
     assert one.tier is Sensitivity.CLEARTEXT
 
 
-def test_what_is_marked_by_hand_takes_all_with_it(mem: Engram) -> None:
+def test_raising_the_tier_of_a_memory_seals_all_that_belongs_to_it(mem: Engram) -> None:
     said = mem.observe(
         Turn("The harbour pilot sails at noon.", session="s"),
         Turn(f"Our partner in the merger is {WORD.title()} Freight.", session="s"),
@@ -215,7 +215,7 @@ def _vectors(mem: Engram) -> set[bytes]:
         return {bytes(row[0]) for row in found}
 
 
-def test_what_comes_of_a_memory_that_is_kept_closely_inherits_its_tier(mem: Engram) -> None:
+def test_a_memory_derived_from_a_confidential_one_inherits_its_tier(mem: Engram) -> None:
     origin = mem.remember(f"The code name is {WORD}", tier="confidential")
     derived = mem.remember("It has a code name of eight letters")
     mem.relate(derived.id, origin.id, "inferred_from")
@@ -225,7 +225,7 @@ def test_what_comes_of_a_memory_that_is_kept_closely_inherits_its_tier(mem: Engr
     assert tiers["The piano is black"] is Sensitivity.CLEARTEXT
 
 
-def test_a_tier_is_handed_on_however_far_what_came_of_a_memory_goes(mem: Engram) -> None:
+def test_a_tier_is_inherited_through_any_number_of_derivations(mem: Engram) -> None:
     drafts = [Memory(text=f"Step {n} of the recipe", scope=mem.reader.scope) for n in range(400)]
     ids = [one.id for one in mem._vault.store.add(mem.reader, drafts)]
     mem._vault.store.relate(mem.reader, [Edge(later, before, "derived_from") for before, later in pairwise(ids)])
@@ -233,7 +233,7 @@ def test_a_tier_is_handed_on_however_far_what_came_of_a_memory_goes(mem: Engram)
     assert {one.tier for one in mem._vault.store.get(OWNER, ids)} == {Sensitivity.CONFIDENTIAL}
 
 
-def test_a_tier_that_is_changed_outdates_nothing(mem: Engram) -> None:
+def test_changing_a_tier_supersedes_nothing(mem: Engram) -> None:
     old, new = mem.remember("I live in Berlin"), mem.remember("I live in Paris")
     mem.restore(old.id)
     mem.forget(new.id)
@@ -245,14 +245,14 @@ def test_a_tier_that_is_changed_outdates_nothing(mem: Engram) -> None:
     assert [one.object for one in mem.beliefs("user")] == ["berlin"]
 
 
-def test_what_is_kept_closely_and_brought_back_is_disputed_like_all_else(mem: Engram) -> None:
+def test_a_restored_confidential_memory_can_be_contested_like_any_other(mem: Engram) -> None:
     old, new = mem.remember("My phone number is +49 30 12345671"), mem.remember("My phone number is +49 30 76543212")
     assert mem.get(old.id).status is Status.SUPERSEDED  # type: ignore[union-attr]
     mem.restore(old.id)
     assert {(one.memory, one.status) for one in mem.beliefs("user")} == {(old.id, "contested"), (new.id, "contested")}
 
 
-def test_names_are_let_go_and_taken_up_with_the_tier(mem: Engram) -> None:
+def test_entity_names_of_a_memory_are_removed_and_added_with_its_tier(mem: Engram) -> None:
     told = [mem.remember(f"Ada Lovelace wrote note {n} on the engine").id for n in range(5)]
     alone = mem.remember("My manager is Ada Lovelace, and Bo Diddley plays on Friday").id
     key = _entity(mem, "Ada Lovelace")
@@ -271,7 +271,7 @@ def _entity(mem: Engram, name: str) -> int:
         return int(connection.execute("SELECT key FROM entities WHERE name = ?", (name,)).get)
 
 
-def test_what_is_confidential_and_has_no_vector_yet_stops_no_care(tmp_path: Path) -> None:
+def test_a_confidential_memory_without_a_vector_does_not_stop_background_work(tmp_path: Path) -> None:
     with engram.open(tmp_path / "bare", settings={"model": "none", "warm_after_s": 3600, "care_pause_s": 3600}) as mem:
         for number in range(5):
             mem.remember(f"Pay invoice {number} with {CARD}")
@@ -279,20 +279,20 @@ def test_what_is_confidential_and_has_no_vector_yet_stops_no_care(tmp_path: Path
         assert not seen(mem, "4111")
 
 
-def test_words_of_before_stay_sealed_when_the_new_ones_are_harmless(mem: Engram) -> None:
+def test_earlier_wordings_stay_sealed_when_the_new_one_is_harmless(mem: Engram) -> None:
     one = mem.remember(f"Pay with {CARD}")
     assert mem.update(one.id, text="Pay in cash").tier is Sensitivity.CLEARTEXT
     assert not seen(mem, "4111")
     assert mem.versions(one.id)[0].text == f"Pay with {CARD}"
 
 
-def test_words_that_look_sealed_are_words(mem: Engram) -> None:
+def test_words_that_look_like_sealed_text_are_stored_as_words(mem: Engram) -> None:
     odd = f"{sealed.MARK}QUJD"
     one = mem.remember("The piano is black", attributes={"odd": odd})
     assert mem.get(one.id).attributes == {"odd": odd}  # type: ignore[union-attr]
 
 
-def test_what_older_releases_left_in_the_clear_is_brought_over_page_by_page(mem: Engram) -> None:
+def test_plaintext_that_older_releases_left_is_sealed_page_by_page(mem: Engram) -> None:
     everything(mem, f"the card {CARD}")
     harmless = mem.remember("The piano is black", attributes={"colour": "black"})
     store, before = mem._vault.store, {one.id: one for one in mem.list(limit=200)}

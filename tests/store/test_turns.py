@@ -1,4 +1,4 @@
-"""What was said, beside what was kept of it: words within scope, and the words that stand around a memory."""
+"""Turns: verbatim words within scope, and the words around a memory by which it is found."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def one(mem: Engram, word: str) -> str:
     return next(text for text in keys(mem, word) if word in text)
 
 
-def test_words_are_the_turns_verbatim_and_only_for_who_sees_the_memory(mem: Engram) -> None:
+def test_the_turns_of_a_memory_are_verbatim_and_visible_to_readers_of_the_memory_only(mem: Engram) -> None:
     said = "Well,   I adopted a grey cat!!\n\tIts name is Miso."
     report = mem.observe(Turn(said, session="s", ref="r"))
     assert [turn.text for turn in mem.words(report.ids[0])] == [said]
@@ -58,7 +58,7 @@ def test_a_memory_is_found_by_the_words_of_the_turn_before_and_after(mem: Engram
     assert middle not in keys(mem, "zqfar")
 
 
-def test_interleaved_sessions_and_scopes_do_not_mix(mem: Engram) -> None:
+def test_turns_of_interleaved_sessions_and_scopes_are_kept_apart(mem: Engram) -> None:
     zoe = mem.as_reader(Reader(Scope(agent="zoe")))
     mem.observe(Turn("I bought a zqfirst in Oslo.", session="s"))
     mem.observe(Turn("I bought a zqother in Rome.", session="t"))
@@ -75,7 +75,7 @@ def test_turns_without_a_session_have_no_neighbours(mem: Engram) -> None:
     assert one(mem, "middle") not in keys(mem, "zqfirst")
 
 
-def test_a_memory_that_is_said_again_keeps_the_words_around_its_first_turn(mem: Engram) -> None:
+def test_a_repeated_memory_keeps_the_neighbours_of_its_first_turn(mem: Engram) -> None:
     mem.observe(Turn("I bought a zqfirst in Oslo.", session="s"), Turn("My sister paid for the middle one.", session="s"))
     middle = one(mem, "middle")
     mem.observe(Turn("I bought a zqsecond in Rome.", session="t"))
@@ -100,7 +100,7 @@ def test_erasing_one_memory_leaves_its_siblings_findable_and_the_index_whole(mem
     assert mem.words(report.ids[1]) == []
 
 
-def test_erasing_a_memory_does_not_take_the_surroundings_of_what_was_also_said_elsewhere(mem: Engram) -> None:
+def test_erasing_a_memory_keeps_the_neighbours_of_one_that_was_said_in_another_turn_too(mem: Engram) -> None:
     mem.observe(Turn("I bought a zqfirst in Oslo.", session="s"), Turn("My sister paid for the middle one.", session="s"))
     report = mem.observe(Turn("I own a zqcar now. My sister paid for the middle one.", session="t"))
     mem.forget(report.ids[0], erase=True)
@@ -109,7 +109,7 @@ def test_erasing_a_memory_does_not_take_the_surroundings_of_what_was_also_said_e
     assert middle not in keys(mem, "zqcar")
 
 
-def test_an_update_keeps_the_words_around(mem: Engram) -> None:
+def test_an_updated_memory_is_still_found_by_its_neighbouring_turns(mem: Engram) -> None:
     report = mem.observe(Turn("My sister paid for the middle one.", session="s"), Turn("I sold the zqafter.", session="s"))
     mem.update(report.ids[0], text="Carla paid for zqnew")
     assert "Carla paid for zqnew" in keys(mem, "zqafter")
@@ -119,7 +119,7 @@ def test_an_update_keeps_the_words_around(mem: Engram) -> None:
     assert mem.as_reader(OWNER).check() == []
 
 
-def test_known_refs_and_last_turn_stay_in_scope(mem: Engram) -> None:
+def test_known_refs_and_the_last_turn_are_limited_to_the_readers_scope(mem: Engram) -> None:
     store = store_of(mem)
     zoe = Reader(Scope(agent="zoe"))
     mem.observe(Turn("I bought a boat.", session="s", ref="r1"))
@@ -137,8 +137,8 @@ def test_known_refs_and_last_turn_stay_in_scope(mem: Engram) -> None:
     assert last.ref == "r1"
 
 
-def test_turns_older_than_is_kept_go_and_their_memories_stay(tmp_path: Path) -> None:
-    """M17: what stood around a memory goes with the turn it was said in."""
+def test_turns_past_their_retention_are_removed_and_their_memories_stay(tmp_path: Path) -> None:
+    """M17: the words around a memory are removed with the turn that said it."""
     with open_mind(tmp_path / "vault") as mem:
         old, new = datetime(2020, 1, 1, tzinfo=UTC), datetime.now(UTC)
         mem.observe(
@@ -158,6 +158,6 @@ def test_turns_older_than_is_kept_go_and_their_memories_stay(tmp_path: Path) -> 
         assert [turn.ref for memory in kept.values() for turn in mem.words(memory.id)] == ["r2"]
 
 
-def test_only_the_owner_lets_turns_go(tmp_path: Path) -> None:
+def test_only_the_owner_may_remove_old_turns(tmp_path: Path) -> None:
     with open_mind(tmp_path / "vault", turn_days=1.0) as mem, pytest.raises(EngramError):
         store_of(mem).expire_turns(mem.reader)

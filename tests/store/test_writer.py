@@ -1,4 +1,4 @@
-"""The one thread that writes, and the connections that read: nothing lost, nothing half done, nobody left waiting."""
+"""The writer thread and the pool of readers: no write is lost or half done, and no caller waits for ever."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_a_full_queue_makes_callers_wait_and_drops_nothing(tmp_path: Path) -> No
     bench.writer.close(2.0)
 
 
-def test_what_waits_together_is_committed_together(bench: Bench) -> None:
+def test_queued_writes_share_one_commit(bench: Bench) -> None:
     bench.put(1000)
     before = bench.around.commits
     watcher = apsw.Connection(str(bench.path))
@@ -170,7 +170,7 @@ def test_what_waits_together_is_committed_together(bench: Bench) -> None:
     assert watcher.execute("PRAGMA data_version").get != version
 
 
-def test_what_was_written_last_is_not_held(bench: Bench) -> None:
+def test_the_writer_keeps_no_reference_to_the_last_write(bench: Bench) -> None:
     class Words:
         pass
 
@@ -181,7 +181,7 @@ def test_what_was_written_last_is_not_held(bench: Bench) -> None:
     waits_for(lambda: gone() is None)  # the writer tidies up after it has answered
 
 
-def test_a_group_has_its_limit(tmp_path: Path) -> None:
+def test_a_commit_holds_at_most_group_limit_writes(tmp_path: Path) -> None:
     bench = Bench(tmp_path, group_limit=10)
     with bench.held_up():
         callers = [Caller(lambda n=n: bench.put(n)) for n in range(30)]
@@ -192,7 +192,7 @@ def test_a_group_has_its_limit(tmp_path: Path) -> None:
     bench.writer.close(2.0)
 
 
-def test_one_that_fails_takes_nothing_else_with_it(bench: Bench) -> None:
+def test_a_failing_write_leaves_the_others_of_its_commit_alone(bench: Bench) -> None:
     def half(connection: apsw.Connection) -> None:
         connection.execute("INSERT INTO numbers VALUES (777)")
         raise ValueError("half way")
@@ -214,7 +214,7 @@ def test_one_that_fails_takes_nothing_else_with_it(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), MemoryError(), RuntimeError("x"), GeneratorExit()])
-def test_whatever_a_piece_of_work_raises_is_its_callers_answer(bench: Bench, error: BaseException) -> None:
+def test_an_exception_in_a_write_is_raised_to_its_caller(bench: Bench, error: BaseException) -> None:
     def work(connection: apsw.Connection) -> None:
         raise error
 
@@ -224,8 +224,8 @@ def test_whatever_a_piece_of_work_raises_is_its_callers_answer(bench: Bench, err
 
 @pytest.mark.parametrize("where", ["opened", "before_commit", "after_commit"])
 @pytest.mark.parametrize("error", [OSError(5, "input/output error"), RuntimeError("x"), apsw.BusyError("x"), DiskFull("x")])
-def test_trouble_around_a_commit_is_answered_and_does_not_end_the_writer(tmp_path: Path, where: str, error: Exception) -> None:
-    """Padding and the log's length are looked up in the file system, which may fail like any."""
+def test_an_error_before_or_after_a_commit_is_raised_and_the_writer_goes_on(tmp_path: Path, where: str, error: Exception) -> None:
+    """Padding and the length of the log are read from the file system, which may fail."""
     bench = Bench(tmp_path, full_retry_s=0.0)
     bench.around.trouble[where] = error
     answer = Caller(lambda: bench.put(1)).answer()
@@ -235,7 +235,7 @@ def test_trouble_around_a_commit_is_answered_and_does_not_end_the_writer(tmp_pat
     bench.writer.close(2.0)
 
 
-def test_trouble_in_what_is_done_aside_is_answered(bench: Bench) -> None:
+def test_an_error_in_work_between_transactions_is_raised_to_its_caller(bench: Bench) -> None:
     def work(connection: apsw.Connection) -> None:
         raise OSError(5, "input/output error")
 
@@ -246,7 +246,7 @@ def test_trouble_in_what_is_done_aside_is_answered(bench: Bench) -> None:
 # ── giving up ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_time_that_runs_out_before_the_turn_leaves_nothing(bench: Bench) -> None:
+def test_a_deadline_that_passes_before_the_write_begins_leaves_nothing(bench: Bench) -> None:
     with bench.held_up():
         for timeout in (0.05, 0.0, -1.0):
             with pytest.raises(WriteFailed, match="time ran out"):
@@ -255,7 +255,7 @@ def test_time_that_runs_out_before_the_turn_leaves_nothing(bench: Bench) -> None
     assert bench.numbers == [2]
 
 
-def test_time_that_runs_out_at_a_full_queue_leaves_nothing(tmp_path: Path) -> None:
+def test_a_deadline_that_passes_while_the_queue_is_full_leaves_nothing(tmp_path: Path) -> None:
     bench = Bench(tmp_path, queue_limit=1)
     with bench.held_up():
         waiting = Caller(lambda: bench.put(1))
@@ -297,8 +297,8 @@ def test_a_deadline_that_passes_after_the_last_statement_lets_the_write_commit(
     bench.writer.close(SOON)
 
 
-def test_an_interrupt_while_waiting_leaves_nothing(bench: Bench) -> None:
-    """As Ctrl-C does: an exception out of nowhere in the thread that waits."""
+def test_an_interrupt_of_the_waiting_caller_leaves_nothing(bench: Bench) -> None:
+    """Ctrl-C raises an exception in the waiting thread."""
     import ctypes
 
     with bench.held_up():
@@ -315,7 +315,7 @@ def test_an_interrupt_while_waiting_leaves_nothing(bench: Bench) -> None:
 # ── closing ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_closing_finishes_what_is_queued(bench: Bench) -> None:
+def test_closing_the_writer_finishes_the_queued_writes(bench: Bench) -> None:
     with bench.held_up() as go:
         callers = [Caller(lambda n=n: bench.put(n)) for n in range(20)]
         waits_for(lambda: bench.writer.depth == 20)
@@ -326,7 +326,7 @@ def test_closing_finishes_what_is_queued(bench: Bench) -> None:
     assert sorted(caller.answer() for caller in callers) == bench.numbers == list(range(20))
 
 
-def test_what_is_not_begun_when_time_is_up_gets_an_error(bench: Bench) -> None:
+def test_writes_that_have_not_begun_when_closing_runs_out_of_time_get_an_error(bench: Bench) -> None:
     with bench.held_up() as go:
         callers = [Caller(lambda n=n: bench.put(n)) for n in range(20)]
         waits_for(lambda: bench.writer.depth == 20)
@@ -341,7 +341,7 @@ def test_what_is_not_begun_when_time_is_up_gets_an_error(bench: Bench) -> None:
     assert len(kept) < 20
 
 
-def test_callers_who_wait_at_a_full_queue_when_it_closes_are_answered(tmp_path: Path) -> None:
+def test_callers_that_wait_for_a_full_queue_are_answered_when_it_closes(tmp_path: Path) -> None:
     bench = Bench(tmp_path, queue_limit=2)
     with bench.held_up() as go:
         callers = [Caller(lambda n=n: bench.put(n)) for n in range(20)]
@@ -381,7 +381,7 @@ def test_writers_racing_with_a_close_are_all_answered(tmp_path: Path) -> None:
         assert sorted([-1, *kept]) == bench.numbers
 
 
-def test_nothing_is_taken_after_closing(bench: Bench) -> None:
+def test_a_closed_writer_refuses_writes(bench: Bench) -> None:
     bench.put(1)
     bench.writer.close(1.0)
     bench.writer.close(1.0)
@@ -404,7 +404,7 @@ def full(connection: apsw.Connection) -> None:
     raise apsw.FullError("database or disk is full")
 
 
-def test_a_full_disk_refuses_everyone_until_it_is_time_to_try_again(tmp_path: Path, clock: HandClock) -> None:
+def test_after_a_full_disk_writes_are_refused_until_the_next_try_is_due(tmp_path: Path, clock: HandClock) -> None:
     bench = Bench(tmp_path, Env(now=clock.now, monotonic=clock.monotonic, sleep=clock.sleep), full_retry_s=5.0)
     with bench.held_up():
         callers = [Caller(lambda: bench.put(1)), Caller(lambda: bench.writer.run(full, "filling")), Caller(lambda: bench.put(2))]
@@ -422,14 +422,14 @@ def test_a_full_disk_refuses_everyone_until_it_is_time_to_try_again(tmp_path: Pa
     bench.writer.close(2.0)
 
 
-def test_damage_stops_all_writing(bench: Bench) -> None:
+def test_a_damaged_database_stops_all_writing(bench: Bench) -> None:
     bench.writer.damage = VaultDamaged("a page does not verify.")
     with pytest.raises(VaultDamaged):
         bench.put(1)
 
 
-def test_a_refusal_raised_often_stays_small(tmp_path: Path, clock: HandClock) -> None:
-    """One error object raised again and again gathers the frames of every caller, and with them what they held."""
+def test_a_refusal_raised_often_does_not_grow(tmp_path: Path, clock: HandClock) -> None:
+    """One error object raised again and again would collect the frames of every caller, and what they hold."""
     bench = Bench(tmp_path, Env(now=clock.now, monotonic=clock.monotonic, sleep=clock.sleep))
     with pytest.raises(DiskFull):
         bench.writer.run(full, "filling")
@@ -454,7 +454,7 @@ def test_many_threads_write_through_a_short_queue(open_store: OpenStore) -> None
     assert store.get(ME, [m.id for m in kept]) == kept
 
 
-def test_readers_go_on_while_another_connection_writes_for_long(open_store: OpenStore, folder: VaultFolder) -> None:
+def test_reads_go_on_while_another_connection_holds_a_long_write(open_store: OpenStore, folder: VaultFolder) -> None:
     store = open_store()
     kept = store.add(ME, [Memory(text="before", scope=ME.scope)])[0]
     other = connect(folder.database)
@@ -488,7 +488,7 @@ def test_eight_readers_read_at_once(tmp_path: Path) -> None:
     assert (readers.open, readers.idle) == (0, 0)
 
 
-def test_a_pool_that_is_all_in_use_gives_up_in_time(open_store: OpenStore) -> None:
+def test_a_read_gives_up_when_no_connection_becomes_free(open_store: OpenStore) -> None:
     store = open_store(reader_limit=2, read_patience_s=0.2)
     kept = store.add(ME, [Memory(text=f"number {n}", scope=ME.scope) for n in range(3)])
     store.put_vectors(ME, "s", {m.key: b"12345" for m in kept}, model="m", dimensions=1)
@@ -518,7 +518,7 @@ def test_a_thread_that_waits_for_a_connection_learns_at_once_that_the_vault_is_c
     assert answer is None or "closed" in str(answer)
 
 
-def test_a_read_cut_short_leaves_no_connection_in_the_past(bench: Bench) -> None:
+def test_an_interrupted_read_leaves_no_connection_on_an_old_snapshot(bench: Bench) -> None:
     """An exception between two rows (an interrupt, say) must not leave its snapshot open for the next reader."""
     readers = Readers(bench._connect, lambda: Settings(reader_limit=1))
     for n in range(10):
@@ -585,7 +585,7 @@ def writing_elsewhere(folder: VaultFolder, seconds: float) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("has_written", [True, False])
-def test_another_process_that_writes_for_too_long_is_E1006_and_nothing_is_written(  # noqa: N802
+def test_a_write_gives_e1006_when_another_process_writes_for_too_long(
     open_store: OpenStore, folder: VaultFolder, has_written: bool
 ) -> None:
     store = open_store(write_patience_s=0.6)
@@ -601,9 +601,7 @@ def test_another_process_that_writes_for_too_long_is_E1006_and_nothing_is_writte
 
 
 @pytest.mark.parametrize("has_written", [True, False])
-def test_another_process_that_writes_for_a_while_is_waited_for(
-    open_store: OpenStore, folder: VaultFolder, has_written: bool
-) -> None:
+def test_a_write_waits_for_another_process_that_writes(open_store: OpenStore, folder: VaultFolder, has_written: bool) -> None:
     store = open_store(write_patience_s=SOON)
     if has_written:
         store.add(ME, [Memory(text="before", scope=ME.scope)])
@@ -612,7 +610,7 @@ def test_another_process_that_writes_for_a_while_is_waited_for(
     assert store.get(ME, [kept.id]) == [kept]
 
 
-def test_a_writer_that_was_killed_holds_nobody_up(open_store: OpenStore, folder: VaultFolder) -> None:
+def test_a_process_killed_in_a_transaction_does_not_block_the_next_write(open_store: OpenStore, folder: VaultFolder) -> None:
     store = open_store(write_patience_s=SOON)
     store.add(ME, [Memory(text="before", scope=ME.scope)])
     with writing_elsewhere(folder, 600):
@@ -621,7 +619,7 @@ def test_a_writer_that_was_killed_holds_nobody_up(open_store: OpenStore, folder:
     assert store.check(OWNER) == []
 
 
-def test_a_store_that_is_closed_while_threads_use_it_answers_them_all(open_store: OpenStore) -> None:
+def test_a_store_closed_while_threads_use_it_answers_all_of_them(open_store: OpenStore) -> None:
     store = open_store()
     store.add(ME, [Memory(text="before", scope=ME.scope)])
     stop = threading.Event()
@@ -648,7 +646,7 @@ def test_a_store_that_is_closed_while_threads_use_it_answers_them_all(open_store
     assert strange == []
 
 
-def test_what_was_answered_is_not_shown_by_whoever_shows_the_job() -> None:
+def test_the_repr_of_a_write_job_does_not_show_its_result() -> None:
     job = _Job(lambda connection: None, "looking")
     job.answer(Memory(text="Lena is allergic to peanuts"))
     assert "peanuts" not in repr(job)

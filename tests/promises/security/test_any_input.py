@@ -65,7 +65,7 @@ def held(mem: Engram) -> tuple[int, list[tuple[str, int]]]:
 def test_any_question_and_filter_is_answered_or_refused(
     mem: Engram, question: str, where: dict[str, str], kinds: list[str]
 ) -> None:
-    """R1, §10.15.1: no word of a question or a filter is an operator."""
+    """R1, §10.15.1: no word of a query or a filter acts as an operator."""
     before = held(mem)
     for ask in (mem.recall, mem.list):
         try:
@@ -78,8 +78,8 @@ def test_any_question_and_filter_is_answered_or_refused(
 
 @FEW
 @given(cursor=TEXT | st.binary(max_size=40).map(lambda raw: raw.hex()), limit=st.integers(-5, 10_000_000))
-def test_any_cursor_is_a_place_or_refused(mem: Engram, cursor: str, limit: int) -> None:
-    """S3: a cursor names a place in one's own list, and nothing else."""
+def test_any_cursor_is_a_place_in_ones_own_list_or_refused(mem: Engram, cursor: str, limit: int) -> None:
+    """S3: a forged cursor shows nobody else's page."""
     try:
         page = mem.list(cursor=cursor, limit=limit)
     except EngramError:
@@ -89,7 +89,7 @@ def test_any_cursor_is_a_place_or_refused(mem: Engram, cursor: str, limit: int) 
 
 @FEW
 @given(secret=TEXT | st.binary(max_size=60).map(lambda raw: f"engram_{raw.hex()}"))
-def test_no_string_is_a_token_but_one_that_was_granted(mem: Engram, secret: str) -> None:
+def test_only_a_granted_token_is_accepted(mem: Engram, secret: str) -> None:
     """M12"""
     assert store_of(mem).holder(secret) is None
 
@@ -99,7 +99,7 @@ def test_no_string_is_a_token_but_one_that_was_granted(mem: Engram, secret: str)
 def test_any_arguments_of_a_tool_are_taken_or_refused(
     mem: Engram, tool: Tool, arguments: dict[str, Any], data: st.DataObject
 ) -> None:
-    """S4: what a model makes up, under names that the tool has and under others."""
+    """S4: arguments that a model made up, under known and unknown names."""
     known = sorted(tool.listing()["inputSchema"].get("properties", {}))
     if known:
         arguments |= data.draw(st.dictionaries(st.sampled_from(known), ANY, max_size=3))
@@ -109,8 +109,8 @@ def test_any_arguments_of_a_tool_are_taken_or_refused(
 
 @FEW
 @given(content=st.binary(max_size=80) | ANY.map(lambda value: json.dumps(value).encode("utf-8", "surrogatepass")))
-def test_any_input_of_a_hook_is_an_event_or_none(tmp_path: Path, content: bytes) -> None:
-    """S6: the host's words, and a transcript that another program wrote."""
+def test_any_input_of_a_hook_is_read_as_an_event_or_ignored(tmp_path: Path, content: bytes) -> None:
+    """S6: the host's JSON, and a transcript that another program wrote."""
     with contextlib.suppress(NoEvent):
         events.read(content, "claude-code")
     file = tmp_path / "transcript.jsonl"
@@ -119,15 +119,15 @@ def test_any_input_of_a_hook_is_an_event_or_none(tmp_path: Path, content: bytes)
         assert all(isinstance(turn, Turn) for turn in capture.turns(file, client, "s"))
 
 
-def test_a_hook_heeds_no_depth() -> None:
+def test_a_hook_ignores_input_of_any_nesting_depth() -> None:
     with pytest.raises(NoEvent):
         events.read(b"[" * 100_000, "claude-code")
 
 
 @FEW
 @given(line=TEXT | ANY.map(json.dumps))
-def test_any_line_to_the_tool_server_is_a_request_or_none(line: str) -> None:
-    """S4: before the SDK has it."""
+def test_any_line_to_the_tool_server_is_a_request_or_ignored(line: str) -> None:
+    """S4: the line is read before the SDK gets it."""
     for told, message in messages(line):
         assert message is not None or "error" in json.loads(told)
         request = None if message is None else _request(message)
@@ -137,8 +137,8 @@ def test_any_line_to_the_tool_server_is_a_request_or_none(line: str) -> None:
 
 @FEW
 @given(told=TEXT | ANY.map(json.dumps) | ANY.map(lambda value: f"Sure! ```json\n{json.dumps(value)}\n``` Done"))
-def test_any_answer_of_a_model_is_a_value_or_refused(told: str) -> None:
-    """C7: what it gives out is compared with the shape that was asked for."""
+def test_any_answer_of_a_model_fits_the_schema_or_is_refused(told: str) -> None:
+    """C7: the answer is validated against the requested schema."""
     try:
         value = language_models.parse_json(told)
     except ValueError:
@@ -170,8 +170,8 @@ FIELDS = (
 
 @FEW
 @given(record=st.dictionaries(st.sampled_from(FIELDS), ANY, max_size=8))
-def test_any_record_of_an_archive_is_taken_or_refused(record: dict[str, Any]) -> None:
-    """§10.24.3: from a file that was made to be opened."""
+def test_any_record_of_an_archive_is_imported_or_refused(record: dict[str, Any]) -> None:
+    """§10.24.3: from a file that an attacker made."""
     for read in (records.memory_of, records.turn_of, records.edge_of):
         try:
             made: Any = read({"type": "memory", **record})
@@ -182,7 +182,7 @@ def test_any_record_of_an_archive_is_taken_or_refused(record: dict[str, Any]) ->
 
 @FEW
 @given(content=st.binary(max_size=200))
-def test_no_bytes_are_an_archive_by_chance(content: bytes) -> None:
+def test_random_bytes_are_never_accepted_as_an_archive(content: bytes) -> None:
     with pytest.raises(EngramError):
         list(archive.read(io.BytesIO(archive.MAGIC + b"\x0a\x01" + content), "a passphrase of words"))
 
@@ -206,8 +206,8 @@ def test_any_bytes_are_read_as_any_format_or_refused(tmp_path: Path, content: by
 
 @FEW
 @given(text=st.lists(st.sampled_from(["Ann", "Bob", ":", " ", "\n", "I", "user", "x.", "\u2028", "é"]), max_size=40).map("".join))
-def test_any_text_is_a_conversation_or_none_and_loses_no_line(text: str) -> None:
-    """C13: who said it may be read wrongly, but nothing is left out."""
+def test_any_text_read_as_a_conversation_keeps_all_its_lines(text: str) -> None:
+    """C13: a speaker may be read wrongly, but no line is dropped."""
     said = speeches(text)
     if said is not None:
         words = [word for line in text.splitlines() for word in line.split()]

@@ -49,19 +49,19 @@ def everything_of_it(mem: Engram) -> list[str]:
 
 
 def test_every_table_has_a_canary_or_a_reason_to_have_none(path: Path) -> None:
-    """A table of a later release is neither planted nor exempt, and fails here until somebody decides."""
+    """A new table fails here until it gets a canary or an exemption."""
     with open_vault(path) as mem, store_of(mem)._readers.use("test") as connection:
         assert tables(connection) == LOOKS.keys() | EXEMPT.keys()
 
 
-def test_the_word_stands_in_every_table_before(lived: Engram, path: Path) -> None:
+def test_the_canary_is_in_every_table_before_the_erasure(lived: Engram, path: Path) -> None:
     """Else the tests below prove nothing."""
     with inside(path) as connection:
         assert LOOKS.keys() - shown_in(connection) == set()
     assert in_pages(path)
 
 
-def test_after_an_erasure_it_stands_nowhere(lived: Engram, path: Path) -> None:
+def test_after_an_erasure_the_canary_is_nowhere(lived: Engram, path: Path) -> None:
     """V12, §10.6, §10.18.2: no table, no term of the text index, no page, no file, no later backup."""
     mem = lived.as_reader(OWNER)
     ids = everything_of_it(mem)
@@ -86,7 +86,7 @@ def test_after_an_erasure_it_stands_nowhere(lived: Engram, path: Path) -> None:
     assert not [file for file in path.rglob("*") if file.is_file() and CANARY.lower().encode() in file.read_bytes().lower()]
 
 
-def test_after_a_purge_it_stands_nowhere(lived: Engram, path: Path) -> None:
+def test_after_a_purge_the_canary_is_nowhere(lived: Engram, path: Path) -> None:
     """S8, §10.20: all of one agent."""
     mem = lived.as_reader(OWNER)
     told = mem.purge(agent="rex", dry_run=True)
@@ -108,8 +108,8 @@ def named(path: Path) -> list[str]:
         return [str(row[0]) for row in connection.execute("SELECT agent FROM scopes")]
 
 
-def test_the_proof_would_find_what_is_left(path: Path) -> None:
-    """The verifier has no holes: a word, a vector or a digest that is put back is found and its place is named."""
+def test_the_check_after_an_erasure_finds_and_names_what_is_left(path: Path) -> None:
+    """A word, a vector or a digest that is put back is found, and its place is named."""
     with open_mind(path) as mem:
         kept = mem.remember(f"{CANARY} prefers the window seat")
         with inside(path) as connection:
@@ -136,7 +136,7 @@ def test_the_proof_would_find_what_is_left(path: Path) -> None:
         assert erasure.left(connection, wanted) == {"the text index": 1}
 
 
-def test_words_that_others_say_are_not_looked_for(path: Path) -> None:
+def test_words_that_other_memories_contain_are_not_reported_as_left(path: Path) -> None:
     with open_mind(path) as mem:
         mem.remember(NEIGHBOUR)
         gone = mem.remember(f"{NEIGHBOUR}, {CANARY} says")
@@ -144,8 +144,8 @@ def test_words_that_others_say_are_not_looked_for(path: Path) -> None:
         assert [note for note in notes if note.startswith("1 of its words") and "none is left" in note], notes
 
 
-def test_who_is_not_the_owner_is_told_nothing_of_others(path: Path) -> None:
-    """Which words are said elsewhere is not told by erasing them: that would be an oracle over what one may not read."""
+def test_a_reader_who_is_not_the_owner_learns_nothing_of_others_by_erasing(path: Path) -> None:
+    """Else erasing a word would be an oracle over memories that the reader may not see."""
     with open_mind(path, agent="ada") as mem:
         mem.remember(f"{CANARY} is on leave")
         rex = mem.as_reader(Reader(Scope(agent="rex"), role=Role.AGENT))
@@ -158,7 +158,7 @@ def test_who_is_not_the_owner_is_told_nothing_of_others(path: Path) -> None:
         assert "working_snapshots" not in done.counts
 
 
-def test_backups_are_named_with_what_to_do(path: Path) -> None:
+def test_an_erasure_names_the_backups_that_hold_the_words_and_the_way_out(path: Path) -> None:
     with open_mind(path) as mem:
         owner = mem.as_reader(OWNER)
         kept = mem.remember(f"{CANARY} is on leave")
@@ -168,7 +168,7 @@ def test_backups_are_named_with_what_to_do(path: Path) -> None:
         assert in_pages(path, older)
 
 
-def test_only_erasing_has_a_trial_run(path: Path) -> None:
+def test_only_erasing_can_be_tried_with_dry_run(path: Path) -> None:
     with open_mind(path) as mem:
         kept = mem.remember("x y z")
         with pytest.raises(InvalidQuery):
@@ -176,7 +176,7 @@ def test_only_erasing_has_a_trial_run(path: Path) -> None:
         assert mem.get(kept.id) is not None
 
 
-def test_a_checkpoint_that_speaks_of_something_else_stays(path: Path) -> None:
+def test_a_checkpoint_without_the_erased_words_stays(path: Path) -> None:
     with open_mind(path) as mem:
         kept = mem.remember(f"{CANARY} is on leave")
         mem.working.checkpoint("Paint the fence")

@@ -106,7 +106,7 @@ def kept(mem: Engram) -> list[Any]:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_no_format_comes_in_past_quarantine(tmp_path: Path, form: str) -> None:
+def test_imports_of_every_format_are_quarantined(tmp_path: Path, form: str) -> None:
     """Confidence, dates, vectors, tiers, secrets, attacks and scopes, of each format."""
     file = FORMATS[form](tmp_path)
     with open_mind(tmp_path / "vault") as mem:
@@ -133,7 +133,7 @@ def test_no_format_comes_in_past_quarantine(tmp_path: Path, form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_second_import_adds_nothing_and_a_trial_keeps_nothing(tmp_path: Path, form: str) -> None:
+def test_a_second_import_adds_nothing_and_a_dry_run_stores_nothing(tmp_path: Path, form: str) -> None:
     file = FORMATS[form](tmp_path)
     with open_mind(tmp_path / "vault") as mem:
         trial = mem.import_(file, dry_run=True)
@@ -147,8 +147,8 @@ def test_a_second_import_adds_nothing_and_a_trial_keeps_nothing(tmp_path: Path, 
         assert [(memory.id, memory.confidence, memory.corroborations) for memory in kept(mem)] == first
 
 
-def test_an_archive_of_somebody_else_comes_in_by_the_same_door(tmp_path: Path) -> None:
-    """Its words were judged where it was made by rules that were switched off."""
+def test_an_archive_made_elsewhere_is_screened_again_on_import(tmp_path: Path) -> None:
+    """The vault that exported it had its guards switched off."""
     with open_mind(tmp_path / "theirs", **UNGUARDED) as mem:
         for text in SAID:
             mem.remember(text, importance=1.0)

@@ -1,6 +1,6 @@
-"""§34.13 and §10.24.8: the tests that the specification asks for by name, as far as they do not stand elsewhere already.
+"""§34.13 and §10.24.8: the tests that the specification asks for by name and that no other file has.
 
-The table in docs/security.md says for each of its rows what is promised and which test holds it."""
+The table in docs/security.md lists each section with its promise and its test."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def test_every_section_has_its_row_and_every_test_of_a_row_exists() -> None:
 # ── §10.13.3, §10.14 ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_no_payload_stands_in_a_context_of_any_face(mem: Engram) -> None:
-    """§10.14: ten payloads, kept by the verb and past it, by the library, over HTTP and by tool."""
+def test_no_injection_payload_reaches_a_context_through_any_face(mem: Engram) -> None:
+    """§10.14: ten payloads, stored with and without screening, asked for by library, HTTP and MCP."""
     mem.remember("The harbour opens at six")
     for payload in PAYLOADS:
         try:
@@ -95,8 +95,8 @@ def test_no_payload_stands_in_a_context_of_any_face(mem: Engram) -> None:
     assert seen == set()
 
 
-def test_what_a_guest_of_a_channel_says_is_tagged_and_stays_there(mem: Engram) -> None:
-    """§10.13.3, M12: a webhook's agent writes under its channel; no interactive session sees it, nor does another channel."""
+def test_memories_of_a_channels_guest_are_tagged_and_visible_in_that_channel_only(mem: Engram) -> None:
+    """§10.13.3, M12: an interactive session does not see them, nor does another channel."""
     guest = token(mem, scope=Scope(agent="rex", channel="webhook"), role=Role.GUEST)
     other = token(mem, scope=Scope(agent="rex", channel="mail"), role=Role.GUEST)
     with serving(mem.as_reader(OWNER)) as server:
@@ -116,8 +116,8 @@ def test_what_a_guest_of_a_channel_says_is_tagged_and_stays_there(mem: Engram) -
 
 
 @pytest.mark.parametrize("odd", ["%", "_", "\\", "%%", "a%", "_b", "\\%"])
-def test_no_letter_is_a_pattern(mem: Engram, odd: str) -> None:
-    """§10.15.2: in questions, names of entities, categories and values of attributes."""
+def test_no_character_acts_as_a_wildcard(mem: Engram, odd: str) -> None:
+    """§10.15.2: in queries, entity names, categories and attribute values."""
     mem.remember("alpha beta", category="abc", attributes={"place": "abc"})
     assert list(mem.list(filters=Filter(attributes={"place": odd}))) == []
     assert list(mem.list(filters=Filter(categories=(odd,)))) == []
@@ -125,8 +125,8 @@ def test_no_letter_is_a_pattern(mem: Engram, odd: str) -> None:
     assert [hit.memory.text for hit in mem.recall(odd)] == []
 
 
-def test_a_hundred_probes_learn_four_scores(mem: Engram) -> None:
-    """§10.16: whoever comes by token is told an order, not a measure, however often it asks."""
+def test_a_token_holder_sees_only_four_different_scores_in_a_hundred_queries(mem: Engram) -> None:
+    """§10.16: a token's holder gets an order, not a measure, however often it asks."""
     for number in range(20):
         mem.remember(f"The ship number {number} left the harbour at {number} o'clock")
     settle(mem)
@@ -140,8 +140,8 @@ def test_a_hundred_probes_learn_four_scores(mem: Engram) -> None:
     assert scores <= {0.9, 0.7, 0.5, 0.2}
 
 
-def test_what_is_no_memory_is_kept_by_no_face(mem: Engram) -> None:
-    """§10.17: ten megabytes, nothing, blanks, null, half a character."""
+def test_no_face_stores_an_empty_oversized_or_malformed_text(mem: Engram) -> None:
+    """§10.17: ten megabytes, empty, blank, null, a lone surrogate."""
     wrong: tuple[Any, ...] = ("x" * 10_000_000, "", "   \n", None, 7, ["a"], "half \ud800")
     for text in wrong:
         with pytest.raises(EngramError):
@@ -157,9 +157,8 @@ def test_what_is_no_memory_is_kept_by_no_face(mem: Engram) -> None:
 # ── §10.19, §10.24 ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_is_in_mind_is_ciphertext_inside_the_database(mem: Engram, path: Path) -> None:
-    """§10.19: for whoever has the database's key and not the fields'; so is a checkpoint that asks for it, and a handoff of who
-    knows what."""
+def test_working_memory_is_ciphertext_inside_the_database(mem: Engram, path: Path) -> None:
+    """§10.19: the database's key alone does not open it; the same holds for a confidential checkpoint and a handoff."""
     mem.working.attend("the zqharbourmaster waits")
     mem.working.checkpoint("card of the zqharbourmaster:\n4111 1111 1111 1111")
     mem.working.hand_over("what did the zqharbourmaster say?")
@@ -169,8 +168,8 @@ def test_what_is_in_mind_is_ciphertext_inside_the_database(mem: Engram, path: Pa
     assert mem.resume().goal == "card of the zqharbourmaster:\n4111 1111 1111 1111"
 
 
-def test_no_answer_has_a_place_for_a_vector(mem: Engram) -> None:
-    """§10.24.1: nothing to invert: the document of the HTTP API and the tools describe no answer that could hold one."""
+def test_no_answer_schema_can_hold_a_vector(mem: Engram) -> None:
+    """§10.24.1: an embedding that never leaves cannot be inverted."""
     with serving(mem.as_reader(OWNER)) as server:
         described = Api(server.port).get("/openapi.json").json["components"]["schemas"]
     named = [(name, kind) for schema in described.values() for name, kind in schema.get("properties", {}).items()]
@@ -178,8 +177,8 @@ def test_no_answer_has_a_place_for_a_vector(mem: Engram) -> None:
     assert [name for name, kind in named if re.search(r"vector|embedding", name) and "array" in str(kind)] == []
 
 
-def test_what_is_told_of_a_confidential_memory_is_as_close_as_it(mem: Engram, path: Path) -> None:
-    """§10.24.2, I16: attributes, tiers and facts are sealed; names, which stand in the clear, are not taken from it."""
+def test_attributes_tiers_and_facts_of_a_confidential_memory_are_sealed_too(mem: Engram, path: Path) -> None:
+    """§10.24.2, I16: its names, which would be stored in plaintext, are not made entities."""
     kept = mem.remember(
         "Zqorvath Blimm lives in Zqalborg, her card is 4111 1111 1111 1111", attributes={"whose": "zqattribute"}, category="fact"
     )
