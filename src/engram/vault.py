@@ -27,7 +27,7 @@ from engram.crypto import keychain
 from engram.crypto.keys import MasterKey
 from engram.crypto.process import harden, rss_bytes, trim_heap
 from engram.deadline import Deadline, cancellable, without_deadline
-from engram.dream.job import Desk
+from engram.dream.job import JobContext
 from engram.dream.jobs import jobs_of
 from engram.dream.runner import run
 from engram.dream.schedule import Idle, verb_due
@@ -49,8 +49,8 @@ from engram.store.sqlite.vault import Ask, Credentials, open_vault
 from engram.types import EncoderState, Health, LanguageModelState, Policy, Reader, Role, Turn
 from engram.values.frozen import replace
 from engram.working.memory import put_all_away
-from engram.working.prefetch import Ahead
-from engram.working.sets import Desks
+from engram.working.prefetch import Prefetcher
+from engram.working.sets import WorkingSets
 
 log = Log("engram")
 
@@ -112,8 +112,8 @@ class OpenVault:
         ledger = Ledger(partial(self.store.spend, _OWNER), partial(self.store.spent, _OWNER))
         self.llm = language_model(lambda: self.live.now, partial(llm_key, self.live), ledger, env, llm)
         self._extractor = extractor or (None if self.llm is None else extractor_by(self.llm))
-        self.desks = Desks(self.store, lambda: self.embedder, self.live, env, self.session, self._keep_thoughts)
-        self.ahead = Ahead(self.desks, lambda: self.searcher, self.live, env)
+        self.working_sets = WorkingSets(self.store, lambda: self.embedder, self.live, env, self.session, self._keep_thoughts)
+        self.prefetcher = Prefetcher(self.working_sets, lambda: self.searcher, self.live, env)
         self._observer: Observer | None = None
         self._searcher: Searcher | None = None
         self._index: LiveIndex | None = None
@@ -269,11 +269,11 @@ class OpenVault:
             self.store.stop_checking()
             if self._care is not threading.current_thread():
                 self._care.join()
-            self.ahead.close()
+            self.prefetcher.close()
             if self._searcher is not None:
                 self._searcher.close()
-            put_all_away(self.desks)
-            self.desks.closed = True
+            put_all_away(self.working_sets)
+            self.working_sets.closed = True
             with self._index_lock:
                 if self._index is not None:
                     self._index.close()
@@ -284,18 +284,18 @@ class OpenVault:
             self.store.close()
             _OPEN.discard(self)
 
-    def desk(self, reader: Reader) -> Desk:
+    def job_context(self, reader: Reader) -> JobContext:
         """What a pass at rest works with."""
-        return Desk(self.store, reader, self.live.now, self.env.now(), self.index, self.embedder)
+        return JobContext(self.store, reader, self.live.now, self.env.now(), self.index, self.embedder)
 
     def _dream(self) -> None:
         """Consolidate for the owner, or go on with a pass that was left, while nobody asks, if it is time (K13)."""
-        verb = verb_due(self.desk(_OWNER), Idle(self.store.used_at, self.env.monotonic()))
+        verb = verb_due(self.job_context(_OWNER), Idle(self.store.used_at, self.env.monotonic()))
         if verb:
             rest = partial(self._pauses, rss_bytes())
             # Another process is at it, or nothing can be written.
             with suppress(Conflict, DiskFull, VaultDamaged), self._called_off_by_closing():
-                run(self.desk(_OWNER), jobs_of(verb), self.searcher, verb=verb, rest=rest)
+                run(self.job_context(_OWNER), jobs_of(verb), self.searcher, verb=verb, rest=rest)
 
     @contextmanager
     def _called_off_by_closing(self) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""What a window says unasked: how much by mode, what is not known, what changed since the last session (X8, X11)."""
+"""Sections of a window beside recalled memories: injection modes, knowledge gaps, the briefing after a break (X8, X11)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def section(mem: Engram, name: str, message: str = "Where does my sister Carla l
 # ── how much ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_mode_decides_how_many_memories_and_which_sections(mem: Engram) -> None:
+def test_the_injection_mode_decides_memories_and_sections(mem: Engram) -> None:
     mem.recall(UNKNOWN)
     mem.gaps()
     shown = {}
@@ -78,7 +78,7 @@ def test_a_mode_decides_how_many_memories_and_which_sections(mem: Engram) -> Non
         mem.context("Where does Carla live?", model=MODEL, mode="loud")
 
 
-def test_deep_gives_memories_what_history_had(mem: Engram) -> None:
+def test_deep_mode_gives_the_history_budget_to_memories(mem: Engram) -> None:
     mem.ingest([Turn(f"Carla does live with {number} lemon trees, and they live well.", "Ann") for number in range(40)])
     history = [Turn(f"We talked at length about {fact}, and about what came of it. " * 3) for fact in FACTS]
     given = {}
@@ -103,11 +103,11 @@ def test_deep_gives_memories_what_history_had(mem: Engram) -> None:
         ("What " + "long " * 60 + "ferry?", ""),
     ],
 )
-def test_a_question_is_kept_if_it_says_itself_what_it_asks(message: str, question: str) -> None:
+def test_a_self_contained_question_is_recorded(message: str, question: str) -> None:
     assert question_in(message) == question
 
 
-def test_a_question_without_an_answer_is_a_gap_until_it_has_one(mem: Engram) -> None:
+def test_an_unanswered_question_is_a_gap_until_answered(mem: Engram) -> None:
     mem.recall("Where does my sister Carla live?")
     mem.recall("Which lighthouse stands on the island of Skagen?", filters=Filter(categories=("decision",)))
     mem.recall("Which windmill stands on the isle of Texel?", filters=Filter(scope=Scope(user="ann")))
@@ -120,14 +120,14 @@ def test_a_question_without_an_answer_is_a_gap_until_it_has_one(mem: Engram) -> 
     assert mem._vault.store.gaps(REX, limit=9) == []  # it is gone, and not only hidden
 
 
-def test_asking_writes_nothing_by_itself(mem: Engram) -> None:
+def test_recall_itself_writes_nothing(mem: Engram) -> None:
     written = mem._vault.store.latest_change(REX)
     mem.recall(UNKNOWN)
     assert mem._vault.store.gaps(REX, limit=9, to_offer=True) == []  # it waits for the next batch
     assert mem._vault.store.latest_change(REX) == written
 
 
-def test_a_question_outlives_the_process_that_asked(path: Path, env: Env) -> None:
+def test_a_recorded_question_survives_the_process(path: Path, env: Env) -> None:
     with opened(path, env) as mem:
         mem.remember("Green tea tastes better than coffee")
     with opened(path, env) as mem:
@@ -136,12 +136,12 @@ def test_a_question_outlives_the_process_that_asked(path: Path, env: Env) -> Non
         assert [gap.text for gap in mem.gaps()] == [UNKNOWN]
 
 
-def test_a_window_says_that_it_does_not_know(mem: Engram) -> None:
+def test_a_window_states_that_the_answer_is_unknown(mem: Engram) -> None:
     assert section(mem, "unknown", UNKNOWN) == "What is remembered may not answer this question."
     assert section(mem, "unknown") == ""
 
 
-def test_one_gap_a_window_two_a_session_and_each_once_a_week(path: Path, env: Env, clock: HandClock) -> None:
+def test_gaps_are_limited_per_window_session_and_week(path: Path, env: Env, clock: HandClock) -> None:
     asked = [UNKNOWN, "Who painted the mural behind the bakery?", "When was the lighthouse of Skagen rebuilt?"]
     with opened(path, env) as mem:
         for fact in FACTS:
@@ -161,7 +161,7 @@ def test_one_gap_a_window_two_a_session_and_each_once_a_week(path: Path, env: En
         assert section(mem, "unknown").removeprefix("Ask, if it fits: ") in first
 
 
-def test_memories_that_disagree_are_asked_about_once_a_week_and_nowhere_else(path: Path, env: Env, clock: HandClock) -> None:
+def test_contested_memories_are_asked_about_once_a_week_in_their_scope(path: Path, env: Env, clock: HandClock) -> None:
     question = "Ask, if it fits: Which holds: “The harbour opens at eight” or “The harbour opens at nine”?"
     with opened(path, env) as mem:
         one, other = (mem.remember(f"The harbour opens at {hour}.").id for hour in ("eight", "nine"))
@@ -182,7 +182,7 @@ def test_memories_that_disagree_are_asked_about_once_a_week_and_nowhere_else(pat
         assert section(mem, "unknown", PLAIN) == ""
 
 
-def test_another_place_is_not_asked_and_a_guest_leaves_no_question(mem: Engram) -> None:
+def test_gaps_stay_in_their_scope_and_guests_record_none(mem: Engram) -> None:
     mem.recall(UNKNOWN)
     assert len(mem.gaps()) == 1
     ann = mem.as_reader(Reader(Scope(agent="ann")))
@@ -192,7 +192,7 @@ def test_another_place_is_not_asked_and_a_guest_leaves_no_question(mem: Engram) 
     assert [gap.text for gap in mem.gaps()] == [UNKNOWN]
 
 
-def test_what_this_reader_knows_is_no_gap_of_his_wherever_it_was_asked(mem: Engram) -> None:
+def test_a_question_that_the_reader_can_answer_is_no_gap(mem: Engram) -> None:
     nobody = mem.as_reader(Reader(Scope()))
     nobody.recall(UNKNOWN)
     assert [gap.text for gap in mem.gaps()] == [UNKNOWN]
@@ -212,18 +212,18 @@ def test_what_this_reader_knows_is_no_gap_of_his_wherever_it_was_asked(mem: Engr
         ("Can we deploy the parser on Fridays?", "Can we deploy the parser on Fridays?"),
     ],
 )
-def test_work_that_is_asked_for_is_no_question(message: str, question: str) -> None:
+def test_requests_for_work_are_not_recorded_as_questions(message: str, question: str) -> None:
     assert question_in(message) == question
 
 
-def test_private_and_secret_words_are_no_part_of_a_gap(mem: Engram) -> None:
+def test_private_and_secret_text_stays_out_of_gaps(mem: Engram) -> None:
     mem.recall("Which harbour has the <private>zebrafish</private> ferry with AKIAIOSFODNN7QWERTYU aboard?")
     kept = " ".join(gap.text for gap in mem.gaps())
     assert "zebrafish" not in kept
     assert "AKIA" not in kept
 
 
-def test_erasing_takes_questions_about_it_too(mem: Engram) -> None:
+def test_an_erasure_removes_gaps_about_the_memory(mem: Engram) -> None:
     fact = mem.remember("The Aurora is a ferry that carries lemons")
     mem.recall("Who painted the mural behind the bakery?")
     mem.recall("Which captain sails the Aurora?", limit=1)
@@ -235,7 +235,7 @@ def test_erasing_takes_questions_about_it_too(mem: Engram) -> None:
 # ── the morning after ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_first_context_after_a_break_tells_what_was_left_and_what_is_new(path: Path, env: Env, clock: HandClock) -> None:
+def test_the_first_context_after_a_break_has_a_briefing(path: Path, env: Env, clock: HandClock) -> None:
     with opened(path, env) as mem:
         mem.working.checkpoint("ship the release", decided=["deploy on Monday"], open=["who tests it?"])
         mem.working.attend("The health check takes a minute")
@@ -259,7 +259,7 @@ def test_the_first_context_after_a_break_tells_what_was_left_and_what_is_new(pat
         assert "Doing: ship the release" in section(mem, "morning")  # and again after the next break
 
 
-def test_a_short_break_is_none_and_a_small_budget_has_no_room_for_it(path: Path, env: Env, clock: HandClock) -> None:
+def test_a_short_break_or_small_budget_gives_no_briefing(path: Path, env: Env, clock: HandClock) -> None:
     with opened(path, env) as mem:
         mem.working.checkpoint("ship the release")
     clock.advance(3 * 3600)
@@ -270,7 +270,7 @@ def test_a_short_break_is_none_and_a_small_budget_has_no_room_for_it(path: Path,
         assert section(mem, "morning", budget=40) == ""
 
 
-def test_morning_is_for_the_same_place_and_says_what_is_known_where_nobody_was(mem: Engram) -> None:
+def test_a_briefing_covers_one_scope_and_lists_known_memories_in_a_new_one(mem: Engram) -> None:
     mem.working.checkpoint("ship the release")
     assert "Doing: ship the release" in mem.morning().text
     elsewhere = mem.as_reader(Reader(Scope(agent="ann"))).morning()
@@ -279,7 +279,7 @@ def test_morning_is_for_the_same_place_and_says_what_is_known_where_nobody_was(m
     assert mem.as_reader(Reader(Scope(agent="ann"))).morning().text == "Known: The office is closed in August"
 
 
-def test_what_reads_as_an_attack_is_no_news(path: Path, env: Env, clock: HandClock) -> None:
+def test_flagged_memories_are_not_in_a_briefing(path: Path, env: Env, clock: HandClock) -> None:
     with opened(path, env) as mem:
         mem.working.checkpoint("ship the release")
         mem.context("Where does Carla live?", model=MODEL)

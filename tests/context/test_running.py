@@ -54,7 +54,7 @@ def test_a_cancelled_run_leaves_nothing_behind_that_nobody_ends(tmp_path: Path) 
             run.cancel()
             with pytest.raises(InvalidQuery):
                 run.end("Too late.")
-        mem._vault.ahead.settle()
+        mem._vault.prefetcher.settle()
         assert not mem.episodes()
     assert not [thread.name for thread in set(threading.enumerate()) - threads]
     with open_mind(tmp_path / "vault") as again:

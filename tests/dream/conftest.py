@@ -1,4 +1,4 @@
-"""What the tests of dreams share: vaults whose clock is turned by hand, on words alone and with vectors."""
+"""Fixtures of the dream tests: vaults with a manual clock, without an encoder and with one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def mem(tmp_path: Path, clock: HandClock) -> Iterator[Engram]:
         "close_on_sigterm": False,
         "dream": False,
         "dream_probes": 12,
-        "ram_warning_mib": 100_000,  # whatever else this process holds
+        "ram_warning_mib": 100_000,  # never reached, however large the test process
         "ram_critical_mib": 200_000,
     }
     with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=given, clock=clock.now) as mem:
@@ -39,7 +39,7 @@ def mem(tmp_path: Path, clock: HandClock) -> Iterator[Engram]:
 
 @pytest.fixture
 def filled(tmp_path: Path, clock: HandClock) -> Iterator[Engram]:
-    """A vault with enough in it to tell what is close to what; its index is loaded."""
+    """A vault with enough memories to measure closeness, and a loaded index."""
     given = {"backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "dream": False, "dream_probes": 12}
     embedder = hashing_embedder()
     with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=given, clock=clock.now, embedder=embedder) as mem:

@@ -1,4 +1,4 @@
-"""K1: what says the same becomes one, and of what only looks alike nothing is merged."""
+"""K1: duplicates are merged, and memories that are only similar are not."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ ALIKE = [
 
 
 @pytest.mark.parametrize(("one", "other", "alike"), PAIRS)
-def test_words_tell_whether_two_statements_are_one(one: str, other: str, alike: bool) -> None:
+def test_words_decide_whether_two_statements_are_duplicates(one: str, other: str, alike: bool) -> None:
     assert same(Memory(text=one), Memory(text=other)) is alike
 
 
-def test_what_updates_or_corrects_is_not_the_same() -> None:
+def test_updates_and_corrections_are_not_duplicates() -> None:
     told = [(row["old"], row["new"]) for row in labelled("updates") + labelled("rewordings")]
     assert [pair for pair in told if same(Memory(text=pair[0]), Memory(text=pair[1]))] == []
 
 
-def test_in_a_vault_of_like_things_only_what_says_the_same_is_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_among_similar_memories_only_duplicates_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENGRAM_MODELS", MODELS)
     encoder = real_encoder() if MODELS else None
     if encoder is None:
@@ -59,7 +59,7 @@ def test_in_a_vault_of_like_things_only_what_says_the_same_is_merged(tmp_path: P
     assert report.after == report.before
 
 
-def test_the_one_that_stays_has_what_the_other_had(mem: Engram) -> None:
+def test_the_kept_memory_inherits_from_the_merged_one(mem: Engram) -> None:
     old = mem.observe(Turn("My boat repairs at the dock in Ulm start at nine.", session="a")).ids[0]
     new = mem.observe(Turn("My boat repairs at the dock in Ulm begin at nine.", session="b")).ids[0]
     other = mem.remember("The boat is called Daisy")
@@ -78,7 +78,7 @@ def test_the_one_that_stays_has_what_the_other_had(mem: Engram) -> None:
     assert mem.get(gone).status is Status.MERGED
 
 
-def test_a_persons_word_and_what_is_pinned_stay(mem: Engram) -> None:
+def test_a_users_words_and_pinned_memories_are_kept(mem: Engram) -> None:
     pinned = mem.remember("The API runs on Fly in Frankfurt")
     mem.pin(pinned.id)
     mem.remember("The API also runs on Fly in Frankfurt")
@@ -99,7 +99,7 @@ def test_nothing_is_merged_across_scopes(mem: Engram) -> None:
     assert len(rex.list()) == 1
 
 
-def test_what_was_erased_is_gone_with_all_that_said_the_same(mem: Engram) -> None:
+def test_erasing_a_merged_memory_erases_its_duplicates(mem: Engram) -> None:
     for text in ("The API runs on Fly in Frankfurt", "The API also runs on Fly in Frankfurt"):
         mem.remember(text)
     mem.consolidate()

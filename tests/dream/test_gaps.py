@@ -1,16 +1,16 @@
-"""What is missing of a thing that its like have is asked for (K6)."""
+"""The job that records questions about fields that an entity lacks and its peers have (K6)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
-from dream.vaults import desk_of, rows
+from dream.vaults import context_of, rows
 
 from engram.dream.gaps import GAPS
 from engram.dream.runner import run
 from engram.engine import Engram
-from engram.rules.gaps import asking_for, missing, question_in
+from engram.rules.gaps import missing_fields, question_for, question_in
 from engram.types import Scope
 from engram.values.dreams import PassReport
 
@@ -18,11 +18,11 @@ SERVICES = ("Atlas", "Borealis", "Corvus")
 
 
 def rest(mem: Engram) -> PassReport:
-    return run(desk_of(mem), [GAPS], None, verb="dream")
+    return run(context_of(mem), [GAPS], None, verb="dream")
 
 
 def known(mem: Engram) -> None:
-    """Three services of which owner and port are known, and one without an owner."""
+    """Store three services with a known owner and port, and one without an owner."""
     for number, name in enumerate(SERVICES):
         mem.learn(name, "port", str(8000 + number))
         mem.learn(name, "owner", f"Team {number}")
@@ -33,7 +33,7 @@ def asked(mem: Engram) -> list[str]:
     return [gap.text for gap in mem._vault.store.gaps(mem.reader, limit=10)]
 
 
-def test_what_its_like_have_is_asked_for_once_and_gone_when_it_is_told(mem: Engram) -> None:
+def test_a_missing_field_is_asked_for_once_until_it_is_known(mem: Engram) -> None:
     known(mem)
     assert rest(mem).counts["gaps.asked"] == 1
     assert asked(mem) == ["Who owns Draco?"]
@@ -46,14 +46,14 @@ def test_what_its_like_have_is_asked_for_once_and_gone_when_it_is_told(mem: Engr
     assert not asked(mem)
 
 
-def test_it_is_offered_as_any_open_question_is(mem: Engram) -> None:
+def test_a_recorded_gap_is_offered_like_any_open_question(mem: Engram) -> None:
     known(mem)
     rest(mem)
     window = mem.context("Let us go on with the deployment plan.", model="gpt-4")
     assert "Ask, if it fits: Who owns Draco?" in window.text
 
 
-def test_two_are_no_kind_and_another_scope_has_no_like_here(mem: Engram) -> None:
+def test_two_peers_are_too_few_and_peers_of_another_scope_do_not_count(mem: Engram) -> None:
     for name in SERVICES[:2]:
         mem.learn(name, "port", "1")
         mem.learn(name, "owner", "Ana")
@@ -73,8 +73,8 @@ def test_two_are_no_kind_and_another_scope_has_no_like_here(mem: Engram) -> None
         ({"port", "owner"}, [{"port", "owner"}] * 9, []),
     ],
 )
-def test_only_what_most_of_several_have_is_missing(own: set[str], peers: list[set[str]], lacks: list[str]) -> None:
-    assert missing(own, peers) == lacks
+def test_a_field_is_missing_only_if_most_peers_have_it(own: set[str], peers: list[set[str]], lacks: list[str]) -> None:
+    assert missing_fields(own, peers) == lacks
 
 
 @pytest.mark.parametrize(
@@ -89,12 +89,12 @@ def test_only_what_most_of_several_have_is_missing(own: set[str], peers: list[se
         ("is a", "Ana", ""),
     ],
 )
-def test_it_is_asked_for_in_whole_sentences_or_not_at_all(field: str, name: str, question: str) -> None:
-    assert asking_for(field, name) == question
+def test_a_missing_field_is_asked_for_in_a_whole_sentence_or_not_at_all(field: str, name: str, question: str) -> None:
+    assert question_for(field, name) == question
     assert not question or question_in(question)
 
 
-def test_what_was_told_closely_or_in_the_past_is_not_missing(mem: Engram) -> None:
+def test_a_sensitive_fact_is_not_missing(mem: Engram) -> None:
     known(mem)
     told = mem.learn("Draco", "owner", "Kim")
     mem.update(told.id, tier="confidential")

@@ -1,17 +1,17 @@
-"""What follows from what is known is kept at rest (K11), and never as anybody's word."""
+"""The job that stores conclusions (K11), always as INFERRED."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
-from dream.vaults import desk_of, rows
+from dream.vaults import context_of, rows
 
 from engram.dream.inference import INFER
 from engram.dream.runner import run
 from engram.engine import Engram
 from engram.recall.scoring import state_value
-from engram.rules.inference import Inferred, sentence
+from engram.rules.inference import Inferred, conclusion_sentence
 from engram.rules.lifecycle import Verification, verification
 from engram.types import Memory, Source, Status
 from engram.values.dreams import PassReport
@@ -21,7 +21,7 @@ FOLLOWS = "The parser is part of the toolchain."
 
 
 def rest(mem: Engram) -> PassReport:
-    return run(desk_of(mem), [INFER], None, verb="dream")
+    return run(context_of(mem), [INFER], None, verb="dream")
 
 
 def concluded(mem: Engram) -> list[Memory]:
@@ -32,7 +32,7 @@ def tell(mem: Engram, *texts: str) -> list[str]:
     return [mem.remember(text).id for text in texts]
 
 
-def test_what_follows_is_kept_with_its_premises_and_less_sure_than_they_are(mem: Engram) -> None:
+def test_a_conclusion_is_stored_with_its_premises_and_lower_confidence(mem: Engram) -> None:
     first, second = tell(mem, *CHAIN)
     rest(mem)
     (made,) = concluded(mem)
@@ -44,7 +44,7 @@ def test_what_follows_is_kept_with_its_premises_and_less_sure_than_they_are(mem:
     assert [hit.memory.id for hit in mem.recall("Is the parser part of the toolchain?", limit=3)].index(made.id) > -1
 
 
-def test_a_premise_that_comes_later_completes_it_whichever_it_is(mem: Engram) -> None:
+def test_a_later_premise_completes_a_chain_at_any_position(mem: Engram) -> None:
     for order in (CHAIN, CHAIN[::-1]):
         ids = tell(mem, order[0])
         rest(mem)
@@ -57,7 +57,7 @@ def test_a_premise_that_comes_later_completes_it_whichever_it_is(mem: Engram) ->
 
 
 @pytest.mark.parametrize("fall", ["forget", "erase", "update", "correct", "outdate"])
-def test_it_falls_with_any_premise(mem: Engram, fall: str) -> None:
+def test_a_conclusion_is_retired_with_any_premise(mem: Engram, fall: str) -> None:
     said = "Ana lives in Porto and has two lovely cats that she adores."
     premise, _ = tell(mem, said, "Porto is located in Portugal.")
     rest(mem)
@@ -73,13 +73,13 @@ def test_it_falls_with_any_premise(mem: Engram, fall: str) -> None:
             mem.feedback(premise, False, correction="Ana lives in Madrid.")
         case _:
             mem.remember("Ana lives in Madrid.")
-            assert mem.get(premise).status is Status.ACTIVE  # it says more, and stays
+            assert mem.get(premise).status is Status.ACTIVE  # the premise is not merged into its conclusion
     assert not concluded(mem)
     rest(mem)
     assert not concluded(mem)
 
 
-def test_only_from_what_is_sure_told_and_of_one_scope(mem: Engram) -> None:
+def test_premises_must_be_confident_stated_and_of_one_scope(mem: Engram) -> None:
     store = mem._vault.store
     unsure = Memory(text=CHAIN[1], confidence=0.6, scope=mem.reader.scope)
     elsewhere = Memory(text=CHAIN[1], confidence=0.9, scope=replace(mem.reader.scope, channel="lab"))
@@ -90,7 +90,7 @@ def test_only_from_what_is_sure_told_and_of_one_scope(mem: Engram) -> None:
     assert not concluded(mem)
 
 
-def test_nothing_is_concluded_from_conclusions_nor_in_a_circle(mem: Engram) -> None:
+def test_nothing_is_inferred_from_conclusions_or_cycles(mem: Engram) -> None:
     tell(mem, *CHAIN, "The toolchain is part of the parser.")
     rest(mem)
     made = {one.text for one in concluded(mem)}
@@ -101,7 +101,7 @@ def test_nothing_is_concluded_from_conclusions_nor_in_a_circle(mem: Engram) -> N
     assert rows(mem._vault.store) == known
 
 
-def test_run_twice_nothing_more_is_made_and_an_undo_takes_it_back(mem: Engram) -> None:
+def test_a_second_run_adds_nothing_and_an_undo_removes_the_conclusions(mem: Engram) -> None:
     tell(mem, *CHAIN)
     before = rows(mem._vault.store)
     done = rest(mem)
@@ -113,16 +113,16 @@ def test_run_twice_nothing_more_is_made_and_an_undo_takes_it_back(mem: Engram) -
     assert rows(mem._vault.store) == before
 
 
-def test_what_somebody_put_away_does_not_come_back(mem: Engram) -> None:
+def test_a_forgotten_conclusion_does_not_come_back(mem: Engram) -> None:
     tell(mem, *CHAIN)
     rest(mem)
     mem.forget(concluded(mem)[0].id)
-    mem.pin(tell(mem, *CHAIN)[0])  # a premise changes, and is looked at again
+    mem.pin(tell(mem, *CHAIN)[0])  # a premise changes, so the job visits it again
     rest(mem)
     assert not concluded(mem)
 
 
-def test_what_a_person_says_as_well_is_theirs_and_stands_by_itself(mem: Engram) -> None:
+def test_a_conclusion_that_a_user_states_becomes_theirs_and_stays(mem: Engram) -> None:
     premise, _ = tell(mem, *CHAIN)
     rest(mem)
     made = concluded(mem)[0].id
@@ -133,10 +133,10 @@ def test_what_a_person_says_as_well_is_theirs_and_stands_by_itself(mem: Engram) 
     assert mem.get(made).status is Status.ACTIVE
 
 
-def test_it_is_bounded_by_the_page(mem: Engram) -> None:
+def test_inference_is_bounded_per_page(mem: Engram) -> None:
     tell(mem, *(f"Part{n} is part of Box{n}." for n in range(6)), *(f"Box{n} is part of Shelf{n}." for n in range(6)))
-    desk = desk_of(mem)
-    run(replace(desk, settings=replace(desk.settings, dream_inferences=3)), [INFER], None, verb="dream")
+    context = context_of(mem)
+    run(replace(context, settings=replace(context.settings, dream_inferences=3)), [INFER], None, verb="dream")
     assert len(concluded(mem)) == 3
 
 
@@ -158,14 +158,14 @@ def test_it_is_bounded_by_the_page(mem: Engram) -> None:
         (Inferred("ben", "older than", "cy", 0.8, ()), ("Ben is older than Al", "Al is older than Cy"), "Ben is older than Cy."),
     ],
 )
-def test_it_is_said_in_the_words_of_its_premises(one: Inferred, told: tuple[str, ...], said: str) -> None:
-    assert sentence(one, told) == said
+def test_a_conclusion_uses_the_words_of_its_premises(one: Inferred, told: tuple[str, ...], said: str) -> None:
+    assert conclusion_sentence(one, told) == said
 
 
-def test_what_was_concluded_stands_below_what_was_said(mem: Engram) -> None:
+def test_conclusions_rank_below_statements(mem: Engram) -> None:
     tell(mem, *CHAIN)
     rest(mem)
     now, settings = mem._vault.env.now(), mem._vault.live.now
     (made,) = concluded(mem)
     assert state_value(made, now, settings) < state_value(replace(made, source=Source.USER), now, settings)
-    assert state_value(replace(made, helpful=1), now, settings) > 0.0  # unless it helped somebody
+    assert state_value(replace(made, helpful=1), now, settings) > 0.0  # unless feedback was helpful

@@ -1,4 +1,4 @@
-"""Killed after any page, a pass goes on where it was (kill -9 of real processes)."""
+"""A pass killed after any page is resumed where it was (kill -9 of real processes)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ with engram.open(sys.argv[1], key=KEY, agent="rex", settings=SETTINGS) as mem:
 """
 
 
-def test_a_pass_whose_process_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_a_pass_whose_process_is_killed_resumes_where_it_was(tmp_path: Path) -> None:
     with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=SETTINGS) as mem:
         keep(mem, *(f"Shelf {number}{also} holds jars of plum jam" for number in range(70) for also in ("", " also")))
     for _ in range(2):
@@ -47,7 +47,7 @@ def test_a_pass_whose_process_is_killed_goes_on_where_it_was(tmp_path: Path) -> 
             capture_output=True,
         )
         assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
-        time.sleep(1.1)  # until its heart has stopped
+        time.sleep(1.1)  # until its lease has expired
 
     with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=SETTINGS) as mem:
         [left] = mem.dreams()

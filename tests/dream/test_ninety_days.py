@@ -1,4 +1,4 @@
-"""K16: three months of use end with less in use than was said, and what is worth knowing is found as before."""
+"""K16: three months of use leave fewer active memories than were stored, and recall of the important ones is as good."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TRADES = ("baker", "welder", "tailor", "pilot", "glazier", "vintner", "cooper", 
 
 
 def day(mem: Engram, number: int) -> int:
-    """What one day brings: a fact, the same again by another way, a guess, and things that happen and do not matter."""
+    """Store one day's input: a fact, the same fact in other words, a guess, and minor events."""
     town, trade, scope = TOWNS[number % 10], TRADES[number // 10], mem.reader.scope
     said = [
         Memory(text=f"The {trade} of {town} starts work at gate {number}", scope=scope),
@@ -27,7 +27,7 @@ def day(mem: Engram, number: int) -> int:
     return len(mem._vault.store.add(mem.reader, said))
 
 
-def test_ninety_days_end_with_less_than_was_said_and_recall_as_good(mem: Engram, clock: HandClock) -> None:
+def test_ninety_days_of_use_leave_fewer_active_memories_and_equal_recall(mem: Engram, clock: HandClock) -> None:
     owner = mem.as_reader(OWNER)
     said = 0
     for number in range(90):

@@ -1,17 +1,17 @@
-"""A pass as a whole: how much it looks at, what it may not bring back, and that it is undone if recall gets worse (K17)."""
+"""A whole pass: the rows it visits, what it must not restore, and its undo if recall gets worse (K17)."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 
 import pytest
-from dream.vaults import desk_of, keep, rows
+from dream.vaults import context_of, keep, rows
 from hand_clock import HandClock
 from recall.minds import FACTS, OWNER
 
 from engram.deadline import cancellable
 from engram.dream.duplicates import MERGE
-from engram.dream.job import Desk, Job, Page
+from engram.dream.job import Job, JobContext, JobPage
 from engram.dream.runner import run
 from engram.engine import Engram
 from engram.errors import SearchTimeout
@@ -21,9 +21,9 @@ from engram.values.dreams import AddLink, Archive, Cursor, Derive, PassStatus
 PAIR = ("The API runs on Fly in Frankfurt", "The API also runs on Fly in Frankfurt")
 
 
-def archive_all(desk: Desk, cursor: Cursor) -> Page:
-    """What no job should do."""
-    touched = desk.touched(cursor)
+def archive_all(context: JobContext, cursor: Cursor) -> JobPage:
+    """A job that makes recall worse."""
+    touched = context.touched(cursor)
     return touched.page([Archive(memory.id, "for no reason") for memory in touched.memories])
 
 
@@ -32,20 +32,20 @@ def test_a_pass_that_makes_recall_worse_is_undone(mem: Engram) -> None:
         mem.remember(fact)
     kept = rows(mem._vault.store)
 
-    report = run(desk_of(mem), [Job("harm", "Harm.", archive_all)], mem._vault.searcher, verb="dream")
+    report = run(context_of(mem), [Job("harm", "Harm.", archive_all)], mem._vault.searcher, verb="dream")
 
     assert report.ending is PassStatus.UNDONE
     assert (report.before, report.after) == (1.0, 0.0)
     assert "undone" in report.notes[0]
     assert rows(mem._vault.store) == kept
     assert mem.dreams()[0].ending is PassStatus.UNDONE
-    assert not run(desk_of(mem), [Job("harm", "Harm.", archive_all)], mem._vault.searcher, verb="dream").ids
+    assert not run(context_of(mem), [Job("harm", "Harm.", archive_all)], mem._vault.searcher, verb="dream").ids
 
 
-def test_a_pass_looks_at_what_changed_and_not_at_what_there_is(mem: Engram) -> None:
+def test_a_pass_visits_changed_memories_only(mem: Engram) -> None:
     keep(mem, *(f"Shelf {number} holds jars of plum jam" for number in range(300)))
     first = mem.dream()
-    mem.dream()  # what the first one changed
+    mem.dream()  # visits what the first dream changed
     keep(mem, *(f"Drawer {number} holds screws of steel" for number in range(10)))
     second = mem.dream()
     assert first.counts["merge.visited"] >= 300
@@ -53,7 +53,7 @@ def test_a_pass_looks_at_what_changed_and_not_at_what_there_is(mem: Engram) -> N
     assert mem.dream().counts.get("merge.visited", 0) <= 40
 
 
-def test_a_log_that_does_not_reach_back_is_walked_round(mem: Engram) -> None:
+def test_a_truncated_change_log_makes_a_pass_visit_everything(mem: Engram) -> None:
     mem.dream()
     for text in PAIR:
         mem.remember(text)
@@ -63,7 +63,7 @@ def test_a_log_that_does_not_reach_back_is_walked_round(mem: Engram) -> None:
     assert mem.consolidate().ids
 
 
-def test_what_was_corrected_does_not_come_back_by_an_undo(mem: Engram) -> None:
+def test_an_undo_does_not_restore_a_corrected_memory(mem: Engram) -> None:
     for text in PAIR:
         mem.remember(text)
     report = mem.consolidate()
@@ -76,7 +76,7 @@ def test_what_was_corrected_does_not_come_back_by_an_undo(mem: Engram) -> None:
     assert [one.text for one in mem.list()] == ["The API runs on Hetzner in Nuremberg"]
 
 
-def test_what_somebody_changed_since_stays_as_it_is(mem: Engram) -> None:
+def test_an_undo_keeps_changes_made_since_the_pass(mem: Engram) -> None:
     for text in PAIR:
         mem.remember(text)
     report = mem.consolidate()
@@ -87,19 +87,19 @@ def test_what_somebody_changed_since_stays_as_it_is(mem: Engram) -> None:
     assert mem.get(survivor.id).helpful == 1
 
 
-def test_a_pass_that_is_stopped_is_gone_on_with(mem: Engram) -> None:
+def test_a_stopped_pass_is_resumed(mem: Engram) -> None:
     keep(mem, *(f"Shelf {number} holds jars of plum jam" for number in range(200)), *PAIR)
 
-    stopped = run(desk_of(mem), [MERGE], mem._vault.searcher, verb="dream", rest=lambda: True)
+    stopped = run(context_of(mem), [MERGE], mem._vault.searcher, verb="dream", rest=lambda: True)
     assert stopped.ending is PassStatus.RUNNING
-    done = run(desk_of(mem), [MERGE], mem._vault.searcher, verb="dream")
+    done = run(context_of(mem), [MERGE], mem._vault.searcher, verb="dream")
 
     assert done.pass_id == stopped.pass_id
     assert done.ids
     assert stopped.counts["merge.visited"] + done.counts["merge.visited"] < 2 * 202
 
 
-def test_a_guess_goes_after_a_month_and_a_slight_event_after_three(mem: Engram, clock: HandClock) -> None:
+def test_a_guess_is_archived_after_a_month_and_a_minor_event_after_three(mem: Engram, clock: HandClock) -> None:
     guess = mem.get(keep(mem, "The courier may come by boat", confidence=0.2)[0])
     event = mem.remember("It rained a little at noon", category="moment", importance=0.1)
     used = mem.remember("The cat sat on the mat at noon", category="moment", importance=0.1)
@@ -119,7 +119,7 @@ def test_a_guess_goes_after_a_month_and_a_slight_event_after_three(mem: Engram, 
     assert used
 
 
-def test_what_was_retired_is_due_no_more(mem: Engram, clock: HandClock) -> None:
+def test_a_retired_memory_is_not_due_any_more(mem: Engram, clock: HandClock) -> None:
     event = mem.remember("It rained a little at noon", category="moment", importance=0.1)
     mem.consolidate()
     mem.forget(event.id)
@@ -132,7 +132,7 @@ def test_what_was_retired_is_due_no_more(mem: Engram, clock: HandClock) -> None:
     assert mem._vault.store.due(mem.reader, "promote", clock.now(), 9) == [mem.get(event.id)]
 
 
-def test_a_contradiction_is_decided_once_there_is_better_evidence(mem: Engram, clock: HandClock) -> None:
+def test_a_contradiction_is_decided_once_evidence_is_better(mem: Engram, clock: HandClock) -> None:
     old = mem.get(keep(mem, "Ann lives in Porto", confidence=0.9)[0])
     clock.advance(86_400)
     new = mem.get(keep(mem, "Ann lives in Lisbon", confidence=0.3)[0])
@@ -148,7 +148,7 @@ def test_a_contradiction_is_decided_once_there_is_better_evidence(mem: Engram, c
     assert mem.get(old.id).status is Status.ACTIVE
 
 
-def test_what_somebody_brought_back_is_not_merged_again(mem: Engram) -> None:
+def test_a_restored_memory_is_not_merged_again(mem: Engram) -> None:
     keep(mem, *PAIR)
     [gone] = mem.consolidate().ids
     mem.restore(gone)
@@ -156,7 +156,7 @@ def test_what_somebody_brought_back_is_not_merged_again(mem: Engram) -> None:
     assert len(mem.list()) == 2
 
 
-def test_what_was_merged_is_kept_as_closely_as_its_heir(mem: Engram) -> None:
+def test_a_merged_memory_has_the_sensitivity_of_its_successor(mem: Engram) -> None:
     keep(mem, *PAIR)
     [gone] = mem.consolidate().ids
     [heir] = mem.list()
@@ -165,17 +165,17 @@ def test_what_was_merged_is_kept_as_closely_as_its_heir(mem: Engram) -> None:
 
 
 def deriving(text: str, *sources: str) -> Job:
-    def page(desk: Desk, cursor: Cursor) -> Page:
-        return desk.touched(cursor).page([Derive(Memory(text=text), sources)])
+    def page(context: JobContext, cursor: Cursor) -> JobPage:
+        return context.touched(cursor).page([Derive(Memory(text=text), sources)])
 
     return Job("derive", "Derive.", page)
 
 
-def test_what_is_derived_is_nobodys_word_kept_as_closely_and_of_one_scope(mem: Engram) -> None:
+def test_a_derived_memory_is_inferred_inherits_sensitivity_and_has_one_scope(mem: Engram) -> None:
     one = mem.remember("The safe is behind the clock", tier="sensitive")
     two = mem.remember("The clock stands in the hall")
     hers = mem.as_reader(Reader(Scope(agent="ada"))).remember("The hall is locked at night")
-    owner = desk_of(mem, OWNER)
+    owner = context_of(mem, OWNER)
     [made] = run(owner, [deriving("The safe is in the hall", one.id, two.id)], None, verb="dream").ids
     found = mem.get(made)
     assert (found.source, found.tier, found.scope) == (Source.INFERRED, Sensitivity.SENSITIVE, one.scope)
@@ -185,28 +185,28 @@ def test_what_is_derived_is_nobodys_word_kept_as_closely_and_of_one_scope(mem: E
     assert not mem._vault.store.get(OWNER, [made]), "what has the words of what is erased goes with it"
 
 
-def test_what_was_corrected_is_not_derived(mem: Engram) -> None:
+def test_a_corrected_statement_is_not_derived_again(mem: Engram) -> None:
     wrong = mem.remember("The hall is painted green")
     mem.feedback(wrong.id, False, correction="The hall is painted white")
     two = mem.remember("The clock stands in the hall")
-    assert not run(desk_of(mem), [deriving("The hall is painted green", two.id)], None, verb="dream").ids
+    assert not run(context_of(mem), [deriving("The hall is painted green", two.id)], None, verb="dream").ids
 
 
-def test_a_link_is_made_once_and_not_across_scopes(mem: Engram) -> None:
+def test_an_edge_is_added_once_and_not_across_scopes(mem: Engram) -> None:
     one, two = keep(mem, "The clock stands in the hall", "The hall is painted white")
     hers = mem.as_reader(Reader(Scope(agent="ada"))).remember("The hall is locked at night").id
 
-    def page(desk: Desk, cursor: Cursor) -> Page:
-        return desk.touched(cursor).page([AddLink(Edge(one, two, "related_to")), AddLink(Edge(one, hers, "related_to"))])
+    def page(context: JobContext, cursor: Cursor) -> JobPage:
+        return context.touched(cursor).page([AddLink(Edge(one, two, "related_to")), AddLink(Edge(one, hers, "related_to"))])
 
     job = Job("links", "Link.", page)
-    assert run(desk_of(mem, OWNER), [job], None, verb="dream").counts["links.linked"] == 1
+    assert run(context_of(mem, OWNER), [job], None, verb="dream").counts["links.linked"] == 1
     kept = rows(mem._vault.store)
-    assert not run(desk_of(mem, OWNER), [job], None, verb="dream").ids
+    assert not run(context_of(mem, OWNER), [job], None, verb="dream").ids
     assert rows(mem._vault.store) == kept
 
 
-def test_a_commitment_goes_three_months_after_it_was_over_and_stays_while_it_is_open(mem: Engram, clock: HandClock) -> None:
+def test_a_commitment_is_archived_three_months_after_its_end_and_kept_while_open(mem: Engram, clock: HandClock) -> None:
     over = clock.now() + timedelta(days=10)
     [kept] = keep(mem, "Ben will bring the ladder back", category="commitment", valid_until=over)
     [still] = keep(mem, "Ann will paint the fence", category="commitment")
@@ -218,13 +218,13 @@ def test_a_commitment_goes_three_months_after_it_was_over_and_stays_while_it_is_
     assert mem.get(still).status is Status.ACTIVE
 
 
-def test_a_clock_that_was_years_ahead_does_not_hold_up_the_next_pass(mem: Engram, clock: HandClock) -> None:
+def test_a_pass_dated_years_ahead_does_not_delay_the_next(mem: Engram, clock: HandClock) -> None:
     keep(mem, *(f"Shelf {number} holds jars of plum jam" for number in range(200)), *PAIR)
     clock.advance(3 * 365 * 86_400)
     store = mem._vault.store
     left = store.begin_pass(mem.reader, "dream")
     assert left is not None
-    store._holding.clear()  # its process is gone
+    store._holding.clear()  # as if its process had died
     assert store.begin_pass(mem.reader, "dream") is None
 
     clock.set(clock.now() - timedelta(days=3 * 365))
@@ -232,9 +232,9 @@ def test_a_clock_that_was_years_ahead_does_not_hold_up_the_next_pass(mem: Engram
     assert mem.consolidate().pass_id == left.id
 
 
-def test_time_that_runs_out_does_not_deny_what_was_done(mem: Engram) -> None:
+def test_a_deadline_during_a_pass_keeps_its_changes(mem: Engram) -> None:
     keep(mem, *(f"Shelf {number}{also} holds jars of plum jam" for number in range(70) for also in ("", " also")))
-    with cancellable() as until, pytest.raises(SearchTimeout, match="is kept"):
+    with cancellable() as until, pytest.raises(SearchTimeout, match="are kept"):
         mem.consolidate(jobs=["merge"], progress=lambda progress: until.cancel())
     [left] = mem.dreams()
     assert left.ending is PassStatus.RUNNING

@@ -1,4 +1,4 @@
-"""The layers of memories follow their use (M13)."""
+"""The job that moves memories between layers by their use (M13)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from dream.vaults import desk_of, rows
+from dream.vaults import context_of, rows
 from hand_clock import HandClock
 
 from engram.dream.promotion import PROMOTE
@@ -20,7 +20,7 @@ DAY = 86_400
 
 
 def rest(mem: Engram, reader: Reader | None = None) -> PassReport:
-    return run(desk_of(mem, reader), [PROMOTE], None, verb="consolidate")
+    return run(context_of(mem, reader), [PROMOTE], None, verb="consolidate")
 
 
 def event(mem: Engram, text: str = "We shipped the parser in Berlin", **more: Any) -> Memory:
@@ -37,19 +37,19 @@ def layer(mem: Engram, memory: Memory) -> Layer:
     return layer_of(mem.get(memory.id))
 
 
-def test_an_event_that_is_asked_for_again_and_again_becomes_knowledge(mem: Engram, clock: HandClock) -> None:
+def test_an_often_used_event_is_promoted_to_semantic(mem: Engram, clock: HandClock) -> None:
     asked, other = event(mem), event(mem, "We had soup for lunch")
     rest(mem)
     assert layer(mem, asked) is Layer.EPISODIC
     use(mem, asked)
-    clock.advance(2 * DAY)  # use alone changes nothing in the log: it is looked at again by its date
+    clock.advance(2 * DAY)  # use is not in the change log, so the memory is visited by its date
     report = rest(mem)
     assert report.changes["promote.placed"] == (asked.id,)
     assert layer(mem, asked) is Layer.SEMANTIC
     assert layer(mem, other) is Layer.EPISODIC
 
 
-def test_what_has_faded_since_is_an_event_again_and_does_not_go_up_and_down(mem: Engram, clock: HandClock) -> None:
+def test_a_faded_event_is_demoted_and_does_not_oscillate(mem: Engram, clock: HandClock) -> None:
     memory = event(mem)
     use(mem, memory)
     rest(mem)
@@ -64,7 +64,7 @@ def test_what_has_faded_since_is_an_event_again_and_does_not_go_up_and_down(mem:
     assert rows(mem._vault.store) == kept
 
 
-def test_what_was_in_mind_settles(mem: Engram, clock: HandClock) -> None:
+def test_a_working_memory_is_promoted_to_episodic(mem: Engram, clock: HandClock) -> None:
     thought = event(mem, attributes={LAYER: "working"})
     rest(mem)
     assert layer(mem, thought) is Layer.WORKING
@@ -73,7 +73,7 @@ def test_what_was_in_mind_settles(mem: Engram, clock: HandClock) -> None:
     assert layer(mem, thought) is Layer.EPISODIC
 
 
-def test_what_is_pinned_stays(mem: Engram, clock: HandClock) -> None:
+def test_a_pinned_memory_keeps_its_layer(mem: Engram, clock: HandClock) -> None:
     memory = event(mem)
     mem.pin(memory.id)
     use(mem, memory)
@@ -83,10 +83,10 @@ def test_what_is_pinned_stays(mem: Engram, clock: HandClock) -> None:
     assert layer(mem, memory) is Layer.EPISODIC
 
 
-def test_a_second_run_changes_nothing_and_an_undo_puts_all_back(mem: Engram) -> None:
+def test_a_second_run_changes_nothing_and_an_undo_restores_everything(mem: Engram) -> None:
     memory = event(mem)
     use(mem, memory)
-    mem.gaps()  # the counts that wait are written
+    mem.gaps()  # writes the pending access counts
     before = rows(mem._vault.store)
     done = rest(mem)
     kept = rows(mem._vault.store)
@@ -96,7 +96,7 @@ def test_a_second_run_changes_nothing_and_an_undo_puts_all_back(mem: Engram) -> 
     assert rows(mem._vault.store) == before
 
 
-def test_another_agents_events_are_not_moved(mem: Engram) -> None:
+def test_events_of_another_agent_are_not_promoted(mem: Engram) -> None:
     memory = event(mem)
     use(mem, memory)
     assert not rest(mem, Reader(Scope(agent="kim"))).ids
@@ -104,7 +104,7 @@ def test_another_agents_events_are_not_moved(mem: Engram) -> None:
 
 
 @pytest.mark.parametrize("days", [0, 1, 40, 400])
-def test_what_may_move_is_looked_at_seldom(mem: Engram, clock: HandClock, days: int) -> None:
+def test_memories_that_may_move_are_rechecked_at_twice_their_age(mem: Engram, clock: HandClock, days: int) -> None:
     memory = event(mem)
     clock.advance(days * DAY)
     rest(mem)

@@ -1,4 +1,4 @@
-"""What matters and is about to fade is rehearsed, and what newer memories overlay fades faster (K10)."""
+"""The job that rehearses important memories, and weakens those that newer ones overlay (K10)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from dream.vaults import desk_of, rows
+from dream.vaults import context_of, rows
 from hand_clock import HandClock
 
 from engram.dream.rehearsal import REPLAY, overlays, revisions
 from engram.dream.runner import run
 from engram.engine import Engram
 from engram.rules.lifecycle import Lifecycle, lifecycle
-from engram.rules.strength import half_life, retention, sinks_below
+from engram.rules.strength import falls_below_at, half_life, retention
 from engram.settings import Settings
 from engram.types import Affect, Kind, Memory, Reader, Scope
 from engram.values.dreams import PassReport, Recheck, Rehearse
@@ -27,7 +27,7 @@ SETTINGS = Settings()
 
 
 def rest(mem: Engram, reader: Reader | None = None) -> PassReport:
-    return run(desk_of(mem, reader), [REPLAY], None, verb="dream")
+    return run(context_of(mem, reader), [REPLAY], None, verb="dream")
 
 
 def event(mem: Engram, text: str = "We shipped the parser in Berlin", importance: float = 0.8, **more: Any) -> Memory:
@@ -39,7 +39,7 @@ def state(mem: Engram, memory: Memory) -> Lifecycle:
     return lifecycle(mem.get(memory.id), mem._vault.env.now(), mem._vault.live.now)
 
 
-def test_what_matters_does_not_fade_unseen_and_the_rest_does(mem: Engram, clock: HandClock) -> None:
+def test_important_events_are_rehearsed_and_others_fade(mem: Engram, clock: HandClock) -> None:
     matters, slight = event(mem), event(mem, "We had soup for lunch", 0.3)
     for _ in range(18):
         clock.advance(10 * DAY)
@@ -47,10 +47,10 @@ def test_what_matters_does_not_fade_unseen_and_the_rest_does(mem: Engram, clock:
         assert state(mem, matters) is not Lifecycle.STALE
     assert state(mem, slight) is Lifecycle.STALE
     assert REHEARSED not in mem.get(slight.id).attributes
-    assert mem.get(matters.id).accesses == 0  # nobody used it, and nothing says so
+    assert mem.get(matters.id).accesses == 0  # a rehearsal is not counted as a use
 
 
-def test_rehearsals_come_further_and_further_apart_and_end(mem: Engram, clock: HandClock) -> None:
+def test_rehearsals_are_spaced_further_apart_and_end(mem: Engram, clock: HandClock) -> None:
     memory, days = event(mem), []
     for day in range(0, 800, 4):
         if rest(mem).ids:
@@ -60,10 +60,10 @@ def test_rehearsals_come_further_and_further_apart_and_end(mem: Engram, clock: H
     assert len(days) == SETTINGS.dream_rehearsals
     assert apart == sorted(apart)
     assert apart[0] < apart[-1]
-    assert state(mem, memory) is Lifecycle.STALE  # nobody wanted it in two years
+    assert state(mem, memory) is Lifecycle.STALE  # not used for two years
 
 
-def test_a_second_run_changes_nothing_and_an_undo_puts_all_back(mem: Engram, clock: HandClock) -> None:
+def test_a_second_run_changes_nothing_and_an_undo_restores_everything(mem: Engram, clock: HandClock) -> None:
     event(mem)
     clock.advance(60 * DAY)
     before = rows(mem._vault.store)
@@ -81,14 +81,14 @@ def test_another_agents_memories_are_not_rehearsed(mem: Engram, clock: HandClock
     assert not rest(mem, Reader(Scope(agent="kim"))).ids
 
 
-def test_somebodys_own_word_in_its_place_stays(mem: Engram, clock: HandClock) -> None:
+def test_a_users_attribute_named_like_a_rehearsal_is_kept(mem: Engram, clock: HandClock) -> None:
     memory = event(mem, attributes={REHEARSED: "on stage"})
     clock.advance(60 * DAY)
     assert not rest(mem).ids
     assert mem.get(memory.id).attributes[REHEARSED] == "on stage"
 
 
-def test_an_event_that_a_newer_one_overlays_fades_faster(filled: Engram, clock: HandClock) -> None:
+def test_an_event_overlaid_by_a_newer_one_fades_faster(filled: Engram, clock: HandClock) -> None:
     mem = filled
     said = "The weekly planning call took an hour and ended with soup"
     older, other = event(mem, said, 0.5), event(mem, "Rain fell on the northern harbour", 0.5)
@@ -113,7 +113,7 @@ def after(days: float) -> datetime:
     return START + timedelta(days=days)
 
 
-def test_a_rehearsal_gives_half_back_and_makes_it_last_longer() -> None:
+def test_a_rehearsal_restores_half_and_lengthens_the_half_life() -> None:
     faded = kept()
     again = replace(faded, attributes=rehearsal_attributes(1, after(60)))
     assert retention(faded, after(60), SETTINGS) < 0.35
@@ -124,12 +124,12 @@ def test_a_rehearsal_gives_half_back_and_makes_it_last_longer() -> None:
 
 
 @pytest.mark.parametrize("mode", ["l2", "huber", "elastic"])
-def test_when_it_will_have_sunk_is_foretold(mode: str) -> None:
+def test_the_date_of_falling_below_a_retention_is_exact(mode: str) -> None:
     settings = replace(SETTINGS, retention_mode=mode)
-    at = sinks_below(kept(), 0.35, START, settings)
+    at = falls_below_at(kept(), 0.35, START, settings)
     assert at is not None
     assert retention(kept(), at, settings) < 0.35 <= retention(kept(), at - timedelta(hours=1), settings)
-    assert sinks_below(kept(), 0.35, at, settings) == at
+    assert falls_below_at(kept(), 0.35, at, settings) == at
 
 
 @pytest.mark.parametrize(
@@ -143,11 +143,11 @@ def test_when_it_will_have_sunk_is_foretold(mode: str) -> None:
         kept(attributes=rehearsal_attributes(8, START)),
     ],
 )
-def test_what_is_not_worth_it_or_does_not_fade_is_not_rehearsed(memory: Memory) -> None:
+def test_minor_or_unfading_memories_are_not_rehearsed(memory: Memory) -> None:
     assert revisions(memory, after(400), SETTINGS) == []
 
 
-def test_what_stirs_is_rehearsed_sooner() -> None:
+def test_emotional_memories_are_rehearsed_sooner() -> None:
     calm, stirring = (kept(affect=Affect(arousal=felt)) for felt in (0.0, 0.7))
     left = {memory.affect.arousal: _left_at_rehearsal(memory) for memory in (calm, stirring)}
     assert left[0.7] > left[0.0]
@@ -174,5 +174,5 @@ def _left_at_rehearsal(memory: Memory) -> float:
         (kept(importance=0.5, strength=0.5), kept(learned_at=after(20), importance=0.5), False),
     ],
 )
-def test_only_a_newer_and_stronger_one_overlays_an_event_of_no_weight(older: Memory, newer: Memory, does: bool) -> None:
+def test_only_a_newer_and_stronger_memory_overlays_a_minor_event(older: Memory, newer: Memory, does: bool) -> None:
     assert overlays(newer, older, after(20), SETTINGS) is does

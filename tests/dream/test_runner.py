@@ -1,18 +1,18 @@
-"""A pass: what it changes, that it resumes, stops, and takes back what it did."""
+"""The runner of a pass: changes, dry runs, undo, resuming, permissions and rules."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
-from dream.vaults import desk_of, rows
+from dream.vaults import context_of, rows
 from recall.minds import OWNER
 
 from engram.deadline import cancellable
 from engram.dream.duplicates import MERGE
 from engram.dream.invariants import may_merge
-from engram.dream.job import Desk, Job, Page
-from engram.dream.runner import run, trial
+from engram.dream.job import Job, JobContext, JobPage
+from engram.dream.runner import preview, run
 from engram.engine import Engram
 from engram.errors import AccessDenied, Conflict, InvalidQuery, NotFound, SearchTimeout
 from engram.store.sqlite.store import SqliteStore
@@ -26,11 +26,11 @@ def twins(mem: Engram) -> tuple[str, str]:
     return tuple(mem.remember(text).id for text in PAIR)  # type: ignore[return-value]
 
 
-def test_what_says_the_same_becomes_one(mem: Engram) -> None:
+def test_a_pass_merges_duplicates(mem: Engram) -> None:
     first, second = twins(mem)
     mem.remember("Lemon trees need plenty of sunlight")
 
-    report = run(desk_of(mem), [MERGE], mem._vault.searcher, verb="consolidate")
+    report = run(context_of(mem), [MERGE], mem._vault.searcher, verb="consolidate")
 
     assert report.counts["merge.merged"] == 1
     assert report.ending is PassStatus.DONE
@@ -43,12 +43,12 @@ def test_what_says_the_same_becomes_one(mem: Engram) -> None:
     assert survivor.learned_at == min(survivor.learned_at, gone.learned_at)  # type: ignore[type-var]
 
 
-def test_run_twice_nothing_more_changes(mem: Engram) -> None:
+def test_a_second_pass_changes_nothing(mem: Engram) -> None:
     twins(mem)
-    run(desk_of(mem), [MERGE], None, verb="dream")
+    run(context_of(mem), [MERGE], None, verb="dream")
     kept = rows(mem._vault.store)
 
-    again = run(desk_of(mem), [MERGE], None, verb="dream")
+    again = run(context_of(mem), [MERGE], None, verb="dream")
 
     assert not again.ids
     assert rows(mem._vault.store) == kept
@@ -58,7 +58,7 @@ def test_a_trial_changes_nothing(mem: Engram) -> None:
     twins(mem)
     kept = rows(mem._vault.store)
 
-    report = trial(desk_of(mem), [MERGE], verb="dream")
+    report = preview(context_of(mem), [MERGE], verb="dream")
 
     assert report.counts["merge.merged"] == 1
     assert not report.pass_id
@@ -67,10 +67,10 @@ def test_a_trial_changes_nothing(mem: Engram) -> None:
 
 
 def everything(first: Memory, second: Memory, third: Memory) -> Job:
-    """A job that does all there is to do, once."""
+    """A job that proposes every kind of change, once."""
 
-    def page(desk: Desk, cursor: Cursor) -> Page:
-        touched = desk.touched(cursor)
+    def page(context: JobContext, cursor: Cursor) -> JobPage:
+        touched = context.touched(cursor)
         fresh = {first.id, second.id, third.id} <= {one.id for one in touched.memories}
         made = replace(Memory(text="Trees and tea both need warm weather to thrive"), category="insight")
         done = [
@@ -85,14 +85,14 @@ def everything(first: Memory, second: Memory, third: Memory) -> Job:
     return Job("everything", "Do all there is to do.", page)
 
 
-def test_undoing_a_pass_puts_every_row_back(mem: Engram) -> None:
+def test_undoing_a_pass_restores_every_row(mem: Engram) -> None:
     twins(mem)
     first, second, third = map(
         mem.remember, ("Lemon trees need plenty of sunlight", "Green tea grows in warm weather", "It rained a little on Monday")
     )
     kept = rows(mem._vault.store)
 
-    report = run(desk_of(mem), [MERGE, everything(first, second, third)], None, verb="dream")
+    report = run(context_of(mem), [MERGE, everything(first, second, third)], None, verb="dream")
     assert {what.partition(".")[2] for what in report.changes} == {
         *("merged", "archived", "placed", "weighed", "linked", "derived"),
     }
@@ -106,40 +106,42 @@ def test_undoing_a_pass_puts_every_row_back(mem: Engram) -> None:
         mem._vault.store.undo_pass(mem.reader, report.pass_id)
 
 
-def test_what_a_pass_changed_twice_is_as_it_was_before(mem: Engram) -> None:
+def test_an_undo_restores_a_row_that_a_pass_changed_twice(mem: Engram) -> None:
     memory = mem.remember("Lemon trees need plenty of sunlight", importance=0.5)
 
     def heavier(more: float) -> Job:
-        return Job(f"by {more}", "Weigh.", lambda desk, cursor: desk.touched(cursor).page([Reweigh(memory.id, importance=more)]))
+        return Job(
+            f"by {more}", "Weigh.", lambda context, cursor: context.touched(cursor).page([Reweigh(memory.id, importance=more)])
+        )
 
-    report = run(desk_of(mem), [heavier(0.6), heavier(0.7)], None, verb="dream")
+    report = run(context_of(mem), [heavier(0.6), heavier(0.7)], None, verb="dream")
     assert mem.get(memory.id).importance == 0.7
     assert mem.undo_dream(report.pass_id).counts["left"] == 0
     assert mem.get(memory.id).importance == 0.5
 
 
-def test_what_was_undone_is_not_merged_again(mem: Engram) -> None:
+def test_an_undone_merge_is_not_repeated(mem: Engram) -> None:
     twins(mem)
-    report = run(desk_of(mem), [MERGE], None, verb="dream")
+    report = run(context_of(mem), [MERGE], None, verb="dream")
     mem._vault.store.undo_pass(mem.reader, report.pass_id)
     for memory in mem.list():
         mem.update(memory.id, importance=0.9)
 
-    assert not run(desk_of(mem), [MERGE], None, verb="dream").ids
+    assert not run(context_of(mem), [MERGE], None, verb="dream").ids
 
 
 def test_a_reader_that_may_not_write_is_refused(mem: Engram) -> None:
     twins(mem)
     guest = Reader(mem.reader.scope, role=Role.GUEST)
     with pytest.raises(AccessDenied):
-        run(desk_of(mem, guest), [MERGE], None, verb="dream")
+        run(context_of(mem, guest), [MERGE], None, verb="dream")
     with pytest.raises(AccessDenied):
-        trial(desk_of(mem, guest), [MERGE], verb="dream")
+        preview(context_of(mem, guest), [MERGE], verb="dream")
 
 
-def test_a_reader_sees_and_takes_back_its_own_passes_only(mem: Engram) -> None:
+def test_a_reader_lists_and_undoes_only_its_own_passes(mem: Engram) -> None:
     twins(mem)
-    done = run(desk_of(mem), [MERGE], None, verb="dream")
+    done = run(context_of(mem), [MERGE], None, verb="dream")
     ada = mem.as_reader(Reader(Scope(agent="ada")))
     assert not ada.dreams()
     with pytest.raises(NotFound):
@@ -147,41 +149,43 @@ def test_a_reader_sees_and_takes_back_its_own_passes_only(mem: Engram) -> None:
     assert [one.id for one in mem.as_reader(OWNER).dreams()] == [done.pass_id]
 
 
-def test_there_is_one_pass_at_a_time(mem: Engram) -> None:
+def test_only_one_pass_runs_at_a_time(mem: Engram) -> None:
     twins(mem)
 
     def meanwhile() -> bool:
         with pytest.raises(Conflict, match="going on"):
-            run(desk_of(mem), [MERGE], None, verb="dream")
+            run(context_of(mem), [MERGE], None, verb="dream")
         return False
 
-    def page(desk: Desk, cursor: Cursor) -> Page:
+    def page(context: JobContext, cursor: Cursor) -> JobPage:
         meanwhile()
-        return MERGE.page(desk, cursor)
+        return MERGE.page(context, cursor)
 
-    assert run(desk_of(mem), [replace(MERGE, page=page)], None, verb="dream").ids
+    assert run(context_of(mem), [replace(MERGE, page=page)], None, verb="dream").ids
 
 
-def test_a_pass_that_fails_is_let_go_of_and_gone_on_with(mem: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_pass_is_released_and_resumed(mem: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
     twins(mem)
 
-    def page(desk: Desk, cursor: Cursor) -> Page:
+    def page(context: JobContext, cursor: Cursor) -> JobPage:
         raise InvalidQuery("a defect")
 
     with pytest.raises(InvalidQuery):
-        run(desk_of(mem), [replace(MERGE, page=page)], None, verb="dream")
+        run(context_of(mem), [replace(MERGE, page=page)], None, verb="dream")
     left = mem.dreams()[0]
     begin = SqliteStore.begin_pass
     with cancellable() as until, monkeypatch.context() as patched:
-        patched.setattr(SqliteStore, "begin_pass", lambda *given: (begin(*given), until.cancel())[0])  # called off just then
+        patched.setattr(
+            SqliteStore, "begin_pass", lambda *given: (begin(*given), until.cancel())[0]
+        )  # cancelled right after the pass began
         with pytest.raises(SearchTimeout):
-            run(desk_of(mem), [MERGE], None, verb="dream")
-    done = run(desk_of(mem), [MERGE], None, verb="dream")
+            run(context_of(mem), [MERGE], None, verb="dream")
+    done = run(context_of(mem), [MERGE], None, verb="dream")
     assert (left.ending, done.pass_id) == (PassStatus.RUNNING, left.id)
     assert done.ids
 
 
-def test_no_persons_word_goes_for_anothers_and_what_is_marked_takes_no_part() -> None:
+def test_a_users_words_are_not_merged_into_less_trusted_ones_and_flagged_memories_are_left_out() -> None:
     said = Memory(text=PAIR[0], source=Source.USER)
     heard, marked = replace(said, source=Source.ASSISTANT), replace(said, flagged=True)
     assert may_merge(heard, said)
@@ -191,23 +195,25 @@ def test_no_persons_word_goes_for_anothers_and_what_is_marked_takes_no_part() ->
 
 
 def proposing(*revisions: Proposal) -> Job:
-    return Job("propose", "Propose.", lambda desk, cursor: desk.touched(cursor).page(revisions if cursor.change < 0 else []))
+    return Job(
+        "propose", "Propose.", lambda context, cursor: context.touched(cursor).page(revisions if cursor.change < 0 else [])
+    )
 
 
-def test_what_is_kept_more_closely_is_not_merged_into_what_is_not(mem: Engram) -> None:
+def test_a_sensitive_memory_is_not_merged_into_a_less_sensitive_one(mem: Engram) -> None:
     closer, other = (
         mem.remember("The safe is behind the clock", tier="sensitive"),
         mem.remember("Green tea grows in warm weather"),
     )
-    assert not run(desk_of(mem), [proposing(Merge(closer.id, other.id))], None, verb="dream").ids
+    assert not run(context_of(mem), [proposing(Merge(closer.id, other.id))], None, verb="dream").ids
 
 
-def test_nothing_is_concluded_from_what_another_told_or_from_conclusions(mem: Engram) -> None:
+def test_nothing_is_inferred_from_another_scope_or_from_conclusions(mem: Engram) -> None:
     one = mem.learn("The parser", "is part of", "the compiler")
     derived = Derive(
         Memory(text="The lexer is part of the compiler"), (one.id,), facts=(Fact("lexer", "is part of", "compiler"),)
     )
-    assert run(desk_of(mem), [proposing(derived)], None, verb="dream").ids
+    assert run(context_of(mem), [proposing(derived)], None, verb="dream").ids
     store, ada = mem._vault.store, Reader(Scope(agent="ada"))
     found = store.said_of(mem.reader, ["compiler"], backwards=True, most=9)
     assert [fact.memory for fact in found] == [one.id]

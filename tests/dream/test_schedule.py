@@ -1,4 +1,4 @@
-"""K13: an open vault consolidates by itself, when nobody asks, one pass at a time, and not when it should not."""
+"""K13: an idle open vault consolidates automatically, one pass at a time, and stops when it is used."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from threading import Thread
 
-from dream.vaults import desk_of, keep
+from dream.vaults import context_of, keep
 from hand_clock import HandClock
 from patience import wait_until
 from recall.minds import KEY, OWNER
@@ -25,15 +25,15 @@ from engram.values.dreams import PassStatus
 PAIR = ("The API runs on Fly in Frankfurt", "The API also runs on Fly in Frankfurt")
 LONG_AGO = Idle(0.0, 10_000.0)
 AMPLE = {"ram_warning_mib": 100_000, "ram_critical_mib": 200_000}
-"""Whatever else this process holds."""
+"""A limit that the test process never reaches."""
 
 
 def is_it(mem: Engram, idle: Idle = LONG_AGO, **settings: object) -> bool:
-    desk = desk_of(mem, OWNER)
-    return bool(verb_due(replace(desk, settings=replace(desk.settings, **{"dream": True, **settings})), idle))  # type: ignore[arg-type]
+    context = context_of(mem, OWNER)
+    return bool(verb_due(replace(context, settings=replace(context.settings, **{"dream": True, **settings})), idle))  # type: ignore[arg-type]
 
 
-def test_it_is_time_when_something_was_kept_and_nobody_asks(mem: Engram, clock: HandClock) -> None:
+def test_a_pass_is_due_after_changes_and_idle_time(mem: Engram, clock: HandClock) -> None:
     assert not is_it(mem), "there is nothing"
     keep(mem, *PAIR)
     assert is_it(mem)
@@ -52,7 +52,7 @@ def test_it_is_time_when_something_was_kept_and_nobody_asks(mem: Engram, clock: 
     assert is_it(mem), "the clock was wrong, and was put right"
 
 
-def test_a_vault_that_is_left_open_consolidates_by_itself(tmp_path: Path) -> None:
+def test_an_idle_open_vault_consolidates_automatically(tmp_path: Path) -> None:
     given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
     soon = {"warm_after_s": 0.05, "care_pause_s": 0.1, "dream_idle_s": 0.0, **AMPLE}
     with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings={**given, **soon}) as mem:
@@ -63,7 +63,7 @@ def test_a_vault_that_is_left_open_consolidates_by_itself(tmp_path: Path) -> Non
         assert len(mem.list()) == 1
 
 
-def test_a_short_run_does_not_pay_for_it(tmp_path: Path) -> None:
+def test_a_short_process_starts_no_pass(tmp_path: Path) -> None:
     given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "dream_idle_s": 0.0}
     with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=given) as mem:
         keep(mem, *PAIR)
@@ -71,7 +71,7 @@ def test_a_short_run_does_not_pay_for_it(tmp_path: Path) -> None:
         assert not mem.as_reader(OWNER).dreams()
 
 
-def test_a_pass_stops_between_pages_when_somebody_asks(mem: Engram) -> None:
+def test_a_pass_stops_between_pages_when_the_vault_is_used(mem: Engram) -> None:
     held = rss_bytes()
     mem.list()
     assert mem._vault._pauses(held)
@@ -82,15 +82,15 @@ def test_a_pass_stops_between_pages_when_somebody_asks(mem: Engram) -> None:
     assert mem._vault._pauses(held - 2**30), "but not if it grows by that"
 
 
-def test_a_dream_that_was_left_is_gone_on_with_as_one(mem: Engram) -> None:
+def test_an_unfinished_dream_is_resumed_as_a_dream(mem: Engram) -> None:
     keep(mem, *PAIR)
     owner = mem.as_reader(OWNER)
-    longer = replace(MERGE, page=lambda desk, cursor: replace(MERGE.page(desk, cursor), more=True))
-    run(desk_of(mem, OWNER), [longer], None, verb="dream", rest=lambda: True)
+    longer = replace(MERGE, page=lambda context, cursor: replace(MERGE.page(context, cursor), more=True))
+    run(context_of(mem, OWNER), [longer], None, verb="dream", rest=lambda: True)
     assert owner.dreams()[0].ending is PassStatus.RUNNING
-    desk = desk_of(mem, OWNER)
-    assert verb_due(replace(desk, settings=replace(desk.settings, dream=True)), LONG_AGO) == "dream"
-    assert verb_due(desk, LONG_AGO) == "", "it is switched off"
+    context = context_of(mem, OWNER)
+    assert verb_due(replace(context, settings=replace(context.settings, dream=True)), LONG_AGO) == "dream"
+    assert verb_due(context, LONG_AGO) == "", "it is switched off"
     mem.settings.set(dream=True, dream_idle_s=0.0)
     mem._vault.store.used_at -= 60.0
     mem._vault._dream()
@@ -98,14 +98,14 @@ def test_a_dream_that_was_left_is_gone_on_with_as_one(mem: Engram) -> None:
     assert mem._vault.store.reach(OWNER, "gaps").change >= 0, "with the jobs that only a dream has"
 
 
-def test_what_a_pass_reads_is_no_use_and_does_not_fill_the_audit_trail(filled: Engram, clock: HandClock) -> None:
+def test_reads_of_a_pass_are_neither_counted_nor_audited(filled: Engram, clock: HandClock) -> None:
     keep(filled, *PAIR)
     filled.backfill()
     store = filled._vault.store
     store.used_at = used = store.used_at - 60.0
     clock.set(clock.now() + timedelta(minutes=1))
 
-    report = run(desk_of(filled), JOBS, filled._vault.searcher, verb="dream")
+    report = run(context_of(filled), JOBS, filled._vault.searcher, verb="dream")
 
     assert report.before is not None, "it asked itself questions"
     assert store.used_at == used
@@ -113,7 +113,7 @@ def test_what_a_pass_reads_is_no_use_and_does_not_fill_the_audit_trail(filled: E
     assert noted == {"dream"}
 
 
-def test_closing_calls_off_a_pass_that_is_under_way(tmp_path: Path) -> None:
+def test_closing_the_vault_stops_a_running_pass(tmp_path: Path) -> None:
     given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "dream": False}
     mem = engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=given)
     with mem._vault._called_off_by_closing():

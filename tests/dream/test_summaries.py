@@ -1,17 +1,17 @@
-"""What several facts of one subject come to is kept as one sentence (K1)."""
+"""The job that summarizes several facts of one subject in one sentence (K1)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
-from dream.vaults import desk_of, rows
+from dream.vaults import context_of, rows
 
 from engram.dream.runner import run
 from engram.dream.summaries import GATHER, GIST
 from engram.engine import Engram
 from engram.errors import Conflict
-from engram.rules.summaries import Told, gists
+from engram.rules.summaries import SourcedFact, summarize
 from engram.types import Memory, Scope, Source, Status
 from engram.values.dreams import PassReport, PassStatus
 
@@ -19,7 +19,7 @@ LIKES = ("I like jazz.", "I love Thai food.", "I like hiking.")
 
 
 def rest(mem: Engram) -> PassReport:
-    return run(desk_of(mem), [GATHER], None, verb="dream")
+    return run(context_of(mem), [GATHER], None, verb="dream")
 
 
 def gathered(mem: Engram) -> list[Memory]:
@@ -30,7 +30,7 @@ def tell(mem: Engram, *texts: str) -> list[str]:
     return [mem.remember(text).id for text in texts]
 
 
-def test_three_likes_are_one_sentence_linked_to_what_it_came_from(mem: Engram) -> None:
+def test_three_likes_are_summarized_in_one_sentence_linked_to_its_sources(mem: Engram) -> None:
     ids = tell(mem, *LIKES)
     rest(mem)
     (made,) = gathered(mem)
@@ -42,7 +42,7 @@ def test_three_likes_are_one_sentence_linked_to_what_it_came_from(mem: Engram) -
     assert [mem.get(one).status for one in ids] == [Status.ACTIVE] * 3
 
 
-def test_a_fuller_one_takes_its_place(mem: Engram) -> None:
+def test_a_fuller_summary_replaces_the_old_one(mem: Engram) -> None:
     tell(mem, *LIKES)
     rest(mem)
     tell(mem, "I like chess.")
@@ -51,7 +51,7 @@ def test_a_fuller_one_takes_its_place(mem: Engram) -> None:
 
 
 @pytest.mark.parametrize("erase", [False, True])
-def test_it_falls_with_any_of_them_and_nothing_erased_is_left_in_it(mem: Engram, erase: bool) -> None:
+def test_a_summary_is_retired_with_any_source_and_holds_nothing_erased(mem: Engram, erase: bool) -> None:
     ids = tell(mem, *LIKES)
     rest(mem)
     mem.forget(ids[1], erase=erase)
@@ -60,16 +60,16 @@ def test_it_falls_with_any_of_them_and_nothing_erased_is_left_in_it(mem: Engram,
     assert not gathered(mem)
 
 
-def test_two_are_too_few_and_scopes_are_not_joined(mem: Engram) -> None:
+def test_two_facts_are_too_few_and_scopes_are_summarized_apart(mem: Engram) -> None:
     tell(mem, *LIKES[:2])
     lab = replace(mem.reader, scope=Scope(agent="rex", channel="lab"))
     mem._vault.store.add(lab, [Memory(text=LIKES[2], scope=lab.scope, confidence=0.9)])
     rest(mem)
-    run(desk_of(mem, lab), [GATHER], None, verb="dream")
+    run(context_of(mem, lab), [GATHER], None, verb="dream")
     assert not gathered(mem)
 
 
-def test_a_second_run_changes_nothing_and_an_undo_takes_it_back(mem: Engram) -> None:
+def test_a_second_run_changes_nothing_and_an_undo_removes_the_summary(mem: Engram) -> None:
     tell(mem, *LIKES)
     before = rows(mem._vault.store)
     done = rest(mem)
@@ -84,11 +84,11 @@ def test_a_second_run_changes_nothing_and_an_undo_takes_it_back(mem: Engram) -> 
 
 
 def said(*facts: tuple[str, str, str], subject: str = "atlas") -> list[str]:
-    told = [Told(subject, predicate, thing, 0.9, f"M{number}") for number, (predicate, thing, _) in enumerate(facts)]
-    return [one.text for one in gists(told, {f"M{number}": text for number, (_, _, text) in enumerate(facts)})]
+    told = [SourcedFact(subject, predicate, thing, 0.9, f"M{number}") for number, (predicate, thing, _) in enumerate(facts)]
+    return [one.text for one in summarize(told, {f"M{number}": text for number, (_, _, text) in enumerate(facts)})]
 
 
-def test_it_is_said_in_the_words_of_its_sources() -> None:
+def test_a_summary_uses_the_words_of_its_sources() -> None:
     facts = [("depends on", name.lower(), f"Atlas depends on {name}") for name in ("Redis", "message queues", "Kafka")]
     assert said(*facts) == ["Atlas depends on Redis, message queues and Kafka."]
 
@@ -104,18 +104,18 @@ def test_it_is_said_in_the_words_of_its_sources() -> None:
     ],
     ids=["one at a time", "of two sorts", "not in its words", "no short name", "clauses"],
 )
-def test_what_cannot_be_said_in_a_whole_sentence_is_left_as_it_is(facts: list[tuple[str, str, str]]) -> None:
+def test_facts_that_do_not_form_a_sentence_are_not_summarized(facts: list[tuple[str, str, str]]) -> None:
     assert said(*facts) == []
 
 
-def test_a_long_list_has_the_surest() -> None:
-    told = [Told("atlas", "uses", f"tool{number}", 0.5 + number / 100, f"M{number}") for number in range(9)]
-    (made,) = gists(told, {f"M{number}": f"Atlas uses Tool{number}" for number in range(9)})
+def test_a_long_list_keeps_the_most_confident_facts() -> None:
+    told = [SourcedFact("atlas", "uses", f"tool{number}", 0.5 + number / 100, f"M{number}") for number in range(9)]
+    (made,) = summarize(told, {f"M{number}": f"Atlas uses Tool{number}" for number in range(9)})
     assert made.text == "Atlas uses Tool3, Tool4, Tool5, Tool6, Tool7 and Tool8."
     assert made.confidence == pytest.approx(0.53)
 
 
-def test_a_fuller_sentence_is_no_loss_in_a_small_vault(mem: Engram) -> None:
+def test_replacing_a_summary_in_a_small_vault_does_not_fail_the_probes(mem: Engram) -> None:
     tell(mem, *LIKES)
     mem.dream()
     tell(mem, "I like chess.")
@@ -124,7 +124,7 @@ def test_a_fuller_sentence_is_no_loss_in_a_small_vault(mem: Engram) -> None:
     assert [one.text for one in gathered(mem)] == ["The user likes jazz, Thai food, hiking and chess."]
 
 
-def test_what_was_gathered_from_something_corrected_comes_back_neither_by_an_undo_nor_by_asking(mem: Engram) -> None:
+def test_a_summary_of_a_corrected_fact_never_comes_back(mem: Engram) -> None:
     ids = tell(mem, *LIKES)
     mem.dream()
     (first,) = gathered(mem)
@@ -145,7 +145,7 @@ def test_what_was_gathered_from_something_corrected_comes_back_neither_by_an_und
 
 
 @pytest.mark.parametrize("limited", ["I only like chess.", "I like nobody.", "I like chess if it is quick."])
-def test_a_list_does_not_leave_out_what_limits_it(mem: Engram, limited: str) -> None:
+def test_limited_statements_are_not_summarized(mem: Engram, limited: str) -> None:
     tell(mem, "I like jazz.", "I like hiking.", limited)
     rest(mem)
     assert not gathered(mem)

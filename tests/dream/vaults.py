@@ -1,11 +1,11 @@
-"""Vaults at rest, for the tests of dreams: the real store and engine, on words alone unless an encoder is given."""
+"""Vaults for the dream tests: the real store and engine, without an encoder unless one is given."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from engram.dream.job import Desk
+from engram.dream.job import JobContext
 from engram.engine import Engram
 from engram.store.sqlite.store import SqliteStore
 from engram.types import Memory, Reader
@@ -24,16 +24,16 @@ _MOVING = {
     "boxes",
     "boxed",
 }
-"""Logs, cursors, filling, and boxes, which are filled beside: they tell that something was done, not what is known."""
+"""Tables of logs, cursors and background state, which differ after an undo although the knowledge is the same."""
 
 
-def desk_of(mem: Engram, reader: Reader | None = None) -> Desk:
+def context_of(mem: Engram, reader: Reader | None = None) -> JobContext:
     vault = mem._vault
-    return Desk(vault.store, reader or mem.reader, vault.live.now, vault.env.now(), vault.index, vault.embedder)
+    return JobContext(vault.store, reader or mem.reader, vault.live.now, vault.env.now(), vault.index, vault.embedder)
 
 
 def rows(store: SqliteStore) -> Mapping[str, list[Any]]:
-    """Every row of every table of what is known."""
+    """Return every row of every table that holds knowledge."""
     with store._readers.use("a test") as connection:
         sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'lexicon%' ORDER BY name"
         tables = [str(row[0]) for row in connection.execute(sql) if str(row[0]) not in _MOVING]
@@ -41,6 +41,6 @@ def rows(store: SqliteStore) -> Mapping[str, list[Any]]:
 
 
 def keep(mem: Engram, *texts: str, **more: Any) -> list[str]:
-    """Keep statements as they are, in one commit, past what would take two for one; their ids."""
+    """Store statements in one commit, bypassing duplicate detection; return their ids."""
     made = [Memory(text=text, scope=mem.reader.scope, **more) for text in texts]
     return [memory.id for memory in mem._vault.store.add(mem.reader, made)]

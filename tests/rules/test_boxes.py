@@ -15,7 +15,7 @@ from rules.stories import START, open_story
 
 import engram
 from engram.models.embedders import CallableEmbedder, Vectors, hashing_embedder
-from engram.rules.boxes import Growing, Item, centred, fill, trace_of, words_of
+from engram.rules.boxes import BoxItem, OpenBox, centred, fill, trace_of, words_of
 from engram.settings import Settings
 from engram.store.sqlite.boxes import Filled
 from engram.types import Policy, Reader, Role, Scope, Turn
@@ -25,11 +25,11 @@ SETTINGS = Settings()
 HERE = (1, "s")
 
 
-def items(*texts: str, minutes: float = 1.0, stream: tuple[int, str] = HERE) -> list[Item]:
-    return [Item(n, stream, START + timedelta(minutes=n * minutes), words_of(text, "")) for n, text in enumerate(texts, 1)]
+def items(*texts: str, minutes: float = 1.0, stream: tuple[int, str] = HERE) -> list[BoxItem]:
+    return [BoxItem(n, stream, START + timedelta(minutes=n * minutes), words_of(text, "")) for n, text in enumerate(texts, 1)]
 
 
-def shown(boxes: list[Growing]) -> list[tuple[list[int], SealReason]]:
+def shown(boxes: list[OpenBox]) -> list[tuple[list[int], SealReason]]:
     return [(box.fresh, box.sealed) for box in boxes]
 
 
@@ -37,11 +37,11 @@ TEA = ("green tea from Japan", "tea from Japan and China", "black tea from China
 SHIP = ("the sailing ship left harbour", "a sailing ship needs wind", "harbour wind and sailing")
 
 
-def test_a_box_is_closed_by_a_change_of_subject() -> None:
+def test_a_change_of_subject_seals_a_box() -> None:
     assert shown(fill(items(*TEA, *SHIP), {}, SETTINGS)) == [([1, 2, 3], SealReason.SHIFT), ([4, 5, 6], SealReason.OPEN)]
 
 
-def test_a_box_is_closed_by_half_an_hour_of_silence() -> None:
+def test_a_pause_of_half_an_hour_seals_a_box() -> None:
     assert shown(fill(items(*TEA, minutes=30), {}, SETTINGS)) == [([1, 2, 3], SealReason.OPEN)]
     assert shown(fill(items(*TEA, minutes=30.1), {}, SETTINGS)) == [
         ([1], SealReason.GAP),
@@ -50,29 +50,29 @@ def test_a_box_is_closed_by_half_an_hour_of_silence() -> None:
     ]
 
 
-def test_a_box_holds_fifty() -> None:
+def test_a_box_is_sealed_at_fifty_memories() -> None:
     boxes = fill(items(*(TEA[0] for _ in range(101))), {}, SETTINGS)
     assert [(len(box.fresh), box.sealed) for box in boxes] == [(50, SealReason.SIZE), (50, SealReason.SIZE), (1, SealReason.OPEN)]
 
 
-def test_vectors_tell_where_words_do_not() -> None:
+def test_vectors_decide_the_box_when_words_do_not_overlap() -> None:
     encode = hashing_embedder(64).passages
     said = ("tea leaves", "leaves tea", "ship sails")
-    told = [Item(n, HERE, START, words_of(text, ""), encode([text])[0]) for n, text in enumerate(said)]
+    told = [BoxItem(n, HERE, START, words_of(text, ""), encode([text])[0]) for n, text in enumerate(said)]
     assert shown(fill(told, {}, SETTINGS)) == [([0, 1], SealReason.SHIFT), ([2], SealReason.OPEN)]
-    assert len(fill([Item(one.memory, HERE, START, one.words) for one in told], {}, SETTINGS)) == 1  # two words say little
+    assert len(fill([BoxItem(one.memory, HERE, START, one.words) for one in told], {}, SETTINGS)) == 1  # two words say little
 
 
-def test_likeness_is_seen_from_the_middle() -> None:
-    """What all have in common says nothing: here a first dimension, as that of one speaker's voice."""
+def test_box_similarity_is_relative_to_the_mean_vector() -> None:
+    """A component that all vectors share, here the first dimension, must not make them similar."""
     voice = np.array([[9, 1, 0], [9, 0.9, 0.1], [9, 0, 1]], np.float32)
-    told = [Item(n, HERE, START, ("x",), vector) for n, vector in enumerate(centred(voice, voice.mean(axis=0)))]
+    told = [BoxItem(n, HERE, START, ("x",), vector) for n, vector in enumerate(centred(voice, voice.mean(axis=0)))]
     assert shown(fill(told, {}, SETTINGS)) == [([0, 1], SealReason.SHIFT), ([2], SealReason.OPEN)]
-    bare = [Item(n, HERE, START, ("x",), vector) for n, vector in enumerate(voice)]
+    bare = [BoxItem(n, HERE, START, ("x",), vector) for n, vector in enumerate(voice)]
     assert len(fill(bare, {}, SETTINGS)) == 1
 
 
-def test_sessions_and_places_are_kept_apart_and_open_boxes_go_on() -> None:
+def test_scopes_and_sessions_have_separate_boxes_and_open_boxes_continue() -> None:
     mixed = [*items(TEA[0]), *items(SHIP[0], stream=(2, "s")), *items(TEA[1])]
     boxes = fill(mixed, {}, SETTINGS)
     assert [box.stream for box in boxes] == [HERE, (2, "s")]
@@ -82,7 +82,7 @@ def test_sessions_and_places_are_kept_apart_and_open_boxes_go_on() -> None:
     assert {"tea", "china"} <= set(boxes[0].topic)
 
 
-def test_a_topic_that_comes_back_is_on_the_same_trace() -> None:
+def test_boxes_of_a_recurring_topic_share_a_trace() -> None:
     known = [(3, ("tea", "green", "japan")), (7, ("ship", "wind"))]
     assert trace_of(("tea", "japan", "cup"), known) == 3
     assert trace_of(("oven", "bread"), known) is None
@@ -104,7 +104,7 @@ TALK = (
 )
 
 
-def test_what_was_heard_lies_in_boxes_and_recurring_topics_share_a_trace(tmp_path: Path, clock: HandClock) -> None:
+def test_observed_turns_are_boxed_and_recurring_topics_share_a_trace(tmp_path: Path, clock: HandClock) -> None:
     with open_story(tmp_path, clock) as mem:
         mem.observe(*said(*TALK, at=clock.now()))
         boxes = mem.boxes()[::-1]
@@ -125,7 +125,7 @@ def test_what_was_heard_lies_in_boxes_and_recurring_topics_share_a_trace(tmp_pat
 
 
 def one_voice(texts: Sequence[str]) -> list[Vectors]:
-    """An encoder that hears a voice in everything, and besides only tea and boats."""
+    """An encoder with a constant first dimension, and one dimension each for tea and boats."""
     return [np.array([9.0, "tea" in text.lower(), "boat" in text.lower()], np.float32) for text in texts]
 
 
@@ -137,7 +137,7 @@ def test_a_vault_with_an_encoder_boxes_by_meaning(tmp_path: Path, clock: HandClo
         assert [box.size for box in mem.boxes(limit=500) if box.session == "one"][::-1] == [2, 2]
 
 
-def test_boxes_do_not_depend_on_when_they_are_filled(tmp_path: Path, clock: HandClock) -> None:
+def test_boxes_are_the_same_however_often_they_are_filled(tmp_path: Path, clock: HandClock) -> None:
     with open_story(tmp_path / "a", clock) as once, open_story(tmp_path / "b", clock) as often:
         for turn in said(*TALK, *TALK[:1], at=clock.now()):
             once.observe(turn)
@@ -148,7 +148,7 @@ def test_boxes_do_not_depend_on_when_they_are_filled(tmp_path: Path, clock: Hand
         ]
 
 
-def test_a_topic_forgets_what_was_erased(tmp_path: Path, clock: HandClock) -> None:
+def test_the_topic_of_a_box_drops_words_of_erased_memories(tmp_path: Path, clock: HandClock) -> None:
     with open_story(tmp_path, clock) as mem:
         kept = mem.remember("The lamp in the hall is broken")
         gone = mem.remember("The lamp in the zqcellarsx is broken")
@@ -160,7 +160,7 @@ def test_a_topic_forgets_what_was_erased(tmp_path: Path, clock: HandClock) -> No
         assert mem.boxes() == ()
 
 
-def test_care_fills_them_unasked(tmp_path: Path) -> None:
+def test_background_upkeep_fills_boxes(tmp_path: Path) -> None:
     given = {"model": "none", "backup_hours": 0, "care_pause_s": 0.05, "warm_after_s": 0.05}
     with engram.open(tmp_path / "vault", key=KEY, settings=given) as mem:
         mem.remember("The lamp in the hall is broken")
@@ -168,8 +168,8 @@ def test_care_fills_them_unasked(tmp_path: Path) -> None:
         assert len(store_of(mem).boxes(mem.reader)) == 1
 
 
-def test_what_is_erased_while_boxes_are_filled_is_in_no_topic(tmp_path: Path, clock: HandClock) -> None:
-    """V12: topics are made beside the use; what was read before an erasure is not written after it."""
+def test_memories_erased_while_boxes_are_filled_are_in_no_topic(tmp_path: Path, clock: HandClock) -> None:
+    """V12: boxes are filled in the background; memories read before an erasure must not be written after it."""
     with open_story(tmp_path, clock) as mem:
         for text in TEA:
             mem.remember(text)

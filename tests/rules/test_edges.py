@@ -1,4 +1,4 @@
-"""How links behave: surer, fainter, pruned, never in a circle (M15)."""
+"""Edges: reinforcement, fading, traversal, and no cycles (M15)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from recall.minds import KEY
 
 import engram
 from engram.errors import InvalidQuery
-from engram.rules.edges import ACYCLIC, seen_again, sure_at, walk
+from engram.rules.edges import ACYCLIC, confidence_at, reinforced, traverse
 from engram.settings import Settings
 from engram.types import Edge, Memory
 
@@ -30,30 +30,30 @@ def link(source: str, target: str, kind: str = "related_to", weight: float = 1.0
     return Edge(source, target, kind, weight, confidence, START)
 
 
-def test_an_association_stays_sure_for_a_month_then_fades_evenly() -> None:
+def test_an_association_keeps_its_confidence_for_a_month_then_fades_linearly() -> None:
     one = link("a", "b")
-    assert [round(sure_at(one, after(days), SETTINGS), 3) for days in (0, 30, 60, 90, 3650)] == [1.0, 1.0, 0.9, 0.8, 0.1]
+    assert [round(confidence_at(one, after(days), SETTINGS), 3) for days in (0, 30, 60, 90, 3650)] == [1.0, 1.0, 0.9, 0.8, 0.1]
 
 
 @pytest.mark.parametrize("kind", sorted(ACYCLIC | {"supersedes", "contradicts"}))
-def test_what_was_so_does_not_fade(kind: str) -> None:
-    assert sure_at(link("a", "b", kind, confidence=0.7), after(3650), SETTINGS) == 0.7
+def test_edges_that_state_what_happened_do_not_fade(kind: str) -> None:
+    assert confidence_at(link("a", "b", kind, confidence=0.7), after(3650), SETTINGS) == 0.7
 
 
-def test_seen_again_it_is_surer_and_the_grace_period_begins_anew() -> None:
+def test_restating_an_edge_raises_its_confidence_and_restarts_the_grace_period() -> None:
     faint = link("a", "b", confidence=0.5)
-    again = seen_again(faint, link("a", "b", confidence=0.5), after(60), SETTINGS)
+    again = reinforced(faint, link("a", "b", confidence=0.5), after(60), SETTINGS)
     assert again.confidence == pytest.approx(0.5 - 0.1 + 0.1)
     assert (again.created_at, again.reinforced_at) == (START, after(60))
-    assert sure_at(again, after(90), SETTINGS) == again.confidence
+    assert confidence_at(again, after(90), SETTINGS) == again.confidence
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 4000))
-def test_it_is_never_surer_than_sure_nor_less_than_nothing(old: float, told: float, days: float) -> None:
+def test_the_confidence_of_an_edge_stays_between_zero_and_one(old: float, told: float, days: float) -> None:
     known = link("a", "b", confidence=old)
-    assert 0.0 <= sure_at(known, after(days), SETTINGS) <= old
-    again = seen_again(known, replace(known, confidence=told), after(days), SETTINGS)
-    assert max(told, sure_at(known, after(days), SETTINGS)) <= again.confidence <= 1.0
+    assert 0.0 <= confidence_at(known, after(days), SETTINGS) <= old
+    again = reinforced(known, replace(known, confidence=told), after(days), SETTINGS)
+    assert max(told, confidence_at(known, after(days), SETTINGS)) <= again.confidence <= 1.0
 
 
 def among(*edges: Edge) -> object:
@@ -63,20 +63,20 @@ def among(*edges: Edge) -> object:
     return edges_of
 
 
-def test_a_walk_takes_the_strongest_way_and_stops_where_it_was_told() -> None:
+def test_traversal_takes_the_strongest_path_up_to_the_depth() -> None:
     edges = among(link("a", "b", weight=0.5), link("c", "a"), link("b", "d"), link("c", "d", weight=0.9), link("d", "e"))
-    ways = walk(["a"], edges, START, SETTINGS, depth=2)  # type: ignore[arg-type]
+    ways = traverse(["a"], edges, START, SETTINGS, depth=2)  # type: ignore[arg-type]
     assert {there: (way.distance, way.strength) for there, way in ways.items()} == {"b": (1, 0.5), "c": (1, 1.0), "d": (2, 0.9)}
-    assert "e" in walk(["a"], edges, START, SETTINGS, depth=3)  # type: ignore[arg-type]
+    assert "e" in traverse(["a"], edges, START, SETTINGS, depth=3)  # type: ignore[arg-type]
 
 
-def test_a_link_that_is_hardly_sure_is_not_followed() -> None:
+def test_traversal_skips_faded_edges() -> None:
     edges = among(link("a", "b", confidence=0.19), link("a", "c", confidence=0.2), link("a", "d"))
-    assert set(walk(["a"], edges, START, SETTINGS)) == {"c", "d"}  # type: ignore[arg-type]
-    assert set(walk(["a"], edges, after(300), SETTINGS)) == set()  # type: ignore[arg-type]
+    assert set(traverse(["a"], edges, START, SETTINGS)) == {"c", "d"}  # type: ignore[arg-type]
+    assert set(traverse(["a"], edges, after(300), SETTINGS)) == set()  # type: ignore[arg-type]
 
 
-def test_links_of_a_vault(tmp_path: Path) -> None:
+def test_relate_and_traverse_work_on_a_vault(tmp_path: Path) -> None:
     with engram.open(tmp_path / "vault", key=KEY, settings={"model": "none"}) as mem:
         a, b, c = (mem.remember(text).id for text in ("the outage", "the bad deploy", "the hurried review"))
         mem.relate(a, b, "caused_by")
@@ -94,7 +94,7 @@ def test_links_of_a_vault(tmp_path: Path) -> None:
         assert mem.traverse(a, depth=1, kinds=["caused_by"])[0].memory.text == "the bad deploy"
 
 
-def test_of_a_memory_with_very_many_links_the_strongest_are_told(tmp_path: Path) -> None:
+def test_a_memory_with_many_edges_lists_the_strongest(tmp_path: Path) -> None:
     with engram.open(tmp_path / "vault", key=KEY, settings={"model": "none"}) as mem:
         store = mem._vault.store
         hub, *others = store.add(mem.reader, [Memory(text=f"note {number}") for number in range(1_102)])

@@ -1,4 +1,4 @@
-"""What follows from what is known (K11): from sure premises, of relations that carry over, in no circle, and gone with them."""
+"""Inference (K11): from confident premises, by transitive relations, without cycles; conclusions end with their premises."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rules.stories import open_story
 
 from engram.engine import Engram
-from engram.rules.inference import LEAST, Relation, carries, inferred, joined
+from engram.rules.inference import LEAST, Relation, composed, infer, supports_inference
 from engram.rules.lifecycle import Verification, verification
 from engram.types import Edge, Kind, Memory, Source, Status
 
@@ -22,27 +22,27 @@ def rel(source: str, kind: str, target: str, confidence: float = 0.9) -> Relatio
 
 
 def told(*relations: Relation, about: str | None = None) -> list[tuple[str, str, str]]:
-    return [(one.source, one.kind, one.target) for one in inferred(relations, about)]
+    return [(one.source, one.kind, one.target) for one in infer(relations, about)]
 
 
-def test_a_part_of_a_part_is_a_part() -> None:
-    found = inferred([rel("valve", "part of", "pump"), rel("pump", "is part of", "plant", 0.8)])
+def test_part_of_is_transitive() -> None:
+    found = infer([rel("valve", "part of", "pump"), rel("pump", "is part of", "plant", 0.8)])
     assert [(one.source, one.kind, one.target) for one in found] == [("valve", "part of", "plant")]
     assert found[0].premises == ("valve>pump", "pump>plant")
     assert LEAST < found[0].confidence < 0.8
 
 
-def test_one_relation_may_carry_another() -> None:
+def test_different_relations_compose() -> None:
     assert told(rel("ana", "lives in", "porto"), rel("porto", "located in", "portugal")) == [("ana", "lives in", "portugal")]
-    assert joined("located in", "lives in") is None
+    assert composed("located in", "lives in") is None
 
 
 @pytest.mark.parametrize("kind", ["likes", "manages", "reports to", "knows", "married to", "uses"])
-def test_what_does_not_carry_over_is_not_inferred(kind: str) -> None:
+def test_relations_that_are_not_transitive_infer_nothing(kind: str) -> None:
     assert told(rel("a", kind, "b"), rel("b", kind, "c")) == []
 
 
-def test_what_people_have_does_not_go_on_through_them() -> None:
+def test_most_relations_do_not_compose_through_a_person() -> None:
     assert told(rel("book", "belongs to", "tom"), rel("tom", "belongs to", "chess club")) == []
     assert told(rel("tom", "depends on", "ann"), rel("ann", "depends on", "insulin")) == []
     assert told(rel("Ann", "uses", "api"), rel("api", "depends on", "redis")) == []
@@ -50,13 +50,13 @@ def test_what_people_have_does_not_go_on_through_them() -> None:
     assert told(rel("ann", "older than", "tom"), rel("tom", "older than", "carl")) == [("ann", "older than", "carl")]
 
 
-def test_only_from_what_is_sure_and_not_far() -> None:
+def test_premises_must_be_confident_and_chains_short() -> None:
     assert told(rel("a", "part of", "b", 0.7), rel("b", "part of", "c")) == []
     chain = [rel(str(n), "part of", str(n + 1), 0.99) for n in range(10)]
     assert {target for _, _, target in told(*chain, about="0")} == {"2", "3", "4", "5"}
 
 
-def test_never_what_is_stated_nor_in_a_circle() -> None:
+def test_stated_facts_and_cycles_are_not_inferred() -> None:
     assert told(rel("a", "part of", "b"), rel("b", "part of", "c"), rel("a", "part of", "c")) == []
     assert told(rel("a", "part of", "b"), rel("b", "part of", "a"), rel("a", "part of", "a")) == []
 
@@ -73,11 +73,11 @@ def test_never_what_is_stated_nor_in_a_circle() -> None:
         max_size=14,
     )
 )
-def test_whatever_is_known_what_follows_is_new_sure_and_founded(known: list[Relation]) -> None:
+def test_every_conclusion_is_new_confident_and_has_premises(known: list[Relation]) -> None:
     sure = {one.premise: one.confidence for one in sorted(known, key=lambda one: one.confidence)}
-    for one in inferred(known):
+    for one in infer(known):
         assert one.source != one.target
-        assert carries(one.kind)
+        assert supports_inference(one.kind)
         assert not any((r.source, r.kind, r.target) == (one.source, one.kind, one.target) for r in known)
         assert LEAST < one.confidence <= min(sure[premise] for premise in one.premises)
         assert len(one.premises) >= 2
@@ -92,7 +92,7 @@ def mem(tmp_path: Path) -> Iterator[Engram]:
         yield mem
 
 
-def test_beliefs_tell_what_follows_when_they_are_asked_and_not_else(mem: Engram) -> None:
+def test_beliefs_include_conclusions_only_on_request(mem: Engram) -> None:
     first, second = mem.learn("the parser", "is part of", "the compiler"), mem.learn("compiler", "is part of", "toolchain")
     mem.learn("the toolchain", "likes", "nobody")
     found = [one for one in mem.beliefs("parser", inferred=True) if one.status == "inferred"]
@@ -102,7 +102,7 @@ def test_beliefs_tell_what_follows_when_they_are_asked_and_not_else(mem: Engram)
     assert all(one.status == "held" for one in mem.beliefs("parser"))
 
 
-def test_what_was_said_in_words_is_a_premise_too_and_it_goes_with_it(mem: Engram) -> None:
+def test_a_fact_from_text_is_a_premise_and_its_conclusion_ends_with_it(mem: Engram) -> None:
     mem.observe(user="The parser is part of the compiler.")
     said = mem.observe(user="The compiler is part of the toolchain.").ids[0]
 
@@ -116,7 +116,7 @@ def test_what_was_said_in_words_is_a_premise_too_and_it_goes_with_it(mem: Engram
     assert following() == ["toolchain"]
 
 
-def test_links_tell_what_follows(mem: Engram) -> None:
+def test_edges_are_premises_too(mem: Engram) -> None:
     a, b, c = (mem.remember(f"Note {name}").id for name in ("one", "two", "three"))
     mem.relate(a, b, "part_of")
     mem.relate(b, c, "part_of")
@@ -124,7 +124,7 @@ def test_links_tell_what_follows(mem: Engram) -> None:
     assert {one.memory.id: one.inferred for one in mem.traverse(c)} == {b: "", a: ""}
 
 
-def test_a_kept_inference_is_the_systems_and_falls_with_any_premise(mem: Engram) -> None:
+def test_a_stored_conclusion_is_inferred_and_retired_with_any_premise(mem: Engram) -> None:
     store, reader = mem._vault.store, mem.reader
 
     def concluded(*premises: str) -> str:
@@ -145,9 +145,9 @@ def test_a_kept_inference_is_the_systems_and_falls_with_any_premise(mem: Engram)
     assert mem._vault.store.get(reader, [third]) == []
 
 
-def test_where_all_hangs_on_all_there_is_an_end() -> None:
-    """Ways of five premises among sixty, each before all that come after it, are five million."""
+def test_inference_on_a_dense_graph_is_bounded() -> None:
+    """Sixty entities in a total order have five million paths of five premises."""
     names = [f"n{number:02}" for number in range(60)]
     known = [Relation(a, "depends on", b, 1.0, f"{a}{b}") for number, a in enumerate(names) for b in names[number + 1 :]]
     known.remove(Relation("n00", "depends on", "n59", 1.0, "n00n59"))
-    assert [(one.target, len(one.premises)) for one in inferred(known, "n00")] == [("n59", 2)]
+    assert [(one.target, len(one.premises)) for one in infer(known, "n00")] == [("n59", 2)]

@@ -1,4 +1,4 @@
-"""How well things are known: levels, the map, holes, and whose they are. K6, K8, §38"""
+"""Knowledge of subjects: levels, the knowledge map, gaps, and visibility. K6, K8, §38"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import engram
 from engram.engine import Engram
 from engram.errors import InvalidQuery
 from engram.recall.searcher import Searcher
-from engram.rules.knowledge import confidence, fresh, level
+from engram.rules.knowledge import confidence, freshness, level
 from engram.settings import Settings
 from engram.types import Edge, Memory, Reader, Scope
 from engram.values.entities import GapKind, KnowledgeFigures, KnowledgeLevel
@@ -43,7 +43,7 @@ def known(memories: int = 8, *, sure: float = 0.8, contested: int = 0, days: flo
     return KnowledgeFigures(memories, 2, 1, sure, contested, 0, NOW - timedelta(days=400), NOW - timedelta(days=days))
 
 
-def test_more_memories_make_a_subject_better_known_and_one_answers_a_question() -> None:
+def test_confidence_in_a_subject_grows_with_memories_and_one_answers_a_question() -> None:
     one, three = (confidence(1.0, known(number), NOW, PLAIN) for number in (1, 3))
     assert level(one, PLAIN) is KnowledgeLevel.UNCERTAIN
     assert level(three, PLAIN) is KnowledgeLevel.CONFIDENT
@@ -52,18 +52,18 @@ def test_more_memories_make_a_subject_better_known_and_one_answers_a_question() 
 
 
 @pytest.mark.parametrize("worse", [known(sure=0.3), known(contested=4), known(days=500.0)])
-def test_what_is_unsure_disputed_or_not_heard_of_for_long_is_less_well_known(worse: KnowledgeFigures) -> None:
+def test_uncertain_contested_or_old_memories_lower_confidence(worse: KnowledgeFigures) -> None:
     assert level(confidence(1.0, known(), NOW, PLAIN), PLAIN) is KnowledgeLevel.CONFIDENT
     assert level(confidence(1.0, worse, NOW, PLAIN), PLAIN) is KnowledgeLevel.UNCERTAIN
 
 
-def test_a_month_takes_nothing_away_and_age_alone_makes_nothing_unknown() -> None:
-    assert fresh(NOW - timedelta(days=30), NOW, PLAIN) == 1.0
-    assert fresh(NOW - timedelta(days=395), NOW, PLAIN) == pytest.approx(0.5)
-    assert fresh(NOW - timedelta(days=9999), NOW, PLAIN) > PLAIN.known_unknown
+def test_a_month_costs_no_confidence_and_age_alone_never_makes_a_subject_unknown() -> None:
+    assert freshness(NOW - timedelta(days=30), NOW, PLAIN) == 1.0
+    assert freshness(NOW - timedelta(days=395), NOW, PLAIN) == pytest.approx(0.5)
+    assert freshness(NOW - timedelta(days=9999), NOW, PLAIN) > PLAIN.known_unknown
 
 
-def test_a_subject_by_name_by_topic_by_question_and_not_at_all(mem: Engram) -> None:
+def test_knows_answers_for_names_topics_questions_and_unknown_subjects(mem: Engram) -> None:
     for text in ("Carla lives in Lisbon", "Carla speaks four languages", "Carla repairs violins"):
         mem.remember(text)
     mem.remember("The kiln is fired on Mondays")
@@ -87,7 +87,7 @@ def test_a_subject_by_name_by_topic_by_question_and_not_at_all(mem: Engram) -> N
             mem.knows(bad)  # type: ignore[call-overload]
 
 
-def test_asking_how_well_something_is_known_leaves_nothing_behind(mem: Engram) -> None:
+def test_knows_writes_nothing(mem: Engram) -> None:
     kept = mem.remember("Carla lives in Lisbon")
     mem.knows("Carla")
     mem.knows("Which port does the billing service listen on?")
@@ -97,7 +97,7 @@ def test_asking_how_well_something_is_known_leaves_nothing_behind(mem: Engram) -
     assert after.accesses == 0
 
 
-def test_holes_are_open_questions_disputes_and_old_notes_that_are_much_used(mem: Engram, clock: HandClock) -> None:
+def test_gaps_are_open_questions_disputes_and_old_much_used_memories(mem: Engram, clock: HandClock) -> None:
     one = mem.remember("Carla lives in Lisbon")
     two = mem.remember("Carla plays the harp")
     three = mem.remember("Carla hates every harp")
@@ -118,7 +118,7 @@ def test_holes_are_open_questions_disputes_and_old_notes_that_are_much_used(mem:
     assert "2 in dispute, 1 old. 1 question about it has no answer yet." in found.said
 
 
-def test_the_map_has_names_and_categories_the_best_known_first(mem: Engram) -> None:
+def test_the_knowledge_map_lists_names_and_categories_best_known_first(mem: Engram) -> None:
     for text in ("Carla lives in Lisbon", "Carla speaks four languages", "Carla repairs violins", "Otto lives in Lisbon"):
         mem.remember(text, category="fact")
     for text in ("I prefer dark mode", "I prefer tea"):
@@ -134,7 +134,7 @@ def test_the_map_has_names_and_categories_the_best_known_first(mem: Engram) -> N
     assert len(mem.knows(limit=1)) == 1
 
 
-def test_a_question_about_many_subjects_is_looked_up_once_for_the_map(mem: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_knowledge_map_looks_up_a_shared_question_once(mem: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
     for text in ("Carla plays the harp", "Carla keeps bees", "Wellington is windy", "The ferry to Wellington is late"):
         mem.remember(text)
     mem.recall(UNANSWERED)
@@ -146,7 +146,7 @@ def test_a_question_about_many_subjects_is_looked_up_once_for_the_map(mem: Engra
     assert asked == [UNANSWERED]
 
 
-def test_what_another_keeps_is_neither_told_nor_counted_nor_in_dispute(mem: Engram) -> None:
+def test_memories_of_another_agent_are_neither_shown_nor_counted(mem: Engram) -> None:
     ada = mem.as_reader(ADA)
     mine = mem.remember("Carla lives in Lisbon")
     hers = [ada.remember(text) for text in ("Carla lives in Oslo", "Carla speaks Basque", "Carla keeps bees")]
@@ -160,7 +160,7 @@ def test_what_another_keeps_is_neither_told_nor_counted_nor_in_dispute(mem: Engr
     assert ada.knows("Carla").level is KnowledgeLevel.CONFIDENT
 
 
-def test_of_very_many_memories_the_latest_are_looked_at_and_all_are_counted(mem: Engram) -> None:
+def test_a_subject_with_many_memories_reads_the_latest_and_counts_all(mem: Engram) -> None:
     drafts = [Memory(text=f"Carla met guest {number}", scope=mem.reader.scope) for number in range(520)]
     mem._vault.store.add(mem.reader, drafts)
     found = mem.knows("Carla")

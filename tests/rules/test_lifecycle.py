@@ -1,4 +1,4 @@
-"""How memories fade and matter (K3, K4), where they stand (M9), and which layer they are of (M8, M13)."""
+"""Strength and importance (K3, K4), lifecycle (M9) and layers (M8, M13) of memories."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from rules.stories import open_story
 from engram.errors import InvalidQuery
 from engram.recall.plan import narrowed
 from engram.rules.lifecycle import (
-    Keeping,
     Layer,
     Lifecycle,
-    Sort,
+    MemorySort,
+    RetentionPolicy,
     Verification,
     above,
+    archive_reason,
     below,
     demotion,
-    expired,
-    included,
+    in_mode,
     layer_of,
+    lifecycle_state,
     promotion,
     sort_of,
-    standing,
 )
-from engram.rules.strength import base_level, half_life, importance, retention, shape, steadiness, strength
+from engram.rules.strength import base_level, forgetting_curve, half_life, importance, retention, steadiness, strength
 from engram.settings import Settings
 from engram.store.ports import Filter
 from engram.types import Affect, Kind, Memory, Mode, Source, Status
@@ -53,20 +53,20 @@ def after(days: float) -> datetime:
 
 
 @pytest.mark.parametrize("mode", ["l2", "huber", "elastic"])
-def test_every_shape_begins_whole_and_only_fades(mode: str) -> None:
-    left = [shape(age / 10, mode) for age in range(200)]
+def test_every_forgetting_curve_starts_at_one_and_falls(mode: str) -> None:
+    left = [forgetting_curve(age / 10, mode) for age in range(200)]
     assert left[0] == 1.0
     assert all(a >= b >= 0.0 for a, b in pairwise(left))
 
 
-def test_half_is_left_after_a_half_life_and_the_shapes_part_from_there() -> None:
-    assert shape(1.0, "l2") == shape(1.0, "huber") == 0.5
-    assert shape(1.001, "huber") == pytest.approx(shape(1.001, "l2"), abs=1e-5)  # no kink
-    assert shape(8.0, "elastic") == 0.0 < shape(8.0, "l2") < shape(8.0, "huber")
-    assert shape(0.2, "elastic") > 0.85
+def test_retention_is_half_after_a_half_life_and_the_curves_differ_after_it() -> None:
+    assert forgetting_curve(1.0, "l2") == forgetting_curve(1.0, "huber") == 0.5
+    assert forgetting_curve(1.001, "huber") == pytest.approx(forgetting_curve(1.001, "l2"), abs=1e-5)  # no kink
+    assert forgetting_curve(8.0, "elastic") == 0.0 < forgetting_curve(8.0, "l2") < forgetting_curve(8.0, "huber")
+    assert forgetting_curve(0.2, "elastic") > 0.85
 
 
-def test_a_persons_words_use_and_affect_make_it_last() -> None:
+def test_source_use_and_affect_lengthen_the_half_life() -> None:
     said = kept(source=Source.USER)
     assert half_life(said, SETTINGS) == 30.0
     assert half_life(kept(source=Source.INFERRED), SETTINGS) == pytest.approx(10.0)  # three times as fast
@@ -83,13 +83,15 @@ def test_a_persons_words_use_and_affect_make_it_last() -> None:
     st.sampled_from(list(Source)),
     st.sampled_from(["l2", "huber", "elastic"]),
 )
-def test_figures_stay_within_bounds(uses: int, weight: float, days: float, arousal: float, source: Source, mode: str) -> None:
+def test_strength_and_importance_stay_within_bounds(
+    uses: int, weight: float, days: float, arousal: float, source: Source, mode: str
+) -> None:
     used, felt = START if uses else None, Affect(arousal=arousal)
     memory = kept(accesses=uses, importance=weight, source=source, accessed_at=used, affect=felt)
     settings = replace(SETTINGS, retention_mode=mode)
     for figure in (strength, retention, importance):
         assert 0.0 <= figure(memory, after(days), settings) <= 1.0  # type: ignore[operator]
-    told = standing(memory, after(days), settings)
+    told = lifecycle_state(memory, after(days), settings)
     assert 0.0 <= told.heat <= 1.0
     assert 0.0 <= told.decay <= 1.0
 
@@ -99,7 +101,7 @@ _USES = st.integers(0, 1000)
 
 
 @given(_AGES, _AGES, _USES, _USES, st.floats(0, 1), st.floats(0, 1), st.sampled_from(["l2", "huber", "elastic"]))
-def test_time_only_takes_away_and_use_and_affect_only_give(
+def test_time_lowers_strength_and_use_and_affect_raise_it(
     one: float, other: float, few: int, many: int, calm: float, stirred: float, mode: str
 ) -> None:
     settings = replace(SETTINGS, retention_mode=mode)
@@ -115,19 +117,19 @@ def test_time_only_takes_away_and_use_and_affect_only_give(
 
 
 @given(_AGES)
-def test_the_shapes_lie_one_above_the_other(age: float) -> None:
+def test_the_forgetting_curves_are_ordered(age: float) -> None:
     half_lives = age / 30
-    assert shape(half_lives, "elastic") <= shape(half_lives, "l2") + 1e-12
-    assert shape(half_lives, "l2") <= shape(half_lives, "huber") + 1e-12
+    assert forgetting_curve(half_lives, "elastic") <= forgetting_curve(half_lives, "l2") + 1e-12
+    assert forgetting_curve(half_lives, "l2") <= forgetting_curve(half_lives, "huber") + 1e-12
 
 
 @given(st.sampled_from(list(Source)), _USES)
-def test_a_persons_own_word_lasts_longest(source: Source, uses: int) -> None:
+def test_a_users_own_words_have_the_longest_half_life(source: Source, uses: int) -> None:
     said = half_life(kept(source=Source.USER, accesses=uses), SETTINGS)
     assert half_life(kept(source=source, accesses=uses), SETTINGS) <= said
 
 
-def test_what_is_pinned_does_not_fade() -> None:
+def test_a_pinned_memory_does_not_fade() -> None:
     assert strength(kept(pinned=True), after(5000), SETTINGS) == 1.0
     assert strength(kept(), after(5000), SETTINGS) < 0.1
 
@@ -144,13 +146,13 @@ def test_what_is_pinned_does_not_fade() -> None:
         {"affect": Affect(arousal=0.5)},
     ],
 )
-def test_each_thing_that_speaks_for_a_memory_makes_it_matter_more(more: dict[str, Any]) -> None:
+def test_each_part_of_importance_raises_it(more: dict[str, Any]) -> None:
     plain = kept(source=Source.ASSISTANT)
     assert importance(replace(plain, **more), after(60), SETTINGS) > importance(plain, after(60), SETTINGS)
     assert importance(plain, after(60), SETTINGS, layer_boost=0.9) > importance(plain, after(60), SETTINGS)
 
 
-def test_the_base_level_rises_with_use_and_sinks_with_time() -> None:
+def test_the_base_level_rises_with_use_and_falls_with_time() -> None:
     once, often = kept(), kept(accesses=9, accessed_at=after(8))
     assert base_level(once, after(1)) > base_level(once, after(10))
     assert base_level(often, after(10)) > base_level(once, after(10))
@@ -165,46 +167,46 @@ def test_the_base_level_rises_with_use_and_sinks_with_time() -> None:
 @pytest.mark.parametrize(
     ("fields", "days", "lifecycle", "verification", "policy"),
     [
-        ({}, 1, Lifecycle.ACTIVE, Verification.UNVERIFIED, Keeping.DURABLE),
-        ({"confidence": 0.3}, 1, Lifecycle.CANDIDATE, Verification.UNVERIFIED, Keeping.EPHEMERAL),
-        ({"confidence": 0.3, "corroborations": 1}, 1, Lifecycle.VALIDATED, Verification.USER_CONFIRMED, Keeping.DURABLE),
-        ({"helpful": 1, "source": Source.IMPORT}, 1, Lifecycle.VALIDATED, Verification.USER_CONFIRMED, Keeping.DURABLE),
-        ({"source": Source.INFERRED}, 1, Lifecycle.ACTIVE, Verification.SYSTEM_INFERRED, Keeping.DURABLE),
-        ({"unhelpful": 1}, 1, Lifecycle.ACTIVE, Verification.DISPUTED, Keeping.DURABLE),
-        ({"status": Status.CHALLENGED}, 1, Lifecycle.ACTIVE, Verification.DISPUTED, Keeping.DURABLE),
-        ({"category": "moment"}, 400, Lifecycle.STALE, Verification.UNVERIFIED, Keeping.DURABLE),
-        ({}, 400, Lifecycle.ACTIVE, Verification.UNVERIFIED, Keeping.DURABLE),
-        ({"pinned": True}, 400, Lifecycle.ACTIVE, Verification.UNVERIFIED, Keeping.PROTECTED),
-        ({"category": "decision"}, 400, Lifecycle.ACTIVE, Verification.UNVERIFIED, Keeping.PROTECTED),
-        ({"status": Status.SUPERSEDED}, 1, Lifecycle.ARCHIVED, Verification.UNVERIFIED, Keeping.DURABLE),
+        ({}, 1, Lifecycle.ACTIVE, Verification.UNVERIFIED, RetentionPolicy.DURABLE),
+        ({"confidence": 0.3}, 1, Lifecycle.CANDIDATE, Verification.UNVERIFIED, RetentionPolicy.EPHEMERAL),
+        ({"confidence": 0.3, "corroborations": 1}, 1, Lifecycle.VALIDATED, Verification.USER_CONFIRMED, RetentionPolicy.DURABLE),
+        ({"helpful": 1, "source": Source.IMPORT}, 1, Lifecycle.VALIDATED, Verification.USER_CONFIRMED, RetentionPolicy.DURABLE),
+        ({"source": Source.INFERRED}, 1, Lifecycle.ACTIVE, Verification.SYSTEM_INFERRED, RetentionPolicy.DURABLE),
+        ({"unhelpful": 1}, 1, Lifecycle.ACTIVE, Verification.DISPUTED, RetentionPolicy.DURABLE),
+        ({"status": Status.CHALLENGED}, 1, Lifecycle.ACTIVE, Verification.DISPUTED, RetentionPolicy.DURABLE),
+        ({"category": "moment"}, 400, Lifecycle.STALE, Verification.UNVERIFIED, RetentionPolicy.DURABLE),
+        ({}, 400, Lifecycle.ACTIVE, Verification.UNVERIFIED, RetentionPolicy.DURABLE),
+        ({"pinned": True}, 400, Lifecycle.ACTIVE, Verification.UNVERIFIED, RetentionPolicy.PROTECTED),
+        ({"category": "decision"}, 400, Lifecycle.ACTIVE, Verification.UNVERIFIED, RetentionPolicy.PROTECTED),
+        ({"status": Status.SUPERSEDED}, 1, Lifecycle.ARCHIVED, Verification.UNVERIFIED, RetentionPolicy.DURABLE),
     ],
 )
-def test_where_a_memory_stands(
-    fields: dict[str, Any], days: float, lifecycle: Lifecycle, verification: Verification, policy: Keeping
+def test_lifecycle_verification_and_retention_policy_of_a_memory(
+    fields: dict[str, Any], days: float, lifecycle: Lifecycle, verification: Verification, policy: RetentionPolicy
 ) -> None:
-    told = standing(kept(**fields), after(days), SETTINGS)
+    told = lifecycle_state(kept(**fields), after(days), SETTINGS)
     assert (told.lifecycle, told.verification, told.policy) == (lifecycle, verification, policy)
 
 
 def test_heat_follows_use_and_decay_follows_time() -> None:
-    fresh, old = standing(kept(), after(0), SETTINGS), standing(kept(), after(200), SETTINGS)
+    fresh, old = lifecycle_state(kept(), after(0), SETTINGS), lifecycle_state(kept(), after(200), SETTINGS)
     assert fresh.heat > old.heat
     assert fresh.decay == 0.0 < old.decay
-    assert standing(kept(accesses=10, accessed_at=START), after(0), SETTINGS).heat > fresh.heat
-    assert standing(kept(unhelpful=1), after(0), SETTINGS).heat < fresh.heat
-    assert standing(kept(pinned=True), after(9000), SETTINGS).decay == 0.0
+    assert lifecycle_state(kept(accesses=10, accessed_at=START), after(0), SETTINGS).heat > fresh.heat
+    assert lifecycle_state(kept(unhelpful=1), after(0), SETTINGS).heat < fresh.heat
+    assert lifecycle_state(kept(pinned=True), after(9000), SETTINGS).decay == 0.0
 
 
-def test_what_may_be_put_away_and_what_may_not() -> None:
+def test_which_memories_may_be_archived() -> None:
     guess = kept(confidence=0.2)
-    assert expired(guess, after(30), SETTINGS) == ""
-    assert expired(guess, after(31), SETTINGS) == "was a guess that nobody bore out"
-    assert expired(replace(guess, corroborations=1), after(31), SETTINGS) == ""
+    assert archive_reason(guess, after(30), SETTINGS) == ""
+    assert "guess" in archive_reason(guess, after(31), SETTINGS)
+    assert archive_reason(replace(guess, corroborations=1), after(31), SETTINGS) == ""
     dull = kept(kind=Kind.EPISODE, category="moment", importance=0.2)
-    assert expired(dull, after(89), SETTINGS) == ""
-    assert expired(dull, after(400), SETTINGS) == "has faded"
+    assert archive_reason(dull, after(89), SETTINGS) == ""
+    assert archive_reason(dull, after(400), SETTINGS) == "has faded"
     for spared in ({"pinned": True}, {"importance": 0.3}, {"accesses": 3}, {"kind": Kind.FACT, "category": "fact"}):
-        assert expired(replace(dull, **spared), after(400), SETTINGS) == ""  # type: ignore[arg-type]
+        assert archive_reason(replace(dull, **spared), after(400), SETTINGS) == ""  # type: ignore[arg-type]
 
 
 # ── layers and sorts ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -213,30 +215,30 @@ def test_what_may_be_put_away_and_what_may_not() -> None:
 @pytest.mark.parametrize(
     ("kind", "category", "layer", "sort"),
     [
-        (Kind.PROPOSITION, "fact", Layer.SEMANTIC, Sort.FACT),
-        (Kind.FACT, "entity", Layer.SEMANTIC, Sort.FACT),
-        (Kind.EPISODE, "moment", Layer.EPISODIC, Sort.NARRATIVE),
-        (Kind.SKILL, "skill", Layer.PROCEDURAL, Sort.PROCEDURE),
-        (Kind.PROPOSITION, "principle", Layer.PROCEDURAL, Sort.PROCEDURE),
-        (Kind.PROPOSITION, "warning", Layer.PROCEDURAL, Sort.PROCEDURE),
-        (Kind.PROPOSITION, "code", Layer.CODEBASE, Sort.FACT),
-        (Kind.PROPOSITION, "a word of one's own", Layer.SEMANTIC, Sort.FACT),
+        (Kind.PROPOSITION, "fact", Layer.SEMANTIC, MemorySort.FACT),
+        (Kind.FACT, "entity", Layer.SEMANTIC, MemorySort.FACT),
+        (Kind.EPISODE, "moment", Layer.EPISODIC, MemorySort.NARRATIVE),
+        (Kind.SKILL, "skill", Layer.PROCEDURAL, MemorySort.PROCEDURE),
+        (Kind.PROPOSITION, "principle", Layer.PROCEDURAL, MemorySort.PROCEDURE),
+        (Kind.PROPOSITION, "warning", Layer.PROCEDURAL, MemorySort.PROCEDURE),
+        (Kind.PROPOSITION, "code", Layer.CODEBASE, MemorySort.FACT),
+        (Kind.PROPOSITION, "a word of one's own", Layer.SEMANTIC, MemorySort.FACT),
     ],
 )
-def test_where_a_memory_belongs(kind: Kind, category: str, layer: Layer, sort: Sort) -> None:
+def test_the_layer_of_a_memory(kind: Kind, category: str, layer: Layer, sort: MemorySort) -> None:
     memory = kept(kind=kind, category=category)
     assert (layer_of(memory), sort_of(memory)) == (layer, sort)
 
 
-def test_modes_ask_for_sorts() -> None:
-    """Recall narrows by kind and category, which must come to the same."""
+def test_recall_modes_select_sorts_of_memory() -> None:
+    """Recall filters by kind and category, which must give the same result as the sort."""
     kinds, categories = (Kind.PROPOSITION, Kind.FACT, Kind.EPISODE), ("fact", "moment", "episode", "principle", "warning", "own")
     for mode, kind, category in product(Mode, kinds, categories):
         where = narrowed(Filter(), mode)
         passes = (not where.kinds or kind in where.kinds) and category not in where.without
         memory = kept(kind=kind, category=category)
-        if kind is not Kind.EPISODE or sort_of(memory) is Sort.NARRATIVE:  # a rule that is an event is no rule to recall
-            assert passes is included(memory, mode), (mode, kind, category)
+        if kind is not Kind.EPISODE or sort_of(memory) is MemorySort.NARRATIVE:  # a rule that is an event is no rule to recall
+            assert passes is in_mode(memory, mode), (mode, kind, category)
 
 
 def test_use_promotes_and_fading_demotes() -> None:
@@ -257,7 +259,7 @@ def test_use_promotes_and_fading_demotes() -> None:
     assert above(Layer.PROCEDURAL) is None
 
 
-def test_a_memory_is_moved_and_told_where_it_stands(tmp_path: Path, clock: HandClock) -> None:
+def test_a_memory_moves_between_layers_and_reports_its_lifecycle(tmp_path: Path, clock: HandClock) -> None:
     with open_story(tmp_path, clock) as mem:
         event = mem.remember("The fair was rained out", kind=Kind.EPISODE, category="moment")
         assert mem.standing(event.id).layer is Layer.EPISODIC
@@ -270,4 +272,4 @@ def test_a_memory_is_moved_and_told_where_it_stands(tmp_path: Path, clock: HandC
         clock.advance(86_400 * 400)
         assert mem.standing(event.id).lifecycle is Lifecycle.STALE
         mem.pin(event.id)
-        assert (mem.standing(event.id).lifecycle, mem.standing(event.id).policy) == (Lifecycle.ACTIVE, Keeping.PROTECTED)
+        assert (mem.standing(event.id).lifecycle, mem.standing(event.id).policy) == (Lifecycle.ACTIVE, RetentionPolicy.PROTECTED)

@@ -1,4 +1,4 @@
-"""How things are done, learned from doing them (M7), and what must not be done again (M20)."""
+"""Skills learned from episodes (M7), and warnings (M20)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from rules.stories import START, did, event, open_story, story
 
 from engram.engine import Engram
 from engram.errors import NotFound
-from engram.rules.episodes import warning_of, warns
-from engram.rules.skills import clusters, common_steps, learn, match, practised, ranked, refined
+from engram.rules.episodes import is_warning, warning_of
+from engram.rules.skills import after_use, clusters, common_steps, learn, match, ranked, with_recoveries
 from engram.types import Memory, Reader, Scope
 from engram.values.episodes import Episode, EpisodeOutcome, Precondition, Skill
 
@@ -67,7 +67,7 @@ def deploy(**changes: object) -> Skill:
 # ── learning ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_three_like_successes_teach_what_they_have_in_common() -> None:
+def test_three_similar_successes_teach_their_common_steps() -> None:
     learned = learn(deploys())
     assert learned is not None
     assert [step.text for step in learned.steps] == ["run the tests", "build the image", "apply terraform"]
@@ -79,14 +79,14 @@ def test_three_like_successes_teach_what_they_have_in_common() -> None:
     assert learned.text.startswith("How to deploy API, staging: 1. run the tests; 2. build the image; 3. apply terraform.")
 
 
-def test_two_successes_or_nothing_in_common_teach_nothing() -> None:
+def test_two_successes_or_no_common_steps_teach_nothing() -> None:
     good = deploys()
     assert learn(good[:2]) is None
     assert learn([*good[:2], replace(good[2], outcome=EpisodeOutcome.FAILURE)]) is None
     assert learn([story(GOALS[0], did(f"thing {word}", f"{word} matter"), number=n) for n, word in enumerate("xyz")]) is None
 
 
-def test_failures_beside_them_are_its_failure_modes() -> None:
+def test_failed_episodes_become_failure_modes_of_the_skill() -> None:
     failed = [story(GOALS[0], (), EpisodeOutcome.FAILURE, "the state was locked", number=n) for n in (7, 8)]
     learned = learn([*deploys(), *failed])
     assert learned is not None
@@ -95,7 +95,7 @@ def test_failures_beside_them_are_its_failure_modes() -> None:
 
 
 @given(st.lists(st.lists(st.sampled_from("abcd"), max_size=6), min_size=1, max_size=4))
-def test_the_common_steps_are_a_subsequence_of_every_one(sequences: list[list[str]]) -> None:
+def test_common_steps_are_a_subsequence_of_every_sequence(sequences: list[list[str]]) -> None:
     named = {"a": "apply terraform", "b": "build image", "c": "clean cache", "d": "drain nodes"}
     shared = common_steps([[named[one] for one in sequence] for sequence in sequences])
     for sequence in sequences:
@@ -112,7 +112,7 @@ def test_episodes_are_grouped_by_their_goals() -> None:
 # ── matching and practice ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_situation_calls_for_a_skill_by_its_cues() -> None:
+def test_a_skill_matches_a_situation_by_its_cues() -> None:
     skill = deploy()
     found = match(skill, "please deploy the API to staging again", {})
     assert found is not None
@@ -121,7 +121,7 @@ def test_a_situation_calls_for_a_skill_by_its_cues() -> None:
     assert match(skill, "bake bread", {}) is None
 
 
-def test_a_context_that_says_otherwise_forbids_it_unless_it_nearly_always_works() -> None:
+def test_an_unmet_precondition_rejects_a_skill_unless_it_nearly_always_works() -> None:
     sure, shaky = deploy(), deploy(practice=replace(deploy().practice, rate=0.7))
     assert match(shaky, GOALS[0], {}) is not None
     assert match(shaky, GOALS[0], {"region": "ams"}) is None
@@ -134,39 +134,39 @@ def test_a_context_that_says_otherwise_forbids_it_unless_it_nearly_always_works(
     ]
 
 
-def test_practice_moves_the_rate_by_a_tenth() -> None:
+def test_each_use_moves_the_success_rate_by_alpha() -> None:
     skill = deploy()
-    failed = practised(skill, EpisodeOutcome.FAILURE, "quota was used up", START, 0.1)
+    failed = after_use(skill, EpisodeOutcome.FAILURE, "quota was used up", START, 0.1)
     assert failed.practice.rate == pytest.approx(0.9)
-    half = practised(failed, EpisodeOutcome.PARTIAL, "", START, 0.1, seconds=1600.0)
+    half = after_use(failed, EpisodeOutcome.PARTIAL, "", START, 0.1, seconds=1600.0)
     assert half.practice.rate == pytest.approx(0.86)
     assert half.practice.seconds == pytest.approx(700.0)
-    again = practised(half, EpisodeOutcome.FAILURE, "the quota was used up again", START, 0.1)
+    again = after_use(half, EpisodeOutcome.FAILURE, "the quota was used up again", START, 0.1)
     assert [(mode.text, mode.occurrences) for mode in again.failure_modes] == [("quota was used up", 2)]
     assert (again.practice.executions, again.practice.failures, again.practice.partials) == (6, 2, 1)
-    assert practised(skill, EpisodeOutcome.ONGOING, "", START, 0.1) == skill
+    assert after_use(skill, EpisodeOutcome.ONGOING, "", START, 0.1) == skill
 
 
 @given(st.lists(st.sampled_from(list(EpisodeOutcome)), max_size=30))
-def test_the_rate_stays_a_rate(outcomes: list[EpisodeOutcome]) -> None:
+def test_the_success_rate_stays_between_zero_and_one(outcomes: list[EpisodeOutcome]) -> None:
     skill = deploy()
     for outcome in outcomes:
-        skill = practised(skill, outcome, "", START, 0.1)
+        skill = after_use(skill, outcome, "", START, 0.1)
         assert 0.0 <= skill.practice.rate <= 1.0
 
 
-def test_what_put_an_error_right_refines_the_skill() -> None:
+def test_the_recovery_from_an_error_refines_the_skill() -> None:
     events = [*did("run the tests"), event("error", "image too large"), *did("prune the layers", "apply terraform")]
-    better = refined(deploy(), story(GOALS[0], events), START)
+    better = with_recoveries(deploy(), story(GOALS[0], events), START)
     assert [one.text for one in better.refinements] == ["prune the layers"]
     assert [(mode.text, mode.recovery) for mode in better.failure_modes] == [("image too large", "prune the layers")]
-    assert refined(better, story(GOALS[0], events), START).refinements == better.refinements  # once
+    assert with_recoveries(better, story(GOALS[0], events), START).refinements == better.refinements  # once
 
 
 # ── warnings ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_failure_warns_of_what_was_tried_and_what_came_of_it() -> None:
+def test_a_failed_episode_gives_a_warning_with_attempt_and_result() -> None:
     events = [event("tried", "apply on a Friday", ok=False), event("error", "nobody was there")]
     told = "Tried and failed: Deploy the API; the last thing that was done: apply on a Friday. nobody was there"
     assert warning_of(story("Deploy the API.", events, EpisodeOutcome.FAILURE)) == told
@@ -190,8 +190,8 @@ def test_a_failure_warns_of_what_was_tried_and_what_came_of_it() -> None:
         ("moment", "We tried the new bakery and it was great.", False),
     ],
 )
-def test_what_warns(category: str, text: str, so: bool) -> None:
-    assert warns(Memory(text=text, category=category)) is so
+def test_which_memories_are_warnings(category: str, text: str, so: bool) -> None:
+    assert is_warning(Memory(text=text, category=category)) is so
 
 
 # ── a vault ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -205,7 +205,7 @@ def do(mem: Engram, goal: str, *steps: str, outcome: str = "success", result: st
     return ep.id
 
 
-def test_the_third_success_makes_a_skill_and_the_next_uses_move_it(mem: Engram) -> None:
+def test_the_third_success_makes_a_skill_and_later_uses_update_it(mem: Engram) -> None:
     sources = [do(mem, goal, "run the tests", "build the image") for goal in GOALS[:2]]
     assert mem.skills() == ()
     sources.append(do(mem, GOALS[2], "run the tests", "build the image"))
@@ -233,7 +233,7 @@ def test_the_third_success_makes_a_skill_and_the_next_uses_move_it(mem: Engram) 
         other.practise(skill.id, "success")
 
 
-def test_what_was_recorded_before_can_be_learned_later(tmp_path: Path, clock: HandClock) -> None:
+def test_skills_can_be_learned_from_earlier_episodes(tmp_path: Path, clock: HandClock) -> None:
     with open_story(tmp_path, clock) as mem:
         mem.settings.set(skill_episodes=9)
         for goal in GOALS:
@@ -244,7 +244,7 @@ def test_what_was_recorded_before_can_be_learned_later(tmp_path: Path, clock: Ha
         assert mem.learn_skills() == ()  # known by now
 
 
-def test_what_failed_is_known_before_it_is_tried_again(mem: Engram) -> None:
+def test_a_failed_attempt_is_offered_as_a_warning(mem: Engram) -> None:
     do(mem, "restore the backup", "unpack it in place", outcome="failure", result="it overwrote the live files")
     mem.remember("Never restore a backup over live files", category="principle")
     mem.remember("Backups are made at midnight")
@@ -259,7 +259,7 @@ def test_what_failed_is_known_before_it_is_tried_again(mem: Engram) -> None:
     assert mem.recall("restoring the backup").hits[0].memory.category in ("warning", "principle", "episode")
 
 
-def test_what_was_said_to_be_in_vain_is_known_before_it_is_tried_and_nothing_else_is(tmp_path: Path) -> None:
+def test_a_stated_failure_is_offered_as_a_warning_and_nothing_else_is(tmp_path: Path) -> None:
     with open_mind(tmp_path / "vault") as mem:
         for said in (
             "We tried Redis streams for the queue and it lost messages.",

@@ -1,4 +1,4 @@
-"""What is in mind: slots that fade, give way and are put into a prompt (M2, M3)."""
+"""The slots of working memory: decay, eviction and export (M2, M3)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.rules import working
-from engram.rules.abridgement import shorten, statement, telling
+from engram.rules.abridgement import content_words, shorten, statement
 from engram.rules.topics import Topic
-from engram.rules.working import Evicted, Leaving, SlotLimits, SlotSource, Strategy, WorkingMemory
+from engram.rules.working import Evicted, EvictionReason, SlotLimits, SlotSource, Strategy, WorkingMemory
 from engram.text.tokens import count
 from engram.types import Turn
 from engram.working.export import Form, export
@@ -40,30 +40,30 @@ def texts(memory: WorkingMemory) -> list[str]:
     return [slot.text for slot in memory.slots]
 
 
-def test_the_faintest_gives_way_to_an_eighth_and_is_returned(clock: HandClock) -> None:
+def test_an_eighth_statement_evicts_the_least_active_slot(clock: HandClock) -> None:
     memory, gone = filled(clock, [f"statement number {number}" for number in range(7)])
     assert gone == []
     memory = working.refresh(memory, 0, clock.now())
     spared = memory.slots[0].text
     memory, left = working.attend(memory, "one more", clock.now(), SlotLimits())
     assert len(memory.slots) == 7
-    assert [(one.reason, one.candidate) for one in left] == [(Leaving.ROOM, True)]
+    assert [(one.reason, one.candidate) for one in left] == [(EvictionReason.ROOM, True)]
     assert spared in texts(memory)
     assert "one more" in texts(memory)
 
 
-def test_what_is_attended_to_last_stays_however_faint(clock: HandClock) -> None:
+def test_the_newest_slot_is_kept_however_low_its_activation(clock: HandClock) -> None:
     memory, _ = filled(clock, [f"statement number {number}" for number in range(7)])
     memory, _ = working.attend(memory, "a faint remark", clock.now(), SlotLimits(), activation=0.15)
     assert "a faint remark" in texts(memory)
 
 
-def test_of_equally_lively_ones_the_last_stands_first(clock: HandClock) -> None:
+def test_equally_active_slots_are_ordered_newest_first(clock: HandClock) -> None:
     memory, _ = filled(clock, ["the mast is broken", "the sail is torn"])
     assert texts(memory) == ["the sail is torn", "the mast is broken"]
 
 
-def test_the_same_statement_is_one_slot_and_livelier(clock: HandClock) -> None:
+def test_attending_again_refreshes_the_same_slot(clock: HandClock) -> None:
     memory, _ = filled(clock, ["The API runs on Fly", "the api runs on fly."], activation=0.5)
     assert len(memory.slots) == 1
     assert memory.slots[0].activation == pytest.approx(0.8)
@@ -72,7 +72,7 @@ def test_the_same_statement_is_one_slot_and_livelier(clock: HandClock) -> None:
     assert [(slot.text, slot.memory_id) for slot in memory.slots] == [("The API now runs on Fly.io", "01A")]
 
 
-def test_what_came_from_long_term_memory_is_no_candidate_for_it(clock: HandClock) -> None:
+def test_a_slot_from_a_memory_is_not_stored_again(clock: HandClock) -> None:
     _, gone = filled(clock, ["kept", "said"], SlotLimits(slots=1), memory_id="01A")
     assert gone == []  # the same id is the same slot
     memory, _ = filled(clock, ["kept"], memory_id="01A")
@@ -80,7 +80,7 @@ def test_what_came_from_long_term_memory_is_no_candidate_for_it(clock: HandClock
     assert [one.candidate for one in gone] == [False]
 
 
-def test_it_fades_by_half_in_its_half_life_however_often_it_is_looked_at(clock: HandClock) -> None:
+def test_a_slot_halves_in_its_half_life_however_many_ticks(clock: HandClock) -> None:
     limits = SlotLimits(half_life_s=600, tick=1.0, floor=0.05)
     once, _ = filled(clock, ["a statement that fades"], activation=0.8)
     often = once
@@ -92,16 +92,16 @@ def test_it_fades_by_half_in_its_half_life_however_often_it_is_looked_at(clock: 
     assert often.slots[0].activation == pytest.approx(once.slots[0].activation)
 
 
-def test_turns_fade_it_too_and_what_is_faint_goes(clock: HandClock) -> None:
+def test_turns_weaken_slots_and_faint_ones_are_evicted(clock: HandClock) -> None:
     limits = SlotLimits(tick=0.5, floor=0.3)
     memory, _ = filled(clock, ["about the deploy", "about the invoice"], activation=0.5)
     memory = working.mention(memory, "is the deploy through?", clock.now())
     memory, gone = working.tick(memory, clock.now(), limits)
     assert texts(memory) == ["about the deploy"]
-    assert [(one.slot.text, one.reason, one.candidate) for one in gone] == [("about the invoice", Leaving.FADED, True)]
+    assert [(one.slot.text, one.reason, one.candidate) for one in gone] == [("about the invoice", EvictionReason.FADED, True)]
 
 
-def test_what_is_mentioned_again_is_livelier_by_what_they_share(clock: HandClock) -> None:
+def test_a_mention_raises_activation_by_the_shared_words(clock: HandClock) -> None:
     memory, _ = filled(clock, ["the deploy of the API", "the invoice of March"], activation=0.5)
     memory = working.mention(memory, "when is the next deployment of the API?", clock.now())
     by_text = {slot.text: slot.activation for slot in memory.slots}
@@ -114,16 +114,16 @@ def test_a_drift_weakens_and_a_switch_clears_all_but_the_goal(clock: HandClock) 
     levels = {"lively": 0.9, "middling": 0.5, "faint": 0.25}
     memory = replace(memory, slots=tuple(replace(slot, activation=levels[slot.text]) for slot in memory.slots))
     memory, _ = working.attend(memory, "ship it", clock.now(), SlotLimits(), source=SlotSource.GOAL, activation=0.6)
-    assert working.turn_to(memory, Topic.CONTINUATION) == (memory, ())
-    drifted, gone = working.turn_to(memory, Topic.DRIFT)
+    assert working.change_topic(memory, Topic.CONTINUATION) == (memory, ())
+    drifted, gone = working.change_topic(memory, Topic.DRIFT)
     assert {slot.text: round(slot.activation, 3) for slot in drifted.slots} == {"lively": 0.63, "ship it": 0.6, "middling": 0.35}
     assert [one.slot.text for one in gone] == ["faint"]
-    left, gone = working.turn_to(memory, Topic.SWITCH)
+    left, gone = working.change_topic(memory, Topic.SWITCH)
     assert texts(left) == ["ship it"]
     assert {one.slot.text: one.candidate for one in gone} == {"lively": True, "middling": True, "faint": False}
 
 
-def test_a_statement_too_long_for_all_slots_is_shortened_to_whole_sentences(clock: HandClock) -> None:
+def test_a_statement_over_the_token_limit_is_shortened_to_whole_sentences(clock: HandClock) -> None:
     memory, gone = filled(clock, [LONG], SlotLimits(tokens=20))
     assert texts(memory) == ["The deploy to Frankfurt fails because the health check needs ninety seconds."]
     assert gone == []
@@ -142,30 +142,30 @@ def crowd(clock: HandClock, strategy: Strategy) -> tuple[WorkingMemory, list[Evi
     return memory, list(gone)
 
 
-def test_evict_lowest_lets_the_faintest_go(clock: HandClock) -> None:
+def test_evict_lowest_evicts_the_least_active_slot(clock: HandClock) -> None:
     memory, gone = crowd(clock, Strategy.EVICT_LOWEST)
     assert len(memory.slots) == 2
-    assert [one.reason for one in gone] == [Leaving.ROOM]
+    assert [one.reason for one in gone] == [EvictionReason.ROOM]
 
 
-def test_compress_lowest_cuts_the_faintest_to_half(clock: HandClock) -> None:
+def test_compress_lowest_halves_the_least_active_slot(clock: HandClock) -> None:
     memory, gone = crowd(clock, Strategy.COMPRESS_LOWEST)
     assert len(memory.slots) == 3
     assert gone == []
     assert all(slot.text.endswith((".", "…")) for slot in memory.slots)
 
 
-def test_summarize_batch_makes_one_slot_of_the_faintest(clock: HandClock) -> None:
+def test_summarize_batch_merges_the_least_active_slots(clock: HandClock) -> None:
     memory, gone = crowd(clock, Strategy.SUMMARIZE_BATCH)
     assert len(memory.slots) == 2
-    assert [one.reason for one in gone] == [Leaving.SUMMED_UP] * 2
+    assert [one.reason for one in gone] == [EvictionReason.SUMMED_UP] * 2
     summed = next(slot for slot in memory.slots if not slot.text.startswith("The certificate"))
     assert "Frankfurt" in summed.text
     assert "Oslo" in summed.text
     assert summed.tokens <= sum(one.slot.tokens for one in gone) / 2
 
 
-def test_hierarchical_drops_detail_and_keeps_what_each_is_about(clock: HandClock) -> None:
+def test_hierarchical_drops_detail_and_keeps_every_subject(clock: HandClock) -> None:
     memory, gone = crowd(clock, Strategy.HIERARCHICAL)
     assert gone == []
     assert any(text == "The deploy to Frankfurt fails because the health check needs ninety seconds." for text in texts(memory))
@@ -187,7 +187,7 @@ STEPS = st.lists(
 
 
 @given(STEPS, st.sampled_from(Strategy), st.integers(1, 9), st.integers(16, 200), st.sampled_from(Form), st.integers(1, 200))
-def test_never_over_its_limits_whatever_happens(
+def test_working_memory_never_exceeds_its_limits(
     steps: list[Any], strategy: Strategy, slots: int, tokens: int, form: Form, budget: int
 ) -> None:
     clock, memory, limits = HandClock(), WorkingMemory(), SlotLimits(slots=slots, tokens=tokens, strategy=strategy)
@@ -200,7 +200,7 @@ def test_never_over_its_limits_whatever_happens(
             clock.advance(first)
             memory, _ = working.tick(memory, clock.now(), limits, second)
         else:
-            memory, _ = working.turn_to(memory, first)
+            memory, _ = working.change_topic(memory, first)
         assert len(memory.slots) <= slots
         assert sum(count(slot.text) for slot in memory.slots) == memory.tokens <= tokens
         assert all(0.0 <= slot.activation <= 1.0 and slot.text for slot in memory.slots)
@@ -210,14 +210,14 @@ def test_never_over_its_limits_whatever_happens(
 
 
 @given(SAID, st.integers(0, 60))
-def test_shortened_text_fits(text: str, most: int) -> None:
+def test_shortened_text_fits_the_token_limit(text: str, most: int) -> None:
     assert count(shorten(text, most)) <= most
 
 
 # ── as text ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_three_forms_of_a_prompt(clock: HandClock) -> None:
+def test_working_memory_exports_in_three_forms(clock: HandClock) -> None:
     memory, _ = filled(clock, ["Ann <owns> the API & more"], activation=0.5)
     memory, _ = working.attend(memory, "ship by Friday", clock.now(), SlotLimits(), source=SlotSource.GOAL, activation=1.0)
     assert export(memory).text == "ship by Friday\n\nAnn <owns> the API & more"
@@ -229,7 +229,7 @@ def test_the_three_forms_of_a_prompt(clock: HandClock) -> None:
     ]
 
 
-def test_the_liveliest_is_shortened_rather_than_dropped_for_a_fainter_one(clock: HandClock) -> None:
+def test_the_most_active_slot_is_shortened_rather_than_dropped(clock: HandClock) -> None:
     memory, _ = filled(clock, [LONG], activation=0.9)
     memory, _ = working.attend(memory, "short", clock.now(), SlotLimits(), activation=0.3)
     shown = export(memory, Form.PLAIN, 20)
@@ -237,10 +237,10 @@ def test_the_liveliest_is_shortened_rather_than_dropped_for_a_fainter_one(clock:
     assert 0 < shown.tokens <= 20
 
 
-def test_a_turn_becomes_a_statement_about_its_speaker_and_small_talk_none() -> None:
+def test_a_turn_becomes_a_statement_about_its_speaker_and_small_talk_becomes_none() -> None:
     said = "Hi there! Thanks a lot. I prefer dark mode in every editor. Okay?"
     assert statement(Turn(said)) == "The user prefers dark mode in every editor."
     assert statement(Turn("We use Postgres for the ledger.", "Ann")) == "Ann: We use Postgres for the ledger."
     assert [statement(Turn(said, "assistant")) for said in ("ok, thanks!", "Noted.", "Understood!")] == ["", "", ""]
     assert count(statement(Turn(LONG * 40))) <= 40
-    assert telling("what about it?") == ()
+    assert content_words("what about it?") == ()

@@ -14,7 +14,7 @@ from recall.minds import OWNER, open_mind
 
 import engram
 from engram.engine import Engram
-from engram.rules.checkpoints import to_checkpoint
+from engram.rules.checkpoints import checkpoint_from_bytes
 from engram.store.ports import Filter
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite.working import HANDOFF
@@ -192,7 +192,7 @@ def test_a_handoff_has_the_sensitivity_of_its_source(mem: Engram) -> None:
         assert mem.working.hand_over(goal, sources=sources)
         kept = mem._vault.store.put_away_last(mem.reader, HANDOFF)
         assert kept is not None
-        assert to_checkpoint(kept[1], kept[0]).goal == goal  # type: ignore[union-attr]
+        assert checkpoint_from_bytes(kept[1], kept[0]).goal == goal  # type: ignore[union-attr]
         return body in seen(mem, WORD)
 
     assert clear_of()

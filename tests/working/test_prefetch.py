@@ -1,4 +1,4 @@
-"""What the next message will ask is looked up before it comes, and served to nobody else, and never stale (X7)."""
+"""Prefetching the result for the next message: only for its own reader, and never stale (X7)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ASKED = "How does the ledger service deploy through the blue pipeline?"
 
 
 class Encoder:
-    """Counts what it encodes."""
+    """An encoder that counts its calls."""
 
     def __init__(self) -> None:
         self.encoded: list[str] = []
@@ -52,11 +52,11 @@ def mem(tmp_path: Path, env: Env, encoder: Encoder) -> Iterator[Engram]:
 
 def talk(mem: Engram, message: str = ASKED) -> None:
     mem.begin(message, model=MODEL, budget=400).end("Through the blue pipeline of the ledger service.")
-    mem._vault.ahead.settle()
+    mem._vault.prefetcher.settle()
 
 
 def ready(mem: Engram) -> int:
-    return mem._vault.ahead.figures.ready
+    return mem._vault.prefetcher.figures.ready
 
 
 def ask(mem: Engram, message: str = "and then?", budget: int = 400) -> Recall:
@@ -68,7 +68,7 @@ def lookups(mem: Engram) -> int:
     return sum(entry.operation in ("search", "fetch") for entry in trail)
 
 
-def test_a_message_that_says_nothing_is_answered_without_encoding_or_search(mem: Engram, encoder: Encoder) -> None:
+def test_a_dependent_message_is_answered_from_the_prefetch_without_encoding(mem: Engram, encoder: Encoder) -> None:
     talk(mem)
     encoder.encoded.clear()
     read = lookups(mem)
@@ -79,7 +79,7 @@ def test_a_message_that_says_nothing_is_answered_without_encoding_or_search(mem:
     assert texts(found)[0] == "The ledger service deploys through the blue pipeline"
 
 
-def test_it_is_the_answer_that_would_be_found_now(mem: Engram) -> None:
+def test_a_prefetched_result_equals_a_fresh_search(mem: Engram) -> None:
     talk(mem)
     served = ask(mem)
     mem.settings.set(anticipate_s=0)
@@ -88,14 +88,14 @@ def test_it_is_the_answer_that_would_be_found_now(mem: Engram) -> None:
     assert [(hit.memory, hit.score) for hit in served] == [(hit.memory, hit.score) for hit in anew]
 
 
-def test_what_changed_since_is_found(mem: Engram) -> None:
+def test_changes_since_the_prefetch_are_found(mem: Engram) -> None:
     talk(mem)
     mem.remember("The blue pipeline of the ledger service is closed today")
     assert "The blue pipeline of the ledger service is closed today" in texts(ask(mem))
     assert ready(mem) == 0
 
 
-def test_what_another_process_changed_is_found_too(mem: Engram, tmp_path: Path, env: Env, encoder: Encoder) -> None:
+def test_changes_by_another_process_since_the_prefetch_are_found(mem: Engram, tmp_path: Path, env: Env, encoder: Encoder) -> None:
     talk(mem)
     given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
     with Engram.open(tmp_path / "vault", reader=REX, key=KEY, settings=given, env=env, embedder=encoder.embedder()) as other:
@@ -104,7 +104,7 @@ def test_what_another_process_changed_is_found_too(mem: Engram, tmp_path: Path, 
     assert ready(mem) == 0
 
 
-def test_after_a_minute_it_is_looked_up_anew(mem: Engram, clock: HandClock) -> None:
+def test_a_prefetched_result_expires_after_a_minute(mem: Engram, clock: HandClock) -> None:
     talk(mem)
     clock.advance(59)
     ask(mem)
@@ -114,7 +114,7 @@ def test_after_a_minute_it_is_looked_up_anew(mem: Engram, clock: HandClock) -> N
     assert ready(mem) == 1
 
 
-def test_nobody_else_is_served(mem: Engram) -> None:
+def test_a_prefetched_result_is_given_to_its_reader_only(mem: Engram) -> None:
     talk(mem)
     secret = mem.as_reader(Reader(Scope(agent="ann")))
     for other in (secret, mem.as_reader(replace(REX, policy=Policy.OWN)), mem.as_reader(replace(REX, role=Role.GUEST))):
@@ -123,26 +123,26 @@ def test_nobody_else_is_served(mem: Engram) -> None:
     assert all("ledger" not in text for text in texts(ask(secret)))
 
 
-def test_what_stands_by_itself_is_looked_up(mem: Engram) -> None:
+def test_a_self_contained_message_is_searched(mem: Engram) -> None:
     talk(mem)
     found = ask(mem, "What smells good in the kitchen?")
     assert ready(mem) == 0
     assert texts(found)[0] == "Bread smells good in the kitchen"
 
 
-def test_more_hits_than_were_looked_up_are_looked_up(mem: Engram) -> None:
+def test_a_request_for_more_hits_is_searched(mem: Engram) -> None:
     talk(mem)
     ask(mem, budget=4000)
     assert ready(mem) == 0
 
 
-def test_who_asks_for_no_context_has_nothing_looked_up(mem: Engram) -> None:
+def test_nothing_is_prefetched_for_a_reader_without_contexts(mem: Engram) -> None:
     mem.observe(user=ASKED)
-    mem._vault.ahead.settle()
+    mem._vault.prefetcher.settle()
     assert mem._vault.ahead._expected == {}
 
 
-def test_what_is_ready_counts_once_it_is_given(mem: Engram) -> None:
+def test_prefetched_hits_count_as_used_when_shown(mem: Engram) -> None:
     talk(mem)
     owner = mem.as_reader(replace(REX, role=Role.OWNER))
     owner.audit()  # writes what waits

@@ -1,4 +1,4 @@
-"""Working memory of an open vault: what is in mind, put away, and taken up again (M2, M3, M18)."""
+"""Working memory of an open vault: slots, saving, loading and checkpoints (M2, M3, M18)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engram.env import Env
 from engram.errors import AccessDenied, ContentTooLarge, EngramError, InvalidContent, InvalidQuery
 from engram.models.embedders import CallableEmbedder
 from engram.rules.topics import Topic
-from engram.rules.working import Age, Leaving, SlotSource, Strategy
+from engram.rules.working import EvictionReason, SavedAge, SlotSource, Strategy
 from engram.types import Policy, Reader, Role, Scope, Turn
 
 KEY = bytes(range(32))
@@ -52,7 +52,7 @@ def in_mind(mem: Engram) -> list[str]:
     return [slot.text for slot in mem.working.slots]
 
 
-def test_what_is_attended_to_is_in_mind_and_exported_within_its_tokens(mem: Engram) -> None:
+def test_attended_statements_are_in_slots_and_exported_within_the_budget(mem: Engram) -> None:
     kept = mem.remember("The payment API runs in Frankfurt")
     mem.working.attend("ship the release", source="goal", activation=1.0)
     mem.working.attend(kept)
@@ -66,14 +66,17 @@ def test_what_is_attended_to_is_in_mind_and_exported_within_its_tokens(mem: Engr
     assert mem.working.slots[1].activation == pytest.approx(1.0)
 
 
-def test_the_settings_say_how_much_there_is_room_for(path: Path, env: Env) -> None:
+def test_settings_limit_slots_and_tokens(path: Path, env: Env) -> None:
     with opened(path, env, working_slots=3, working_strategy="evict-lowest") as mem:
         gone = [left for number in range(5) for left in mem.working.attend(f"statement {number}")]
         assert len(in_mind(mem)) == 3
-        assert [(one.slot.text, one.reason) for one in gone] == [("statement 0", Leaving.ROOM), ("statement 1", Leaving.ROOM)]
+        assert [(one.slot.text, one.reason) for one in gone] == [
+            ("statement 0", EvictionReason.ROOM),
+            ("statement 1", EvictionReason.ROOM),
+        ]
 
 
-def test_the_strategy_that_is_set_makes_the_room(path: Path, env: Env) -> None:
+def test_the_configured_strategy_makes_room(path: Path, env: Env) -> None:
     found = {}
     with opened(path, env, working_tokens=22) as mem:
         for strategy in Strategy:
@@ -90,7 +93,7 @@ def test_the_strategy_that_is_set_makes_the_room(path: Path, env: Env) -> None:
     assert found[Strategy.COMPRESS_LOWEST] == [*found[Strategy.EVICT_LOWEST], "Ann plays chess."]
 
 
-def test_what_was_heard_comes_to_mind_after_half_a_minute_as_a_statement(mem: Engram, clock: HandClock) -> None:
+def test_a_turn_becomes_a_slot_after_half_a_minute(mem: Engram, clock: HandClock) -> None:
     mem.working.hear(Turn("Hi! I want to move the payment API to Frankfurt before the audit."), Turn("Sure.", "assistant"))
     assert mem.working.just_said == Turn("Sure.", "assistant")
     assert in_mind(mem) == []
@@ -99,7 +102,7 @@ def test_what_was_heard_comes_to_mind_after_half_a_minute_as_a_statement(mem: En
     assert in_mind(mem) == ["The user wants to move the payment API to Frankfurt before the audit."]
 
 
-def test_a_change_of_topic_clears_the_mind_with_what_was_just_said(path: Path, env: Env, clock: HandClock) -> None:
+def test_a_change_of_topic_clears_slots_and_last_turns(path: Path, env: Env, clock: HandClock) -> None:
     with opened(path, env, embedder=words_apart()) as mem:
         for text in ("The payment API fails on its health check.", "The health check of the payment API takes a minute."):
             mem.working.hear(Turn(text))
@@ -111,14 +114,14 @@ def test_a_change_of_topic_clears_the_mind_with_what_was_just_said(path: Path, e
         assert reading.topic is Topic.SWITCH
         assert in_mind(mem) == ["find out why"]
         left = mem.working.candidates()
-        assert any("health check" in one.slot.text and one.reason is Leaving.TOPIC for one in left)
+        assert any("health check" in one.slot.text and one.reason is EvictionReason.TOPIC for one in left)
         assert mem.working.candidates() == ()
         clock.advance(40)
         mem.working.tick()
-        assert all("health" not in text for text in in_mind(mem))  # the ring does not bring back what was left
+        assert all("health" not in text for text in in_mind(mem))  # the last turns do not bring the old topic back
 
 
-def test_private_recalled_and_secret_words_do_not_come_to_mind(mem: Engram, clock: HandClock) -> None:
+def test_private_recalled_and_secret_text_stays_out_of_working_memory(mem: Engram, clock: HandClock) -> None:
     mem.working.hear(Turn("The code word is <private>zebrafish</private>, and the deploy runs in Oslo on Tuesday."))
     mem.working.hear(Turn("⟦engram:recalled⟧\nThe gargoyle is green.\n⟦/engram:recalled⟧"))
     mem.working.attend("the server needs AKIAIOSFODNN7QWERTYU to start")
@@ -130,7 +133,7 @@ def test_private_recalled_and_secret_words_do_not_come_to_mind(mem: Engram, cloc
         assert word not in held
 
 
-def test_what_leaves_the_mind_is_kept_by_itself_if_it_is_new_and_says_something(path: Path, env: Env, clock: HandClock) -> None:
+def test_evicted_slots_are_stored_if_they_are_new_and_informative(path: Path, env: Env, clock: HandClock) -> None:
     with opened(path, env, embedder=words_apart(), working_slots=1) as mem:
         mem.remember("The invoices of the payment API go to Lisbon")
         for text in (
@@ -148,12 +151,12 @@ def test_what_leaves_the_mind_is_kept_by_itself_if_it_is_new_and_says_something(
             "The payment API fails on its health check in Frankfurt",
             "The invoices of the payment API go to Lisbon",
         }
-        assert all(memory.corroborations == 0 for memory in kept.values())  # a thought is no witness
+        assert all(memory.corroborations == 0 for memory in kept.values())  # a slot does not corroborate a memory
         mem.working.suspend()
         assert len(mem.list()) == 2
 
 
-def test_whoever_takes_the_candidates_keeps_them_himself(path: Path, env: Env) -> None:
+def test_candidates_taken_by_the_caller_are_not_stored(path: Path, env: Env) -> None:
     with opened(path, env, working_slots=1) as mem:
         mem.working.attend("The payment API fails on its health check in Frankfurt")
         mem.working.attend("The last one stays in mind")
@@ -162,7 +165,7 @@ def test_whoever_takes_the_candidates_keeps_them_himself(path: Path, env: Env) -
         assert len(mem.list()) == 0
 
 
-def test_what_is_observed_goes_through_the_mind_once_and_is_kept_once(path: Path, env: Env, clock: HandClock) -> None:
+def test_observed_turns_enter_working_memory_once_and_are_stored_once(path: Path, env: Env, clock: HandClock) -> None:
     said = "The payment API moves to Frankfurt before the audit in May."
     with opened(path, env, embedder=words_apart(), working_slots=1) as mem:
         mem.observe(Turn(said))
@@ -181,7 +184,7 @@ def test_what_is_observed_goes_through_the_mind_once_and_is_kept_once(path: Path
         assert [memory.text for memory in mem.list()] == before
 
 
-def test_what_was_observed_last_is_in_mind_when_the_vault_is_opened_again(path: Path, env: Env, clock: HandClock) -> None:
+def test_the_last_observed_turns_are_in_working_memory_after_reopening(path: Path, env: Env, clock: HandClock) -> None:
     with opened(path, env, embedder=words_apart()) as mem:
         mem.observe(user="The payment API moves to Frankfurt before the audit in May.")
         assert mem.working.confidence > 0
@@ -192,7 +195,7 @@ def test_what_was_observed_last_is_in_mind_when_the_vault_is_opened_again(path: 
 # ── stopping and going on ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_closing_puts_it_away_and_the_next_open_takes_it_up(path: Path, env: Env, clock: HandClock) -> None:
+def test_working_memory_is_saved_on_close_and_loaded_on_open(path: Path, env: Env, clock: HandClock) -> None:
     with opened(path, env, embedder=words_apart()) as mem:
         mem.working.hear(Turn("The payment API fails on its health check."), Turn("Which region is the payment API in?"))
         mem.working.attend("The deploy fails in Frankfurt", activation=0.9)
@@ -201,21 +204,21 @@ def test_closing_puts_it_away_and_the_next_open_takes_it_up(path: Path, env: Env
     clock.advance(3.9 * HOUR)
     with opened(path, env, embedder=words_apart()) as mem:
         assert set(mem.working.slots) > set(left)
-        assert "The payment API fails on its health check." in " ".join(in_mind(mem))  # what was just said, too
+        assert "The payment API fails on its health check." in " ".join(in_mind(mem))  # the last turns were saved too
         assert mem.working.confidence == pytest.approx(confidence)
-        assert mem.resume().age is Age.FRESH
+        assert mem.resume().age is SavedAge.FRESH
         reading = mem.working.hear(Turn("Frankfurt, near the health check service of the payment API."))
         assert reading is not None
-        assert reading.near is not None  # the way goes on where it was left
+        assert reading.near is not None  # the momentum continues where it was
         assert reading.topic is Topic.CONTINUATION
 
 
 @pytest.mark.parametrize(
     ("hours", "age", "activation"),
-    [(3.99, Age.FRESH, 0.9), (4.01, Age.DECAYED, 0.9), (14, Age.DECAYED, 0.54), (24, Age.DROPPED, None)],
+    [(3.99, SavedAge.FRESH, 0.9), (4.01, SavedAge.DECAYED, 0.9), (14, SavedAge.DECAYED, 0.54), (24, SavedAge.DROPPED, None)],
 )
-def test_it_ages_while_it_is_away(
-    path: Path, env: Env, clock: HandClock, hours: float, age: Age, activation: float | None
+def test_saved_working_memory_decays_during_a_pause(
+    path: Path, env: Env, clock: HandClock, hours: float, age: SavedAge, activation: float | None
 ) -> None:
     with opened(path, env) as mem:
         mem.working.attend("The deploy fails in Frankfurt", activation=0.9)
@@ -232,7 +235,7 @@ def test_it_ages_while_it_is_away(
             assert ("a faint remark" in found) is (hours < 10)
 
 
-def test_a_checkpoint_says_what_was_being_done_however_long_ago(path: Path, env: Env, clock: HandClock) -> None:
+def test_a_checkpoint_is_resumed_however_old(path: Path, env: Env, clock: HandClock) -> None:
     with opened(path, env) as mem:
         mem.working.checkpoint("move the API", decided=["one region", "no downtime"], open=["who owns DNS?"])
         noted = clock.now()
@@ -240,14 +243,14 @@ def test_a_checkpoint_says_what_was_being_done_however_long_ago(path: Path, env:
     with opened(path, env) as mem:
         found = mem.resume()
         assert (found.goal, found.decided, found.open) == ("move the API", ("one region", "no downtime"), ("who owns DNS?",))
-        assert (found.noted_at, found.age, found.slots) == (noted, Age.DROPPED, ())
+        assert (found.noted_at, found.age, found.slots) == (noted, SavedAge.DROPPED, ())
         mem.working.clear()
         assert mem.resume().goal == ""
     with opened(path, env) as mem:
-        assert (mem.resume().goal, mem.resume().age) == ("", Age.NOTHING)
+        assert (mem.resume().goal, mem.resume().age) == ("", SavedAge.NOTHING)
 
 
-def test_it_is_for_the_very_same_scope_only(mem: Engram) -> None:
+def test_working_memory_belongs_to_exactly_one_scope(mem: Engram) -> None:
     mem.working.checkpoint("move the API", open=["who owns DNS?"])
     owner = Reader(policy=Policy.ALL, role=Role.OWNER)
     others = [
@@ -260,13 +263,13 @@ def test_it_is_for_the_very_same_scope_only(mem: Engram) -> None:
     ]
     for reader in others:
         found = mem.as_reader(reader).resume()
-        assert (found.goal, found.slots, found.age) == ("", (), Age.NOTHING), reader
+        assert (found.goal, found.slots, found.age) == ("", (), SavedAge.NOTHING), reader
     mem.as_reader(ANN).working.attend("Ann's own thread")
     assert in_mind(mem) == ["move the API"]
     assert mem.as_reader(replace(REX, policy=Policy.OWN)).resume().goal == "move the API"
 
 
-def test_who_may_only_read_changes_nothing(mem: Engram) -> None:
+def test_a_read_only_reader_cannot_change_working_memory(mem: Engram) -> None:
     mem.working.attend("the deploy fails")
     guest = mem.as_reader(Reader(REX.scope, role=Role.GUEST)).working
     for call in (
@@ -284,7 +287,7 @@ def test_who_may_only_read_changes_nothing(mem: Engram) -> None:
     assert in_mind(mem) == ["the deploy fails"]
 
 
-def test_erasing_takes_it_out_of_every_mind(path: Path, env: Env) -> None:
+def test_an_erasure_clears_all_working_memory(path: Path, env: Env) -> None:
     with opened(path, env) as mem:
         kept = mem.remember("The payment API runs in Frankfurt")
         other = mem.as_reader(ANN)
@@ -297,10 +300,10 @@ def test_erasing_takes_it_out_of_every_mind(path: Path, env: Env) -> None:
         assert in_mind(mem) == in_mind(other) == []
         assert other.resume().goal == "buy a boat"
     with opened(path, env) as mem:
-        assert mem.resume().age is Age.NOTHING
+        assert mem.resume().age is SavedAge.NOTHING
 
 
-def test_a_mind_from_before_an_erasure_elsewhere_is_not_put_away(path: Path, env: Env) -> None:
+def test_working_memory_loaded_before_an_erasure_elsewhere_is_not_saved(path: Path, env: Env) -> None:
     with opened(path, env) as mem, opened(path, env) as elsewhere:
         kept = mem.remember("The payment API runs in Frankfurt")
         elsewhere.working.attend(kept.text)
@@ -312,7 +315,7 @@ def test_a_mind_from_before_an_erasure_elsewhere_is_not_put_away(path: Path, env
         assert [slot.text for slot in mem.resume().slots] == ["something new"]
 
 
-def test_after_the_vault_was_closed_nothing_comes_to_mind(path: Path, env: Env) -> None:
+def test_working_memory_is_closed_with_the_vault(path: Path, env: Env) -> None:
     mem = opened(path, env)
     mind = mem.working
     mind.attend("The kettle is on the stove")
@@ -323,7 +326,7 @@ def test_after_the_vault_was_closed_nothing_comes_to_mind(path: Path, env: Env) 
     assert "1 slots" in repr(mind)
 
 
-def test_bad_calls_are_refused_by_name(mem: Engram) -> None:
+def test_invalid_arguments_raise_their_error(mem: Engram) -> None:
     for call, problem in (
         (lambda: mem.working.attend("   "), InvalidContent),
         (lambda: mem.working.attend("half a \ud800 character"), InvalidContent),
@@ -344,7 +347,7 @@ def test_bad_calls_are_refused_by_name(mem: Engram) -> None:
             call()
 
 
-def test_an_encoder_that_is_another_one_leaves_its_vectors_behind(path: Path, env: Env) -> None:
+def test_vectors_of_another_encoder_are_dropped_on_load(path: Path, env: Env) -> None:
     with opened(path, env, embedder=words_apart()) as mem:
         mem.working.hear(Turn("The payment API fails."), Turn("The payment API is slow."))
         mem.working.attend("look into it")
@@ -354,7 +357,7 @@ def test_an_encoder_that_is_another_one_leaves_its_vectors_behind(path: Path, en
         assert mem.working.hear(Turn("The payment API is up."))  # no vectors, no failure
 
 
-def test_an_encoder_that_fails_is_none(path: Path, env: Env) -> None:
+def test_a_failing_encoder_counts_as_none(path: Path, env: Env) -> None:
     def broken(texts: object) -> Any:
         raise OSError("gone")
 
@@ -364,7 +367,7 @@ def test_an_encoder_that_fails_is_none(path: Path, env: Env) -> None:
         assert reading.near is None
 
 
-def test_what_is_in_mind_stands_in_the_context(mem: Engram) -> None:
+def test_context_contains_working_memory(mem: Engram) -> None:
     mem.remember("The payment API runs in Frankfurt")
     mem.working.attend("ship the release by Friday", source="goal", activation=1.0)
     window = mem.context("where does the payment API run?", model="gpt-4o", budget=400)

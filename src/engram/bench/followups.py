@@ -19,7 +19,7 @@ from engram.bench.recall import Store, read_stores
 from engram.errors import InvalidContent
 from engram.models import catalog
 from engram.models.embedders import Embedder, OnnxEmbedder
-from engram.rules.topics import Momentum, Vector, blend, leaning, likeness, move, read, steady
+from engram.rules.topics import Momentum, Vector, advance, assess_topic, blend, dependence, similarity, steady_query
 from engram.rules.working import WorkingLimits
 
 Told = Callable[[str, float | None], None]
@@ -84,12 +84,12 @@ def _look_ahead(
     way: Momentum, text: str, vector: Vector, background: float, what: str, share: Callable[[Vector], float], shares: Shares
 ) -> None:
     """Would what was looked up after the last turn be served for this one, and is it as good as what is looked up now?"""
-    course = steady(way)
-    if course is None or not (lean := leaning(text)):
+    course = steady_query(way)
+    if course is None or not (lean := dependence(text)):
         shares[what, _SERVED].append(0.0)
         return
     drawn = course if lean >= 1.0 else blend(way, text, vector)
-    near = likeness(drawn, course, background)
+    near = similarity(drawn, course, background)
     hit = near is not None and near >= WorkingLimits().anticipated
     shares[what, _SERVED].append(float(hit))
     if hit:
@@ -98,8 +98,8 @@ def _look_ahead(
 
 
 def _way(text: str, embedder: Embedder) -> Momentum:
-    reading = read(Momentum(), text, None, embedder.background[0])
-    return move(Momentum(), text, embedder.passages([text])[0], reading, asked=embedder.query(text))
+    reading = assess_topic(Momentum(), text, None, embedder.background[0])
+    return advance(Momentum(), text, embedder.passages([text])[0], reading, asked=embedder.query(text))
 
 
 def _always(way: Momentum, vector: Vector) -> Vector:

@@ -17,7 +17,7 @@ import numpy as np
 from engram.errors import InvalidContent
 from engram.models import catalog
 from engram.models.embedders import Embedder, OnnxEmbedder
-from engram.rules.topics import Momentum, Topic, likeness, move, read
+from engram.rules.topics import Momentum, Topic, advance, assess_topic, similarity
 from engram.values.frozen import frozen
 
 Told = Callable[[str, float | None], None]
@@ -47,13 +47,13 @@ def run(path: Path, embedder: Embedder | None = None, progress: Told | None = No
         passages = embedder.passages([text for text, _ in talk])
         for at, (text, shift) in enumerate(talk):
             asked, said = embedder.query(text), passages[at]
-            reading = read(way, text, asked, embedder.background[0])
+            reading = assess_topic(way, text, asked, embedder.background[0])
             if at:
                 shifts.append(shift)
                 ours.append(reading.topic)
-                nearness.append(likeness(asked, passages[at - 1], embedder.background[0]) or 0.0)
+                nearness.append(similarity(asked, passages[at - 1], embedder.background[0]) or 0.0)
                 along.append(reading.along or 0.0)
-            way = move(way, text, said, reading)
+            way = advance(way, text, said, reading)
     true = np.asarray(shifts)
     return {
         "conversations": len(talks),

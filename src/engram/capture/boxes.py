@@ -10,7 +10,7 @@ import numpy as np
 from engram.capture.embeddings import SPACE
 from engram.index.vectors.matrix import decode, restore
 from engram.models.embedders import Vectors
-from engram.rules.boxes import Growing, Item, Stream, centred, fill, topic_of, trace_of, words_of
+from engram.rules.boxes import BoxItem, OpenBox, Stream, centred, fill, topic_of, trace_of, words_of
 from engram.rules.topics import Vector
 from engram.settings import LiveSettings
 from engram.store.sqlite.boxes import Filled, Row, Topics
@@ -59,32 +59,34 @@ def _middle(store: SqliteStore, owner: Reader, upto: int) -> Vector | None:
     return None if len(latest) < _FEW else np.asarray(_decoded(latest).mean(axis=0), np.float32)
 
 
-def _growing(store: SqliteStore, owner: Reader, streams: Sequence[Stream], middle: Vector | None) -> dict[Stream, Growing]:
+def _growing(store: SqliteStore, owner: Reader, streams: Sequence[Stream], middle: Vector | None) -> dict[Stream, OpenBox]:
     """Open boxes as they were left, made anew from what is in them."""
     found = {}
     for box, rows in store.growing(owner, streams, SPACE):
         if rows:
             stream = (rows[0].scope, rows[0].session)
-            found[stream] = Growing(stream, box.opened_at, box.last_at, key=box.key)
+            found[stream] = OpenBox(stream, box.opened_at, box.last_at, key=box.key)
             for item in _items(rows, middle):
                 found[stream].take(item)
     return found
 
 
-def _items(rows: Sequence[Row], middle: Vector | None) -> list[Item]:
+def _items(rows: Sequence[Row], middle: Vector | None) -> list[BoxItem]:
     having = [row for row in rows if row.vector is not None] if middle is not None else []
     seen: dict[int, Vector] = {}
     if having and middle is not None:
         whole = centred(_decoded([row.vector or b"" for row in having]), middle)
         seen = {row.key: whole[number] for number, row in enumerate(having)}
-    return [Item(row.key, (row.scope, row.session), row.at, words_of(row.text, row.speaker), seen.get(row.key)) for row in rows]
+    return [
+        BoxItem(row.key, (row.scope, row.session), row.at, words_of(row.text, row.speaker), seen.get(row.key)) for row in rows
+    ]
 
 
 def _decoded(stored: Sequence[bytes]) -> Vectors:
     return restore(*decode(stored, len(stored[0]) - _SCALE_BYTES))
 
 
-def _filled(box: Growing) -> Filled:
+def _filled(box: OpenBox) -> Filled:
     return Filled(box.key, *box.stream, box.opened_at, box.last_at, box.sealed, box.topic, tuple(box.fresh))
 
 

@@ -17,9 +17,9 @@ from engram.deadline import without_deadline
 from engram.errors import AccessDenied, InjectionBlocked, InvalidContent, NotFound
 from engram.guard.injection import InjectionVerdict
 from engram.log import Log
-from engram.rules.duplicates import LIKE, likeness, stems
-from engram.rules.episodes import narrative, novelty_of, significance_of, surprise_of, trouble, valence_of, warning_of
-from engram.rules.skills import clusters, learn, match, practised, refined
+from engram.rules.duplicates import LIKE, stem_overlap, stems
+from engram.rules.episodes import failure_reason, narrative, novelty_of, significance_of, surprise_of, valence_of, warning_of
+from engram.rules.skills import after_use, clusters, learn, match, with_recoveries
 from engram.store.ports import Once
 from engram.store.sqlite.recounting import LEARNED_FROM
 from engram.store.validation import check_event, check_words
@@ -99,7 +99,7 @@ class Chronicle:
         old = self.episode(reader, episode_id)
         said = self._said(result)
         others = [one for one in self._beside(reader, old) if one.id != old.id]
-        like = [one for one in others if likeness(stems(one.goal), stems(old.goal)) >= LIKE]
+        like = [one for one in others if stem_overlap(stems(one.goal), stems(old.goal)) >= LIKE]
         surprise = surprise_of(outcome, [one.outcome for one in like])
         novelty = novelty_of(old.goal, [one.goal for one in others])
         memory = replace(
@@ -148,12 +148,12 @@ class Chronicle:
     # ── what is learned ────────────────────────────────────────────────────────────────────────────────────────────
 
     def _draw_lessons(self, reader: Reader, ended: Episode, like: Sequence[Episode]) -> None:
-        if ended.outcome is EpisodeOutcome.FAILURE and trouble(ended):
+        if ended.outcome is EpisodeOutcome.FAILURE and failure_reason(ended):
             self._warn(reader, ended)
         skill = self._skill_of(reader, ended)
         if skill is not None:
             took = None if ended.ended_at is None else (ended.ended_at - ended.started_at).total_seconds()
-            self.practise(reader, skill, ended.outcome, trouble(ended), took, ended)
+            self.practise(reader, skill, ended.outcome, failure_reason(ended), took, ended)
         elif ended.outcome is EpisodeOutcome.SUCCESS:
             self._learn(reader, like)
 
@@ -190,9 +190,9 @@ class Chronicle:
     ) -> Skill:
         """The skill after one more use."""
         now = self._env.now()
-        used = practised(skill, outcome, self._said(result), now, self._live.now.skill_alpha, seconds)
+        used = after_use(skill, outcome, self._said(result), now, self._live.now.skill_alpha, seconds)
         if episode is not None:
-            used = refined(used, episode, now)
+            used = with_recoveries(used, episode, now)
         sources = [episode.id] if episode is not None and used.refinements != skill.refinements else []
         draft = Draft(memory=skill.memory)
         return self._store.put_skill(reader, used, draft, sources=sources, space=self._space, once=once)

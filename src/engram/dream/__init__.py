@@ -1,5 +1,5 @@
-"""What happens at rest: memories that say the same are merged, what has faded is put away, and what belongs together is linked.
+"""Background jobs of an idle vault: duplicates are merged, faded memories archived, related ones linked, and more.
 
-Comes in: an open vault and a reader. Goes out: a `Report`. `job.py` says what a job is, `runner.py` runs them, `probes.py` looks
-whether recall got worse, `jobs.py` lists them; every other module is one job. Nothing here changes words or removes a memory.
+Input: an open vault and a reader. Output: a `PassReport`. `jobs` defines and lists the jobs, `runner` runs them, `probes` checks
+that recall did not get worse, `schedule` decides when; every other module is one job. No job changes words or erases a memory.
 """

@@ -1,13 +1,13 @@
-"""Memories that are close in meaning and stand in no link get one (K10, §44.2): a few for each, modestly sure, so that they fade
-as all associations do unless somebody sees them again.
+"""The job that links memories which are close in meaning and not linked yet (K10, §44.2): a few edges per memory, of moderate
+confidence, so that they fade like all associations unless they are reinforced.
 
-By the stored vectors: one search of the index for a page of memories. How close is close is told by how near a memory is to
-anything, in standard deviations: statements of one vault are alike by 0.81 ± 0.04 whatever they are about. What says nearly the
-same is a matter for merging, and what was said in one breath stands together anyway. What turns out to belong to three others at
-once matters a little more from then on (§45, contract 10).
+Neighbours come from the stored vectors: one search of the index per page. Closeness is measured in standard deviations above a
+memory's mean cosine with the vault: statements of one vault have 0.81 ± 0.04 whatever their subject. Near duplicates are left to
+merging, and statements of the same moment are in one session anyway. A memory that gets three edges at once gains a little
+importance (§45, contract 10).
 
-A link that faded until nobody follows it goes, and leaves its place to another: a memory is looked at again when the first of its
-links does. The same two are not linked again by that look, but by the next change of either.
+An edge that has faded is removed and makes room for another: a memory is visited again when the first of its edges has faded.
+That visit does not link the same two again; the next change of either may.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from engram.dream.job import Desk, Job, Page, by_scope
+from engram.dream.job import Job, JobContext, JobPage, by_scope
 from engram.rules.edges import fades_at, is_faded
 from engram.settings import Settings
 from engram.types import Edge, Memory
@@ -30,51 +30,51 @@ SIMILAR = "similar_to"
 _A_DAY = timedelta(days=1)
 _SURE = 0.5
 _ASKED = 12
-"""Neighbours that are looked at: some of them are linked already, or were said in the same breath."""
+"""Neighbours to consider: some of them are linked already, or were stated at the same moment."""
 _ONE_BREATH = timedelta(minutes=30)
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 _PRIOR = (1.0, 0.05)
-"""As long as there is little to compare with, it speaks against a link."""
+"""Assumed mean and deviation of cosines in a small vault; they make an edge unlikely."""
 _INSIGHT, _GAINS, _MOST = 3, 0.1, 0.9
 
 
 @frozen
-class Near:
-    """A memory that is near another: by how many standard deviations nearer than anything is, and the bare cosine."""
+class Neighbour:
+    """A near memory: standard deviations above the mean cosine (`nearer`), and the plain cosine."""
 
     memory: Memory
     nearer: float
     cosine: float
 
 
-def page(desk: Desk, cursor: Cursor) -> Page:
-    if desk.index is None or not desk.index.ready:
-        return Page((), cursor, more=False, since=0, visited=0)  # once there are vectors at hand, it goes on from here
-    touched = desk.touched_or_due(NAME, cursor)
-    return touched.page([one for some in by_scope(touched.memories) for one in _revisions(desk, some)])
+def page(context: JobContext, cursor: Cursor) -> JobPage:
+    if context.index is None or not context.index.ready:
+        return JobPage((), cursor, more=False, since=0, visited=0)  # a later pass continues here, once the index is loaded
+    touched = context.touched_or_due(NAME, cursor)
+    return touched.page([one for some in by_scope(touched.memories) for one in _revisions(context, some)])
 
 
-def _revisions(desk: Desk, memories: Sequence[Memory]) -> list[Proposal]:
-    """The links that memories of one scope lack, and what they gain by them; those that have faded, and when the next will."""
-    near = neighbours(desk, memories, _ASKED)
+def _revisions(context: JobContext, memories: Sequence[Memory]) -> list[Proposal]:
+    """Return proposals for memories of one scope: new edges, importance gained by them, faded edges, dates of the next visit."""
+    near = neighbours(context, memories, _ASKED)
     ends = {one.memory.id for some in near.values() for one in some} | {memory.id for memory in memories}
-    known = desk.store.edges(desk.here(memories[0]), sorted(ends))
-    faded = dict.fromkeys(edge for edge in known if edge.kind == SIMILAR and is_faded(edge, desk.now, desk.settings))
-    made = latent([memory for memory in memories if memory.id in near], near, known, faded, desk.settings)
+    known = context.store.edges(context.here(memories[0]), sorted(ends))
+    faded = dict.fromkeys(edge for edge in known if edge.kind == SIMILAR and is_faded(edge, context.now, context.settings))
+    made = missing_edges([memory for memory in memories if memory.id in near], near, known, faded, context.settings)
     left = [
         *(edge for edge in known if edge.kind == SIMILAR and edge not in faded),
-        *(replace(edge, created_at=desk.now) for edge in made),
+        *(replace(edge, created_at=context.now) for edge in made),
     ]
     return [
         *map(RemoveLink, faded),
         *map(AddLink, made),
-        *insights(memories, made),
-        *_dates(memories, left, desk.now, desk.settings),
+        *importance_gains(memories, made),
+        *_dates(memories, left, context.now, context.settings),
     ]
 
 
 def _dates(memories: Sequence[Memory], links: Iterable[Edge], now: datetime, settings: Settings) -> list[Recheck]:
-    """When the first of the links of each of these memories will have faded."""
+    """Return the date on which each memory is visited again: a day after the first of its edges has faded."""
     first: dict[str, datetime] = {}
     for edge in links:
         if (at := fades_at(edge, settings)) is not None:
@@ -82,22 +82,24 @@ def _dates(memories: Sequence[Memory], links: Iterable[Edge], now: datetime, set
     return [Recheck(memory.id, max(first[memory.id], now) + _A_DAY) for memory in memories if memory.id in first]
 
 
-def insights(memories: Sequence[Memory], made: Iterable[Edge]) -> list[Reweigh]:
-    """Those of these memories that get three links or more at once."""
+def importance_gains(memories: Sequence[Memory], made: Iterable[Edge]) -> list[Reweigh]:
+    """Return the gain of importance for memories that get three or more edges at once."""
     fresh = Counter(end for edge in made for end in (edge.source, edge.target))
     gained = ((memory, min(memory.importance + _GAINS, _MOST)) for memory in memories if fresh[memory.id] >= _INSIGHT)
     return [Reweigh(memory.id, importance=more) for memory, more in gained if more > memory.importance]
 
 
-def latent(
+def missing_edges(
     memories: Sequence[Memory],
-    near: Mapping[str, Sequence[Near]],
+    near: Mapping[str, Sequence[Neighbour]],
     known: Iterable[Edge],
     faded: Collection[Edge],
     settings: Settings,
 ) -> list[Edge]:
-    """The links that these memories lack, from the newer to the older; no memory has more than `dream_links` of them that
-    have not `faded`."""
+    """Return the edges that these memories lack, from the newer to the older memory.
+
+    No memory gets more than `dream_links` similarity edges that have not faded.
+    """
     linked, having = set(), Counter[str]()
     for edge in known:
         linked.add(frozenset((edge.source, edge.target)))
@@ -117,8 +119,8 @@ def latent(
     return made
 
 
-def belong_together(memory: Memory, other: Near, settings: Settings) -> bool:
-    """Are these two close, not the same, and not of one breath? What reads as an attack belongs to nothing."""
+def belong_together(memory: Memory, other: Neighbour, settings: Settings) -> bool:
+    """True if the two are close, different, and not of the same moment of one session. Flagged memories never belong."""
     there = other.memory
     if there.id == memory.id or memory.flagged or there.flagged or other.nearer < settings.dream_nearer:
         return False
@@ -126,9 +128,9 @@ def belong_together(memory: Memory, other: Near, settings: Settings) -> bool:
     return memory.session != there.session or apart > _ONE_BREATH
 
 
-def neighbours(desk: Desk, memories: Sequence[Memory], most: int) -> dict[str, list[Near]]:
-    """The nearest memories of the same scope to each of these that has a vector, by its id, the nearest first."""
-    here, index = desk.here(memories[0]), desk.index
+def neighbours(context: JobContext, memories: Sequence[Memory], most: int) -> dict[str, list[Neighbour]]:
+    """Return the nearest memories of the same scope for each memory that has a vector, by id, the nearest first."""
+    here, index = context.here(memories[0]), context.index
     vectors = None if index is None else index.vectors(here, [memory.key for memory in memories])
     if index is None or vectors is None:
         return {}
@@ -137,16 +139,16 @@ def neighbours(desk: Desk, memories: Sequence[Memory], most: int) -> dict[str, l
     if found is None:
         return {}
     keys = list(dict.fromkeys(key for one in found for key in one.keys.tolist()))
-    known = {memory.key: memory for memory in desk.store.fetch(here, keys)}
-    near: dict[str, list[Near]] = {}
+    known = {memory.key: memory for memory in context.store.fetch(here, keys)}
+    near: dict[str, list[Neighbour]] = {}
     for place, one in zip(having, found, strict=True):
         middle, spread = index.background(vectors[place], _PRIOR)
         near[memories[place].id] = [
-            Near(known[key], (score - middle) / max(spread, 1e-6), score)
+            Neighbour(known[key], (score - middle) / max(spread, 1e-6), score)
             for key, score in zip(one.keys.tolist(), one.scores.tolist(), strict=True)
             if key in known
         ]
     return near
 
 
-LINK = Job(NAME, "Link memories that are close in meaning and stand in no link; let go of such links that have faded.", page)
+LINK = Job(NAME, "Link memories that are close in meaning, and remove such links that have faded.", page)

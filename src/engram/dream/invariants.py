@@ -1,29 +1,29 @@
-"""What no job may do, whatever it proposes: checked here for all of them, before the store is asked. Pure.
+"""Rules that no proposal may break, checked for all jobs before the store applies it. Pure.
 
-What is pinned or protected is never put away; what a person said is never retired for what somebody else said; a memory that
-reads as an attack takes no part in anything. The store holds the rest: one scope, nothing that changed meanwhile.
+A pinned or protected memory is never archived; a user's words are never retired for those of a less trusted source; a flagged
+memory takes part in nothing. The store checks the rest: one scope, and no change meanwhile.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from engram.rules.lifecycle import Keeping, keeping
+from engram.rules.lifecycle import RetentionPolicy, retention_policy
 from engram.types import Memory, Source
 from engram.values.dreams import AddLink, Archive, Derive, Merge, Proposal
 
 TRUST = {Source.USER: 3, Source.TOOL: 2, Source.ASSISTANT: 2, Source.IMPORT: 1, Source.INFERRED: 0}
-"""Whose word may stand for whose."""
+"""Trust in a source; a memory may only be merged into one of equal or higher trust."""
 
 
 def allowed(revisions: Sequence[Proposal], known: Mapping[str, Memory]) -> list[Proposal]:
-    """Those that may be made; `known` are the memories they name."""
+    """Return the proposals that break no rule. `known`: the memories they name, by id."""
     return [one for one in revisions if _may(one, known)]
 
 
 def may_merge(old: Memory, heir: Memory) -> bool:
-    """May the one be retired for the other?"""
-    protected = keeping(old) is Keeping.PROTECTED and keeping(heir) is not Keeping.PROTECTED
+    """True if `old` may be merged into `heir`."""
+    protected = retention_policy(old) is RetentionPolicy.PROTECTED and retention_policy(heir) is not RetentionPolicy.PROTECTED
     sound = not old.flagged and not heir.flagged
     return sound and not old.pinned and not protected and TRUST[old.source] <= TRUST[heir.source] and old.scope == heir.scope
 
@@ -33,7 +33,7 @@ def _may(revision: Proposal, known: Mapping[str, Memory]) -> bool:
         case Merge(memory, into):
             return memory in known and into in known and may_merge(known[memory], known[into])
         case Archive(memory):
-            return memory in known and keeping(known[memory]) is not Keeping.PROTECTED
+            return memory in known and retention_policy(known[memory]) is not RetentionPolicy.PROTECTED
         case AddLink(edge):
             return not any(known[end].flagged for end in (edge.source, edge.target) if end in known)
         case Derive(sources=sources):

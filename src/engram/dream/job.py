@@ -1,18 +1,18 @@
-"""What a job is: a name and a function from where it has come to one page of revisions.
+"""The contract of a job: a name, and a function from a cursor to one page of proposals.
 
-The contract, for whoever writes one:
+For the author of a job:
 
-- `page(desk, cursor)` reads a bounded number of rows and decides by pure rules. It writes nothing: it answers with `Revision`
-  values (`passes.py`), which the runner checks (`rules.py`) and the store applies with the cursor in one transaction, recorded
-  for undo. Killed before that, the same page is read again; killed after it, the next one is.
-- `desk.touched(cursor, limit)` gives the active memories that are new or changed since the cursor, of everything the reader may
-  write, and where the next page starts. A job that goes by it visits what changed, not what there is.
-- `desk.touched_or_due(job, cursor)` also brings those that the job gave a date to (`Due`): for what changes with time, or with
-  use, which leaves no trace in the log.
-- Only memories of exactly the same scope may be brought together (`by_scope`): ask for neighbours as `desk.here(memory)`.
-- Run again without new memories, a job must propose nothing that is so already. (The store passes over a link that is there, a
-  memory that is retired, words that are known.)
-- What was changed after `Page.since` is passed over by the store, and visited again because it changed.
+- `page(context, cursor)` reads a bounded number of rows and decides by pure rules. It writes nothing: it returns `Proposal`
+  values, which the runner checks (`allowed`) and the store applies together with the cursor in one transaction, recorded for
+  undo. A pass killed before that reads the same page again; one killed after it reads the next.
+- `context.touched(cursor, limit)` returns the active memories that are new or changed since the cursor, of all scopes the reader
+  may write, and where the next page starts. A job that uses it costs as much as has changed, not as much as is stored.
+- `context.touched_or_due(job, cursor)` also returns memories for which the job proposed a date (`Recheck`): for decisions that
+  depend on time, or on use, which is not in the change log.
+- Only memories of exactly the same scope may be related (`by_scope`): read neighbours as `context.here(memory)`.
+- Run again without new memories, a job must propose nothing that is already so. (The store skips an edge that exists, a memory
+  that is retired, a text that is known.)
+- The store skips memories that changed after `JobPage.since`; they are visited again because they changed.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from engram.values.dreams import Cursor, Proposal, Recheck
 from engram.values.frozen import frozen, replace
 
 PAGE = 64
-"""Memories of one page: what one transaction, which others wait for, has to do with."""
+"""Memories per page; one page is one transaction, for which other writers wait."""
 
 
 @frozen
-class Desk:
-    """What a job works with. `index` has the vectors that are stored; `embedder` may be missing, and need not be asked."""
+class JobContext:
+    """The store, reader, settings, time, index and encoder that a job works with. `index` and `embedder` may be missing."""
 
     store: SqliteStore
     reader: Reader
@@ -43,15 +43,15 @@ class Desk:
     index: LiveIndex | None = None
     embedder: Embedder | None = None
 
-    def touched(self, cursor: Cursor, limit: int = PAGE) -> Touched:
-        """Active memories that changed since the cursor, in the order of that, each once."""
+    def touched(self, cursor: Cursor, limit: int = PAGE) -> TouchedMemories:
+        """Return the active memories that changed since the cursor, each once, in the order of their changes."""
         found, after, more, latest, visited = self.store.touched(self.reader, cursor, limit)
         standing = tuple(one for one in found if one.status is Status.ACTIVE)
         retired = tuple(one.id for one in found if one.status is not Status.ACTIVE)
-        return Touched(standing, after, more, latest, visited, retired)
+        return TouchedMemories(standing, after, more, latest, visited, retired)
 
-    def touched_or_due(self, job: str, cursor: Cursor, limit: int = PAGE) -> Touched:
-        """Those, and the ones that the job wanted to look at by now (`Due`)."""
+    def touched_or_due(self, job: str, cursor: Cursor, limit: int = PAGE) -> TouchedMemories:
+        """Return the touched memories, and those whose date, proposed by this job as a `Recheck`, has come."""
         touched = self.touched(cursor, limit)
         known = {one.id for one in touched.memories}
         due = self.store.due(self.reader, job, self.now, limit)
@@ -64,12 +64,12 @@ class Desk:
         )
 
     def here(self, memory: Memory) -> Reader:
-        """One who sees exactly the scope of a memory."""
+        """Return a reader that sees exactly the scope of a memory."""
         return replace(self.reader, scope=memory.scope, policy=Policy.OWN)
 
 
 def by_scope(memories: Iterable[Memory]) -> list[list[Memory]]:
-    """Those of each scope together."""
+    """Group memories by scope."""
     found: dict[Scope, list[Memory]] = {}
     for memory in memories:
         found.setdefault(memory.scope, []).append(memory)
@@ -77,9 +77,12 @@ def by_scope(memories: Iterable[Memory]) -> list[list[Memory]]:
 
 
 @frozen
-class Touched:
-    """Memories to look at; where the next page starts and whether there is one; the change that was the latest then; the ids of
-    those that were retired meanwhile; and of those whose date is over, because it has come or they stand no more."""
+class TouchedMemories:
+    """Memories to visit, the cursor of the next page and whether there is one, and the latest change when they were read.
+
+    retired: ids of touched memories that are not active any more. due: ids whose date is to be cleared, because it has come or
+    because the memory was retired.
+    """
 
     memories: tuple[Memory, ...]
     cursor: Cursor
@@ -89,16 +92,19 @@ class Touched:
     retired: tuple[str, ...] = ()
     due: tuple[str, ...] = ()
 
-    def page(self, revisions: Sequence[Proposal]) -> Page:
-        """What was due and got no other date is due no more: else each pass would step over all that was ever retired."""
+    def page(self, revisions: Sequence[Proposal]) -> JobPage:
+        """Return the page with these proposals, and one that clears the date of each due memory that got no new date.
+
+        Without it, every pass would visit all memories that were ever retired.
+        """
         dated = {one.memory for one in revisions if isinstance(one, Recheck)}
         seen = [Recheck(one, None) for one in self.due if one not in dated]
-        return Page((*revisions, *seen), self.cursor, more=self.more, since=self.since, visited=self.visited)
+        return JobPage((*revisions, *seen), self.cursor, more=self.more, since=self.since, visited=self.visited)
 
 
 @frozen
-class Page:
-    """What a job would change, and where it goes on. `visited`: rows it looked at."""
+class JobPage:
+    """The changes that a job proposes, and the cursor of its next page. `visited`: number of rows read."""
 
     revisions: tuple[Proposal, ...]
     cursor: Cursor
@@ -109,9 +115,9 @@ class Page:
 
 @frozen
 class Job:
-    """`light`: quick enough for `consolidate`; others are for a `dream`."""
+    """A background job. `light`: quick enough for `consolidate`; the others run only in a `dream`."""
 
     name: str
     help: str
-    page: Callable[[Desk, Cursor], Page]
+    page: Callable[[JobContext, Cursor], JobPage]
     light: bool = False

@@ -21,7 +21,7 @@ CONSOLIDATE, DREAM = "consolidate", "dream"
 
 
 def light() -> tuple[Job, ...]:
-    """Those of `consolidate`."""
+    """Return the jobs of `consolidate`."""
     return tuple(job for job in JOBS if job.light)
 
 
@@ -30,7 +30,7 @@ def jobs_of(verb: str) -> tuple[Job, ...]:
 
 
 def named(names: Sequence[str], among: Sequence[Job] = JOBS) -> tuple[Job, ...]:
-    """The jobs of these names, or all of them."""
+    """Return the jobs of these names; without names, all of `among`."""
     if wrong := set(names) - {job.name for job in JOBS}:
         raise InvalidQuery(f"there is no job {min(wrong)!r}.", way_out=f"Take of {', '.join(job.name for job in JOBS)}.")
     return tuple(job for job in (JOBS if names else among) if not names or job.name in names)

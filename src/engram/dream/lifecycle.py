@@ -1,17 +1,17 @@
-"""What has faded is put away (K3, K5): guesses that nobody bore out after 30 days, slight events after 90. `restore` brings them
-back.
+"""The job that archives faded memories (K3, K5): uncorroborated guesses after 30 days, minor events after 90. `restore` brings
+them back.
 
-How strong a memory is follows from its dates, its uses and the moment (`rules/strength.py`): nothing is written for time that
-passes. When a memory would be let go of, if nobody used it again, is worked out once, when it is new or changes; a pass looks
-at what fell due since the last one, and not at all that is old. What was used meanwhile gets another date.
+The strength of a memory is computed from its dates, its uses and the moment (`rules/strength.py`), so time alone writes nothing.
+The date on which a memory may be archived if it is not used again is computed once, when it is new or changed; a pass visits only
+memories whose date has come. A memory that was used meanwhile gets a later date.
 """
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from engram.dream.job import Desk, Job, Page
-from engram.rules.lifecycle import expired
+from engram.dream.job import Job, JobContext, JobPage
+from engram.rules.lifecycle import archive_reason
 from engram.settings import Settings
 from engram.types import Memory
 from engram.values.dreams import Archive, Cursor, Proposal, Recheck
@@ -21,31 +21,31 @@ _FURTHEST = timedelta(days=3650)
 _PRECISE = timedelta(hours=6)
 
 
-def page(desk: Desk, cursor: Cursor) -> Page:
-    """What changed gets its date; what is due is put away, or gets another one."""
-    touched = desk.touched_or_due(_NAME, cursor)
-    return touched.page([one for memory in touched.memories for one in _fate(memory, desk)])
+def page(context: JobContext, cursor: Cursor) -> JobPage:
+    """Give changed memories their date; archive those that are due, or give them a later date."""
+    touched = context.touched_or_due(_NAME, cursor)
+    return touched.page([one for memory in touched.memories for one in _fate(memory, context)])
 
 
-def lasts_until(memory: Memory, now: datetime, settings: Settings) -> datetime | None:
-    """The moment from which it may be put away if nobody uses it again, to a quarter of a day; None if that is not in sight.
+def archive_date(memory: Memory, now: datetime, settings: Settings) -> datetime | None:
+    """Return when a memory may be archived if it is not used again, to a quarter of a day; None if not within ten years.
 
-    Being let go of is for good: whatever `expired` asks for only grows with time, so that the moment is found by halving.
+    `archive_reason` never becomes false again with time, so that bisection finds the moment.
     """
     early, late = now, now + _FURTHEST
-    if not expired(memory, late, settings):
+    if not archive_reason(memory, late, settings):
         return None
     while late - early > _PRECISE:
         middle = early + (late - early) / 2
-        early, late = (early, middle) if expired(memory, middle, settings) else (middle, late)
+        early, late = (early, middle) if archive_reason(memory, middle, settings) else (middle, late)
     return late
 
 
-def _fate(memory: Memory, desk: Desk) -> tuple[Proposal, ...]:
-    why = expired(memory, desk.now, desk.settings)
+def _fate(memory: Memory, context: JobContext) -> tuple[Proposal, ...]:
+    why = archive_reason(memory, context.now, context.settings)
     if why:
         return Archive(memory.id, why), Recheck(memory.id, None)
-    return (Recheck(memory.id, lasts_until(memory, desk.now, desk.settings)),)
+    return (Recheck(memory.id, archive_date(memory, context.now, context.settings)),)
 
 
-FADE = Job(_NAME, "Put away what has faded and what nobody bore out.", page, light=True)
+FADE = Job(_NAME, "Archive memories that have faded and guesses that nothing corroborated.", page, light=True)

@@ -1,7 +1,7 @@
-"""One pass: jobs one after the other, a page at a time, and all of it undone if recall got worse by it.
+"""One pass: jobs one after the other, a page at a time; the whole pass is undone if recall got worse.
 
-Between pages it asks `rest`, which waits for a pause in the use and says True when it is time to stop. What is stopped there, or
-killed anywhere, is gone on with by the next pass.
+Between pages it calls `rest`, which waits for a pause in the use and returns True when it is time to stop. A pass that was
+stopped there, or killed anywhere, is resumed by the next one.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from engram.capture.corrections import Said, heirs_of
 from engram.deadline import deadline_passed, without_deadline
 from engram.dream.invariants import allowed
-from engram.dream.job import Desk, Job, Page
-from engram.dream.probes import Looks, chosen, tried
+from engram.dream.job import Job, JobContext, JobPage
+from engram.dream.probes import ProbeSearcher, choose_probes, run_probes
 from engram.errors import Conflict, SearchTimeout, WriteFailed
 from engram.store.sqlite.revisions import named_in
 from engram.types import Memory
@@ -23,7 +23,7 @@ from engram.values.frozen import field, frozen, mutable
 
 @frozen
 class Progress:
-    """How far a pass has come: the job, its pages, the rows it looked at, what it changed."""
+    """The progress of a pass: the current job, its pages, the rows it visited, the number of its changes."""
 
     job: str
     pages: int
@@ -32,15 +32,15 @@ class Progress:
 
 
 @mutable
-class _Tally:
-    """What a pass has done so far."""
+class _PassTally:
+    """Changes, visited rows and pages of a pass so far."""
 
     changes: dict[str, list[str]] = field(default_factory=dict)
     visited: Counter[str] = field(default_factory=Counter)
     pages: Counter[str] = field(default_factory=Counter)
     stopped: bool = False
 
-    def take(self, job: str, page: Page, applied: AppliedProposals) -> None:
+    def take(self, job: str, page: JobPage, applied: AppliedProposals) -> None:
         self.pages[job] += 1
         self.visited[job] += page.visited
         for what, ids in applied.ids.items():
@@ -59,70 +59,74 @@ class _Tally:
 
 
 def run(
-    desk: Desk,
+    context: JobContext,
     jobs: Sequence[Job],
-    looks: Looks | None,
+    searcher: ProbeSearcher | None,
     *,
     verb: str,
     rest: Callable[[], bool] = lambda: False,
     tell: Callable[[Progress], None] = lambda progress: None,
 ) -> PassReport:
-    """Run these jobs to their end, or until `rest` says that it is time to stop."""
-    with desk.store.for_nobody():
-        return _run(desk, jobs, looks, verb, rest, tell)
+    """Run these jobs to their end, or until `rest` returns True."""
+    with context.store.for_nobody():
+        return _run(context, jobs, searcher, verb, rest, tell)
 
 
 def _run(
-    desk: Desk,
+    context: JobContext,
     jobs: Sequence[Job],
-    looks: Looks | None,
+    searcher: ProbeSearcher | None,
     verb: str,
     rest: Callable[[], bool],
     tell: Callable[[Progress], None],
 ) -> PassReport:
-    begun = desk.store.begin_pass(desk.reader, verb)
+    begun = context.store.begin_pass(context.reader, verb)
     if begun is None:
-        raise Conflict("a pass is going on, here or in another process.", way_out="Wait for it to end; `dreams` shows it.")
-    tally = _Tally()
+        raise Conflict("a pass is running, here or in another process.", way_out="Wait for it to end; `dreams` shows it.")
+    tally = _PassTally()
     over = False
     try:
-        guard = _Guard(desk, looks, begun)
+        guard = _Guard(context, searcher, begun)
         for job in jobs:
-            _work(desk, job, guard, tally, rest, tell)
+            _work(context, job, guard, tally, rest, tell)
             if tally.stopped:
-                note = "it was stopped before its end; the next pass goes on from there."
+                note = "the pass was stopped before its end; the next one resumes it."
                 return tally.report(verb, notes=(note,), pass_id=begun.id, ending=PassStatus.RUNNING, before=guard.before)
-        report = _ended(desk, verb, guard, tally)
+        report = _ended(context, verb, guard, tally)
         over = True
         return report
     except (SearchTimeout, WriteFailed) as error:
         if not (deadline_passed() and tally.changes):
             raise
-        far = "time ran out before the end of the pass; what it did until then is kept."
-        raise SearchTimeout(far, way_out="Ask again: it goes on from there.") from error
+        message = "the deadline passed before the end of the pass; its changes so far are kept."
+        raise SearchTimeout(message, way_out="Run it again: it resumes there.") from error
     finally:
         if not over:
             with without_deadline():
-                desk.store.let_go(desk.reader, begun.id)
+                context.store.let_go(context.reader, begun.id)
 
 
-def trial(desk: Desk, jobs: Sequence[Job], *, verb: str, tell: Callable[[Progress], None] = lambda progress: None) -> PassReport:
-    """What these jobs would change, each by itself; nothing is kept, not even how far they came.
+def preview(
+    context: JobContext, jobs: Sequence[Job], *, verb: str, tell: Callable[[Progress], None] = lambda progress: None
+) -> PassReport:
+    """Return the changes that these jobs would make, each by itself; nothing is written, not even their cursors.
 
-    What is due stays due, so that of it the first page is looked at.
+    Due memories stay due, so that of those only the first page is visited.
     """
-    with desk.store.for_nobody():
-        return _trial(desk, jobs, verb, tell)
+    with context.store.for_nobody():
+        return _trial(context, jobs, verb, tell)
 
 
-def _trial(desk: Desk, jobs: Sequence[Job], verb: str, tell: Callable[[Progress], None]) -> PassReport:
-    tally = _Tally()
+def _trial(context: JobContext, jobs: Sequence[Job], verb: str, tell: Callable[[Progress], None]) -> PassReport:
+    tally = _PassTally()
     for job in jobs:
-        cursor = desk.store.reach(desk.reader, job.name)
-        for page in _pages(desk, job, cursor):
-            revisions = _checked(desk, page)
+        cursor = context.store.reach(context.reader, job.name)
+        for page in _pages(context, job, cursor):
+            revisions = _checked(context, page)
             applied = (
-                desk.store.would_revise(desk.reader, job.name, revisions, since=page.since) if revisions else AppliedProposals()
+                context.store.would_revise(context.reader, job.name, revisions, since=page.since)
+                if revisions
+                else AppliedProposals()
             )
             tally.take(job.name, page, applied)
             tell(tally.progress(job.name))
@@ -132,33 +136,33 @@ def _trial(desk: Desk, jobs: Sequence[Job], verb: str, tell: Callable[[Progress]
     return tally.report(verb, notes=("this was a trial: nothing was changed.",))
 
 
-def _pages(desk: Desk, job: Job, cursor: Cursor) -> Iterable[Page]:
+def _pages(context: JobContext, job: Job, cursor: Cursor) -> Iterable[JobPage]:
     more = True
     while more:
-        page = job.page(desk, cursor)
+        page = job.page(context, cursor)
         yield page
         cursor, more = page.cursor, page.more
 
 
 def _work(
-    desk: Desk,
+    context: JobContext,
     job: Job,
     guard: _Guard,
-    tally: _Tally,
+    tally: _PassTally,
     rest: Callable[[], bool],
     tell: Callable[[Progress], None],
 ) -> None:
-    start = desk.store.reach(desk.reader, job.name)
-    for page in _pages(desk, job, start):
-        revisions = _checked(desk, page)
+    start = context.store.reach(context.reader, job.name)
+    for page in _pages(context, job, start):
+        revisions = _checked(context, page)
         if any(not isinstance(one, Recheck) for one in revisions):
             guard.look(revisions)
         if page.cursor != start or revisions:
-            applied = desk.store.revise(
-                desk.reader, guard.id, job.name, revisions, start=start, upto=page.cursor, since=page.since
+            applied = context.store.revise(
+                context.reader, guard.id, job.name, revisions, start=start, upto=page.cursor, since=page.since
             )
             if applied is None:
-                return  # somebody else goes on with it
+                return  # another process has taken over the pass
             tally.take(job.name, page, applied)
         tell(tally.progress(job.name))
         start = page.cursor
@@ -167,55 +171,61 @@ def _work(
             return
 
 
-def _checked(desk: Desk, page: Page) -> list[Proposal]:
-    """What of a page may be made at all, and says nothing that was corrected (M19)."""
+def _checked(context: JobContext, page: JobPage) -> list[Proposal]:
+    """Return the proposals of a page that break no rule and do not restore a corrected statement (M19)."""
     if not page.revisions:
         return []
     ids = dict.fromkeys(one for revision in page.revisions for one in named_in(revision))
-    known = {memory.id: memory for memory in desk.store.get(desk.reader, list(ids))}
-    return [one for one in allowed(page.revisions, known) if not (isinstance(one, Derive) and _was_corrected(desk, one, known))]
+    known = {memory.id: memory for memory in context.store.get(context.reader, list(ids))}
+    return [
+        one for one in allowed(page.revisions, known) if not (isinstance(one, Derive) and _was_corrected(context, one, known))
+    ]
 
 
-def _was_corrected(desk: Desk, made: Derive, known: dict[str, Memory]) -> bool:
+def _was_corrected(context: JobContext, made: Derive, known: dict[str, Memory]) -> bool:
     origin = next((known[one] for one in made.sources if one in known), None)
     if origin is None:
         return True
     said = Said.of(made.memory.text, made.memory.text, made.memory.speaker, None)
-    return bool(heirs_of(desk.store, desk.index, desk.here(origin), [said], desk.settings))
+    return bool(heirs_of(context.store, context.index, context.here(origin), [said], context.settings))
 
 
 class _Guard:
-    """Looks at recall before the first change of a pass, and after the last."""
+    """Probes recall before the first change of a pass and after the last."""
 
-    def __init__(self, desk: Desk, looks: Looks | None, begun: Pass) -> None:
+    def __init__(self, context: JobContext, searcher: ProbeSearcher | None, begun: Pass) -> None:
         self.id = begun.id
         self.before = begun.before
-        self._desk = desk
-        self._looks = looks
-        self._ids = desk.store.tried_by(desk.reader, begun.id)
+        self._context = context
+        self._searcher = searcher
+        self._ids = context.store.tried_by(context.reader, begun.id)
 
     def look(self, revisions: Sequence[Proposal]) -> None:
-        """Once, before anything is changed; a pass that is gone on with was looked at when it began."""
-        if self.before is not None or self._looks is None or not self._desk.settings.dream_probes:
+        """Probe recall once, before the first change; a resumed pass was probed when it began."""
+        if self.before is not None or self._searcher is None or not self._context.settings.dream_probes:
             return
         ids = dict.fromkeys(one for revision in revisions for one in named_in(revision))
-        found = tried(self._desk, self._looks, chosen(self._desk, self._desk.store.get(self._desk.reader, list(ids))))
+        found = run_probes(
+            self._context, self._searcher, choose_probes(self._context, self._context.store.get(self._context.reader, list(ids)))
+        )
         if found.share is not None:
             self._ids, self.before = found.ids, found.share
-            self._desk.store.beat(self._desk.reader, self.id, before=found.share, probes=found.ids)
+            self._context.store.beat(self._context.reader, self.id, before=found.share, probes=found.ids)
 
     def after(self) -> float | None:
-        return None if self.before is None or self._looks is None else tried(self._desk, self._looks, self._ids).share
+        return (
+            None if self.before is None or self._searcher is None else run_probes(self._context, self._searcher, self._ids).share
+        )
 
 
-def _ended(desk: Desk, verb: str, guard: _Guard, tally: _Tally) -> PassReport:
-    """End the pass; or undo it, if fewer of the probe questions find their memory."""
+def _ended(context: JobContext, verb: str, guard: _Guard, tally: _PassTally) -> PassReport:
+    """End the pass, or undo it if fewer probes find their memory."""
     after = guard.after()
-    if guard.before is not None and after is not None and guard.before - after > desk.settings.dream_loss:
-        undone = desk.store.undo_pass(desk.reader, guard.id, after=after)
-        fell = f"recall of the vault's own memories fell from {guard.before:.0%} to {after:.0%}: the pass was undone."
+    if guard.before is not None and after is not None and guard.before - after > context.settings.dream_loss:
+        undone = context.store.undo_pass(context.reader, guard.id, after=after)
+        fell = f"recall of the vault's own memories fell from {guard.before:.0%} to {after:.0%}; the pass was undone."
         notes = (fell, *undone.notes)
         ended = {"pass_id": guard.id, "ending": PassStatus.UNDONE, "before": guard.before, "after": after}
         return tally.report(verb, notes=notes, **ended)
-    done = desk.store.end_pass(desk.reader, guard.id, after=after)
+    done = context.store.end_pass(context.reader, guard.id, after=after)
     return tally.report(verb, pass_id=done.id, ending=done.ending, before=done.before, after=done.after)

@@ -1,3 +1,4 @@
-"""How memory behaves while it is in use: what was just said, what is in mind, where the talk is going. Pure rules on frozen
-values; times, vectors and limits are passed in, and what leaves is returned.
+"""The rules by which memories behave: strength, lifecycle, contradiction, edges, episodes, skills, working memory and more.
+
+Pure functions on frozen values: times, vectors and settings are passed in, and results are returned. Nothing here does I/O.
 """

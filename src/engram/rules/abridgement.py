@@ -1,14 +1,10 @@
-"""Fewer words for the same thing, taken from its own: whole sentences, then the leading clause, then words.
+"""Shortening by extraction: to a number of tokens, and to the three shorter forms of a memory: summary, key fact, tag.
 
-Extractive, so that nothing is said that was not; what a model could say better it may say instead.
-
-Three shorter forms of a memory, cut out of its own words: a summary, a key fact, a tag.
-
-Each is no longer than the one above it and never breaks a word, but where a word, or a script without spaces, goes on and
-on: what is best must fit into a small window at some tier. The summary is the first whole sentences that fit into
-512 bytes, without the question that they answer; the key fact is the leading clause in at most fifteen words, adjuncts
-dropped at commas and clause borders; the tag is up to five names, numbers and rare words in their order. No model: one
-with a better summary may replace them.
+Extractive, so that the result never says anything the text did not: the leading whole sentences, else the leading clause, else
+the leading words. Each form is no longer than the one above it and never breaks a word, unless a word or a script without spaces
+does not end. The summary is the first whole sentences within 512 bytes, without a question that they answer; the key fact is the
+leading clause in at most fifteen words, without adjuncts; the tag is up to five names, numbers and rare words in their order. A
+language model may replace them.
 """
 
 from __future__ import annotations
@@ -27,7 +23,7 @@ _CLAUSE_END = re.compile(r"[,;]\s|\s[–—-]\s|\s(?=(?:because|which|while|alth
 _LEAST_WORDS = 4
 _STATEMENT_TOKENS = 40
 _TOKEN_CHARACTERS = 32
-"""Characters of a token at most, nearly always."""
+"""Upper bound of the characters of a token, with rare exceptions."""
 _SMALL_TALK = word_set(
     """
     ah aha alright awesome bye cheers cool fine glad good great haha hello hey hi hm hmm lol nice oh ok okay perfect please really
@@ -37,20 +33,21 @@ _SMALL_TALK = word_set(
 )
 
 
-def telling(text: str) -> tuple[str, ...]:
-    """The words of a text that say what it is about."""
+def content_words(text: str) -> tuple[str, ...]:
+    """Return the content words of a text: its terms without stop words and small talk."""
     return tuple(term for term in terms(text) if term not in STOP_WORDS and term not in _SMALL_TALK)
 
 
-def split(text: str) -> list[str]:
-    """Its sentences, each on one line."""
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of a text, each on one line."""
     return [" ".join(text[start:end].split()) for start, end in sentences.spans(text)]
 
 
 def statement(turn: Turn, most: int = _STATEMENT_TOKENS) -> str:
-    """A turn as one statement that stands by itself: its most telling sentence, said of its speaker; empty for small talk."""
-    ranked = sorted(split(turn.text), key=lambda sentence: -len(telling(sentence)))
-    if not ranked or not telling(ranked[0]):
+    """Return a turn as one self-contained statement: the sentence with most content words, in the third person; empty for
+    small talk."""
+    ranked = sorted(split_sentences(turn.text), key=lambda sentence: -len(content_words(sentence)))
+    if not ranked or not content_words(ranked[0]):
         return ""
     turned = third_person(ranked[0], turn.speaker)
     name = named(turn.speaker)
@@ -59,11 +56,11 @@ def statement(turn: Turn, most: int = _STATEMENT_TOKENS) -> str:
 
 
 def shorten(text: str, most: int) -> str:
-    """As much of the beginning as `most` tokens hold, and no broken sentence where it can be helped; empty if nothing fits."""
+    """Return the longest beginning within `most` tokens, ending with a sentence where possible; empty if nothing fits."""
     text = " ".join(text.split())
     if count(text) <= most:
         return text
-    found = split(text[: most * _TOKEN_CHARACTERS + 1])
+    found = split_sentences(text[: most * _TOKEN_CHARACTERS + 1])
     if whole := _most(lambda end: " ".join(found[:end]), range(1, len(found)), most):
         return whole
     first = found[0] if found else text
@@ -72,7 +69,7 @@ def shorten(text: str, most: int) -> str:
 
 
 def _most(head: Callable[[int], str], ends: Sequence[int], most: int) -> str:
-    """The longest beginning that fits; empty if none does. Halving, because to count each of a thousand takes minutes."""
+    """Return the longest beginning that fits, empty if none does. By bisection: counting a thousand of them takes minutes."""
     low, high = 0, len(ends)
     while low < high:
         middle = (low + high + 1) // 2
@@ -84,7 +81,10 @@ def _most(head: Callable[[int], str], ends: Sequence[int], most: int) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    """The longest beginning that fits, to a word's end where the script has one. Longer text has more tokens, nearly always."""
+    """Return the longest beginning that fits, up to the end of a word where the script has spaces.
+
+    Bisection is correct because longer text nearly always has more tokens; the final loop covers the exceptions.
+    """
     low, high = 0, min(len(text), most * _TOKEN_CHARACTERS)
     while low < high:
         middle = (low + high + 1) // 2
@@ -100,9 +100,9 @@ def _cut(text: str, most: int) -> str:
     return shown + "…" if shown else ""
 
 
-def level_down(text: str) -> str:
-    """One level less of detail: its first sentence; of a single one the leading clause; the same text if there is none."""
-    found = split(text)
+def one_level_shorter(text: str) -> str:
+    """Return a text with one level less of detail: its first sentence, else its leading clause, else the text itself."""
+    found = split_sentences(text)
     if len(found) > 1:
         return found[0]
     for match in _CLAUSE_END.finditer(text):

@@ -1,4 +1,4 @@
-"""A checkpoint, and its bytes in the vault: what whoever goes on is told. Needs no numpy, so that a hook reads it at once."""
+"""Checkpoints and their bytes in the vault. Needs no numpy, so that a hook can read one without loading it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FORMAT = 1
 
 @frozen(kw_only=True)
 class Checkpoint:
-    """What was being done, what was decided, what is left open: in the words of whoever hands over."""
+    """Goal, decisions and open questions of the work, in the words of whoever saved them."""
 
     goal: str
     decided: tuple[str, ...] = ()
@@ -24,34 +24,39 @@ class Checkpoint:
     at: datetime
 
 
-def of_checkpoint(checkpoint: Checkpoint, screened: int) -> bytes:
-    """`screened`: by which edition of the rules its words were found to be no attack on the model; 0 if by none."""
-    return packed({"goal": checkpoint.goal, "decided": checkpoint.decided, "open": checkpoint.open, "screened": screened})
+def checkpoint_to_bytes(checkpoint: Checkpoint, screened_version: int) -> bytes:
+    """Return a checkpoint as bytes.
+
+    screened: version of the injection rules that found its text clean; 0 if none did.
+    """
+    return to_json_bytes(
+        {"goal": checkpoint.goal, "decided": checkpoint.decided, "open": checkpoint.open, "screened": screened_version}
+    )
 
 
-def screened(body: bytes) -> int:
-    """By which edition of the rules that was found; 0 if by none, or if it cannot be read."""
+def screened_version(body: bytes) -> int:
+    """Return the version of the injection rules that found a stored checkpoint clean; 0 if none did, or it is unreadable."""
     try:
-        found = unpacked(body).get("screened", 0)
+        found = from_json_bytes(body).get("screened", 0)
     except ValueError:
         return 0
     return found if isinstance(found, int) else 0
 
 
-def to_checkpoint(body: bytes, at: datetime) -> Checkpoint | None:
-    """None if another release wrote it."""
+def checkpoint_from_bytes(body: bytes, at: datetime) -> Checkpoint | None:
+    """Return a stored checkpoint; None if it was written in a format this release does not know."""
     try:
-        found = unpacked(body)
+        found = from_json_bytes(body)
         return Checkpoint(goal=found["goal"], decided=tuple(found["decided"]), open=tuple(found["open"]), at=at)
     except (ValueError, KeyError, TypeError):
         return None
 
 
-def packed(value: dict[str, Any]) -> bytes:
+def to_json_bytes(value: dict[str, Any]) -> bytes:
     return json.dumps({"format": _FORMAT, **value}, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def unpacked(body: bytes) -> dict[str, Any]:
+def from_json_bytes(body: bytes) -> dict[str, Any]:
     found = json.loads(body)
     if not isinstance(found, dict) or found.get("format") != _FORMAT:
         raise ValueError("written by another release")

@@ -1,11 +1,10 @@
-"""What is held to be so when facts disagree (M6, K2). Pure.
+"""Contradiction (M6, K2): which of two facts stands when they disagree. Pure.
 
-A fact is outdated by a newer one of the same subject and predicate with another object, if a subject has one such object at a
-time and both are values of one sort (`text/english/object_types.py`); or by being said to be so no more. The newer wins,
-unless it is less
-sure than the older by more than `MARGIN`: then both stand, contested, until one has more witnesses, each of whom makes it surer.
-What tells of an earlier time than what is known outdates nothing: it was so until then. The newer takes over a share of how sure
-the older was: that there is such a thing at all was known already.
+A fact is outdated by a newer one with the same subject and predicate and another object, if a subject has one such object at a
+time and both objects are of one type (`text/english/object_types.py`); or by a statement that it no longer holds. The newer fact
+wins unless its confidence is lower by more than `MARGIN`: then both are contested until corroboration decides. A fact about an
+earlier time than the known one outdates nothing: it held until then. The newer fact takes over a share of the older one's
+confidence, because that the subject has such an object at all was known already.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from engram.values.frozen import frozen
 MARGIN = 0.3
 SHARE = 0.2
 _LATELY_DAYS = 62
-SOON_DAYS = 14  # an appointment of another month is another appointment
+SOON_DAYS = 14  # appointments further apart than this are different appointments
 
 
 class Epistemic(StrEnum):
@@ -31,7 +30,7 @@ class Epistemic(StrEnum):
 
 
 class Ruling(StrEnum):
-    """What becomes of a fact that is known by one that comes in; `past`: it stands, and the other was so before it."""
+    """The effect of a new fact on a known one. `past`: the known fact stands, and the new one held before it."""
 
     STANDS = "stands"
     PAST = "past"
@@ -40,8 +39,8 @@ class Ruling(StrEnum):
 
 
 @frozen
-class Claim:
-    """A fact with how sure it is, since when it is so, and when it was said. `dated`: its own words tell since when."""
+class FactClaim:
+    """A fact with its confidence, start and time of statement. `dated`: the start was stated, not assumed."""
 
     fact: Fact
     confidence: float
@@ -51,7 +50,7 @@ class Claim:
 
 
 def disagree(new: Fact, old: Fact) -> bool:
-    """Can these two not both be so now?"""
+    """True if the two facts cannot both hold now."""
     if (new.subject, new.predicate) != (old.subject, old.predicate) or not old.holds:
         return False
     if not new.holds:
@@ -59,7 +58,7 @@ def disagree(new: Fact, old: Fact) -> bool:
     return new.single and old.single and clash(new.predicate, new.object, old.object)
 
 
-def ruling(new: Claim, old: Claim) -> Ruling:
+def ruling(new: FactClaim, old: FactClaim) -> Ruling:
     if not disagree(new.fact, old.fact):
         return Ruling.STANDS
     if new.since is not None and old.since is not None:
@@ -70,9 +69,12 @@ def ruling(new: Claim, old: Claim) -> Ruling:
     return Ruling.OUTDATED if new.confidence >= old.confidence - MARGIN else Ruling.CONTESTED
 
 
-def _earlier(new: Claim, old: Claim) -> bool:
-    """Does the new one tell of a time before the old? What was only said on a day may have been outdated then already: who says
-    in May to have moved in April is not held to what he said in between. But what is long past is no news."""
+def _earlier(new: FactClaim, old: FactClaim) -> bool:
+    """True if the new fact is about a time before the old one.
+
+    An undated old fact may have been outdated when it was stated: a move in April, told in May, outdates an address mentioned in
+    between. A new fact about a time over `_LATELY_DAYS` before the old statement does not.
+    """
     if new.since is None or old.since is None or new.said is None or old.said is None:
         return new.since is not None and old.since is not None and new.since < old.since
     if old.dated or not new.dated:
@@ -80,13 +82,13 @@ def _earlier(new: Claim, old: Claim) -> bool:
     return new.said < old.said or (old.said - new.since).days > _LATELY_DAYS
 
 
-def transferred(confidence: float, outdated: Sequence[float]) -> float:
-    """How sure a fact is that takes the place of others (§4.3)."""
+def transferred_confidence(confidence: float, outdated: Sequence[float]) -> float:
+    """Return the confidence of a fact that replaces others (§4.3)."""
     return min(confidence + SHARE * max(outdated, default=0.0), 1.0)
 
 
-def status(confidence: float, against: Sequence[float]) -> Epistemic:
-    """How a fact is held: contested, while something that is about as sure disagrees with it."""
+def epistemic_status(confidence: float, against: Sequence[float]) -> Epistemic:
+    """Return the status of a fact: contested while a contradicting fact has about the same confidence."""
     strongest = max(against, default=0.0)
     if strongest >= confidence + MARGIN:
         return Epistemic.RETRACTED

@@ -1,14 +1,11 @@
-"""Whether a statement says again what was corrected, in other words (M19). Pure.
+"""Rewordings of a corrected statement (M19), and similarity of short texts by the stems of their content words. Pure.
 
-By the words: those that the correction took away must be there, and those it brought must not; the rest may be said by words
-that mean the same (`text/english/synonyms.py`), in another order if a copula or "by" turns it; what is new must stand for what
-is missing.
-By the encoder alone it cannot be told: "lived in Porto" and "does not live in Porto" are as near to "lives in Porto" (.97) as
-"resides in Porto" is (.98). By facts, where both can be read as one: the same of the same. Of 62 labelled rewordings 7 slip (52
-without this; 6 of 20 before the rules saw them), and of 69 true statements beside them none is refused
+A rewording is recognized by its words: those that the correction removed must occur, those that it added must not; the others may
+be synonyms (`text/english/synonyms.py`), in another order if a copula or "by" reverses it; new words must stand for missing ones.
+The encoder cannot decide this: "lived in Porto" and "does not live in Porto" are as near to "lives in Porto" (.97) as "resides in
+Porto" is (.98). Where both texts give a fact, the facts are compared. Of 62 labelled rewordings 7 are missed (52 without these
+rules; 6 of 20 that were not seen when the rules were written), and of 69 true statements beside them none is refused
 (`tests/labelled/rewordings.csv`).
-
-How like two short texts are by the words that tell what they are about. Needs no encoder, and so says the same everywhere.
 """
 
 from __future__ import annotations
@@ -18,7 +15,7 @@ from collections.abc import Set
 from itertools import groupby
 
 from engram.index.term_plan import STOP_WORDS
-from engram.rules.abridgement import telling
+from engram.rules.abridgement import content_words
 from engram.settings import Settings
 from engram.text.english.facts import Fact, tells_a_change
 from engram.text.english.gazetteer import GIVEN_NAMES
@@ -161,20 +158,20 @@ _TURNS = word_set(
 
 STEM = 5
 LIKE = 0.6
-"""From here on two goals, or two steps, are taken for the same thing: "deploy the API to staging" and "deploy API, staging"."""
+"""Overlap from which two goals, or two steps, count as the same: "deploy the API to staging" and "deploy API, staging"."""
 
 
 def stems(text: str) -> frozenset[str]:
-    """The first letters of its telling words: "deploying" and "deployed" are one."""
-    return frozenset(word[:STEM] for word in telling(text))
+    """Return the first letters of the content words, so that "deploying" and "deployed" are equal."""
+    return frozenset(word[:STEM] for word in content_words(text))
 
 
-def likeness(one: Set[str], other: Set[str]) -> float:
-    """The share that two sets of stems have in common, 0 … 1 (Dice)."""
+def stem_overlap(one: Set[str], other: Set[str]) -> float:
+    """Return the Dice overlap of two sets of stems, 0 … 1."""
     return 2.0 * len(one & other) / (len(one) + len(other)) if one and other else 0.0
 
 
 def alike(one: str, other: str) -> bool:
-    """Texts without a telling word are alike only if they are the same."""
+    """True if two texts overlap enough; texts without content words must be equal but for case and outer space."""
     mine, theirs = stems(one), stems(other)
-    return likeness(mine, theirs) >= LIKE if mine and theirs else one.strip().casefold() == other.strip().casefold()
+    return stem_overlap(mine, theirs) >= LIKE if mine and theirs else one.strip().casefold() == other.strip().casefold()

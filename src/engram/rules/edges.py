@@ -1,8 +1,7 @@
-"""How links behave: surer when they are seen again, fainter when nobody did for long, and some kinds never in a circle.
+"""Edges (M15): confidence that rises when an edge is stated again and fades when it is not, and traversal along edges. Pure.
 
-Nothing is written for time that passes: how sure a link is now follows from when it was last seen.
-
-Following links (M15): from some memories outwards, by the surest ways, a few links far.
+Time alone writes nothing: the confidence of an edge now is computed from when it was last reinforced. Some kinds must not form a
+cycle (`ACYCLIC`).
 """
 
 from __future__ import annotations
@@ -17,24 +16,24 @@ from engram.values.frozen import frozen
 ACYCLIC = frozenset(
     {"derived_from", "learned_from", "caused_by", "instance_of", "inferred_from", "part_of", "follows", "merged_from"}
 )
-"""Kinds that lead from what came of something to what it came from. A circle of them would say that something came of itself."""
+"""Kinds that lead from a result to its origin. A cycle of them would make something its own origin."""
 
 DERIVED = frozenset({"derived_from", "learned_from", "inferred_from", "merged_from"})
-"""Kinds by which something has the words of what it came from: it is kept as closely (§10.24.2)."""
+"""Kinds by which a memory contains words of its origin, and therefore inherits its sensitivity (§10.24.2)."""
 
 OUTDATING = frozenset({"supersedes", "outdates"})
-"""What took the place of something, or of a part of it."""
+"""Kinds that lead from a memory to one that it replaces, wholly or in part."""
 
 REVISIONS = OUTDATING | {"contradicts"}
 
 LASTING = ACYCLIC | REVISIONS
-"""What was so stays so: these do not fade. All others are associations."""
+"""Kinds that do not fade, because they state what happened. All others are associations."""
 
 _IN_SIGHT = 36_500.0  # days
 
 
-def sure_at(edge: Edge, now: datetime, settings: Settings) -> float:
-    """How sure the link is now: after a grace period it fades in a straight line, and never below the floor."""
+def confidence_at(edge: Edge, now: datetime, settings: Settings) -> float:
+    """Return the confidence of an edge now: after a grace period it falls linearly, but not below half of `edge_floor`."""
     seen = edge.reinforced_at or edge.created_at
     if edge.kind in LASTING or seen is None:
         return edge.confidence
@@ -44,12 +43,12 @@ def sure_at(edge: Edge, now: datetime, settings: Settings) -> float:
 
 
 def is_faded(edge: Edge, now: datetime, settings: Settings) -> bool:
-    """Is it not sure enough any more to be followed?"""
-    return sure_at(edge, now, settings) < settings.edge_floor
+    """True if the edge's confidence is too low for it to be followed."""
+    return confidence_at(edge, now, settings) < settings.edge_floor
 
 
 def fades_at(edge: Edge, settings: Settings) -> datetime | None:
-    """When it will be, if nobody sees it again; None if that is not in sight."""
+    """Return when the edge will have faded if it is not reinforced; None if that is over 100 years away."""
     seen = edge.reinforced_at or edge.created_at
     if edge.kind in LASTING or seen is None or not settings.edge_floor or not settings.edge_fade:
         return None
@@ -57,9 +56,9 @@ def fades_at(edge: Edge, settings: Settings) -> datetime | None:
     return seen + timedelta(days=days) if days < _IN_SIGHT else None
 
 
-def seen_again(known: Edge, told: Edge, now: datetime, settings: Settings) -> Edge:
-    """A link that is told once more: as sure as it is now and a step surer, or as sure as it is told."""
-    surer = min(sure_at(known, now, settings) + settings.edge_reinforce, 1.0)
+def reinforced(known: Edge, told: Edge, now: datetime, settings: Settings) -> Edge:
+    """Return a known edge reinforced by a new statement of it: one step more confident, or as confident as the statement."""
+    surer = min(confidence_at(known, now, settings) + settings.edge_reinforce, 1.0)
     return Edge(
         told.source,
         told.target,
@@ -75,15 +74,15 @@ EdgesOf = Callable[[Sequence[str]], Sequence[Edge]]
 
 
 @frozen
-class Way:
-    """How a memory is reached: links away, the product of what each link carries, and their kinds in order."""
+class EdgePath:
+    """A path to a memory: the number of edges, the product of their strengths, and their kinds in order."""
 
     distance: int
     strength: float
     by: tuple[str, ...]
 
 
-def walk(
+def traverse(
     starts: Sequence[str],
     edges_of: EdgesOf,
     now: datetime,
@@ -91,23 +90,23 @@ def walk(
     *,
     depth: int = 2,
     kinds: Sequence[str] = (),
-) -> dict[str, Way]:
-    """Memories that links lead to, either way round, the strongest way of each; `starts` are not among them.
+) -> dict[str, EdgePath]:
+    """Return the memories reachable along edges in either direction with the strongest path to each; `starts` are left out.
 
-    A link carries its weight times how sure it is now; one that is less sure than `edge_floor` is not followed. Each step asks
-    for the links of all that the last one reached, at once.
+    The strength of an edge is its weight times its confidence now; an edge less confident than `edge_floor` is not followed. Each
+    step reads the edges of all memories that the step before reached, in one call.
     """
-    ways = {start: Way(0, 1.0, ()) for start in starts}
+    ways = {start: EdgePath(0, 1.0, ()) for start in starts}
     edge = set(ways)
     for distance in range(1, depth + 1):
-        reached: dict[str, Way] = {}
+        reached: dict[str, EdgePath] = {}
         for link in edges_of(sorted(edge)):
             if is_faded(link, now, settings) or (kinds and link.kind not in kinds):
                 continue
-            carried = sure_at(link, now, settings) * min(max(link.weight, 0.0), 1.0)
+            carried = confidence_at(link, now, settings) * min(max(link.weight, 0.0), 1.0)
             for here, there in ((link.source, link.target), (link.target, link.source)):
                 if here in edge and there not in ways:
-                    way = Way(distance, ways[here].strength * carried, (*ways[here].by, link.kind))
+                    way = EdgePath(distance, ways[here].strength * carried, (*ways[here].by, link.kind))
                     reached[there] = max(reached.get(there, way), way, key=lambda one: one.strength)
         ways |= reached
         edge = set(reached)

@@ -1,6 +1,6 @@
-"""Episodes (M4): what counts as a step, what an episode is told as, how much it matters. Pure.
+"""Episodes (M4): their steps, narrative, valence, surprise, significance and novelty. Pure.
 
-Negative knowledge (M20): what was tried and failed, and what must never be done. Pure.
+Also negative knowledge (M20): the warning of a failed episode, and which memories are warnings.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from engram.rules.duplicates import likeness, stems
+from engram.rules.duplicates import stem_overlap, stems
 from engram.text.terms import word_set
 from engram.types import Memory
 from engram.values.episodes import WARNING, Episode, EpisodeEvent, EpisodeOutcome
@@ -19,12 +19,12 @@ _OBSERVED = word_set(
     belief_update decision plan plan_changed goal_achieved goal_failed learned error failed failure
     """
 )
-"""Types of events in which nothing is done. Every other word names an action: tried, ran, tool_call, edited, asked_for …"""
+"""Event types that are observations. Every other type names an action: tried, ran, tool_call, edited, asked_for …"""
 
 _ERRORS = frozenset({"error", "failed", "failure", "goal_failed"})
 
 SCORES = {EpisodeOutcome.SUCCESS: 1.0, EpisodeOutcome.PARTIAL: 0.5, EpisodeOutcome.ABANDONED: 0.25, EpisodeOutcome.FAILURE: 0.0}
-"""How well it went, for means and expectations."""
+"""The outcome as a number, for means and expectations."""
 
 _VALENCES = {
     EpisodeOutcome.SUCCESS: 0.6,
@@ -35,11 +35,11 @@ _VALENCES = {
 }
 _STRIKING = {EpisodeOutcome.SUCCESS: 0.5, EpisodeOutcome.PARTIAL: 0.4, EpisodeOutcome.ABANDONED: 0.4, EpisodeOutcome.FAILURE: 0.9}
 _TOLD = 1200
-"""Characters of what happened that go into an episode's text: enough to be found by, few enough for a prompt."""
+"""Characters of events in a narrative: enough for recall to find the episode, few enough for a prompt."""
 
 
 def is_step(event: EpisodeEvent) -> bool:
-    """Something that was done, and did not go wrong."""
+    """True for an action that did not fail."""
     return is_attempt(event) and event.ok is not False
 
 
@@ -52,18 +52,18 @@ def is_error(event: EpisodeEvent) -> bool:
 
 
 def steps(events: Iterable[EpisodeEvent]) -> tuple[str, ...]:
-    """What was done, in order."""
+    """Return the texts of the successful actions, in order."""
     return tuple(event.text or event.type for event in events if is_step(event))
 
 
-def trouble(episode: Episode) -> str:
-    """What went wrong, in the words of the last error, else of the result."""
+def failure_reason(episode: Episode) -> str:
+    """Return the result of the episode, else the text of its last error."""
     errors = [event.text for event in episode.events if is_error(event) and event.text]
     return episode.result or (errors[-1] if errors else "")
 
 
 def narrative(goal: str, outcome: EpisodeOutcome, events: Sequence[EpisodeEvent], result: str) -> str:
-    """An episode as one text, by which recall finds it: goal, outcome, what happened, how it ended."""
+    """Return an episode as one text, by which recall finds it: goal, outcome, events, result."""
     told, room = [], _TOLD
     for event in events:
         piece = f"{event.type.replace('_', ' ')}: {' '.join(event.text.split())}" if event.text else event.type
@@ -79,28 +79,28 @@ def narrative(goal: str, outcome: EpisodeOutcome, events: Sequence[EpisodeEvent]
 
 
 def valence_of(outcome: EpisodeOutcome) -> float:
-    """How it feels, -1 … 1, where nobody said."""
+    """Return the default valence of an outcome, -1 … 1."""
     return _VALENCES[outcome]
 
 
 def surprise_of(outcome: EpisodeOutcome, before: Sequence[EpisodeOutcome]) -> float:
-    """How far the outcome is from what similar episodes made one expect, 0 … 1. Nothing before: nothing was expected."""
+    """Return the distance of an outcome from the mean of similar earlier ones, 0 … 1; 0 if there were none."""
     scored = [SCORES[one] for one in before if one in SCORES]
     if outcome not in SCORES or not scored:
         return 0.0
-    expected = (sum(scored) + 0.5) / (len(scored) + 1)  # as if one more had gone either way
+    expected = (sum(scored) + 0.5) / (len(scored) + 1)  # smoothed by one outcome of 0.5
     return abs(SCORES[outcome] - expected)
 
 
 def significance_of(outcome: EpisodeOutcome, surprise: float, novelty: float) -> float:
-    """How much an episode matters, 0 … 1: by its outcome, how unexpected that was, that it had a goal, that it was new."""
+    """Return the significance of an episode, 0 … 1, from outcome, surprise, novelty and a constant for having a goal."""
     return min(0.4 * _STRIKING.get(outcome, 0.0) + 0.3 * surprise + 0.2 + 0.1 * novelty, 1.0)
 
 
 def novelty_of(goal: str, others: Sequence[str]) -> float:
-    """1 for a goal that is like no other, 0 for one that was pursued before."""
+    """Return 1 for a goal unlike all others, 0 for one that was pursued before."""
     mine = stems(goal)
-    return 1.0 - max((likeness(mine, stems(other)) for other in others), default=0.0)
+    return 1.0 - max((stem_overlap(mine, stems(other)) for other in others), default=0.0)
 
 
 _FORBIDS = re.compile(
@@ -109,13 +109,13 @@ _FORBIDS = re.compile(
     r"|(?:don't|do not|never) [^.;]{1,60} again)\b",
     re.IGNORECASE,
 )
-"""Said of anything, whoever says it."""
+"""A prohibition anywhere in a text, whoever states it."""
 _BIDS_NOT = re.compile(
     r"(?:^|(?<=[.!;:] ))(?:please |ok,? |and )?"
     r"(?:never|don't|do not|avoid|beware|be careful|careful|watch out|stay away|keep away)\b",
     re.IGNORECASE,
 )
-"""Said to somebody, at the beginning of a sentence: "I never eat fish" is a fact about somebody, and no warning."""
+"""A prohibition as an imperative at the beginning of a sentence: "I never eat fish" is a fact about a person, not a warning."""
 _FAILED = re.compile(
     r"\b(?:tried|attempted|attempts?)\b[^.;]{0,80}\b(?:fail\w*|did(?:n't| not) (?:work|help)|lost|broke|crash\w*|gave (?:it )?up"
     r"|too (?:slow|expensive|flaky|fragile|brittle)|no luck|without success|in vain)\b"
@@ -129,14 +129,14 @@ _LABEL = re.compile(r"^[^:\n]{1,40}: ")
 
 
 def warning_of(episode: Episode) -> str:
-    """What a failed episode warns of: the goal, the last thing that was done, and what came of it."""
-    done, why = [event.text for event in episode.events if is_attempt(event) and event.text], trouble(episode).strip()
+    """Return the warning of a failed episode: its goal, the last action and the result."""
+    done, why = [event.text for event in episode.events if is_attempt(event) and event.text], failure_reason(episode).strip()
     last = f"; the last thing that was done: {done[-1].strip().rstrip('.')}" if done else ""
     return f"Tried and failed: {episode.goal.strip().rstrip('.')}{last}." + (f" {why}" if why else "")
 
 
-def warns(memory: Memory) -> bool:
-    """Does it say what must not be done, or what was tried and failed?"""
+def is_warning(memory: Memory) -> bool:
+    """True if a memory states a prohibition or a failed attempt."""
     if memory.category == WARNING:
         return True
     said = _LABEL.sub("", memory.text).replace("’", "'")

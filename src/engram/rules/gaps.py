@@ -1,5 +1,4 @@
-"""What is not known: which words of a message are a question worth keeping, to be asked back some day, and what is missing of
-something that its like have (§4.5)."""
+"""Knowledge gaps (§4.5): the question of a message that is worth keeping, and fields that an entity lacks and its peers have."""
 
 from __future__ import annotations
 
@@ -7,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 
-from engram.rules.abridgement import split, telling
+from engram.rules.abridgement import content_words, split_sentences
 from engram.text.terms import terms, word_set
 
 _ASKING = word_set(
@@ -20,18 +19,18 @@ _ASKS_FOR_WORK = re.compile(
     r"(?!(?:tell|remind|recall|remember|say|name|confirm|know|find out|look up|let me know)\b)",
     re.IGNORECASE,
 )
-"""Something to be done, not something to be known: no memory would answer it."""
+"""A request to do something rather than a question: no memory would answer it."""
 _MARKS = "?？؟\u037e"
 _LEAST_WORDS = 2
 _LONGEST = 240
 
 
 def question_in(text: str) -> str:
-    """The last question of a message that says itself what it asks; empty if there is none."""
-    for sentence in reversed(split(text)):
+    """Return the last question of a message that is understandable by itself; empty if there is none."""
+    for sentence in reversed(split_sentences(text)):
         words = terms(sentence)
         asks = sentence.rstrip("\"'”’)]! ").endswith(tuple(_MARKS)) or (bool(words) and words[0] in _ASKING)
-        own = [word for word in telling(sentence) if word not in _ASKING]
+        own = [word for word in content_words(sentence) if word not in _ASKING]
         if asks and not _ASKS_FOR_WORK.match(sentence.strip()) and len(own) >= _LEAST_WORDS and len(sentence) <= _LONGEST:
             return sentence
     return ""
@@ -50,16 +49,19 @@ _NOUN = re.compile(r"[a-z]+(?: [a-z]+){0,2}$")
 _NO_NOUN = re.compile(r"\b(?:feels about|number of|in|on|at|of|to|by|with|from|is|has|uses|a|the)\b")
 
 
-def missing(own: Set[str], peers: Sequence[Set[str]]) -> list[str]:
-    """What most things of a kind have and this one lacks, the most usual first; `peers`: what each of them has told of it."""
+def missing_fields(own: Set[str], peers: Sequence[Set[str]]) -> list[str]:
+    """Return the fields that most peers have and this entity lacks, the most frequent first.
+
+    own: the entity's fields. peers: the fields of each comparable entity.
+    """
     if len(peers) < _PEERS:
         return []
     usual = Counter(field for fields in peers for field in fields - own)
     return [field for field, count in sorted(usual.items(), key=lambda one: (-one[1], one[0])) if count >= _USUAL * len(peers)]
 
 
-def asking_for(field: str, name: str, *, ask: Mapping[str, str] = _VERBS) -> str:
-    """The question for what is missing of something; empty where it could not be put into words."""
+def question_for(field: str, name: str, *, ask: Mapping[str, str] = _VERBS) -> str:
+    """Return the question that asks for a missing field; empty if the field has no wording."""
     if field in ask:
         return ask[field].format(name)
     if not _NOUN.match(field) or _NO_NOUN.search(field):

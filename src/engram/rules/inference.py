@@ -1,7 +1,7 @@
-"""What follows from what is known (K11): A is part of B and B of C, so A is part of C. Pure.
+"""Inference (K11): A is part of B and B is part of C, so A is part of C. Pure.
 
-Only for relations that carry over, only from premises that are sure, never round in a circle, and never as anybody's word: what
-follows is marked with what it was inferred from, and is gone with that.
+Only relations that are transitive or compose, only premises above a confidence, never through a cycle. A conclusion is marked
+with the memories it was inferred from, and is retired with any of them.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from engram.text.english.gazetteer import GIVEN_NAMES
 from engram.values.frozen import frozen
 
 LEAST = 0.7
-"""What follows must be surer than this."""
+"""A conclusion must have a confidence above this."""
 _LONGEST = 5
 _STEP = 0.95
-"""As sure as the least sure premise, and a little less for each further one."""
+"""A conclusion has the confidence of its weakest premise, times this for each further premise."""
 
 _TRANSITIVE = frozenset(
     """
@@ -40,12 +40,12 @@ _CARRIED = {
     ("uses", "depends on"): "depends on",
     ("uses", "requires"): "requires",
 }
-"""What one relation makes of another: who lives in a place that lies in another lives in that, too."""
+"""Compositions of two relations: a person who lives in a place that is located in another lives in that one too."""
 
 
 @frozen
 class Relation:
-    """That `source` stands in a relation to `target`: how sure that is, and which memory says so."""
+    """A relation of `source` to `target`, its confidence, and the id of the memory that states it."""
 
     source: str
     kind: str
@@ -56,7 +56,7 @@ class Relation:
 
 @frozen
 class Inferred:
-    """What follows, and from which memories; none of them says it."""
+    """A conclusion and the ids of the memories it follows from; none of them states it."""
 
     source: str
     kind: str
@@ -65,30 +65,33 @@ class Inferred:
     premises: tuple[str, ...]
 
 
-def plain(kind: str) -> str:
-    """A relation however it is written: "is part of" and "part_of" are "part of"."""
+def normal_form(kind: str) -> str:
+    """Return the normal form of a relation: "is part of" and "part_of" become "part of"."""
     words = kind.casefold().replace("_", " ").split()
     while len(words) > 1 and words[0] in ("is", "are", "was") and words[1:] != ["a"]:
         words = words[1:]
     return " ".join(words)
 
 
-def carries(kind: str) -> bool:
-    """May something follow from such a relation?"""
-    bare = plain(kind)
+def supports_inference(kind: str) -> bool:
+    """True if conclusions can follow from such a relation."""
+    bare = normal_form(kind)
     return bare in _TRANSITIVE or any(bare in pair for pair in _CARRIED)
 
 
-def joined(first: str, second: str) -> str | None:
-    """The relation of A to C, where A is in the first to B and B in the second to C; None if there is none."""
-    one, other = plain(first), plain(second)
+def composed(first: str, second: str) -> str | None:
+    """Return the relation of A to C, given that of A to B and that of B to C; None if they do not compose."""
+    one, other = normal_form(first), normal_form(second)
     return one if one == other and one in _TRANSITIVE else _CARRIED.get((one, other))
 
 
-def inferred(relations: Iterable[Relation], about: str | None = None, *, least: float = LEAST) -> tuple[Inferred, ...]:
-    """All that follows from these and is not among them, the surest first; `about`: of this one alone."""
+def infer(relations: Iterable[Relation], about: str | None = None, *, least: float = LEAST) -> tuple[Inferred, ...]:
+    """Return all conclusions from these relations that they do not state, the most confident first.
+
+    about: only conclusions about this source.
+    """
     known = list(relations)
-    stated = {(one.source, plain(one.kind), one.target) for one in known}
+    stated = {(one.source, normal_form(one.kind), one.target) for one in known}
     leading: dict[str, list[Relation]] = {}
     for one in known:
         if one.confidence > least and one.source != one.target:
@@ -103,17 +106,19 @@ def inferred(relations: Iterable[Relation], about: str | None = None, *, least: 
 
 
 def _from(start: str, leading: dict[str, list[Relation]], least: float) -> Iterable[Inferred]:
-    """What follows of one, by ways of up to five premises that pass by nothing twice.
+    """Yield the conclusions about one source, from paths of up to five premises without a cycle.
 
-    Of the ways of one length to the same only the surest goes on: where all hangs on all there are millions of them.
+    Of the paths of equal length to the same target only the most confident is continued: a dense graph has millions of paths.
     """
     ways: list[tuple[str, str, float, tuple[str, ...], set[str]]]
-    ways = [(one.target, plain(one.kind), one.confidence, (one.premise,), {start, one.target}) for one in leading.get(start, ())]
+    ways = [
+        (one.target, normal_form(one.kind), one.confidence, (one.premise,), {start, one.target}) for one in leading.get(start, ())
+    ]
     for _ in range(_LONGEST - 1):
         further: dict[tuple[str, str], tuple[str, str, float, tuple[str, ...], set[str]]] = {}
         for at, kind, weakest, premises, passed in ways:
             for one in leading.get(at, ()):
-                made = joined(kind, one.kind)
+                made = composed(kind, one.kind)
                 sure = min(weakest, one.confidence)
                 if made is None or not _passes_on(at, made) or not _may_have(start, made):
                     continue
@@ -127,12 +132,12 @@ def _from(start: str, leading: dict[str, list[Relation]], least: float) -> Itera
 
 
 def _passes_on(middle: str, kind: str) -> bool:
-    """What holds of people does not go on through them: a book that belongs to Tom does not belong to the club that Tom does."""
+    """True if a relation composes through `middle`. Most do not through a person: Tom's book does not belong to Tom's club."""
     return not _is_person(middle) or kind.endswith(" than") or kind in _OF_PEOPLE
 
 
 def _may_have(source: str, kind: str) -> bool:
-    """Who uses something does not depend on all that it does."""
+    """False for a person who would inherit a dependency: using a tool is not depending on all that the tool needs."""
     return not (_is_person(source) and kind in _OF_THINGS)
 
 
@@ -157,9 +162,11 @@ _SELF = {"user": "the user", "i": "the user"}
 _SAID_AS = {"ancestor of": "is an ancestor of", "same as": "is the same as"}
 
 
-def sentence(one: Inferred, told: Sequence[str]) -> str:
-    """What follows, in words; both ends as the premises (`told`, in their order) write them: "The parser is part of the
-    toolchain."."""
+def conclusion_sentence(one: Inferred, told: Sequence[str]) -> str:
+    """Return a conclusion as a sentence, with source and target as the premises write them.
+
+    told: the texts of the premises, in their order.
+    """
     verb = (
         one.kind if one.kind in _AS_THEY_ARE else _SAID_AS.get(one.kind) or f"is {'a ' if one.kind in _ONE_OF else ''}{one.kind}"
     )
@@ -169,7 +176,7 @@ def sentence(one: Inferred, told: Sequence[str]) -> str:
 
 
 def as_written(name: str, text: str) -> str:
-    """A name as a text has it, with its article; as it is kept, if it is not there."""
+    """Return a name as it is written in a text, with its article; unchanged if it does not occur there."""
     found = re.search(rf"(?:\bthe )?(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE)
     return found.group() if found else _SELF.get(name, name)
 

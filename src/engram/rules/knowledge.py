@@ -1,10 +1,9 @@
-"""How well a subject is known (§38): from figures to a level, and to a sentence. Pure.
+"""Knowledge of a subject (§38): confidence, level and summary sentence, from figures about its memories. Pure.
 
-Confidence is the chance that what was found is about the subject at all, lowered by how little there is of it, how unsure and how
-much in dispute that is, and how long nothing new was heard (§45, contract 2). A question needs one memory that answers it; a
-subject is known by several.
+Confidence is the probability that the memories found are about the subject, lowered if they are few, uncertain, contested or old
+(§45, contract 2). A question needs one memory that answers it; a subject is known by several.
 
-When much happened (R4, §39): moments counted by day, week, month or year, and the peaks among them. Pure.
+Also timeline buckets (R4, §39): moments counted by day, week, month or year, and the peaks among them.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ if TYPE_CHECKING:  # a table of operations is made of what stands here, and need
     from engram.settings import Settings
 
 
-_SURE = 0.5  # as sure as what was only heard is: less than that lowers confidence
-_OLD = 0.4  # what is left of a confidence however old it is: what was well known is never unknown by age alone
+_SURE = 0.5  # the confidence of a memory stated once; a lower mean lowers the confidence in the subject
+_OLD = 0.4  # lowest freshness factor: a subject that was well known never becomes unknown by age alone
 _DAY_S = 86_400.0
 _WORDS = {
     KnowledgeLevel.CONFIDENT: "Well known",
@@ -32,17 +31,17 @@ _WORDS = {
 
 
 def confidence(covered: float, figures: KnowledgeFigures, now: datetime, settings: Settings, *, asked: bool = False) -> float:
-    """0 to 1; `asked`: of a question, not of a subject."""
+    """Return the confidence in a subject, 0 … 1; `asked`: in the answer to a question instead."""
     count = figures.memories
     if not count:
         return 0.0
     depth = 1.0 if asked else count / (count + 1)
     undisputed = 1.0 - figures.contested / count
-    return covered * depth * min(figures.sure / _SURE, 1.0) * undisputed * fresh(figures.last, now, settings)
+    return covered * depth * min(figures.sure / _SURE, 1.0) * undisputed * freshness(figures.last, now, settings)
 
 
-def fresh(last: datetime | None, now: datetime, settings: Settings) -> float:
-    """What is left of a confidence since something was last heard."""
+def freshness(last: datetime | None, now: datetime, settings: Settings) -> float:
+    """Return the factor by which confidence has dropped since the last memory about the subject."""
     days = 0.0 if last is None else (now - last).total_seconds() / _DAY_S - settings.known_fresh_days
     return max(float(0.5 ** (max(days, 0.0) / settings.known_half_days)), _OLD)
 
@@ -53,8 +52,8 @@ def level(confidence: float, settings: Settings) -> KnowledgeLevel:
     return KnowledgeLevel.UNCERTAIN if confidence >= settings.known_unknown else KnowledgeLevel.UNKNOWN
 
 
-def told(level: KnowledgeLevel, figures: KnowledgeFigures, holes: Sequence[Gap]) -> str:
-    """A sentence to say so."""
+def summary_sentence(level: KnowledgeLevel, figures: KnowledgeFigures, holes: Sequence[Gap]) -> str:
+    """Return a sentence that states the level, the figures and the open questions."""
     if not figures.memories:
         return " ".join(filter(None, ("Nothing is known of this.", _holes(holes))))
     sessions = f" from {_many(figures.sessions, 'session')}" if figures.sessions else ""
@@ -69,8 +68,8 @@ def _holes(holes: Sequence[Gap]) -> str:
     return f"{_many(len(asked), 'question')} about it {'has' if len(asked) == 1 else 'have'} no answer yet." if asked else ""
 
 
-def mapped(domains: Sequence[Knowledge], memories: int) -> KnowledgeMap:
-    """Domains as a map, the best known first."""
+def knowledge_map(domains: Sequence[Knowledge], memories: int) -> KnowledgeMap:
+    """Return the knowledge map of these domains, the best known first."""
     ordered = tuple(sorted(domains, key=lambda one: (-one.confidence, -one.figures.memories, one.subject)))
     well = [one.subject for one in ordered if one.level is KnowledgeLevel.CONFIDENT]
     weak = [one.subject for one in reversed(ordered) if one.level is not KnowledgeLevel.CONFIDENT]
@@ -84,13 +83,13 @@ def _many(number: int, thing: str, things: str = "") -> str:
 
 
 _WIDTHS = (("day", timedelta(days=31)), ("week", timedelta(days=182)), ("month", timedelta(days=5 * 365)))
-"""The longest time that is told by days, by weeks and by months; what is longer is told by years."""
+"""The longest timeline that is counted by days, by weeks and by months; longer ones are counted by years."""
 
 
 def buckets(moments: Sequence[datetime]) -> tuple[str, tuple[Bucket, ...]]:
-    """All the time between the first and the last, in pieces, and how long those are; empty ones are among them.
+    """Return the width and the buckets of the time between the first and the last moment, empty buckets included.
 
-    A peak has more than the mean and one standard deviation. Where all have as much there is none.
+    A peak has more than the mean plus one standard deviation; if all buckets are equal there is none.
     """
     if not moments:
         return "", ()
@@ -118,7 +117,7 @@ def _start(moment: datetime, width: str) -> datetime:
 
 
 def _next(start: datetime, width: str) -> datetime | None:
-    """When the next one begins; None at the end of time."""
+    """Return the start of the next bucket; None if it lies after the last representable date."""
     try:
         if width == "month":
             return start.replace(year=start.year + start.month // 12, month=start.month % 12 + 1)

@@ -1,11 +1,10 @@
-"""Where a memory stands in its life (M9): how far it is to be relied on, how long it is to be kept, how warm it is. Pure.
+"""Lifecycle (M9): stage, verification, retention policy, heat and decay of a memory; layers and sorts (M8, M13). Pure.
 
-`status` is what the store keeps and changes; all of this follows from what the memory has, so nothing of it can be out of date.
+The store holds and changes `status`; everything here is computed from the memory itself, so it cannot be out of date.
 
-Layers and sorts of memory (M8, M13): where a memory belongs by what it is and how it is used, and when it moves. Pure.
-
-Layers: working (what is in mind now), episodic (what happened), semantic (what is so), procedural (how to act), codebase (what
-the code is like). Sorts: fact, procedure, narrative; recall's modes are made of them.
+Layers: working (current), episodic (events), semantic (knowledge), procedural (rules of action), codebase (facts about code). A
+memory is promoted and demoted between layers by its use. Sorts: fact, procedure, narrative; each mode of recall is a set of
+sorts.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:  # a table of operations is made of what stands here, and need
 
 
 LAYER = "layer"
-"""The attribute by which somebody puts a memory into a layer; without it, rules do."""
+"""The attribute that assigns a memory to a layer; without it, rules decide."""
 
 RULES = frozenset({"principle", "decision", "skill", "procedure", WARNING})
 STORIES = frozenset({"moment", EPISODE})
@@ -33,7 +32,7 @@ _SETTLES = timedelta(minutes=30)
 _HEEDED = 2
 _MATTERS, _USED = 0.7, 5
 _FADED, _IN_USE = 0.15, 0.25
-"""What is left of a memory that sinks, and of one that may rise: between the two it stays, so that nothing goes up and down."""
+"""Retention below which a memory is demoted, and from which it may be promoted; the gap keeps memories from oscillating."""
 
 
 class Layer(StrEnum):
@@ -44,48 +43,52 @@ class Layer(StrEnum):
     CODEBASE = "codebase"
 
 
-class Sort(StrEnum):
+class MemorySort(StrEnum):
     FACT = "fact"
     PROCEDURE = "procedure"
     NARRATIVE = "narrative"
 
 
 BOOSTS = {Layer.WORKING: 0.3, Layer.EPISODIC: 0.4, Layer.SEMANTIC: 0.8, Layer.PROCEDURAL: 0.8, Layer.CODEBASE: 0.6}
-"""What a layer adds to importance (K4): lasting knowledge weighs more than what happened once."""
+"""The contribution of a layer to importance (K4): lasting knowledge weighs more than single events."""
 
 _LADDER = (Layer.WORKING, Layer.EPISODIC, Layer.SEMANTIC)
 _MODES = {
-    Mode.FACTS_ONLY: (Sort.FACT,),
-    Mode.FACTS_PLUS_RULES: (Sort.FACT, Sort.PROCEDURE),
-    Mode.FULL_CONTEXT: tuple(Sort),
+    Mode.FACTS_ONLY: (MemorySort.FACT,),
+    Mode.FACTS_PLUS_RULES: (MemorySort.FACT, MemorySort.PROCEDURE),
+    Mode.FULL_CONTEXT: tuple(MemorySort),
 }
 
 
-def sort_of(memory: Memory) -> Sort:
-    """What sort of thing it says."""
+def sort_of(memory: Memory) -> MemorySort:
+    """Return the sort of a memory's content."""
     if memory.kind is Kind.SKILL or memory.category in RULES:
-        return Sort.PROCEDURE
-    return Sort.NARRATIVE if memory.kind is Kind.EPISODE or memory.category in STORIES else Sort.FACT
+        return MemorySort.PROCEDURE
+    return MemorySort.NARRATIVE if memory.kind is Kind.EPISODE or memory.category in STORIES else MemorySort.FACT
 
 
-def included(memory: Memory, mode: Mode) -> bool:
-    """Is it of a sort that the mode asks for?"""
+def in_mode(memory: Memory, mode: Mode) -> bool:
+    """True if the mode includes the sort of this memory."""
     return sort_of(memory) in _MODES[mode]
 
 
 def layer_of(memory: Memory) -> Layer:
-    """Where it was put, else where it belongs."""
+    """Return the layer a memory was assigned to, else the one that fits its content."""
     if (said := memory.attributes.get(LAYER, "")) in set(Layer):
         return Layer(said)
     if memory.category in _CODE:
         return Layer.CODEBASE
     sort = sort_of(memory)
-    return Layer.PROCEDURAL if sort is Sort.PROCEDURE else Layer.EPISODIC if sort is Sort.NARRATIVE else Layer.SEMANTIC
+    return (
+        Layer.PROCEDURAL if sort is MemorySort.PROCEDURE else Layer.EPISODIC if sort is MemorySort.NARRATIVE else Layer.SEMANTIC
+    )
 
 
-def moved(memory: Memory, now: datetime, left: float) -> Layer | None:
-    """The layer that use or the lack of it has brought a memory to (`left`: its retention); None if it stays, as what is pinned
-    does. Asked again at the same moment, nothing more moves."""
+def target_layer(memory: Memory, now: datetime, left: float) -> Layer | None:
+    """Return the layer a memory should move to by its use and retention (`left`); None if it stays, as pinned ones do.
+
+    Idempotent: after the move, a second call at the same moment returns None.
+    """
     if memory.pinned:
         return None
     there = demotion(memory, left)
@@ -95,8 +98,11 @@ def moved(memory: Memory, now: datetime, left: float) -> Layer | None:
 
 
 def promotion(memory: Memory, now: datetime, left: float = 1.0) -> Layer | None:
-    """The layer it has grown into: what is in mind settles after half an hour or two uses; an event that matters, is asked for
-    again and again and has not faded since is knowledge. None if it stays."""
+    """Return the layer a memory is promoted to, or None.
+
+    A working memory becomes episodic after half an hour or two uses; an important, often used event that has not faded becomes
+    semantic.
+    """
     layer = layer_of(memory)
     if layer is Layer.WORKING:
         settled = memory.learned_at is not None and now - memory.learned_at >= _SETTLES
@@ -108,13 +114,13 @@ def promotion(memory: Memory, now: datetime, left: float = 1.0) -> Layer | None:
 
 
 def demotion(memory: Memory, left: float) -> Layer | None:
-    """The layer it has sunk to: an event that was raised to knowledge and has faded (`left`: its retention) is an event again."""
-    raised = memory.attributes.get(LAYER) == Layer.SEMANTIC and sort_of(memory) is Sort.NARRATIVE
+    """Return EPISODIC for an event that was promoted to semantic and has faded (`left`: its retention); else None."""
+    raised = memory.attributes.get(LAYER) == Layer.SEMANTIC and sort_of(memory) is MemorySort.NARRATIVE
     return Layer.EPISODIC if raised and left < _FADED and not memory.pinned else None
 
 
 def above(layer: Layer) -> Layer | None:
-    """One step up, on request; None at the top, and for layers that are no step of the ladder."""
+    """Return the next higher layer, for promotion on request; None at the top, and for procedural and codebase."""
     return _step(layer, 1)
 
 
@@ -133,18 +139,21 @@ _SPECULATIVE = 0.4
 _STALE = 0.25
 _DOUBTED = 0.35
 _STIRS = 0.5
-"""What stirs so much is not let go of for being old (§37)."""
+"""Arousal from which a memory is not archived for its age (§37)."""
 _FADING = (Layer.WORKING, Layer.EPISODIC)
 _EPHEMERAL_FOR = timedelta(days=30)
 _ARCHIVED_AFTER = timedelta(days=90)
 _COMMITMENT = "commitment"
 _LASTING = frozenset({_COMMITMENT, "preference", "decision", "principle", "correction", WARNING})
-"""Categories that are not let go of for being old."""
+"""Categories that are not archived for their age."""
 
 
 class Lifecycle(StrEnum):
-    """candidate: not yet believed. validated: borne out by others. active: in use. stale: an event that faded; knowledge
-    and rules do not grow stale by not being asked for. archived: put away."""
+    """The stage of a memory.
+
+    candidate: low confidence and uncorroborated. validated: confirmed by the user. active: in use. stale: a faded event;
+    knowledge and rules do not become stale by disuse. archived: not active any more.
+    """
 
     CANDIDATE = "candidate"
     VALIDATED = "validated"
@@ -160,8 +169,8 @@ class Verification(StrEnum):
     DISPUTED = "disputed"
 
 
-class Keeping(StrEnum):
-    """ephemeral: goes after a month unless somebody bears it out. protected: stays until it is taken away."""
+class RetentionPolicy(StrEnum):
+    """How long a memory is kept: ephemeral, a month unless corroborated; protected, until it is forgotten on request."""
 
     EPHEMERAL = "ephemeral"
     DURABLE = "durable"
@@ -169,30 +178,30 @@ class Keeping(StrEnum):
 
 
 @frozen
-class Standing:
-    """All of it, at one moment. `heat` is how much it is in use, `decay` how far it has faded, both 0 … 1."""
+class LifecycleState:
+    """The lifecycle figures of a memory at one moment. `heat`: how much it is in use; `decay`: how far it has faded; 0 … 1."""
 
     id: str
     layer: Layer
-    sort: Sort
+    sort: MemorySort
     lifecycle: Lifecycle
     verification: Verification
-    policy: Keeping
+    policy: RetentionPolicy
     heat: float
     decay: float
     strength: float
     importance: float
 
 
-def standing(memory: Memory, now: datetime, settings: Settings) -> Standing:
+def lifecycle_state(memory: Memory, now: datetime, settings: Settings) -> LifecycleState:
     layer = layer_of(memory)
-    return Standing(
+    return LifecycleState(
         id=memory.id,
         layer=layer,
         sort=sort_of(memory),
         lifecycle=lifecycle(memory, now, settings),
         verification=verification(memory),
-        policy=keeping(memory),
+        policy=retention_policy(memory),
         heat=heat(memory, now, settings),
         decay=decay(memory, now, settings),
         strength=strength(memory, now, settings),
@@ -201,7 +210,7 @@ def standing(memory: Memory, now: datetime, settings: Settings) -> Standing:
 
 
 def verification(memory: Memory) -> Verification:
-    """Whose word stands behind it. What helped nobody more often than it helped is in dispute."""
+    """Return how a memory was verified. More unhelpful than helpful feedback makes it disputed."""
     if memory.status is Status.CHALLENGED or memory.unhelpful > memory.helpful:
         return Verification.DISPUTED
     if memory.helpful or (memory.source is Source.USER and memory.corroborations):
@@ -209,30 +218,34 @@ def verification(memory: Memory) -> Verification:
     return Verification.SYSTEM_INFERRED if memory.source is Source.INFERRED else Verification.UNVERIFIED
 
 
-def keeping(memory: Memory) -> Keeping:
-    if memory.pinned or not fades(memory) or (memory.category in _LASTING and not _was_settled(memory)):
-        return Keeping.PROTECTED
+def retention_policy(memory: Memory) -> RetentionPolicy:
+    if memory.pinned or not fades(memory) or (memory.category in _LASTING and not _is_ended_commitment(memory)):
+        return RetentionPolicy.PROTECTED
     borne_out = memory.corroborations or memory.helpful
-    return Keeping.EPHEMERAL if memory.confidence < _SPECULATIVE and not borne_out else Keeping.DURABLE
+    return RetentionPolicy.EPHEMERAL if memory.confidence < _SPECULATIVE and not borne_out else RetentionPolicy.DURABLE
 
 
-def _was_settled(memory: Memory) -> bool:
-    """A commitment that says until when it held: kept, or void. One that is open stays (L)."""
+def _is_ended_commitment(memory: Memory) -> bool:
+    """True for a commitment with an end date, that is fulfilled or void. An open commitment stays protected."""
     return memory.category == _COMMITMENT and memory.valid_until is not None
 
 
 def lifecycle(memory: Memory, now: datetime, settings: Settings) -> Lifecycle:
     if memory.status is not Status.ACTIVE and memory.status is not Status.CHALLENGED:
         return Lifecycle.ARCHIVED
-    if keeping(memory) is Keeping.EPHEMERAL:
+    if retention_policy(memory) is RetentionPolicy.EPHEMERAL:
         return Lifecycle.CANDIDATE
-    if keeping(memory) is not Keeping.PROTECTED and layer_of(memory) in _FADING and retention(memory, now, settings) < _STALE:
+    if (
+        retention_policy(memory) is not RetentionPolicy.PROTECTED
+        and layer_of(memory) in _FADING
+        and retention(memory, now, settings) < _STALE
+    ):
         return Lifecycle.STALE
     return Lifecycle.VALIDATED if verification(memory) is Verification.USER_CONFIRMED else Lifecycle.ACTIVE
 
 
 def heat(memory: Memory, now: datetime, settings: Settings) -> float:
-    """How much it is in use: how lately and how often, more if it helped, less if it is in dispute."""
+    """Return how much a memory is in use: by recency and frequency, more if it was helpful, less if disputed."""
     often = min(memory.accesses / 10.0, 1.0)
     helped = min(0.05 * memory.helpful, 0.2)
     doubted = _DOUBTED if verification(memory) is Verification.DISPUTED else 0.0
@@ -241,26 +254,25 @@ def heat(memory: Memory, now: datetime, settings: Settings) -> float:
 
 
 def decay(memory: Memory, now: datetime, settings: Settings) -> float:
-    """How far it has faded; what is protected does not."""
-    return 0.0 if keeping(memory) is Keeping.PROTECTED else 1.0 - retention(memory, now, settings)
+    """Return how far a memory has faded; 0 if it is protected."""
+    return 0.0 if retention_policy(memory) is RetentionPolicy.PROTECTED else 1.0 - retention(memory, now, settings)
 
 
-def expired(memory: Memory, now: datetime, settings: Settings) -> str:
-    """Why it may be put away by now, as a sentence for its history; empty if it may not.
+def archive_reason(memory: Memory, now: datetime, settings: Settings) -> str:
+    """Return the reason for archiving a memory, as a phrase for its history; empty if it must stay.
 
-    What nobody bore out goes after 30 days; a commitment 90 days after it was over. The rest goes after 90, if little is left of
-    it (0.15), it mattered little (0.3) and was hardly asked for (under 3 times), did not stir, and if it is an event: knowledge
-    and rules stay (D).
+    An uncorroborated guess is archived after 30 days; a commitment 90 days after its end; an event after 90 days if its
+    retention is below 0.15, its importance below 0.3, its uses below 3 and its arousal low. Knowledge and rules stay.
     """
     age = timedelta(0) if memory.learned_at is None else now - memory.learned_at
-    kept = keeping(memory)
-    if memory.status is not Status.ACTIVE or kept is Keeping.PROTECTED:
+    kept = retention_policy(memory)
+    if memory.status is not Status.ACTIVE or kept is RetentionPolicy.PROTECTED:
         return ""
-    if kept is Keeping.EPHEMERAL:
-        return "was a guess that nobody bore out" if age > _EPHEMERAL_FOR else ""
-    if _was_settled(memory):
+    if kept is RetentionPolicy.EPHEMERAL:
+        return "was a guess that nothing corroborated" if age > _EPHEMERAL_FOR else ""
+    if _is_ended_commitment(memory):
         over = timedelta(0) if memory.valid_until is None else now - memory.valid_until
-        return "was a commitment that has long been over" if over > _ARCHIVED_AFTER else ""
+        return "was a commitment that ended long ago" if over > _ARCHIVED_AFTER else ""
     slight = memory.importance < 0.3 and memory.accesses < 3 and memory.affect.arousal < _STIRS
     faded = slight and retention(memory, now, settings) < 0.15
     return "has faded" if age > _ARCHIVED_AFTER and faded and layer_of(memory) in _FADING else ""

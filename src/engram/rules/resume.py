@@ -1,4 +1,4 @@
-"""What somebody who comes back after a break should know at once: what was being done, and what changed meanwhile (§34.9)."""
+"""The briefing after a break (§34.9): the work that was in progress, and what was learned since."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ _LINE_TOKENS = 40
 
 @frozen(kw_only=True)
 class Morning:
-    """`since`: when somebody was last at work here; None if nobody ever was. `news`: what was learned since, the weightiest;
-    without a last time the weightiest of the latest. `text` is all of it in a few lines, empty if there is nothing."""
+    """The briefing after a break.
+
+    since: time of the last work in this scope; None if there was none. news: the most important memories learned since then;
+    without a last time, the most important of the latest. text: all of it in a few lines; empty if there is nothing.
+    """
 
     since: datetime | None
     goal: str = ""
@@ -30,7 +33,7 @@ class Morning:
 
 
 def morning(since: datetime | None, resumed: Resumed, slots: Sequence[Slot], latest: Sequence[Memory]) -> Morning:
-    """`slots`: what was in mind when work stopped, however old; `latest`: the last memories, newest first."""
+    """Return the briefing. `slots`: working memory when work stopped, however old; `latest`: the last memories, newest first."""
     newer = [one for one in latest if since is None or (one.learned_at is not None and one.learned_at > since)]
     weightiest = sorted(newer, key=lambda one: -one.importance)[:_NEWS]
     news = tuple(one for one in newer if one in weightiest)

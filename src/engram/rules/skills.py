@@ -1,4 +1,4 @@
-"""Skills (M7): learned from what similar episodes had in common, matched to a situation, moved by how they do. Pure."""
+"""Skills (M7): learned from the common steps of similar episodes, matched to a situation, updated by their outcomes. Pure."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from engram.rules.abridgement import telling
-from engram.rules.duplicates import LIKE, alike, likeness, stems
-from engram.rules.episodes import SCORES, is_error, is_step, steps, trouble
+from engram.rules.abridgement import content_words
+from engram.rules.duplicates import LIKE, alike, stem_overlap, stems
+from engram.rules.episodes import SCORES, failure_reason, is_error, is_step, steps
 from engram.values.episodes import (
     Cue,
     Episode,
@@ -24,18 +24,18 @@ from engram.values.episodes import (
 from engram.values.frozen import frozen, replace
 
 _COMMON = 0.7
-"""A word is a cue if this share of the goals has it."""
+"""A word is a cue if it occurs in this share of the goals."""
 _THRESHOLD = 0.6
 _LEAST_STEPS = 2
 _TRUSTED = 0.8
-"""A skill that nearly always works is offered even where the context does not say all that it asks for."""
+"""Success rate above which a skill is offered even if the context does not meet all its preconditions."""
 _NOT_ASKED_FOR = frozenset({"skill"})
-"""Names in an episode's context that say nothing about the situation."""
+"""Attributes of an episode that do not describe the situation."""
 
 
 @frozen
-class Learned:
-    """A skill as it was learned, before it is a memory."""
+class LearnedSkill:
+    """A learned skill that is not stored yet."""
 
     name: str
     text: str
@@ -48,11 +48,11 @@ class Learned:
 
 
 def clusters(episodes: Sequence[Episode], like: float = LIKE) -> list[list[Episode]]:
-    """Episodes by their goals: each joins the first group whose first goal is like its own."""
+    """Group episodes by goal: each joins the first group whose first goal is similar to its own."""
     groups: list[tuple[frozenset[str], list[Episode]]] = []
     for episode in episodes:
         mine = stems(episode.goal)
-        home = next((group for theirs, group in groups if likeness(mine, theirs) >= like), None)
+        home = next((group for theirs, group in groups if stem_overlap(mine, theirs) >= like), None)
         if home is None:
             groups.append((mine, [episode]))
         else:
@@ -60,10 +60,10 @@ def clusters(episodes: Sequence[Episode], like: float = LIKE) -> list[list[Episo
     return [group for _, group in groups]
 
 
-def learn(episodes: Sequence[Episode], least: int = 3) -> Learned | None:
-    """The skill that similar episodes teach: what the goals, the steps and the contexts of the successes have in common.
+def learn(episodes: Sequence[Episode], least: int = 3) -> LearnedSkill | None:
+    """Return the skill that similar episodes teach: the common parts of goals, steps and contexts of the successful ones.
 
-    None if fewer than `least` went well, or they have fewer than two steps in common.
+    None if fewer than `least` succeeded, or if they have fewer than two steps in common.
     """
     good = [episode for episode in episodes if episode.outcome is EpisodeOutcome.SUCCESS]
     if len(good) < least:
@@ -74,9 +74,9 @@ def learn(episodes: Sequence[Episode], least: int = 3) -> Learned | None:
         return None
     done = tuple(SkillStep(text, _handler(text, episodes)) for text in common)
     name = min((episode.goal for episode in good), key=len).strip().rstrip(".")
-    return Learned(
+    return LearnedSkill(
         name=name,
-        text=described(name, done),
+        text=skill_text(name, done),
         cues=cues,
         threshold=_THRESHOLD,
         preconditions=_preconditions(good),
@@ -86,15 +86,15 @@ def learn(episodes: Sequence[Episode], least: int = 3) -> Learned | None:
     )
 
 
-def described(name: str, done: Sequence[SkillStep]) -> str:
-    """A skill as one text, by which recall finds it."""
+def skill_text(name: str, done: Sequence[SkillStep]) -> str:
+    """Return a skill as one text, by which recall finds it."""
     lines = [f"{number}. {step.text.strip().rstrip('.')}" for number, step in enumerate(done, 1)]
     handlers = [f"If step {n} fails: {step.on_failure.strip().rstrip('.')}." for n, step in enumerate(done, 1) if step.on_failure]
     return " ".join([f"How to {name[:1].lower()}{name[1:]}: {'; '.join(lines)}.", *handlers])
 
 
 def common_steps(sequences: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The longest common subsequence of all, taken one after the other; steps are the same if they are alike."""
+    """Return the longest common subsequence, folded over the sequences in order; steps are compared by `alike`."""
     if not sequences:
         return ()
     shared = tuple(sequences[0])
@@ -115,7 +115,7 @@ def _common(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
 
 
 def _cues(goals: Sequence[str]) -> tuple[Cue, ...]:
-    """Words that most goals have; the more of them have it, the more it weighs."""
+    """Return the words that most goals share, weighted by the number of goals."""
     seen = Counter(stem for goal in goals for stem in stems(goal))
     kept = {stem: count for stem, count in seen.items() if count >= _COMMON * len(goals)}
     whole = sum(kept.values())
@@ -123,14 +123,14 @@ def _cues(goals: Sequence[str]) -> tuple[Cue, ...]:
 
 
 def _preconditions(good: Sequence[Episode]) -> tuple[Precondition, ...]:
-    """What the context of every success said, in the same words."""
+    """Return the attributes that all successful episodes share with equal values."""
     first = good[0].memory.attributes
     shared = {name: value for name, value in first.items() if all(one.memory.attributes.get(name) == value for one in good)}
     return tuple(Precondition(name, value) for name, value in sorted(shared.items()) if name not in _NOT_ASKED_FOR)
 
 
 def _handler(step: str, episodes: Iterable[Episode]) -> str:
-    """What was done right after this step went wrong, in an episode that ended well."""
+    """Return the action that followed a failure of this step in a successful episode; empty if there was none."""
     for episode in episodes:
         if episode.outcome is not EpisodeOutcome.SUCCESS:
             continue
@@ -161,13 +161,13 @@ def _practice(episodes: Sequence[Episode]) -> Practice:
 def _failures(episodes: Sequence[Episode]) -> tuple[FailureMode, ...]:
     modes: tuple[FailureMode, ...] = ()
     for episode in episodes:
-        if episode.outcome is EpisodeOutcome.FAILURE and (why := trouble(episode)):
+        if episode.outcome is EpisodeOutcome.FAILURE and (why := failure_reason(episode)):
             modes = _failed_so(modes, why, "", episode.ended_at or episode.started_at)
     return modes
 
 
 def _failed_so(modes: tuple[FailureMode, ...], why: str, recovery: str, at: datetime) -> tuple[FailureMode, ...]:
-    """One more failure: a way of failing that is known counts once more."""
+    """Add a failure; a known failure mode is counted once more."""
     for number, mode in enumerate(modes):
         if alike(mode.text, why):
             again = replace(
@@ -178,15 +178,17 @@ def _failed_so(modes: tuple[FailureMode, ...], why: str, recovery: str, at: date
 
 
 def match(skill: Skill, situation: str, context: Mapping[str, str]) -> SkillMatch | None:
-    """How far a situation calls for a skill: the weight of its cues that it names. None under its threshold, or if the context
-    does not say what the skill asks for and it does not nearly always work."""
+    """Return the match of a skill with a situation, scored by the weight of the cues that the situation names.
+
+    None below the skill's threshold, or if the context fails a precondition and the success rate is not high.
+    """
     said = stems(situation).union(*(stems(value) for value in context.values()))
     score = sum(cue.weight for cue in skill.cues if cue.stem in said)
-    return fits(skill, score, context) if score >= skill.threshold else None
+    return matched(skill, score, context) if score >= skill.threshold else None
 
 
-def fits(skill: Skill, score: float, context: Mapping[str, str]) -> SkillMatch | None:
-    """The match, if the context allows it. A context that says nothing forbids nothing."""
+def matched(skill: Skill, score: float, context: Mapping[str, str]) -> SkillMatch | None:
+    """Return the match if the context meets the preconditions; an empty context meets all of them."""
     unmet = tuple(f"{one.name} = {one.value}" for one in skill.preconditions if context.get(one.name) != one.value)
     if context and unmet and skill.practice.rate <= _TRUSTED:
         return None
@@ -197,10 +199,10 @@ def ranked(matches: Iterable[SkillMatch]) -> list[SkillMatch]:
     return sorted(matches, key=lambda one: (-one.score * one.skill.practice.rate, one.skill.id))
 
 
-def practised(
+def after_use(
     skill: Skill, outcome: EpisodeOutcome, result: str, at: datetime, alpha: float, seconds: float | None = None
 ) -> Skill:
-    """The skill after one more use: its rate moves by `alpha` towards how it went, and a failure is a failure mode."""
+    """Return the skill after one more use: its rate moves by `alpha` towards the outcome, and a failure adds a failure mode."""
     if outcome not in SCORES:
         return skill
     old = skill.practice
@@ -219,8 +221,8 @@ def practised(
     return replace(skill, practice=practice, failure_modes=modes)
 
 
-def refined(skill: Skill, episode: Episode, at: datetime) -> Skill:
-    """The skill with what this success did differently where something went wrong: it is how to recover from that."""
+def with_recoveries(skill: Skill, episode: Episode, at: datetime) -> Skill:
+    """Return the skill with the recoveries that this successful episode found for its errors."""
     if episode.outcome is not EpisodeOutcome.SUCCESS:
         return skill
     known = [step.text for step in skill.steps] + [one.text for one in skill.refinements]
@@ -228,7 +230,7 @@ def refined(skill: Skill, episode: Episode, at: datetime) -> Skill:
         if not is_error(event) or not event.text:
             continue
         helped = next((one.text for one in episode.events[number + 1 :] if is_step(one)), "")
-        if not helped or not telling(helped) or any(alike(helped, text) for text in known):
+        if not helped or not content_words(helped) or any(alike(helped, text) for text in known):
             continue
         skill = replace(
             skill,

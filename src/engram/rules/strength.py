@@ -1,11 +1,11 @@
-"""How memories fade, and how much they matter (K3, K4). Pure: the same memory at the same moment has the same figures.
+"""Half-life, retention, strength and importance of a memory (K3, K4). Pure: functions of the memory and the moment.
 
-Strength is what is left of a memory, 0 … 1: it halves in its half-life since it was last used, which is longer for what is used
-again and again (spacing), for a person's own words than for what was drawn from them (trust), and for what stirs (affect). The
-shapes of forgetting: `l2` is Ebbinghaus's curve; `huber` follows it for one half-life and fades as 1/t from there, so that what
-was used much and long ago is not lost all at once; `elastic` takes a constant share off as well, so that what is weak goes soon.
-What is rehearsed at rest (K10) gets half of its strength back and lasts longer each time; what newer memories overlay
-(`Memory.strength` below 1) lasts shorter.
+Retention, 0 … 1, halves with each half-life since the last use. The half-life is longer for memories that are used often
+(spacing), for a person's own words than for derived ones (trust), and for emotional content (affect). Shapes of forgetting: `l2`
+is Ebbinghaus's curve; `huber` follows it for one half-life and then decays as 1/t, so that memories used much and long ago are
+not lost at once; `elastic` also subtracts a constant share, so that weak memories go soon. A rehearsal during a dream (K10)
+restores half of the retention and lengthens the half-life; interference of newer memories (`Memory.strength` below 1) shortens
+it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:  # a table of operations is made of what stands here, and need
 _DAY = 86_400.0
 _HOUR, _LIFETIME = 1 / 24, 36_500.0
 _SPACING = 0.3
-"""What ln(uses) adds to the half-life, and the most that use gives back at once."""
+"""Factor of ln(uses) in the half-life, and the largest strength that use adds."""
 _LASTS = {Source.USER: 1.0, Source.TOOL: 0.7, Source.ASSISTANT: 0.7, Source.IMPORT: 0.5, Source.INFERRED: 1 / 3}
-"""Whose word lasts how long; what was extracted fades three times as fast as what somebody wrote."""
+"""Factor of the half-life by source; inferred memories fade three times as fast as a user's own words."""
 _WORTH = {Source.USER: 1.0, Source.TOOL: 0.7, Source.ASSISTANT: 0.7, Source.IMPORT: 0.5, Source.INFERRED: 0.5}
 _SPARSE = 0.1
 _REHEARSED = 0.5
@@ -33,22 +33,22 @@ _SHORTEST = 0.1
 
 
 def half_life(memory: Memory, settings: Settings) -> float:
-    """Days in which it loses half its strength, unused."""
+    """Return the days in which an unused memory loses half of its retention."""
     spacing = 1.0 + _SPACING * math.log1p(memory.accesses + rehearsals_of(memory)[0])
     whole = settings.half_life_days * _LASTS[memory.source] * spacing * (1.0 + _within(memory.affect.arousal))
     return whole * max(_within(memory.strength), _SHORTEST)
 
 
 def retention(memory: Memory, now: datetime, settings: Settings) -> float:
-    """What is left of it, 0 … 1."""
+    """Return the share of a memory that is left since its last use or rehearsal, 0 … 1."""
     life, mode = half_life(memory, settings), settings.retention_mode
-    left = shape(_days_since_use(memory, now) / life, mode)
+    left = forgetting_curve(_days_since_use(memory, now) / life, mode)
     rehearsed_at = rehearsals_of(memory)[1]
-    return left if rehearsed_at is None else max(left, _REHEARSED * shape(_days(rehearsed_at, now) / life, mode))
+    return left if rehearsed_at is None else max(left, _REHEARSED * forgetting_curve(_days(rehearsed_at, now) / life, mode))
 
 
-def sinks_below(memory: Memory, left: float, now: datetime, settings: Settings) -> datetime | None:
-    """When less than `left` of it will be left, if nobody uses it; None if that is more than a lifetime away."""
+def falls_below_at(memory: Memory, left: float, now: datetime, settings: Settings) -> datetime | None:
+    """Return when retention will fall below `left` if the memory is not used; None if that is over 100 years away."""
     if retention(memory, now, settings) < left:
         return now
     near, far = 0.0, _LIFETIME
@@ -60,8 +60,8 @@ def sinks_below(memory: Memory, left: float, now: datetime, settings: Settings) 
     return now + timedelta(days=far)
 
 
-def shape(half_lives: float, mode: str) -> float:
-    """What is left after so many half-lives."""
+def forgetting_curve(half_lives: float, mode: str) -> float:
+    """Return the retention after this many half-lives."""
     age = max(half_lives, 0.0)
     curve = math.exp2(-age)
     if mode == "huber":
@@ -72,7 +72,7 @@ def shape(half_lives: float, mode: str) -> float:
 
 
 def strength(memory: Memory, now: datetime, settings: Settings) -> float:
-    """Retention of what it began with, and what use gave back (capped at 0.3); what is pinned does not fade."""
+    """Return initial strength times retention, plus the strength gained by use (at most 0.3); 1 for a pinned memory."""
     if memory.pinned:
         return 1.0
     began = min(0.5 + 0.5 * memory.importance + 0.5 * _within(memory.affect.arousal), 1.0)
@@ -81,8 +81,11 @@ def strength(memory: Memory, now: datetime, settings: Settings) -> float:
 
 
 def importance(memory: Memory, now: datetime, settings: Settings, *, layer_boost: float = 0.5) -> float:
-    """How much it matters now, 0 … 1, by nine things: what it was given, use, recency, affect, steadiness of use, its layer,
-    whose word it is, witnesses, and ACT-R's base level. What it was given counts as much as any three of the others."""
+    """Return the current importance, 0 … 1: the weighted mean of nine parts.
+
+    They are the assigned importance (weight 3), and with weight 1: uses, recency, affect, steadiness of use, layer, source,
+    corroboration, and ACT-R's base level.
+    """
     parts = (
         (3.0, memory.importance),
         (1.0, min(math.log1p(memory.accesses) / math.log(51.0), 1.0)),
@@ -98,19 +101,19 @@ def importance(memory: Memory, now: datetime, settings: Settings, *, layer_boost
 
 
 def base_level(memory: Memory, now: datetime, decay: float = 0.5) -> float:
-    """ACT-R's activation, ln Σ t⁻ᵈ over its uses, as far as it can be told from their number, the first and the last of them."""
+    """Return ACT-R's activation, ln Σ t⁻ᵈ over all uses, estimated from their number, the first and the last of them."""
     age = max(_days(memory.learned_at, now), 1 / 24)
     last = min(max(_days(memory.accessed_at or memory.learned_at, now), 1 / 24), age)
     uses = memory.accesses + 1
     if uses == 1:
         return -decay * math.log(age)
-    # The last use as it was, the others spread evenly over its life (Petrov's approximation with one use remembered).
+    # The last use exactly, the others spread evenly over the lifetime (Petrov's approximation with one use remembered).
     rest = (uses - 1) * age ** (-decay) / (1.0 - decay)
     return math.log(last ** (-decay) + rest)
 
 
 def steadiness(memory: Memory, now: datetime) -> float:
-    """Was it used all along, or in one burst? The share of its life after which it was last used; 0 if it never was."""
+    """Return the share of its lifetime after which a memory was last used; 0 if it never was. High: used throughout."""
     if not memory.accesses or memory.accessed_at is None or memory.learned_at is None:
         return 0.0
     life = max((now - memory.learned_at).total_seconds(), 1.0)
@@ -118,7 +121,7 @@ def steadiness(memory: Memory, now: datetime) -> float:
 
 
 def fades(memory: Memory) -> bool:
-    """Skills, and what is pinned, stay until somebody takes them away."""
+    """False for skills and pinned memories, which stay until they are forgotten on request."""
     return not memory.pinned and memory.kind is not Kind.SKILL
 
 

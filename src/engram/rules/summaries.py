@@ -1,7 +1,7 @@
-"""What several facts of one subject come to, as one sentence (K1, §4.2): "The user likes jazz, hiking and Thai food." Pure.
+"""Summaries (K1, §4.2): several facts of one subject as one sentence: "The user likes jazz, hiking and Thai food." Pure.
 
-Only what can be said in a whole sentence without a language model: facts of one predicate with several objects, each object in
-the words of the memory that tells it. Whatever does not fit is left as it is.
+Covers only facts that form a whole sentence without a language model: one predicate with several objects, each object in the
+words of the memory that states it. All other facts are left out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FEWEST, _MOST = 3, 6
 _WORDS = 3
 _WORD = re.compile(r"[^\W_][\w.+#/&-]*$")
 _LIMITED = re.compile(r"\b(?:only|merely|nobody|no one|nothing|none|except|unless|if)\b", re.IGNORECASE)
-"""Who likes only jazz, or jazz if it is live, is not told of by a list that leaves that out."""
+"""Words that limit a statement ("only jazz", "jazz if it is live"); a list without them would be wrong."""
 _FEELS = "feels about "
 _FEELINGS = {"like": "likes", "dislike": "dislikes"}
 _VERBS = {
@@ -34,8 +34,8 @@ _VERBS = {
 
 
 @frozen
-class Told:
-    """One fact and the memory that tells it, by id."""
+class SourcedFact:
+    """A fact and the id of the memory that states it."""
 
     subject: str
     predicate: str
@@ -45,8 +45,8 @@ class Told:
 
 
 @frozen
-class Gist:
-    """Several facts in one sentence: what it is about (subject and verb), how sure it is, and which memories it came from."""
+class FactSummary:
+    """Several facts in one sentence: its key (subject and verb), text, confidence, and the ids of its source memories."""
 
     about: str
     text: str
@@ -54,9 +54,12 @@ class Gist:
     memories: tuple[str, ...]
 
 
-def gists(facts: Iterable[Told], words: Mapping[str, str]) -> list[Gist]:
-    """What facts come to, where at least three of two memories are of one sort; `words`: what each of the memories says."""
-    groups: dict[tuple[str, str], dict[str, Told]] = {}
+def summarize(facts: Iterable[SourcedFact], words: Mapping[str, str]) -> list[FactSummary]:
+    """Return a summary for each subject and verb with at least three facts from two memories.
+
+    words: the text of each memory by id.
+    """
+    groups: dict[tuple[str, str], dict[str, SourcedFact]] = {}
     for fact in facts:
         verb, thing = _said(fact)
         if verb and fact.memory in words and not _LIMITED.search(words[fact.memory]):
@@ -67,14 +70,14 @@ def gists(facts: Iterable[Told], words: Mapping[str, str]) -> list[Gist]:
     return [one for one in made if one is not None]
 
 
-def _said(fact: Told) -> tuple[str, str]:
-    """The verb and the object of a fact; no verb where it is none of those that take several."""
+def _said(fact: SourcedFact) -> tuple[str, str]:
+    """Return the verb and the object of a fact; the verb is empty for a predicate that is not summarized."""
     if fact.predicate.startswith(_FEELS):
         return _FEELINGS.get(fact.object, ""), fact.predicate.removeprefix(_FEELS)
     return _VERBS.get(fact.predicate, ""), fact.object
 
 
-def _gist(subject: str, verb: str, best: Mapping[str, Told], words: Mapping[str, str]) -> Gist | None:
+def _gist(subject: str, verb: str, best: Mapping[str, SourcedFact], words: Mapping[str, str]) -> FactSummary | None:
     named = {thing: within_sentence(as_written(thing, words[fact.memory])) for thing, fact in best.items()}
     whole = [thing for thing, name in named.items() if thing in words[best[thing].memory].casefold() and _is_plain(name)]
     surest = sorted(whole, key=lambda thing: (-best[thing].confidence, best[thing].memory))[:_MOST]
@@ -85,12 +88,15 @@ def _gist(subject: str, verb: str, best: Mapping[str, Told], words: Mapping[str,
     who = as_written(subject, words[memories[0]])
     text = f"{who} {verb} {_listed([named[thing] for thing in chosen])}."
     sure = min(best[thing].confidence for thing in chosen)
-    return Gist(f"{subject} {verb}", f"{text[0].upper()}{text[1:]}", sure, memories)
+    return FactSummary(f"{subject} {verb}", f"{text[0].upper()}{text[1:]}", sure, memories)
 
 
 def _is_plain(name: str) -> bool:
-    """Is it a name or a short noun phrase by itself? Of what people say they like, half is a clause or points to the talk ("how
-    it is", "that", "the energy"): on development dialogues such lists could not be read."""
+    """True for a name or a short noun phrase that stands by itself.
+
+    Half of what people say they like is a clause or refers to the conversation ("how it is", "that", "the energy"); on
+    development dialogues lists of those were unreadable.
+    """
     words = name.split()
     return len(words) <= _WORDS and all(_WORD.match(word) and word.casefold() not in STOP_WORDS for word in words)
 

@@ -1,11 +1,11 @@
-"""Where the talk is going: the running mean of what was said, whether a new turn goes on with it, and how far a message that
-says little by itself leans on it (§8.6, §8.7).
+"""Topics of a conversation: its running mean, whether a turn continues, drifts or switches, and how much a short message
+depends on the turns before it (§8.6, §8.7).
 
-Likeness is the cosine of a message, encoded as a question, with what was said, encoded as passages, over what the encoder
-gives to things that have nothing to do with each other: bare cosines of different encoders mean different things. The switch
-of a topic shows less in likeness than in what a turn does: one that answers a question goes on, one that asks about something
-that was not mentioned does not. The weights are a logistic regression on `topicshift-dev`, rounded; `engram bench topics` says
-how well they do beside likeness to the last turn alone.
+Similarity is the cosine of a message, encoded as a question, with the turns before, encoded as passages, above the cosine that
+the encoder gives to unrelated texts: plain cosines of different encoders are not comparable. A switch of topic shows less in
+similarity than in the role of a turn: one that answers a question continues the topic, one that asks about something not
+mentioned before does not. The weights are a logistic regression on `topicshift-dev`, rounded; `engram bench topics` compares
+them with similarity to the last turn alone.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
-from engram.rules.abridgement import split, telling
+from engram.rules.abridgement import content_words, split_sentences
 from engram.text.terms import terms, word_set
 from engram.values.frozen import frozen
 
-if TYPE_CHECKING:  # vectors have operators, which is all that is needed here; it takes longer to load than a short command
+if TYPE_CHECKING:  # only operators of vectors are used here, and loading numpy takes longer than a short command
     import numpy as np
     import numpy.typing as npt
 
@@ -27,10 +27,10 @@ Vector: TypeAlias = "npt.NDArray[np.float32]"
 
 _BIAS, _NEAR, _ANSWERS, _ASKS_NEW = -1.0, -3.7, -1.0, 1.9
 _SWITCH, _DRIFT = -1.25, -1.7
-"""Scores from which a turn is a switch (best F1 on the development set) and from which it drifts."""
+"""Scores from which a turn is a switch (best F1 on the development set) and from which it is a drift."""
 
 _STRANGE, _SHARED = 0.11, 0.27
-"""Likeness that stands for a vector's where there is none: of a turn that shares no word with those before, and what all add."""
+"""Similarity assumed without vectors: of a turn that shares no word with those before, and the gain if it shares all."""
 _WINDOW = 3  # turns whose words count as mentioned
 _STEM = 5
 _QUESTION = re.compile(r"[?？؟\u037e][\s\"'”’)\]!]*$")
@@ -42,23 +42,23 @@ _REFERRING = word_set(
     """
 )
 _LEANING_WITH_WORDS = (1.0, 0.85, 0.6, 0.3)
-"""How far a message leans that refers to something and has 0, 1, 2, 3 telling words of its own; from 4 on it stands alone."""
+"""Dependence of a message with a referring word and 0, 1, 2, 3 content words of its own; from 4 on it stands alone."""
 _LEANS = 0.6
-"""From here on a message is taken to go on with what was said, whatever its vector is like."""
+"""Dependence from which a message continues the topic, whatever its vector."""
 _LEANING_BARE = (1.0, 0.4)
-"""The same without a referring word: "why?", "deploy"."""
+"""Dependence of a message without a referring word: "why?", "deploy"."""
 
 
 _FIRST = 0.85
-"""Confidence after one turn. The specification's 0.2 is slow: what "why?" means is clear after a single exchange."""
+"""Confidence after one turn. The specification's 0.2 is too slow: the meaning of "why?" is clear after a single exchange."""
 
 
 _STEADY = 0.5
-"""Confidence from which what the talk asks stands for a message that says nothing."""
+"""Confidence from which the mean question vector can stand for a message without content words."""
 
 
 class Topic(StrEnum):
-    """What a turn does to the topic."""
+    """The effect of a turn on the topic."""
 
     CONTINUATION = "continuation"
     DRIFT = "drift"
@@ -67,11 +67,11 @@ class Topic(StrEnum):
 
 @frozen(eq=False)
 class Momentum:
-    """The way of a conversation so far. Without an encoder there are no vectors, and words alone tell.
+    """The running state of a conversation. Without an encoder it has no vectors, and words alone decide.
 
-    `centroid` is the running mean of what was said, encoded as passages: what a new turn is compared with. `course` is the same
-    encoded as questions: what a message that leans on the talk is taken to ask. The two sides of an encoder are apart: of the
-    evidence of a question, "why?" after it finds .39 among ten by the one and .70 by the other (`engram bench followups`).
+    `centroid` is the running mean of the turns encoded as passages; a new turn is compared with it. `course` is the same encoded
+    as questions; a message that depends on the conversation is searched with it. The two encodings differ: a "why?" after a
+    question finds .39 of its evidence among ten by the first and .70 by the second (`engram bench followups`).
     """
 
     centroid: Vector | None = None
@@ -85,8 +85,8 @@ class Momentum:
 
 
 @frozen
-class Reading:
-    """What was made of a turn: how like it is to the one before and to the whole way (None: not known), and the score."""
+class TopicReading:
+    """The topic effect of a turn, its score, and its similarity to the last turn and to the centroid (None: unknown)."""
 
     topic: Topic
     score: float
@@ -94,28 +94,31 @@ class Reading:
     along: float | None = None
 
 
-def read(momentum: Momentum, text: str, asked: Vector | None, background: float) -> Reading:
-    """Does this message, before it is part of the way, go on with it? `asked`: its vector as a question."""
+def assess_topic(momentum: Momentum, text: str, asked: Vector | None, background: float) -> TopicReading:
+    """Assess whether a message continues the topic, before it is added. `asked`: its vector as a question."""
     if not momentum.turns:
-        return Reading(Topic.CONTINUATION, _BIAS + _NEAR)
-    near = likeness(asked, momentum.last, background)
-    along = likeness(asked, momentum.centroid, background)
+        return TopicReading(Topic.CONTINUATION, _BIAS + _NEAR)
+    near = similarity(asked, momentum.last, background)
+    along = similarity(asked, momentum.centroid, background)
     mentioned = {word for turn in momentum.words for word in turn}
-    questions = [words for sentence in split(text) if _QUESTION.search(sentence) and (words := set(_stems(sentence)))]
+    questions = [words for sentence in split_sentences(text) if _QUESTION.search(sentence) and (words := set(_stems(sentence)))]
     asks_new = any(words.isdisjoint(mentioned) for words in questions)
     like = _by_words(text, mentioned) if near is None else near
     score = _BIAS + _NEAR * like + _ANSWERS * momentum.asked + _ASKS_NEW * asks_new
-    if not telling(text) or (leaning(text) >= _LEANS and not asks_new):
-        topic = Topic.CONTINUATION  # "ok, thanks" is about nothing and "deploy it" about what was said
+    if not content_words(text) or (dependence(text) >= _LEANS and not asks_new):
+        topic = Topic.CONTINUATION  # "ok, thanks" has no topic, and "deploy it" refers to the current one
     else:
         topic = Topic.SWITCH if score >= _SWITCH else Topic.DRIFT if score >= _DRIFT else Topic.CONTINUATION
-    return Reading(topic, score, near, along)
+    return TopicReading(topic, score, near, along)
 
 
-def move(
-    momentum: Momentum, text: str, said: Vector | None, reading: Reading, alpha: float = 0.3, asked: Vector | None = None
+def advance(
+    momentum: Momentum, text: str, said: Vector | None, reading: TopicReading, alpha: float = 0.3, asked: Vector | None = None
 ) -> Momentum:
-    """The way with one more turn; `said`, `asked`: its vector as a passage and as a question. What says nothing moves nothing."""
+    """Return the momentum with one more turn; `said`, `asked`: its vector as a passage and as a question.
+
+    A turn without content words changes nothing.
+    """
     words = _stems(text)
     if not words and momentum.turns:
         return momentum
@@ -124,13 +127,13 @@ def move(
     if said is not None and momentum.centroid is not None and not fresh:
         centroid = alpha * said + (1.0 - alpha) * momentum.centroid
         velocity = said - momentum.centroid
-        # The specification compares the velocity with a vector of zeros, which has no direction: no number comes of it.
-        # What is meant, how far this turn leads away, is 1 - likeness to the way so far.
+        # The specification compares the velocity with a zero vector, for which the cosine is undefined. Its intent, how far
+        # the turn leads away, is 1 - similarity to the centroid.
         away = 1.0 - min(max(reading.along or 0.0, 0.0), 1.0)
         confidence = min(momentum.confidence * 0.8 + 0.2, 1.0) * (1.0 - away * 0.5 * (reading.topic is not Topic.CONTINUATION))
     elif said is None:
         centroid, velocity, confidence = momentum.centroid, momentum.velocity, momentum.confidence * 0.8
-    found = split(text)
+    found = split_sentences(text)
     before = () if reading.topic is Topic.SWITCH else momentum.words
     return Momentum(
         centroid=centroid,
@@ -151,8 +154,8 @@ def _mean(so_far: Vector | None, one_more: Vector | None, alpha: float) -> Vecto
 
 
 def blend(momentum: Momentum, text: str, query: Vector, share: float = 0.9) -> Vector:
-    """The question's vector drawn towards the way, as far as the message leans on it and the way is steady. Of length one."""
-    weight = share * leaning(text) * momentum.confidence
+    """Return the query vector mixed with the conversation's, by the message's dependence and the confidence. Unit length."""
+    weight = share * dependence(text) * momentum.confidence
     way = momentum.course if momentum.course is not None else momentum.centroid
     if way is None or weight <= 0.0:
         return query
@@ -164,24 +167,24 @@ def blend(momentum: Momentum, text: str, query: Vector, share: float = 0.9) -> V
     return drawn / size if size > 0.0 else query
 
 
-def steady(momentum: Momentum) -> Vector | None:
-    """What the talk asks, of length one; None while it has no way, or one that is not steady."""
+def steady_query(momentum: Momentum) -> Vector | None:
+    """Return the conversation's mean question vector, of unit length; None while its confidence is low."""
     length = 0.0 if momentum.course is None else _length(momentum.course)
     if momentum.course is None or length == 0.0 or momentum.confidence < _STEADY:
         return None
     return momentum.course / length
 
 
-def leaning(text: str) -> float:
-    """How far a message means what was said before: 1 for "ok, deploy it", 0 for a question that stands by itself."""
-    own = len(telling(text))
+def dependence(text: str) -> float:
+    """Return how far a message depends on earlier turns: 1 for "ok, deploy it", 0 for a question that stands by itself."""
+    own = len(content_words(text))
     refers = any(word in _REFERRING for word in terms(text))
     steps = _LEANING_WITH_WORDS if refers else _LEANING_BARE
     return steps[own] if own < len(steps) else 0.0
 
 
-def likeness(one: Vector | None, other: Vector | None, background: float) -> float | None:
-    """The cosine over the encoder's background: 0 is nothing in common, 1 is the same; None if there is nothing to compare."""
+def similarity(one: Vector | None, other: Vector | None, background: float) -> float | None:
+    """Return the cosine above the encoder's background: 0 for unrelated, 1 for equal; None if a vector is missing or zero."""
     if one is None or other is None or one.shape != other.shape:
         return None
     lengths = _length(one) * _length(other)
@@ -200,4 +203,4 @@ def _by_words(text: str, mentioned: set[str]) -> float:
 
 
 def _stems(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(word[:_STEM] for word in telling(text)))
+    return tuple(dict.fromkeys(word[:_STEM] for word in content_words(text)))

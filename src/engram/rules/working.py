@@ -1,15 +1,11 @@
-"""What is in mind: seven slots, give or take two, each a statement that fades unless it is mentioned again (§3, tier 2).
+"""Working memory: the last turns, the slots, the effect of a turn on both, and decay after a pause (§3, §17.5.5). Pure.
 
-A value and its transitions. Whatever happens there are never more slots and tokens than the limits say, and what leaves is
-returned with the reason. Fading counts the time since the last tick, not since the slot was last touched: counted from there,
-each tick would take off again what the one before had taken.
+Last turns (tier 1) are verbatim and never saved. A turn is handed on to the slots once: when it has aged, or when it is pushed
+out before that. An aged turn stays until it is pushed out: "change that to blue" may come after a minute's thought.
 
-What was just said: the last turns as they came, in memory only (§3, tier 1).
-
-A turn that has aged is handed on to working memory, and so is one that is pushed out before that; each once. An aged turn stays
-until it is pushed out: "change that to blue" may come after a minute's thought.
-
-All that is in mind at once, and what hearing a turn does to it; how it is found again after a pause (§17.5.5).
+Slots (tier 2) are seven plus or minus two statements, each decaying unless it is mentioned again. Slots and tokens never exceed
+the limits, and evicted slots are returned with the reason. Decay counts the time since the last tick, not since a slot was last
+touched: otherwise each tick would subtract again what the one before had subtracted.
 """
 
 from __future__ import annotations
@@ -20,24 +16,24 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from engram.rules import topics
-from engram.rules.abridgement import level_down, shorten, statement, telling
+from engram.rules.abridgement import content_words, one_level_shorter, shorten, statement
 from engram.rules.checkpoints import Checkpoint as Checkpoint
-from engram.rules.topics import Momentum, Reading, Topic, Vector
+from engram.rules.topics import Momentum, Topic, TopicReading, Vector
 from engram.text.terms import digest_of
 from engram.text.tokens import count
 from engram.types import Turn
 from engram.values.frozen import field, frozen, replace
 
-_BATCH = 3  # slots that are summed up together
-_LEAST_TOKENS = 8  # a slot is not cut below this: it goes
-_DRIFT = 0.7  # of its activation is what a slot keeps when the topic drifts (§8.7)
+_BATCH = 3  # slots that are summarized together
+_LEAST_TOKENS = 8  # a slot is not shortened below this, but evicted
+_DRIFT = 0.7  # factor of a slot's activation when the topic drifts (§8.7)
 _DRIFT_FLOOR = 0.2
-_WORTH_KEEPING = 0.3  # activation from which what a change of topic pushes out is worth keeping (§8.7)
-_BOOST = 0.3  # what a full mention gives
+_WORTH_KEEPING = 0.3  # activation above which a slot evicted by a change of topic is worth storing (§8.7)
+_BOOST = 0.3  # activation gained by a full mention
 
 
 class SlotSource(StrEnum):
-    """How a statement came to mind."""
+    """The origin of a slot's statement."""
 
     SAID = "said"
     RECALLED = "recalled"
@@ -46,7 +42,7 @@ class SlotSource(StrEnum):
 
 
 class Strategy(StrEnum):
-    """What gives way when there is no room."""
+    """The way to make room in a full working memory."""
 
     EVICT_LOWEST = "evict-lowest"
     COMPRESS_LOWEST = "compress-lowest"
@@ -54,8 +50,8 @@ class Strategy(StrEnum):
     HIERARCHICAL = "hierarchical"
 
 
-class Leaving(StrEnum):
-    """Why a slot was let go."""
+class EvictionReason(StrEnum):
+    """The reason why a slot was evicted."""
 
     ROOM = "room"
     FADED = "faded"
@@ -77,7 +73,7 @@ class SlotLimits:
 
 @frozen
 class Slot:
-    """One statement in mind. `memory_id` if it is one that is kept, else empty; `known` if the vault has heard it anyway."""
+    """A statement in working memory. `memory_id`: id if it came from a memory, else empty; `known`: the vault has it already."""
 
     text: str
     source: SlotSource
@@ -91,22 +87,21 @@ class Slot:
 
 @frozen
 class Evicted:
-    """A slot that was let go."""
+    """An evicted slot and the reason."""
 
     slot: Slot
-    reason: Leaving
+    reason: EvictionReason
 
     @property
     def candidate(self) -> bool:
-        """Is it worth long-term memory? What came from there, or was heard there, is in it as far as it is worth that; what
-        a new topic found faint is not."""
+        """True if the slot is worth storing: it is not in the vault already, and was not faint when the topic changed."""
         new = not self.slot.memory_id and not self.slot.known
-        return new and (self.reason is not Leaving.TOPIC or self.slot.activation > _WORTH_KEEPING)
+        return new and (self.reason is not EvictionReason.TOPIC or self.slot.activation > _WORTH_KEEPING)
 
 
 @frozen
 class WorkingMemory:
-    """Slots, the liveliest first."""
+    """The slots, the most active first."""
 
     slots: tuple[Slot, ...] = ()
     ticked_at: datetime | None = None
@@ -116,7 +111,7 @@ class WorkingMemory:
         return sum(slot.tokens for slot in self.slots)
 
 
-Step = tuple[WorkingMemory, tuple[Evicted, ...]]
+Transition = tuple[WorkingMemory, tuple[Evicted, ...]]
 
 
 def attend(
@@ -129,8 +124,8 @@ def attend(
     activation: float = 0.8,
     memory_id: str = "",
     known: bool = False,
-) -> Step:
-    """Bring a statement to mind. One that is there already is refreshed; one too long for all slots together is shortened."""
+) -> Transition:
+    """Add a statement. If it is in a slot already, the slot is refreshed; if it exceeds the token limit, it is shortened."""
     text = shorten(text, limits.tokens)
     if not text:
         return memory, ()
@@ -149,51 +144,51 @@ def attend(
 
 
 def refresh(memory: WorkingMemory, at: int, now: datetime, boost: float = _BOOST) -> WorkingMemory:
-    """One slot is still of use."""
+    """Raise the activation of one slot."""
     return _sorted(memory, [_touched(slot, boost, now) if n == at else slot for n, slot in enumerate(memory.slots)])
 
 
 def mention(memory: WorkingMemory, text: str, now: datetime) -> WorkingMemory:
-    """Something was said: slots that share telling words with it are livelier, by the share of theirs that it has."""
-    said = {word[:_STEM] for word in telling(text)}
+    """Raise the activation of each slot by the share of its content words that occur in the text."""
+    said = {word[:_STEM] for word in content_words(text)}
     return _sorted(memory, [_touched(slot, _BOOST * _share(slot, said), now) for slot in memory.slots])
 
 
-def tick(memory: WorkingMemory, now: datetime, limits: SlotLimits, turns: int = 1) -> Step:
-    """Time passed, and so many turns: all slots fade, and the faint go."""
+def tick(memory: WorkingMemory, now: datetime, limits: SlotLimits, turns: int = 1) -> Transition:
+    """Apply the time since the last tick and a number of turns: all slots decay, and those below the floor are evicted."""
     since = (now - (memory.ticked_at or now)).total_seconds()
     factor = math.pow(0.5, max(since, 0.0) / limits.half_life_s) * math.pow(limits.tick, max(turns, 0))
     return _without_faint(WorkingMemory(_scaled(memory.slots, factor), now), limits.floor)
 
 
-def turn_to(memory: WorkingMemory, topic: Topic) -> Step:
-    """The topic went on, drifted or was left. A goal stays: it is left by being reached, not by talk of something else."""
+def change_topic(memory: WorkingMemory, topic: Topic) -> Transition:
+    """Apply a change of topic: a drift weakens the slots, a switch evicts them. Goals stay: they end when reached."""
     if topic is Topic.CONTINUATION:
         return memory, ()
     goals = tuple(slot for slot in memory.slots if slot.source is SlotSource.GOAL)
     others = tuple(slot for slot in memory.slots if slot.source is not SlotSource.GOAL)
     if topic is Topic.SWITCH:
-        return replace(memory, slots=goals), tuple(Evicted(slot, Leaving.TOPIC) for slot in others)
-    kept, gone = _without_faint(replace(memory, slots=_scaled(others, _DRIFT)), _DRIFT_FLOOR)
-    return _sorted(kept, [*goals, *kept.slots]), gone
+        return replace(memory, slots=goals), tuple(Evicted(slot, EvictionReason.TOPIC) for slot in others)
+    kept, evicted = _without_faint(replace(memory, slots=_scaled(others, _DRIFT)), _DRIFT_FLOOR)
+    return _sorted(kept, [*goals, *kept.slots]), evicted
 
 
 def weakened(memory: WorkingMemory, factor: float, floor: float, now: datetime) -> WorkingMemory:
-    """As it is found after a pause: fainter at once, and the clock starts anew."""
+    """Return working memory after a pause: activations times `factor`, without those below the floor, ticked now."""
     return _without_faint(WorkingMemory(_scaled(memory.slots, _unit(factor)), now), floor)[0]
 
 
-def fitted(memory: WorkingMemory, limits: SlotLimits) -> Step:
-    """The same within other limits."""
+def fit_to(memory: WorkingMemory, limits: SlotLimits) -> Transition:
+    """Make working memory fit other limits."""
     return _fitted(memory, limits)
 
 
 # ── room ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _fitted(memory: WorkingMemory, limits: SlotLimits, newest: Slot | None = None) -> Step:
-    """Each round takes away tokens or slots, so it ends. What was attended to last gives way last."""
-    gone: list[Evicted] = []
+def _fitted(memory: WorkingMemory, limits: SlotLimits, newest: Slot | None = None) -> Transition:
+    """Make room until the limits hold. Each round removes tokens or slots, so it ends; the newest slot is evicted last."""
+    evicted: list[Evicted] = []
     slots = list(memory.slots)
     while len(slots) > limits.slots or sum(slot.tokens for slot in slots) > limits.tokens:
         crowded = len(slots) > limits.slots
@@ -201,7 +196,7 @@ def _fitted(memory: WorkingMemory, limits: SlotLimits, newest: Slot | None = Non
         if limits.strategy is Strategy.SUMMARIZE_BATCH and (batch := _batch(lowest, newest)):
             summed = _summed_up(batch)
             slots = [slot for slot in slots if not any(slot is one for one in batch)] + [summed]
-            gone += [Evicted(slot, Leaving.SUMMED_UP) for slot in batch]
+            evicted += [Evicted(slot, EvictionReason.SUMMED_UP) for slot in batch]
             continue
         shorter = None if crowded else _shorter(lowest, limits.strategy)
         if shorter is not None:
@@ -210,31 +205,31 @@ def _fitted(memory: WorkingMemory, limits: SlotLimits, newest: Slot | None = Non
             newest = new if old is newest else newest
         else:
             slots = [slot for slot in slots if slot is not lowest[0]]
-            gone.append(Evicted(lowest[0], Leaving.ROOM))
-    return _sorted(memory, slots), tuple(gone)
+            evicted.append(Evicted(lowest[0], EvictionReason.ROOM))
+    return _sorted(memory, slots), tuple(evicted)
 
 
 def _shorter(lowest: Sequence[Slot], strategy: Strategy) -> tuple[Slot, Slot] | None:
-    """The slot that gives up words, before and after; None if one has to go."""
+    """Return the slot to be shortened, before and after; None if a slot must be evicted instead."""
     if strategy is Strategy.COMPRESS_LOWEST:
         cut = shorten(lowest[0].text, lowest[0].tokens // 2) if lowest[0].tokens >= 2 * _LEAST_TOKENS else ""
         return (lowest[0], _said_as(lowest[0], cut)) if cut else None
     if strategy is Strategy.HIERARCHICAL:
         for slot in lowest:
-            new = _said_as(slot, level_down(slot.text))
+            new = _said_as(slot, one_level_shorter(slot.text))
             if new.tokens < slot.tokens:
                 return slot, new
     return None
 
 
 def _batch(lowest: Sequence[Slot], newest: Slot | None) -> list[Slot]:
-    """The faintest few, if there are at least two that may be summed up, and words to be saved."""
+    """Return the least active slots to summarize together; empty if there are fewer than two or they are short."""
     batch = [slot for slot in lowest if slot is not newest and slot.source is not SlotSource.GOAL][:_BATCH]
     return batch if len(batch) > 1 and sum(slot.tokens for slot in batch) >= 2 * _LEAST_TOKENS else []
 
 
 def _summed_up(batch: Sequence[Slot]) -> Slot:
-    """One slot for several: what each begins with, in half their tokens together."""
+    """Return one slot for several: the beginning of each, within half of their tokens."""
     room = sum(slot.tokens for slot in batch) // 2
     parts = [shorten(slot.text, max(room // len(batch), 1)) for slot in batch]
     text = shorten(" ".join(part for part in parts if part), room) or batch[-1].text[:1]
@@ -249,7 +244,7 @@ def _said_as(slot: Slot, text: str) -> Slot:
 
 # ── fading ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-_STEM = 5  # letters by which words are taken for forms of one
+_STEM = 5  # leading letters by which words count as forms of one
 
 
 def _find(memory: WorkingMemory, text: str, memory_id: str) -> int | None:
@@ -261,7 +256,7 @@ def _find(memory: WorkingMemory, text: str, memory_id: str) -> int | None:
 
 
 def _share(slot: Slot, said: set[str]) -> float:
-    own = {word[:_STEM] for word in telling(slot.text)}
+    own = {word[:_STEM] for word in content_words(slot.text)}
     return len(own & said) / len(own) if own else 0.0
 
 
@@ -273,13 +268,13 @@ def _scaled(slots: Sequence[Slot], factor: float) -> tuple[Slot, ...]:
     return tuple(replace(slot, activation=_unit(slot.activation * factor)) for slot in slots)
 
 
-def _without_faint(memory: WorkingMemory, floor: float) -> Step:
-    faint = tuple(Evicted(slot, Leaving.FADED) for slot in memory.slots if slot.activation < floor)
+def _without_faint(memory: WorkingMemory, floor: float) -> Transition:
+    faint = tuple(Evicted(slot, EvictionReason.FADED) for slot in memory.slots if slot.activation < floor)
     return _sorted(memory, [slot for slot in memory.slots if slot.activation >= floor]), faint
 
 
 def _sorted(memory: WorkingMemory, slots: Sequence[Slot]) -> WorkingMemory:
-    """The liveliest first; of equals, what was touched last."""
+    """Return working memory with these slots, the most active first; of equals, the one touched last."""
     return replace(memory, slots=tuple(sorted(slots, key=lambda slot: (slot.activation, slot.touched_at), reverse=True)))
 
 
@@ -288,8 +283,8 @@ def _unit(value: float) -> float:
 
 
 @frozen
-class Heard:
-    """A turn and when it came; `known` if the vault has heard it too."""
+class RecentTurn:
+    """A turn and its time; `known`: it was also stored in the vault, or must not be."""
 
     turn: Turn
     at: datetime
@@ -297,51 +292,53 @@ class Heard:
 
 
 @frozen
-class Ring:
-    """The last turns, oldest first; the first `handed` of them have been handed on."""
+class LastTurns:
+    """The last turns, oldest first; the first `handed_on` of them have been handed on."""
 
-    turns: tuple[Heard, ...] = ()
-    handed: int = 0
+    turns: tuple[RecentTurn, ...] = ()
+    handed_on: int = 0
 
     @property
     def just_said(self) -> Turn | None:
-        """The last turn: no search, no store."""
+        """The last turn, read without search or store."""
         return self.turns[-1].turn if self.turns else None
 
 
-def add_turn(ring: Ring, turn: Turn, now: datetime, capacity: int, known: bool = False) -> tuple[Ring, tuple[Heard, ...]]:
-    """The ring with one more turn, and what it pushed out that had not been handed on."""
-    turns = (*ring.turns, Heard(turn, now, known))
+def add_turn(
+    last_turns: LastTurns, turn: Turn, now: datetime, capacity: int, known: bool = False
+) -> tuple[LastTurns, tuple[RecentTurn, ...]]:
+    """Add a turn; return the new last turns, and the turns it pushed out that had not been handed on."""
+    turns = (*last_turns.turns, RecentTurn(turn, now, known))
     over = max(len(turns) - capacity, 0)
-    return Ring(turns[over:], max(ring.handed - over, 0)), turns[ring.handed : over]
+    return LastTurns(turns[over:], max(last_turns.handed_on - over, 0)), turns[last_turns.handed_on : over]
 
 
-def ripen(ring: Ring, now: datetime, after_s: float) -> tuple[Ring, tuple[Heard, ...]]:
-    """Hand on what is `after_s` old or older."""
+def take_aged(last_turns: LastTurns, now: datetime, after_s: float) -> tuple[LastTurns, tuple[RecentTurn, ...]]:
+    """Hand on the turns that are at least `after_s` seconds old; return the new last turns and those turns."""
     limit = now - timedelta(seconds=after_s)
-    ripe = ring.handed
-    while ripe < len(ring.turns) and ring.turns[ripe].at <= limit:
-        ripe += 1
-    return Ring(ring.turns, ripe), ring.turns[ring.handed : ripe]
+    end = last_turns.handed_on
+    while end < len(last_turns.turns) and last_turns.turns[end].at <= limit:
+        end += 1
+    return LastTurns(last_turns.turns, end), last_turns.turns[last_turns.handed_on : end]
 
 
-_LOST = 0.8  # what a pause of a day takes off; a shorter one its part
+_LOST = 0.8  # activation lost in a pause of `stale_h`; a shorter pause loses a proportional part
 
 
-class Age(StrEnum):
-    """How a suspended mind was found."""
+class SavedAge(StrEnum):
+    """The condition in which a suspended working memory was found."""
 
-    NOTHING = "nothing"  # none was put away
+    NOTHING = "nothing"  # none was saved
     FRESH = "fresh"
     DECAYED = "decayed"
-    DROPPED = "dropped"  # too old to go on with
+    DROPPED = "dropped"  # too old to continue with
 
 
 @frozen
-class Mind:
-    """What was just said, what is in mind, and where the talk is going. Only the last two outlive the process."""
+class WorkingState:
+    """The last turns, the slots, and the momentum of the conversation. The last turns are not saved with the other two."""
 
-    ring: Ring = field(default_factory=Ring)
+    last_turns: LastTurns = field(default_factory=LastTurns)
     working: WorkingMemory = field(default_factory=WorkingMemory)
     momentum: Momentum = field(default_factory=Momentum)
 
@@ -351,18 +348,18 @@ class WorkingLimits:
     """The numbers that tune working memory. Slots, tokens, strategy and the pauses are replaced by the user's settings."""
 
     slot_limits: SlotLimits = field(default_factory=SlotLimits)
-    ring_turns: int = 20  # last turns held verbatim (§3)
-    ring_s: float = 30.0  # age at which a held turn becomes a slot (§3)
+    last_turns: int = 20  # last turns held verbatim (§3)
+    last_turns_s: float = 30.0  # age at which a held turn becomes a slot (§3)
     alpha: float = 0.3  # weight of a new turn in the running mean of a conversation (§8.6)
-    share: float = 0.9  # how far a message that says nothing by itself is drawn towards that mean (§8.6)
-    anticipated: float = 0.85  # least likeness of a message to the expected one; cosine over the background (§8.9)
+    share: float = 0.9  # weight of that mean in the query of a message without content words (§8.6)
+    anticipated: float = 0.85  # least similarity of a query to the prefetched one; cosine above the background (§8.9)
     fresh_h: float = 4.0
     stale_h: float = 24.0
 
 
 @frozen
-class Vectors:
-    """A turn as the encoder has it: as a question, as a passage; and its background. All may be missing."""
+class TurnVectors:
+    """The vectors of a turn encoded as a question and as a passage, and the encoder's background cosine; None without one."""
 
     asked: Vector | None = None
     said: Vector | None = None
@@ -371,7 +368,7 @@ class Vectors:
 
 @frozen(kw_only=True)
 class Resumed:
-    """What there is to go on with: the last checkpoint, however old, and what is in mind of what was put away."""
+    """The state to resume from: the last checkpoint, however old, and the slots left of the saved working memory."""
 
     goal: str = ""
     decided: tuple[str, ...] = ()
@@ -379,56 +376,61 @@ class Resumed:
     noted_at: datetime | None = None
     slots: tuple[Slot, ...] = ()
     saved_at: datetime | None = None
-    age: Age = Age.NOTHING
+    age: SavedAge = SavedAge.NOTHING
 
 
-def hear_turns(
-    mind: Mind, turn: Turn, vectors: Vectors, now: datetime, limits: WorkingLimits, known: bool = False
-) -> tuple[Mind, Reading, tuple[Evicted, ...]]:
-    """One turn: slots fade by it and those it mentions are livelier; a new topic clears them; the ring takes it up."""
-    reading = topics.read(mind.momentum, turn.text, vectors.asked, vectors.background)
-    way = topics.move(mind.momentum, turn.text, vectors.said, reading, limits.alpha, vectors.asked)
-    ring, ripe = ripen(mind.ring, now, -1.0 if reading.topic is Topic.SWITCH else limits.ring_s)
-    now_in, gone = tick(mind.working, now, limits.slot_limits)
-    for old in ripe:  # before the topic turns: what was said last belongs to what is left behind
-        now_in, more = _promote(now_in, old, now, limits.slot_limits)
-        gone += more
-    now_in, left = turn_to(mention(now_in, turn.text, now), reading.topic)
-    ring, pushed = add_turn(ring, turn, now, limits.ring_turns, known)
-    for old in pushed:
-        now_in, more = _promote(now_in, old, now, limits.slot_limits)
-        left += more
-    return Mind(ring, now_in, way), reading, gone + left
+def apply_turn(
+    state: WorkingState, turn: Turn, vectors: TurnVectors, now: datetime, limits: WorkingLimits, known: bool = False
+) -> tuple[WorkingState, TopicReading, tuple[Evicted, ...]]:
+    """Apply a turn: slots decay, those it mentions are boosted, a new topic clears them, and the turn joins the last turns.
+
+    Return the new state, the assessment of the topic, and the evicted slots.
+    """
+    reading = topics.assess_topic(state.momentum, turn.text, vectors.asked, vectors.background)
+    momentum = topics.advance(state.momentum, turn.text, vectors.said, reading, limits.alpha, vectors.asked)
+    last_turns, aged_turns = take_aged(state.last_turns, now, -1.0 if reading.topic is Topic.SWITCH else limits.last_turns_s)
+    memory, evicted = tick(state.working, now, limits.slot_limits)
+    for recent in aged_turns:  # before the topic changes: these turns belong to the old topic
+        memory, also_evicted = _promote(memory, recent, now, limits.slot_limits)
+        evicted += also_evicted
+    memory, left = change_topic(mention(memory, turn.text, now), reading.topic)
+    last_turns, pushed_out = add_turn(last_turns, turn, now, limits.last_turns, known)
+    for recent in pushed_out:
+        memory, also_evicted = _promote(memory, recent, now, limits.slot_limits)
+        left += also_evicted
+    return WorkingState(last_turns, memory, momentum), reading, evicted + left
 
 
-def settle(mind: Mind, now: datetime, limits: WorkingLimits, turns: int = 0) -> tuple[Mind, tuple[Evicted, ...]]:
-    """Time passed: what has aged in the ring comes to mind, and all of it fades."""
-    ring, ripe = ripen(mind.ring, now, limits.ring_s)
-    now_in, gone = tick(mind.working, now, limits.slot_limits, turns)
-    for old in ripe:
-        now_in, more = _promote(now_in, old, now, limits.slot_limits)
-        gone += more
-    return replace(mind, ring=ring, working=now_in), gone
+def pass_time(
+    state: WorkingState, now: datetime, limits: WorkingLimits, turns: int = 0
+) -> tuple[WorkingState, tuple[Evicted, ...]]:
+    """Apply the passing of time: turns that have aged become slots, and all slots decay."""
+    last_turns, aged_turns = take_aged(state.last_turns, now, limits.last_turns_s)
+    memory, evicted = tick(state.working, now, limits.slot_limits, turns)
+    for recent in aged_turns:
+        memory, also_evicted = _promote(memory, recent, now, limits.slot_limits)
+        evicted += also_evicted
+    return replace(state, last_turns=last_turns, working=memory), evicted
 
 
-def aged(mind: Mind, saved_at: datetime, now: datetime, limits: WorkingLimits) -> tuple[Mind, Age]:
-    """As it is after a pause: as it was, then fainter by the hour, then gone.
+def after_pause(state: WorkingState, saved_at: datetime, now: datetime, limits: WorkingLimits) -> tuple[WorkingState, SavedAge]:
+    """Return a saved state as it is after a pause: unchanged up to `fresh_h`, then weaker by the hour, empty from `stale_h`.
 
-    The specification takes off minutes/240, at most 0.8: at four hours, where it begins, that is 0.8 at once, and it stays so.
-    Here it grows from nothing at four hours to 0.8 at a day.
+    The specification subtracts minutes/240, at most 0.8; that is 0.8 at once at four hours, where the decay begins. Here the
+    loss grows from nothing at four hours to 0.8 at a day.
     """
     hours = max((now - saved_at).total_seconds() / 3600.0, 0.0)
     if hours >= limits.stale_h:
-        return Mind(), Age.DROPPED
+        return WorkingState(), SavedAge.DROPPED
     fresh = hours < limits.fresh_h
     kept = 1.0 if fresh else 1.0 - _LOST * (hours - limits.fresh_h) / max(limits.stale_h - limits.fresh_h, 1e-6)
-    found = weakened(mind.working, kept, 0.0 if fresh else limits.slot_limits.floor, now)
-    found, _ = fitted(found, limits.slot_limits)
-    way = replace(mind.momentum, confidence=mind.momentum.confidence * kept)
-    return Mind(Ring(), found, way), Age.FRESH if fresh else Age.DECAYED
+    found = weakened(state.working, kept, 0.0 if fresh else limits.slot_limits.floor, now)
+    found, _ = fit_to(found, limits.slot_limits)
+    momentum = replace(state.momentum, confidence=state.momentum.confidence * kept)
+    return WorkingState(LastTurns(), found, momentum), SavedAge.FRESH if fresh else SavedAge.DECAYED
 
 
-def _promote(memory: WorkingMemory, heard: Heard, now: datetime, limits: SlotLimits) -> Step:
+def _promote(memory: WorkingMemory, heard: RecentTurn, now: datetime, limits: SlotLimits) -> Transition:
     text = statement(heard.turn)
     source = SlotSource.TOOL if heard.turn.speaker == "tool" else SlotSource.SAID
     return attend(memory, text, now, limits, source=source, activation=0.6, known=heard.known) if text else (memory, ())

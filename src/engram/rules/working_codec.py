@@ -1,7 +1,7 @@
-"""A mind as bytes and back: what the vault keeps of it, encrypted, between two runs.
+"""Working memory as bytes and back; the vault stores them, encrypted, between two runs.
 
-Vectors are half as long as in use (16-bit floats): the cosine of one with itself is .9999998. What another release wrote in a
-way that this one does not know is nothing, not an error: it is one conversation's thread, and it starts anew.
+Vectors are stored as 16-bit floats: the cosine with the original is .9999998. Bytes in a format of another release are read as
+None, not as an error: only the thread of one conversation is lost.
 """
 
 from __future__ import annotations
@@ -12,36 +12,36 @@ from typing import Any
 import numpy as np
 
 from engram.env import from_micros, to_micros
-from engram.rules.checkpoints import packed, unpacked
+from engram.rules.checkpoints import from_json_bytes, to_json_bytes
 from engram.rules.topics import Momentum, Vector
-from engram.rules.working import Mind, Ring, Slot, SlotSource, WorkingMemory
+from engram.rules.working import LastTurns, Slot, SlotSource, WorkingMemory, WorkingState
 
 
-def of_mind(mind: Mind, model: str) -> bytes:
-    """`model`: the fingerprint of the encoder whose vectors these are."""
-    way, ticked = mind.momentum, mind.working.ticked_at
-    return packed(
+def state_to_bytes(state: WorkingState, model: str) -> bytes:
+    """Return working memory as bytes. `model`: fingerprint of the encoder that made its vectors."""
+    momentum, ticked = state.momentum, state.working.ticked_at
+    return to_json_bytes(
         {
-            "slots": [_slot(slot) for slot in mind.working.slots],
+            "slots": [_slot(slot) for slot in state.working.slots],
             "ticked": None if ticked is None else to_micros(ticked),
             "model": model,
-            "vectors": [_vector(one) for one in (way.centroid, way.velocity, way.last, way.course)],
-            "way": [way.confidence, way.turns, way.asked, way.words],
+            "vectors": [_vector(one) for one in (momentum.centroid, momentum.velocity, momentum.last, momentum.course)],
+            "way": [momentum.confidence, momentum.turns, momentum.asked, momentum.words],
         }
     )
 
 
-def to_mind(body: bytes, model: str) -> Mind | None:
-    """None if it cannot be read. Another encoder's vectors are left behind."""
+def state_from_bytes(body: bytes, model: str) -> WorkingState | None:
+    """Return stored working memory; None if it cannot be read. Vectors of another encoder are dropped."""
     try:
-        found = unpacked(body)
-        ticked = None if found["ticked"] is None else from_micros(found["ticked"])
-        vectors = [_numbers(one) if found["model"] == model else None for one in found["vectors"]]
-        centroid, velocity, last, course, *_ = (*vectors, None)  # the course is not in older ones
-        confidence, turns, asked, words = found["way"]
+        stored = from_json_bytes(body)
+        ticked = None if stored["ticked"] is None else from_micros(stored["ticked"])
+        vectors = [_numbers(one) if stored["model"] == model else None for one in stored["vectors"]]
+        centroid, velocity, last, course, *_ = (*vectors, None)  # older formats have no course
+        confidence, turns, asked, words = stored["way"]
         said = tuple(tuple(turn) for turn in words)
-        way = Momentum(centroid, velocity, last, float(confidence), int(turns), bool(asked), said, course)
-        return Mind(Ring(), WorkingMemory(tuple(_slot_of(slot) for slot in found["slots"]), ticked), way)
+        momentum = Momentum(centroid, velocity, last, float(confidence), int(turns), bool(asked), said, course)
+        return WorkingState(LastTurns(), WorkingMemory(tuple(_slot_of(slot) for slot in stored["slots"]), ticked), momentum)
     except (ValueError, KeyError, TypeError):
         return None
 
@@ -52,7 +52,7 @@ def _slot(slot: Slot) -> list[Any]:
 
 
 def _slot_of(row: list[Any]) -> Slot:
-    text, source, activation, entered, touched, tokens, memory_id, *known = row  # the last is not in older ones
+    text, source, activation, entered, touched, tokens, memory_id, *known = row  # older formats have no `known`
     moments = from_micros(entered), from_micros(touched)
     return Slot(text, SlotSource(source), float(activation), *moments, int(tokens), memory_id, bool(known and known[0]))
 

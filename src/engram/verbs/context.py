@@ -22,7 +22,7 @@ class Minding(View):
     @property
     def working(self) -> Working:
         """What is in mind where this reader stands: slots, `attend`, `hear`, `tick`, `export`, `suspend`, `checkpoint`."""
-        return Working(self._vault.desks, self._reader, self._key)
+        return Working(self._vault.working_sets, self._reader, self._key)
 
     def resume(self) -> Resumed:
         """What was being done here, decided and left open, and what of it is still in mind; for this very scope only."""
@@ -30,7 +30,7 @@ class Minding(View):
 
     def morning(self) -> Morning:
         """What to know on coming back: what was being done, decided, open and in mind here, and what was learned since."""
-        return morning_of(self._vault.desks, self._reader)
+        return morning_of(self._vault.working_sets, self._reader)
 
     def gaps(self, *, limit: int = 20) -> Sequence[Gap]:
         """What is not known, each as a question to ask: questions that nothing here answers, the most asked first, none that has

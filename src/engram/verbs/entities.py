@@ -9,8 +9,8 @@ from datetime import datetime
 from engram.errors import InvalidContent, InvalidQuery
 from engram.recall.selection import without_flagged
 from engram.rules.edges import OUTDATING, REVISIONS
-from engram.rules.inference import Relation, carries
-from engram.rules.inference import inferred as following
+from engram.rules.inference import Relation, supports_inference
+from engram.rules.inference import infer as following
 from engram.rules.knowledge import buckets
 from engram.text.english.entities import KINDS, folded
 from engram.text.english.facts import Fact
@@ -169,7 +169,7 @@ class Knowing(Asking, Keeping):
 
 
 def _leads(one: Belief) -> bool:
-    return one.status == "held" and carries(one.predicate)
+    return one.status == "held" and supports_inference(one.predicate)
 
 
 def _stems(name: str) -> set[str]:

@@ -14,9 +14,9 @@ from engram.errors import EngramError, InvalidQuery, NotFound
 from engram.log import Log
 from engram.recall.selection import without_flagged
 from engram.rules.duplicates import alike, stems
-from engram.rules.edges import walk
-from engram.rules.episodes import warns
-from engram.rules.skills import fits, match, ranked
+from engram.rules.edges import traverse
+from engram.rules.episodes import is_warning
+from engram.rules.skills import match, matched, ranked
 from engram.store.ports import Filter, Once
 from engram.store.sqlite.recounting import CAUSED_BY, FOLLOWS
 from engram.types import Hit, Kind, Memory
@@ -188,7 +188,7 @@ class Recounting(Asking):
         self._vault.chronicle.episode(self._reader, episode_id)  # NotFound, if there is none
         edges_of = partial(self._vault.store.edges, self._reader)
         now, settings = self._vault.env.now(), self._vault.live.now
-        return [episode_id, *walk([episode_id], edges_of, now, settings, depth=20, kinds=(FOLLOWS, CAUSED_BY))]
+        return [episode_id, *traverse([episode_id], edges_of, now, settings, depth=20, kinds=(FOLLOWS, CAUSED_BY))]
 
     def skills(
         self, situation: str | None = None, *, context: Mapping[str, str] | None = None, limit: int = 10
@@ -206,7 +206,7 @@ class Recounting(Asking):
         by_id = {skill.id: skill for skill in known}
         for hit in self._hits(situation, Filter(kinds=(Kind.SKILL,)), limit) if known else ():
             skill = by_id.get(hit.memory.id)
-            if skill is not None and skill.id not in found and (one := fits(skill, hit.score, given)) is not None:
+            if skill is not None and skill.id not in found and (one := matched(skill, hit.score, given)) is not None:
                 found[skill.id] = one
         return tuple(ranked(found.values())[:limit])
 
@@ -247,7 +247,7 @@ class Recounting(Asking):
             return tuple(without_flagged(found, self._vault.live.now))
         hits = [*self._hits(about, Filter(categories=(WARNING,)), limit), *self._hits(about, Filter(), 5 * limit)]
         near = [hit for hit in hits if hit.trust.relevance >= _TO_THE_POINT or stems(about) & stems(hit.memory.text)]
-        best = {hit.memory.id: hit for hit in sorted(near, key=lambda hit: hit.score) if warns(hit.memory)}
+        best = {hit.memory.id: hit for hit in sorted(near, key=lambda hit: hit.score) if is_warning(hit.memory)}
         return tuple(hit.memory for hit in sorted(best.values(), key=lambda hit: -hit.score)[:limit])
 
     def _hits(self, text: str, where: Filter, limit: int) -> Sequence[Hit]:

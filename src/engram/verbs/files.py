@@ -92,7 +92,7 @@ class Carrying(View):
                 once.answer = lambda gone: to_words(Report(operation="purge", counts=gone[0]))
             report = self._vault.store.purge(self._reader, dimension, name, once=once)
             with without_deadline():  # it is done
-                self._vault.desks.forget(self._reader)
+                self._vault.working_sets.forget(self._reader)
             return report
 
         return self._made_once(("purge", dimension, name), make, to_words, from_words)

@@ -12,7 +12,7 @@ from engram.recall.selection import without_flagged
 from engram.recall.trust import accuracy, adjusted_confidence
 from engram.rules.duplicates import stems
 from engram.rules.gaps import question_in
-from engram.rules.knowledge import confidence, level, mapped, told
+from engram.rules.knowledge import confidence, knowledge_map, level, summary_sentence
 from engram.store.sqlite.knowledge import Subject, Tally, moment
 from engram.types import Hit
 from engram.values.entities import Gap, Knowledge, KnowledgeFigures, KnowledgeMap
@@ -70,7 +70,7 @@ class Assessing(Asking, Minding):
             evidence=tuple(hit_id for hit_id, _ in best[:_EVIDENCE]),
             strong=tuple(text for _, text in best[:_STRONG]),
             holes=holes,
-            said=told(known, figures, holes),
+            said=summary_sentence(known, figures, holes),
         )
 
     def _best(self, about: Sequence[Hit], keys: Sequence[int]) -> list[tuple[str, str]]:
@@ -94,9 +94,11 @@ class Assessing(Asking, Minding):
             sure = confidence(1.0, figures, now, settings)
             known = level(sure, settings)
             holes = [gap for gap in about[one.name] if gap in still]
-            return Knowledge(one.name, known, sure, 1.0, figures, one.kind, holes=tuple(holes), said=told(known, figures, holes))
+            return Knowledge(
+                one.name, known, sure, 1.0, figures, one.kind, holes=tuple(holes), said=summary_sentence(known, figures, holes)
+            )
 
-        return mapped([domain(one) for one in subjects], store.counts(self._reader).memories)
+        return knowledge_map([domain(one) for one in subjects], store.counts(self._reader).memories)
 
     def _open_about(self, names: Iterable[str]) -> list[Gap]:
         """Questions about something of these names that nothing answers."""

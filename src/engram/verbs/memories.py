@@ -84,8 +84,8 @@ class Keeping(View):
         def make(once: Once | None) -> Report:
             report = self._captured(*said, once=once)
             with without_deadline():  # it is durable
-                self._vault.desks.overheard(self._reader, said)
-                self._vault.ahead.look(self._reader)
+                self._vault.working_sets.queue_turns(self._reader, said)
+                self._vault.prefetcher.start(self._reader)
             return report
 
         return self._made_once(("observe", said), make, to_words, from_words)
@@ -199,7 +199,7 @@ class Keeping(View):
                 return _forgotten(name, done)
             gone = store.erase(self._reader, ids, since=since, once=once)
             with without_deadline():  # it is done
-                self._vault.desks.forget(self._reader)
+                self._vault.working_sets.forget(self._reader)
             return gone
 
         return self._made_once((name, ids, reason), make, to_words, from_words)

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from engram.context.budget import planned
 from engram.context.history import orders_and_talk, turns_of
-from engram.context.resume import asides, shown, wonder
+from engram.context.resume import extra_sections, record_gap, record_window
 from engram.context.window import ContextWindow, build
 from engram.deadline import if_time_allows, wait_limit
 from engram.errors import DiskFull, NotFound, WriteFailed
@@ -53,7 +53,7 @@ class Asking(View):
         asked = self._asked(query, limit, budget, now, as_of, mode, filters)
         found = self._vault.searcher.recall(self._reader, asked, account=explain)
         if as_of is None and mode is None and not _narrows(filters):  # else it was not asked of all that is known
-            wonder(self._vault.desks, self._reader, query, found)
+            record_gap(self._vault.working_sets, self._reader, query, found)
         return found
 
     def explain(
@@ -92,15 +92,15 @@ class Asking(View):
         model: whose window and tokenizer count. budget: tokens of the whole, else what the model has room for. profile: how it
         is divided (chat, task, cron, orchestrator, swarm, flow). mode: how much is said unasked (minimal, standard, deep).
         """
-        settings, desks, searcher = self._vault.live.now, self._vault.desks, self._vault.searcher
+        settings, sets, searcher = self._vault.live.now, self._vault.working_sets, self._vault.searcher
         orders, said = orders_and_talk(turns_of(history))
         style, models_file = mode or settings.injection_mode, settings.models_file or None
         plan = planned(message, model, budget, profile, style, orders=orders, models_file=models_file)
-        mind = Working(desks, self._reader)
+        mind = Working(sets, self._reader)
         # What a long message wants mostly stands at its end, after what was pasted.
         asked = self._asked(message[-QUERY_CHARACTERS:], min(plan.hits, settings.page_limit // 2), None, now, None, None, None)
-        found = self._vault.ahead.answer(self._reader, message, asked)
-        wonder(desks, self._reader, message, found)
+        found = self._vault.prefetcher.answer(self._reader, message, asked)
+        record_gap(sets, self._reader, message, found)
         window = build(
             message,
             found,
@@ -113,12 +113,12 @@ class Asking(View):
             safe=lambda line: not settings.guard_injection or assess_cached(line).verdict is InjectionVerdict.CLEAN,
             near=searcher.is_relevant,
             history=said,
-            asides=asides(desks, searcher, self._reader, message, found, plan.mode),
+            asides=extra_sections(sets, searcher, self._reader, message, found, plan.mode),
         )
         window = replace(window, budget=plan.budget, instructions=orders)
         standing = {item.memory.key for item in window.items if item.tier is not None}
         searcher.count_use(self._reader, replace(found, hits=tuple(hit for hit in found if hit.memory.key in standing)))
-        shown(desks, self._reader, window)
+        record_window(sets, self._reader, window)
         if plan.count(message) >= plan.model.window:
             window = replace(window, notes=(*window.notes, "the message alone fills the model's window."))
         if plan.model.known:

@@ -88,7 +88,7 @@ class Running(Asking, Keeping, Minding):
         if self._reader.writes:
             with without_deadline():
                 self._put_to_mind(*turns)
-                self._vault.ahead.look(self._reader)
+                self._vault.prefetcher.start(self._reader)
 
     def _put_to_mind(self, *turns: Turn) -> None:
         mind = self.working

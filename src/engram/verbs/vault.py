@@ -8,9 +8,9 @@ from datetime import datetime
 from engram.capture.embeddings import SPACE
 from engram.errors import NotFound
 from engram.recall.selection import without_flagged
-from engram.rules.edges import sure_at, walk
-from engram.rules.inference import Relation, inferred
-from engram.rules.lifecycle import Standing, standing
+from engram.rules.edges import confidence_at, traverse
+from engram.rules.inference import Relation, infer
+from engram.rules.lifecycle import LifecycleState, lifecycle_state
 from engram.store.ports import Filter
 from engram.types import (
     AuditEntry,
@@ -84,7 +84,7 @@ class Looking(View):
     def traverse(self, memory_id: str, *, depth: int = 2, kinds: Sequence[str] = ()) -> Sequence[ReachedMemory]:
         """What the memory is linked to, up to `depth` links away, the strongest first; by links of these kinds, or of any.
 
-        Where a link follows from those in between, it says so (`inferred`): a part of a part is a part. 1,000 at most are told.
+        Where a link follows from those in between, it says so (`infer`): a part of a part is a part. 1,000 at most are told.
         """
         store, env, settings = self._vault.store, self._vault.env, self._vault.live.now
         require_positive("depth", depth)
@@ -97,9 +97,9 @@ class Looking(View):
             passed.update(dict.fromkeys(found))
             return found
 
-        ways = walk([memory_id], edges_of, env.now(), settings, depth=min(depth, 6), kinds=kinds)
-        links = [Relation(e.source, e.kind, e.target, sure_at(e, env.now(), settings), e.source) for e in passed]
-        follows = {one.target: one.kind.replace(" ", "_") for one in reversed(inferred(links, memory_id))}
+        ways = traverse([memory_id], edges_of, env.now(), settings, depth=min(depth, 6), kinds=kinds)
+        links = [Relation(e.source, e.kind, e.target, confidence_at(e, env.now(), settings), e.source) for e in passed]
+        follows = {one.target: one.kind.replace(" ", "_") for one in reversed(infer(links, memory_id))}
         first = sorted(ways, key=lambda one: (-ways[one].strength, ways[one].distance, one))[:_REACHED]
         found = {memory.id: memory for memory in without_flagged(store.get(self._reader, first), settings)}
         return tuple(
@@ -108,12 +108,12 @@ class Looking(View):
             if one in found
         )
 
-    def standing(self, memory_id: str) -> Standing:
+    def standing(self, memory_id: str) -> LifecycleState:
         """Where a memory stands now: layer, lifecycle, verification, how long it is kept, how warm it is and how far faded."""
         found = self._vault.store.get(self._reader, [memory_id])
         if not found:
             raise NotFound("there is no memory of that id that this identity may see.")
-        return standing(found[0], self._vault.env.now(), self._vault.live.now)
+        return lifecycle_state(found[0], self._vault.env.now(), self._vault.live.now)
 
     def boxes(self, *, trace: int | None = None, limit: int = 50) -> Sequence[Box]:
         """Stretches of what was kept, each about one thing, the latest first; or those of one trace, which are about the same."""

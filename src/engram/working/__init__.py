@@ -1,5 +1,5 @@
-"""Working memory of whoever uses an open vault: one desk for each scope, in memory, put away in the vault when work stops.
+"""Working memory of an open vault: one working set per scope, held in memory and saved in the vault when work stops.
 
-The rules are in `memory/`; here they meet the clock, the encoder, the marks that keep private and recalled words out, and the
-store. It stands above `capture`, whose marks it needs, and below the vault, which owns it and puts all desks away on closing.
+The rules are pure and live in `rules/`; this room adds the clock, the encoder, the redaction of private and recalled text, and
+the store. It stands above `capture`, whose redaction it uses, and below the vault, which owns it and saves all sets on closing.
 """

@@ -1,4 +1,4 @@
-"""Working memory as it is put into a prompt: plain, structured or as tags, within tokens that count the tags too."""
+"""Working memory as prompt text: plain, structured or XML, within a token budget that includes the markup."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Form(StrEnum):
 
 @frozen
 class Exported:
-    """The text, what it costs, and the slots that are in it."""
+    """The text, its tokens, and the slots in it."""
 
     text: str
     tokens: int
@@ -28,7 +28,7 @@ class Exported:
 
 
 def export(memory: WorkingMemory, form: Form = Form.PLAIN, budget: int | None = None) -> Exported:
-    """The liveliest slots that fit. If not even the first does, it is shortened: the best is never dropped for its length."""
+    """Return the most active slots that fit as text. If not even the first fits, it is shortened, never dropped."""
     chosen: list[Slot] = []
     text = ""
     for slot in memory.slots:
@@ -42,7 +42,7 @@ def export(memory: WorkingMemory, form: Form = Form.PLAIN, budget: int | None = 
 
 def _cut(slot: Slot, form: Form, budget: int) -> Slot | None:
     frame = count(_one(replace(slot, text=""), form))
-    for room in range(budget - frame, 0, -4):  # words and frame may join or part at their border
+    for room in range(budget - frame, 0, -4):  # tokens of text and markup may merge or split where they meet
         text = shorten(slot.text, room)
         if text and count(_one(cut := replace(slot, text=text, tokens=count(text)), form)) <= budget:
             return cut

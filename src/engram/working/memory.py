@@ -1,4 +1,4 @@
-"""The verbs of working memory, on the desk where a reader stands."""
+"""The verbs of working memory, on the working set of a reader's scope."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from engram.guard.visibility import require_writable
 from engram.log import Log
 from engram.rules import checkpoints, topics, working
 from engram.rules import working as rules
-from engram.rules.topics import Reading, Topic, Vector
-from engram.rules.working import Age, Checkpoint, Evicted, Mind, Resumed, Slot, SlotSource, WorkingLimits
+from engram.rules.topics import Topic, TopicReading, Vector
+from engram.rules.working import Checkpoint, Evicted, Resumed, SavedAge, Slot, SlotSource, WorkingLimits, WorkingState
 from engram.settings import Settings
 from engram.store.ports import Once
 from engram.store.receipts import made_once
@@ -27,7 +27,7 @@ from engram.types import Memory, Reader, Sensitivity, Turn
 from engram.values.frozen import replace
 from engram.values.identity import strictest
 from engram.working.export import Exported, Form, export
-from engram.working.sets import Desks, working_limits
+from engram.working.sets import WorkingSets, working_limits
 
 log = Log("engram")
 
@@ -36,13 +36,13 @@ T = TypeVar("T")
 
 
 def _changes(method: Callable[Concatenate[Working, P], T]) -> Callable[Concatenate[Working, P], T]:
-    """Such a verb is for who may write here, has the desk to itself, and leaves it to be put away."""
+    """Decorate a verb that changes working memory: check write access, hold the lock, mark the set as unsaved."""
 
     def guarded(self: Working, /, *args: P.args, **named: P.kwargs) -> T:
         require_writable(self._reader, self._reader.scope)
         self._catch_up()
-        with self._desk.lock:
-            self._desk.changed = True
+        with self._set.lock:
+            self._set.changed = True
             return method(self, *args, **named)
 
     guarded.__doc__, guarded.__name__ = method.__doc__, method.__name__
@@ -50,85 +50,88 @@ def _changes(method: Callable[Concatenate[Working, P], T]) -> Callable[Concatena
 
 
 class Working:
-    """What is in mind where this reader stands. Verbs that let slots go return them; those that are worth it (`candidate`) are
-    kept in the vault when the mind is put away, unless they were taken as `candidates` before."""
+    """The working memory of a reader's scope.
 
-    def __init__(self, desks: Desks, reader: Reader, key: str | None = None) -> None:
-        self._desks = desks
+    Verbs that evict slots return them. Evicted slots worth storing (`candidate`) are stored in the vault by the next `suspend`,
+    unless `candidates` took them before.
+    """
+
+    def __init__(self, sets: WorkingSets, reader: Reader, key: str | None = None) -> None:
+        self._sets = sets
         self._key = key
-        self._desk = desks.of(reader)
+        self._set = sets.of(reader)
         self._reader = reader
 
     def __repr__(self) -> str:
-        return f"<Working {len(self._desk.mind.working.slots)} slots>"
+        return f"<Working {len(self._set.state.working.slots)} slots>"
 
     @property
     def slots(self) -> tuple[Slot, ...]:
-        """The liveliest first."""
-        return self._mind.working.slots
+        """The slots, the most active first."""
+        return self._state.working.slots
 
     @property
     def tokens(self) -> int:
-        return self._mind.working.tokens
+        return self._state.working.tokens
 
     @property
     def just_said(self) -> Turn | None:
-        return self._mind.ring.just_said
+        return self._state.last_turns.just_said
 
     @property
     def turns(self) -> Sequence[Turn]:
-        """The last turns as they were said, oldest first."""
-        return tuple(heard.turn for heard in self._mind.ring.turns)
+        """The last turns, verbatim, oldest first."""
+        return tuple(recent.turn for recent in self._state.last_turns.turns)
 
     @property
     def confidence(self) -> float:
-        """How steady the conversation's way is."""
-        return self._mind.momentum.confidence
+        """The confidence in the topic of the conversation, 0 … 1."""
+        return self._state.momentum.confidence
 
-    def hear(self, *turns: Turn, known: bool = False) -> Reading | None:
-        """What was said goes through the mind; what the last turn did to the topic.
+    def hear(self, *turns: Turn, known: bool = False) -> TopicReading | None:
+        """Apply turns to working memory; return the topic assessment of the last one.
 
-        known: the vault has heard it too, or is not to; nothing of it is kept when it leaves the mind.
+        known: the vault has these turns already, or must not store them; they are not stored when they are evicted.
         """
         self._catch_up()
         reading = None
         for turn in turns:
             check_turn(turn, self._settings)
             if judged(turn.text, self._settings).verdict is InjectionVerdict.CLEAN:
-                reading = self._take_in(turn, self._now, known)
+                reading = self._apply(turn, self._now, known)
         return reading
 
     @property
-    def _mind(self) -> Mind:
+    def _state(self) -> WorkingState:
         self._catch_up()
-        return self._desk.mind
+        return self._set.state
 
     def _catch_up(self) -> None:
-        """Hear what the vault has heard since somebody looked last."""
-        if self._desks.closed:  # nothing would put it away any more
+        """Apply the turns that were queued since the last read."""
+        if self._sets.closed:  # changes would not be saved any more
             raise StorageError("the vault is closed.", way_out="Open it again.")
         if not self._reader.writes:
             return
-        with self._desk.hearing:  # whoever comes second waits until it is heard
-            with self._desk.lock:
-                waiting, self._desk.waiting = self._desk.waiting, []
-            for turn, at in waiting:
-                self._take_in(turn, at, known=True)
+        with self._set.queue_lock:  # a second thread waits until the queue is applied
+            with self._set.lock:
+                queued, self._set.queued = self._set.queued, []
+            for turn, at in queued:
+                self._apply(turn, at, known=True)
 
-    def _take_in(self, turn: Turn, at: datetime, known: bool) -> Reading:
+    def _apply(self, turn: Turn, at: datetime, known: bool) -> TopicReading:
         clean = replace(turn, text=self._clean(turn.text))
         require_writable(self._reader, self._reader.scope)
-        vectors = self._desks.vectors(clean.text)  # before the desk is taken
-        with self._desk.lock:
-            self._desk.mind, reading, gone = rules.hear_turns(self._desk.mind, clean, vectors, at, self._limits, known)
-            self._desk.let_go(gone)
-            self._desk.changed = True
+        vectors = self._sets.vectors(clean.text)  # encoded outside the lock
+        with self._set.lock:
+            self._set.state, reading, evicted = rules.apply_turn(self._set.state, clean, vectors, at, self._limits, known)
+            self._set.add_evicted(evicted)
+            self._set.changed = True
         return reading
 
     @_changes
     def candidates(self) -> tuple[Evicted, ...]:
-        """What left the mind and is worth long-term memory, to be kept by whoever asks; once."""
-        return self._desk.take_left()
+        """Return the evicted slots that are worth storing, once; the caller stores them."""
+        return self._set.take_evicted()
 
     def attend(
         self,
@@ -137,17 +140,17 @@ class Working:
         source: SlotSource | str | None = None,
         activation: float = 0.8,
     ) -> tuple[Evicted, ...]:
-        """Bring a statement, or a memory, to mind; what had to give way for it. What may be an attack does not come to mind.
+        """Add a statement or a memory to working memory; return the slots evicted for it. A flagged text is left out.
 
-        With a key (`mem.keyed`) it is put away at once, with its receipt; asked again, nothing gives way.
+        With an idempotency key (`mem.keyed`) working memory is saved at once, with the receipt; a repeated call evicts nothing.
         """
 
         def make(once: Once | None) -> tuple[Evicted, ...]:
-            gone = self._bring(what, source, activation)
-            if once is not None and not self._desks.put_away(self._reader, self._desk, once):
-                gone = self._bring(what, source, activation)  # all was forgotten, for something was erased elsewhere
+            evicted = self._bring(what, source, activation)
+            if once is not None and not self._sets.save(self._reader, self._set, once):
+                evicted = self._bring(what, source, activation)  # the set was cleared, because another process erased something
                 self.suspend()
-            return gone
+            return evicted
 
         text = what.text if isinstance(what, Memory) else what
         return self._made_once(("attend", text, source, activation), make, lambda _: "", lambda _: ())
@@ -158,15 +161,15 @@ class Working:
         if not self._is_sound(text):
             return ()
         if not text.strip():
-            raise InvalidContent("there is nothing here to attend to.", way_out="Pass some text.")
+            raise InvalidContent("the text to attend to is empty.", way_out="Pass some text.")
         origin = _word_for(SlotSource, source or (SlotSource.RECALLED if recalled else SlotSource.SAID), "source")
         _check_number("activation", activation)
         return self._attend(text, origin, activation, what.id if isinstance(what, Memory) else "")
 
     @_changes
     def _attend(self, text: str, source: SlotSource, activation: float, memory_id: str) -> tuple[Evicted, ...]:
-        now_in, gone = working.attend(
-            self._desk.mind.working,
+        slots, evicted = working.attend(
+            self._set.state.working,
             text,
             self._now,
             self._limits.slot_limits,
@@ -174,88 +177,88 @@ class Working:
             activation=activation,
             memory_id=memory_id,
         )
-        self._desk.mind = replace(self._desk.mind, working=now_in)
-        self._desk.let_go(gone)
-        return gone
+        self._set.state = replace(self._set.state, working=slots)
+        self._set.add_evicted(evicted)
+        return evicted
 
     @_changes
     def refresh(self, number: int, boost: float = 0.3) -> Slot:
-        """The slot of this number (0 is the liveliest) is still of use."""
+        """Raise the activation of a slot by its number (0 is the most active); return it."""
         _check_number("boost", boost)
         slots = self.slots
         if not isinstance(number, int) or not 0 <= number < len(slots):  # type: ignore[redundant-expr]
-            raise InvalidQuery(f"there is no slot of that number; there are {len(slots)}.")
+            raise InvalidQuery(f"there is no slot of that number; there are {len(slots)} slots, counted from 0.")
         entered = slots[number].entered_at, slots[number].text
-        self._desk.mind = replace(self._desk.mind, working=working.refresh(self._desk.mind.working, number, self._now, boost))
+        self._set.state = replace(self._set.state, working=working.refresh(self._set.state.working, number, self._now, boost))
         return next(slot for slot in self.slots if (slot.entered_at, slot.text) == entered)
 
     @_changes
     def mention(self, text: str) -> None:
-        """Slots that share telling words with this are livelier."""
+        """Raise the activation of slots that share content words with this text."""
         check_words("text that is mentioned", text, self._settings)
-        self._desk.mind = replace(self._desk.mind, working=working.mention(self._desk.mind.working, text, self._now))
+        self._set.state = replace(self._set.state, working=working.mention(self._set.state.working, text, self._now))
 
     @_changes
     def tick(self, turns: int = 1) -> tuple[Evicted, ...]:
-        """Time passed, and so many turns: slots fade, what has aged in the ring comes to mind. What has faded away."""
+        """Apply the time passed and a number of turns: slots decay, aged turns become slots. Return the evicted slots."""
         _check_number("number of turns", turns)
-        self._desk.mind, gone = rules.settle(self._desk.mind, self._now, self._limits, turns)
-        self._desk.let_go(gone)
-        return gone
+        self._set.state, evicted = rules.pass_time(self._set.state, self._now, self._limits, turns)
+        self._set.add_evicted(evicted)
+        return evicted
 
     @_changes
     def turn_to(self, topic: Topic | str) -> tuple[Evicted, ...]:
-        """The topic drifted, or was left, as someone says who knows."""
-        now_in, gone = working.turn_to(self._desk.mind.working, _word_for(Topic, topic, "topic"))
-        self._desk.mind = replace(self._desk.mind, working=now_in)
-        self._desk.let_go(gone)
-        return gone
+        """Apply a change of topic that the caller knows of; return the evicted slots."""
+        slots, evicted = working.change_topic(self._set.state.working, _word_for(Topic, topic, "topic"))
+        self._set.state = replace(self._set.state, working=slots)
+        self._set.add_evicted(evicted)
+        return evicted
 
     def export(self, form: Form | str = Form.PLAIN, budget: int | None = None) -> Exported:
-        """What is in mind as text for a prompt, within so many tokens, tags included."""
-        return export(self._mind.working, _word_for(Form, form, "form"), budget)
+        """Return working memory as text for a prompt, within a token budget that includes markup."""
+        return export(self._state.working, _word_for(Form, form, "form"), budget)
 
     @property
     def course(self) -> Vector | None:
-        """What the talk asks, as a question's vector; None while it has no steady way."""
-        return topics.steady(self._mind.momentum)
+        """The mean question vector of the conversation; None while its topic is not steady."""
+        return topics.steady_query(self._state.momentum)
 
     def blend(self, text: str, query: Vector) -> Vector:
-        """A question's vector drawn towards the way of the conversation, as far as its words lean on it."""
-        return topics.blend(self._mind.momentum, text, query, self._limits.share)
+        """Return a query vector mixed with the conversation's, as far as the text depends on earlier turns."""
+        return topics.blend(self._state.momentum, text, query, self._limits.share)
 
-    # ── stopping and going on ──────────────────────────────────────────────────────────────────────────────────────
+    # ── suspend and resume ─────────────────────────────────────────────────────────────────────────────────────────
 
     def suspend(self) -> bool:
-        """Put what is in mind away in the vault, durably, and keep what left it and is worth that.
+        """Save working memory in the vault, durably, and store the evicted slots that are worth it.
 
-        False if something was erased since: then it is forgotten instead.
+        False if something was erased since it was loaded: then working memory is cleared instead.
         """
         self._catch_up()
         require_writable(self._reader, self._reader.scope)
-        return self._desks.put_away(self._reader, self._desk)
+        return self._sets.save(self._reader, self._set)
 
     def wind_up(self) -> bool:
-        """`suspend`, for when the process ends: what was just said comes to mind at once, since it is not at hand any more."""
+        """Suspend at the end of the process: the last turns, which are not saved, become slots first."""
         self._wind_up()
         return self.suspend()
 
     @_changes
     def _wind_up(self) -> None:
-        self._desk.mind, gone = rules.settle(self._desk.mind, self._now, replace(self._limits, ring_s=-1.0))
-        self._desk.let_go(gone)
+        self._set.state, evicted = rules.pass_time(self._set.state, self._now, replace(self._limits, last_turns_s=-1.0))
+        self._set.add_evicted(evicted)
 
     def checkpoint(self, goal: str, *, decided: Sequence[str] = (), open: Sequence[str] = ()) -> Checkpoint:
-        """Say what is being done, what was decided and what is left open, for whoever goes on here; puts the mind away too."""
+        """Save goal, decisions and open questions for the next session in this scope, and suspend working memory."""
         _check_lists(decided, open)
         cleaned = [[self._clean(text) for text in texts] for texts in ((goal,), decided, open)]
         given = any(text.strip() for texts in cleaned for text in texts)
         said = [tuple(text for text in texts if self._is_sound(text)) for texts in cleaned]
         made = Checkpoint(goal="".join(said[0]), decided=said[1], open=said[2], at=self._now)
         if not given:
-            raise InvalidContent("a checkpoint says what is being done, decided or open.", way_out="Pass some text.")
+            raise InvalidContent("the checkpoint is empty.", way_out="Pass a goal, decisions or open questions.")
         if not any(text.strip() for texts in said for text in texts):
-            raise InjectionBlocked("all of this reads as an attack on the model.", way_out="Say it in other words.")
+            raise InjectionBlocked("every text of the checkpoint reads as prompt injection.", way_out="Say it in other words.")
         return self._made_once(
             ("checkpoint", goal, tuple(decided), tuple(open)),
             lambda once: self._note(made, once),
@@ -265,7 +268,7 @@ class Working:
 
     def _note(self, made: Checkpoint, once: Once | None) -> Checkpoint:
         body, tier = self._packed(made), self._tier(made)
-        self._desks.store.put_away(self._reader, CHECKPOINT, body, self._desks.session, tier=tier, once=once)
+        self._sets.store.put_away(self._reader, CHECKPOINT, body, self._sets.session, tier=tier, once=once)
         if made.goal:
             self._bring(made.goal, SlotSource.GOAL, 1.0)
         self.suspend()
@@ -274,50 +277,52 @@ class Working:
     def hand_over(
         self, goal: str, *, decided: Sequence[str] = (), open: Sequence[str] = (), sources: Sequence[str] | None = None
     ) -> bool:
-        """A checkpoint that a program took from what was said; it stands beside one that somebody wrote. It may copy memories, so
-        it goes when anything is erased: False if something was, since this process looked.
+        """Save a checkpoint that a program extracted from the conversation, beside one that was written on purpose.
 
-        sources: ids of the memories and refs of the turns that it was taken from; it is kept as closely as they are. Where they
-        are not named, or one is not there, it is sealed.
+        It may contain copies of memories, so every erasure deletes it. False if something was erased since working memory was
+        loaded.
+
+        sources: ids of the memories and refs of the turns it was taken from; it inherits the highest of their sensitivities. If
+        they are not given, or one does not exist, it is sealed.
         """
         require_writable(self._reader, self._reader.scope)
         _check_lists(decided, open)
         cleaned = [[self._clean(text) for text in texts] for texts in ((goal,), decided, open)]
         said = [
             tuple(text for text in texts if judged(text, self._settings).verdict is InjectionVerdict.CLEAN) for texts in cleaned
-        ]  # by a program, so what is plainly an attack is left out too, and refused to nobody
+        ]  # from a program, so flagged text is left out instead of refused
         made = Checkpoint(goal="".join(said[0]), decided=said[1], open=said[2], at=self._now)
         tier = Sensitivity.CONFIDENTIAL if sources is None else self._tier(made)
-        kept = self._desks.store.put_away(
+        kept = self._sets.store.put_away(
             self._reader,
             HANDOFF,
             self._packed(made),
-            self._desks.session,
+            self._sets.session,
             tier=tier,
             sources=sources or (),
-            since=self._desk.since,
+            since=self._set.since,
         )
         return kept is not None
 
     def _packed(self, made: Checkpoint) -> bytes:
-        """With word of the rules that all of it was just judged by, so that who reads it next need not load them."""
-        return checkpoints.of_checkpoint(made, VERSION if self._settings.guard_injection else 0)
+        """Return a checkpoint as bytes with the version of the rules that screened it, so that a reader need not load them."""
+        return checkpoints.checkpoint_to_bytes(made, VERSION if self._settings.guard_injection else 0)
 
     def _tier(self, made: Checkpoint) -> Sensitivity:
-        """How closely its words ask to be kept."""
+        """Return the highest sensitivity of the checkpoint's texts."""
         return strictest(*(tier_of(text, self._settings) for text in (made.goal, *made.decided, *made.open)))
 
     def resume(self) -> Resumed:
-        """What was being done here, by this process or another before it."""
-        with self._desk.lock:
-            self._desks.take_up(self._reader, self._desk)
-        noted = self._desks.store.put_away_last(self._reader, CHECKPOINT)
-        made = None if noted is None else self._without_attacks(checkpoints.to_checkpoint(noted[1], noted[0]))
-        found = Resumed(slots=self.slots, saved_at=self._desk.saved_at, age=self._desk.age)
+        """Return the last checkpoint and the working memory of this scope, saved by this process or an earlier one."""
+        with self._set.lock:
+            self._sets.load(self._reader, self._set)
+        noted = self._sets.store.put_away_last(self._reader, CHECKPOINT)
+        made = None if noted is None else self._without_attacks(checkpoints.checkpoint_from_bytes(noted[1], noted[0]))
+        found = Resumed(slots=self.slots, saved_at=self._set.saved_at, age=self._set.age)
         return found if made is None else replace(found, goal=made.goal, decided=made.decided, open=made.open, noted_at=made.at)
 
     def _without_attacks(self, noted: Checkpoint | None) -> Checkpoint | None:
-        """A checkpoint may be older than the rules that judge it."""
+        """Return a checkpoint without texts flagged as injection: it may be older than the rules that flag them."""
         if noted is None:
             return None
         goal, decided, left = (
@@ -327,7 +332,7 @@ class Working:
         return replace(noted, goal="".join(goal), decided=decided, open=left)
 
     def clear(self) -> int:
-        """Forget all that is in mind here, and what was put away, the checkpoint too. How many slots there were."""
+        """Clear working memory, its saved state and the checkpoint; return the number of slots there were."""
         return self._made_once(("clear",), self._clear, str, int)
 
     @_changes
@@ -335,41 +340,41 @@ class Working:
         slots = len(self.slots)
         if once is not None:
             once.answer = lambda _: str(slots)
-        self._desks.store.drop_put_away(self._reader, once=once)
-        self._desk.mind, self._desk.saved_at, self._desk.age = Mind(), None, Age.NOTHING
-        self._desk.changed, self._desk.left, self._desk.waiting = False, (), []
+        self._sets.store.drop_put_away(self._reader, once=once)
+        self._set.state, self._set.saved_at, self._set.age = WorkingState(), None, SavedAge.NOTHING
+        self._set.changed, self._set.evicted, self._set.queued = False, (), []
         return slots
 
     def _made_once(
         self, about: object, make: Callable[[Once | None], T], tell: Callable[[T], str], again: Callable[[str], T]
     ) -> T:
-        return made_once(self._desks.store, self._reader, self._key, about, make, tell, again)
+        return made_once(self._sets.store, self._reader, self._key, about, make, tell, again)
 
-    # ── what the rules need ────────────────────────────────────────────────────────────────────────────────────────
+    # ── settings and checks ────────────────────────────────────────────────────────────────────────────────────────
 
     @property
     def _now(self) -> datetime:
-        return self._desks.env.now()
+        return self._sets.env.now()
 
     @property
     def _settings(self) -> Settings:
-        return self._desks.live.now
+        return self._sets.live.now
 
     @property
     def _limits(self) -> WorkingLimits:
-        return working_limits(self._settings, self._desks.live.tuned(WorkingLimits))
+        return working_limits(self._settings, self._sets.live.tuned(WorkingLimits))
 
     def _clean(self, text: str) -> str:
-        """Without what is private, recalled or secret: what is in mind is put away on disk and shown in prompts."""
-        check_words("text brought to mind", text, self._settings)
+        """Return a text without private, recalled and secret parts: working memory is saved on disk and shown in prompts."""
+        check_words("text for working memory", text, self._settings)
         return redaction.cut(text, catch_secrets=self._settings.catch_secrets).text
 
     def _is_sound(self, text: str) -> bool:
-        """May it stand in a prompt? It does at once, so what may be an attack is left out, which is logged; what is plainly one
-        is refused, as `remember` does."""
+        """True if a text may go into a prompt. A flagged text is left out with a warning; a blocked one raises, as in
+        `remember`."""
         if not screened(text, self._settings)["flagged"]:
             return True
-        log.warning("what was to come to mind reads as an attack on the model, and was left out.")
+        log.warning("a text for working memory is flagged as prompt injection; it was left out.")
         return False
 
 
@@ -380,23 +385,23 @@ def _word_for(kind: type[E_], given: str, what: str) -> E_:
     try:
         return kind(given)
     except ValueError:
-        raise InvalidQuery(f"there is no such {what}; there are {', '.join(one.value for one in kind)}.") from None
+        raise InvalidQuery(f"unknown {what}.", way_out=f"Pass one of {', '.join(member.value for member in kind)}.") from None
 
 
 def _check_number(name: str, given: object) -> None:
     if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given):
-        raise InvalidQuery(f"the {name} must be a number that is one.", way_out="Pass a finite int or float.")
+        raise InvalidQuery(f"the {name} must be a finite number.", way_out="Pass a finite int or float.")
 
 
 def _check_lists(*given: object) -> None:
     if any(isinstance(one, str) or not isinstance(one, Sequence) for one in given):
-        raise InvalidContent("what was decided and what is open are lists of texts.", way_out="Pass lists of str.")
+        raise InvalidContent("`decided` and `open` must be lists of texts.", way_out="Pass lists of str.")
 
 
-def put_all_away(desks: Desks) -> None:
-    """When the vault closes: what changed is kept; a vault that cannot be written closes without it."""
-    for reader in desks.in_use:
+def put_all_away(sets: WorkingSets) -> None:
+    """Save all changed working sets when the vault closes; failures are logged, so that the vault still closes."""
+    for reader in sets.unsaved:
         try:
-            Working(desks, reader).wind_up()
+            Working(sets, reader).wind_up()
         except EngramError as error:
-            log.warning("working memory was not put away: %s", error.code)
+            log.warning("working memory was not saved: %s", error.code)

@@ -1,14 +1,12 @@
-"""Looking ahead: beside the use, after a turn went through a mind, what the next one will likely ask is looked up.
+"""Prefetching (§8.9): the search that the next message will likely need runs before it comes.
 
-One thread for a vault, made when first needed; one answer for each reader. Nothing that is served is counted before it is.
+A message without content of its own ("why?", "go on") is searched with the conversation's mean question vector, which is known
+before the message: its result can be prefetched. A message that depends on the conversation and adds something is compared by its
+blended vector. A self-contained message is never answered from a prefetch: of its first ten hits an everyday conversation
+predicts one (docs/notes/working.md). A result is used only for the reader it was made for, if nothing in the vault changed since,
+within a minute; its hits count as used only when they are shown.
 
-What the next message will likely ask, looked up before it comes; and whether a message that came is that one (§8.9). Pure.
-
-While an agent answers, the talk has a way, and a message that says nothing by itself ("why?", "go on") asks just what that way
-says: its answer can be ready. One that leans on the talk and says something of its own is compared by its vector, drawn as it
-leans. What stands by itself is never served: of its first ten hits the way of everyday talk predicts one (docs/notes/working.md).
-
-An answer is served to the very reader it was made for, from a vault in which nothing changed since, within a minute.
+One thread per vault, started when first needed; one result per reader.
 """
 
 from __future__ import annotations
@@ -25,18 +23,18 @@ from engram.log import Log
 from engram.recall.plan import Query, asks_nothing
 from engram.recall.searcher import NOTHING_ASKED, Searcher
 from engram.rules import topics
-from engram.rules.topics import Vector, likeness
+from engram.rules.topics import Vector, similarity
 from engram.rules.working import WorkingLimits
 from engram.settings import LiveSettings, Settings
 from engram.types import Reader, Recall
 from engram.values.frozen import frozen, mutable, replace
 from engram.working.memory import Working
-from engram.working.sets import Desks
+from engram.working.sets import WorkingSets
 
 
 @frozen(kw_only=True)
-class State:
-    """What an answer depends on besides its question: who asks, the vault's last change, the settings in force, the time."""
+class PrefetchState:
+    """Everything a result depends on beside its query: reader, last change of the vault, settings, time."""
 
     reader: Reader
     change: int
@@ -45,131 +43,132 @@ class State:
 
 
 @frozen(kw_only=True, eq=False)
-class Expected:
-    """What is ready: the vector that was looked up, at most so many hits for it, and the state in which it was."""
+class PrefetchedResult:
+    """A prefetched result: its query vector, the hits, their limit, and the state when it was made."""
 
     query: Vector
     recall: Recall
     limit: int
-    state: State
+    state: PrefetchState
 
 
-def ready(expected: Expected | None, state: State, limit: int, most_s: float) -> Expected | None:
-    """What was looked up ahead, if it is as good now as if it were looked up now."""
-    if expected is None or limit > expected.limit:
+def still_valid(result: PrefetchedResult | None, state: PrefetchState, limit: int, most_s: float) -> PrefetchedResult | None:
+    """Return the prefetched result if a search now would give the same; else None."""
+    if result is None or limit > result.limit:
         return None
-    same = replace(expected.state, now=state.now) == state
-    return expected if same and abs((state.now - expected.state.now).total_seconds()) <= most_s else None
+    same = replace(result.state, now=state.now) == state
+    return result if same and abs((state.now - result.state.now).total_seconds()) <= most_s else None
 
 
-def meant(expected: Expected, query: Vector, background: float, least: float) -> bool:
-    """Does a question of this vector ask what was expected?"""
-    near = likeness(query, expected.query, background)
+def matches(result: PrefetchedResult, query: Vector, background: float, least: float) -> bool:
+    """True if this query vector is close enough to the prefetched one."""
+    near = similarity(query, result.query, background)
     return near is not None and near >= least
 
 
-def served(expected: Expected, limit: int) -> Recall:
-    """So many hits of it."""
-    return expected.recall if limit >= len(expected.recall.hits) else replace(expected.recall, hits=expected.recall.hits[:limit])
+def first_hits(result: PrefetchedResult, limit: int) -> Recall:
+    """Return the first `limit` hits of a prefetched result."""
+    return result.recall if limit >= len(result.recall.hits) else replace(result.recall, hits=result.recall.hits[:limit])
 
 
 log = Log("engram")
 
-_READERS = 64  # whose answers are ready at once
+_READERS = 64  # most readers with a prefetched result
 
 
 @mutable
-class Served:
-    """How often an answer was ready, of how many contexts asked for."""
+class PrefetchCounts:
+    """The number of contexts requested, and of those that a prefetched result answered."""
 
     asked: int = 0
     ready: int = 0
 
 
-class Ahead:
-    """What is ready for whom."""
+class Prefetcher:
+    """Prefetched results by reader."""
 
-    def __init__(self, desks: Desks, searcher: Callable[[], Searcher], live: LiveSettings, env: Env) -> None:
-        self._desks = desks
+    def __init__(self, sets: WorkingSets, searcher: Callable[[], Searcher], live: LiveSettings, env: Env) -> None:
+        self._sets = sets
         self._searcher = searcher
         self._live = live
         self._env = env
-        self._expected: dict[Reader, Expected] = {}
+        self._results: dict[Reader, PrefetchedResult] = {}
         self._limits: dict[Reader, int] = {}
         self._lock = threading.Lock()
-        self._beside: ThreadPoolExecutor | None = None
+        self._executor: ThreadPoolExecutor | None = None
         self._closed = False
-        self._working: Future[None] | None = None
-        self.figures = Served()
+        self._running: Future[None] | None = None
+        self.figures = PrefetchCounts()
 
-    def look(self, reader: Reader) -> None:
-        """Begin to look ahead for a reader who asks for contexts, unless that is switched off or still going on."""
+    def start(self, reader: Reader) -> None:
+        """Start to prefetch for a reader that requests contexts, unless prefetching is off or already running."""
         with self._lock:
-            busy = self._working is not None and not self._working.done()
+            busy = self._running is not None and not self._running.done()
             if busy or self._closed or reader not in self._limits or not self._live.now.anticipate_s:
                 return
-            self._beside = self._beside or ThreadPoolExecutor(1, "engram-ahead")
-            self._working = self._beside.submit(self._look, reader)
+            self._executor = self._executor or ThreadPoolExecutor(1, "engram-prefetch")
+            self._running = self._executor.submit(self._prefetch, reader)
 
     def settle(self) -> None:
-        """Until what was begun is done."""
-        if self._working is not None:
-            self._working.result()
+        """Wait until a running prefetch is done."""
+        if self._running is not None:
+            self._running.result()
 
-    def _look(self, reader: Reader) -> None:
+    def _prefetch(self, reader: Reader) -> None:
         try:
-            query = Working(self._desks, reader).course
+            query = Working(self._sets, reader).course
             if query is None:
                 return
             limit, state = self._limits[reader], self._state(reader, self._env.now())
-            found = self._searcher().recall_uncounted(reader, Query(text="", now=state.now, limit=limit, vector=query))
+            recall = self._searcher().recall_uncounted(reader, Query(text="", now=state.now, limit=limit, vector=query))
             with self._lock:
-                self._expected[reader] = Expected(query=query, recall=found, limit=limit, state=state)
-        except EngramError as error:  # the next question is looked up when it comes
-            log.info("nothing was looked up ahead: %s", error.code)
+                self._results[reader] = PrefetchedResult(query=query, recall=recall, limit=limit, state=state)
+        except EngramError as error:  # the next question is searched when it comes
+            log.info("prefetching failed: %s", error.code)
 
     def answer(self, reader: Reader, message: str, asked: Query) -> Recall:
-        """What is ready if this message asks it, else what is looked up now; nothing for a courtesy. Not counted yet: what of it
-        stands before the agent is `given`."""
+        """Return the prefetched result if it answers this message, else search now; nothing for a courtesy.
+
+        Uses are not counted here, but when the window shows the hits.
+        """
         if asks_nothing(message):
             return NOTHING_ASKED
-        searcher, mind, leaning = self._searcher(), Working(self._desks, reader), topics.leaning(message)
-        bare = mind.course if leaning >= 1.0 else None
-        asked = (
-            replace(asked, text="", vector=bare)
-            if bare is not None
-            else replace(asked, contextualize=partial(mind.blend, message))
-        )
-        limit = self._asks(reader, asked)
+        searcher, working, dependence = self._searcher(), Working(self._sets, reader), topics.dependence(message)
+        topic = working.course if dependence >= 1.0 else None  # a message without content asks about the topic
+        if topic is not None:
+            asked = replace(asked, text="", vector=topic)
+        else:
+            asked = replace(asked, contextualize=partial(working.blend, message))
+        limit = self._note_request(reader, asked)
         state = self._state(reader, asked.now)
-        found = ready(self._expected.get(reader), state, limit, state.settings.anticipate_s)
-        if found is None or not leaning:  # what stands by itself is encoded and searched at once, side by side
+        result = still_valid(self._results.get(reader), state, limit, state.settings.anticipate_s)
+        if result is None or not dependence:  # a self-contained message is encoded and searched by words in parallel
             return searcher.recall_uncounted(reader, asked)
-        query = bare if bare is not None else searcher.vector_of(asked)
-        if query is None or not meant(found, query, searcher.background, self._live.tuned(WorkingLimits).anticipated):
+        query = topic if topic is not None else searcher.vector_of(asked)
+        if query is None or not matches(result, query, searcher.background, self._live.tuned(WorkingLimits).anticipated):
             return searcher.recall_uncounted(reader, replace(asked, vector=query))
         self.figures.ready += 1
-        return served(found, limit)
+        return first_hits(result, limit)
 
-    def _asks(self, reader: Reader, asked: Query) -> int:
-        """How many hits this reader wants, now and likely next time."""
+    def _note_request(self, reader: Reader, asked: Query) -> int:
+        """Note and return how many hits this reader wants."""
         limit = asked.limit or self._live.now.recall_limit
         with self._lock:
             self.figures.asked += 1
             self._limits.pop(reader, None)
             self._limits[reader] = limit
             while len(self._limits) > _READERS:
-                gone = next(iter(self._limits))
-                del self._limits[gone]
-                self._expected.pop(gone, None)
+                evicted = next(iter(self._limits))
+                del self._limits[evicted]
+                self._results.pop(evicted, None)
         return limit
 
-    def _state(self, reader: Reader, now: datetime) -> State:
-        change = self._desks.store.latest_change(reader)
-        return State(reader=reader, change=change, settings=self._live.now, now=now)
+    def _state(self, reader: Reader, now: datetime) -> PrefetchState:
+        change = self._sets.store.latest_change(reader)
+        return PrefetchState(reader=reader, change=change, settings=self._live.now, now=now)
 
     def close(self) -> None:
         with self._lock:
             self._closed = True
-        if self._beside is not None:
-            self._beside.shutdown(wait=True, cancel_futures=True)
+        if self._executor is not None:
+            self._executor.shutdown(wait=True, cancel_futures=True)

@@ -1,4 +1,4 @@
-"""The desks of an open vault: laid out when first asked for, put away when work stops, cleared when something is erased."""
+"""The working sets of an open vault, one per scope: loaded when first used, saved when work stops, cleared by an erasure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engram.log import Log
 from engram.models.embedders import Embedder
 from engram.rules import working as rules
 from engram.rules import working_codec
-from engram.rules.working import Age, Evicted, Mind, SlotSource, Strategy, Vectors, WorkingLimits
+from engram.rules.working import Evicted, SavedAge, SlotSource, Strategy, TurnVectors, WorkingLimits, WorkingState
 from engram.settings import LiveSettings, Settings
 from engram.store.ports import Once
 from engram.store.sqlite.store import SqliteStore
@@ -25,39 +25,42 @@ from engram.values.frozen import field, mutable, replace
 log = Log("engram")
 
 Keep = Callable[[Reader, Sequence[Turn]], object]
-"""Keeps statements in the vault for a reader, as far as they are new there and worth it."""
+"""Stores statements in the vault for a reader if they are new and worth storing."""
 
-_JUST_NOW_US = 3_600_000_000  # within the hour
-_LEFT = 64  # slots let go that wait to be kept
+_RECENT_US = 3_600_000_000  # one hour
+_EVICTED = 64  # most evicted slots that wait to be stored
 
 
 @mutable
-class Desk:
-    """One scope's mind, shared by all views of it in this process."""
+class WorkingSet:
+    """The working memory of one scope, shared by all its readers in this process.
 
-    mind: Mind
+    since: the latest change of the vault when it was loaded; an erasure after that clears it.
+    """
+
+    state: WorkingState
     since: int
     saved_at: datetime | None = None
-    age: Age = Age.NOTHING
-    here_at: datetime | None = None  # when somebody was last at work here
-    offered: set[str] = field(default_factory=set)  # questions without an answer, in this session
+    age: SavedAge = SavedAge.NOTHING
+    active_at: datetime | None = None  # time of the last work in this scope
+    offered: set[str] = field(default_factory=set)  # unanswered questions offered in this session
     changed: bool = False
-    left: tuple[Evicted, ...] = ()
-    waiting: list[tuple[Turn, datetime]] = field(default_factory=list)  # heard by the vault, and not yet here
+    evicted: tuple[Evicted, ...] = ()
+    queued: list[tuple[Turn, datetime]] = field(default_factory=list)  # turns that are applied at the next read
     lock: threading.RLock = field(default_factory=threading.RLock)
-    hearing: threading.RLock = field(default_factory=threading.RLock)  # held while what waits is heard
+    queue_lock: threading.RLock = field(default_factory=threading.RLock)  # held while queued turns are applied
 
-    def let_go(self, gone: Sequence[Evicted]) -> None:
-        """What is worth long-term memory waits to be kept; the latest of it, if that takes long."""
-        self.left = (*self.left, *(one for one in gone if one.candidate))[-_LEFT:]
+    def add_evicted(self, slots: Sequence[Evicted]) -> None:
+        """Keep evicted slots that are worth storing until the next save; at most the last `_EVICTED`."""
+        self.evicted = (*self.evicted, *(slot for slot in slots if slot.candidate))[-_EVICTED:]
 
-    def take_left(self) -> tuple[Evicted, ...]:
-        left, self.left = self.left, ()
-        return left
+    def take_evicted(self) -> tuple[Evicted, ...]:
+        evicted, self.evicted = self.evicted, ()
+        return evicted
 
 
-class Desks:
-    """All desks of an open vault. A desk is laid out when it is first asked for, with what was put away there last."""
+class WorkingSets:
+    """All working sets of an open vault. A set is loaded from the vault when its scope is first used."""
 
     def __init__(
         self, store: SqliteStore, embedder: Callable[[], Embedder | None], live: LiveSettings, env: Env, session: str, keep: Keep
@@ -69,105 +72,110 @@ class Desks:
         self.session = session
         self._keep = keep
         self.closed = False
-        self._desks: dict[Scope, Desk] = {}
+        self._sets: dict[Scope, WorkingSet] = {}
         self._lock = threading.Lock()
 
-    def of(self, reader: Reader) -> Desk:
+    def of(self, reader: Reader) -> WorkingSet:
         with self._lock:
-            desk = self._desks.get(reader.scope)
-            if desk is None:
-                desk = self._desks[reader.scope] = Desk(Mind(), self.store.latest_change(reader))
-                self.take_up(reader, desk)
-        return desk
+            working_set = self._sets.get(reader.scope)
+            if working_set is None:
+                working_set = self._sets[reader.scope] = WorkingSet(WorkingState(), self.store.latest_change(reader))
+                self.load(reader, working_set)
+        return working_set
 
-    def overheard(self, reader: Reader, turns: Sequence[Turn]) -> None:
-        """What the vault has heard goes through the mind when next somebody looks at it: two encodings a turn can wait.
+    def queue_turns(self, reader: Reader, turns: Sequence[Turn]) -> None:
+        """Queue stored turns for working memory; they are encoded at its next read, because each takes two encodings.
 
-        What was said long ago does not: it is history that somebody brings in.
+        Turns over an hour old are skipped: they are imported history, not the current conversation.
         """
         now = self.env.now()
-        just_now = to_micros(now) - _JUST_NOW_US
-        recent = [turn for turn in turns if turn.text.strip() and (turn.at is None or to_micros(turn.at) >= just_now)]
-        if self.live.now.guard_injection:  # what stands in mind stands in the next prompt
+        oldest = to_micros(now) - _RECENT_US
+        recent = [turn for turn in turns if turn.text.strip() and (turn.at is None or to_micros(turn.at) >= oldest)]
+        if self.live.now.guard_injection:  # working memory goes into the next prompt
             recent = [turn for turn in recent if assess_cached(turn.text).verdict is InjectionVerdict.CLEAN]
         if recent:
-            desk = self.of(reader)
-            with desk.lock:
-                desk.waiting += [(turn, now) for turn in recent]
-                desk.changed = True
+            working_set = self.of(reader)
+            with working_set.lock:
+                working_set.queued += [(turn, now) for turn in recent]
+                working_set.changed = True
 
-    def take_up(self, reader: Reader, desk: Desk) -> None:
-        """Lay out what was put away, if that is newer than what lies here and nothing was done since."""
-        found = self.store.put_away_last(reader, MIND)
-        if found is None or desk.changed or (desk.saved_at is not None and found[0] <= desk.saved_at):
+    def load(self, reader: Reader, working_set: WorkingSet) -> None:
+        """Load the saved working memory if it is newer than the one here, and the one here is unchanged."""
+        saved = self.store.put_away_last(reader, MIND)
+        if saved is None or working_set.changed or (working_set.saved_at is not None and saved[0] <= working_set.saved_at):
             return
         since = self.store.latest_change(reader)
-        mind = self.mind_of(found[1])
-        if mind is not None:
+        state = self.state_from(saved[1])
+        if state is not None:
             limits = working_limits(self.live.now, self.live.tuned(WorkingLimits))
-            desk.mind, desk.age = rules.aged(mind, found[0], self.env.now(), limits)
-            desk.saved_at, desk.since, desk.here_at = found[0], since, found[0]
+            working_set.state, working_set.age = rules.after_pause(state, saved[0], self.env.now(), limits)
+            working_set.saved_at, working_set.since, working_set.active_at = saved[0], since, saved[0]
 
-    def mind_of(self, body: bytes) -> Mind | None:
-        """A mind that was put away, without what reads as an attack on the model: it may be older than the rules for that."""
-        mind = working_codec.to_mind(body, self.model)
-        if mind is None:
+    def state_from(self, body: bytes) -> WorkingState | None:
+        """Return saved working memory without slots flagged as injection: it may be older than the rules that flag them."""
+        state = working_codec.state_from_bytes(body, self.model)
+        if state is None:
             return None
-        slots = tuple(slot for slot in mind.working.slots if is_sound(slot.text, self.live.now))
-        if len(slots) < len(mind.working.slots):
-            log.warning("something that was in mind reads as an attack on the model, and was left out.")
-        return replace(mind, working=replace(mind.working, slots=slots))
+        slots = tuple(slot for slot in state.working.slots if is_sound(slot.text, self.live.now))
+        if len(slots) < len(state.working.slots):
+            log.warning("a slot of the saved working memory is flagged as prompt injection; it was left out.")
+        return replace(state, working=replace(state.working, slots=slots))
 
-    def put_away(self, reader: Reader, desk: Desk, once: Once | None = None) -> bool:
-        """False if something was erased since: what is in mind may be a copy of it, so it is forgotten and not kept."""
-        with desk.lock:
-            body = working_codec.of_mind(desk.mind, self.model)
-            saved = self.store.put_away(reader, MIND, body, self.session, since=desk.since, once=once)
+    def save(self, reader: Reader, working_set: WorkingSet, once: Once | None = None) -> bool:
+        """Save a working set in the vault, and store its evicted slots.
+
+        False if something was erased since it was loaded: a slot may be a copy of that, so the set is cleared and not saved.
+        """
+        with working_set.lock:
+            body = working_codec.state_to_bytes(working_set.state, self.model)
+            saved = self.store.put_away(reader, MIND, body, self.session, since=working_set.since, once=once)
             if saved is None:
-                self._forget(reader, desk)
+                self._forget(reader, working_set)
                 return False
-            desk.saved_at, desk.here_at, desk.age, desk.changed = saved, saved, Age.FRESH, False
-            left = desk.take_left()
-        if left:
-            self._keep(reader, [_as_turn(one, self.session) for one in left])
+            working_set.saved_at, working_set.active_at = saved, saved
+            working_set.age, working_set.changed = SavedAge.FRESH, False
+            evicted = working_set.take_evicted()
+        if evicted:
+            self._keep(reader, [_as_turn(slot, self.session) for slot in evicted])
         return True
 
     @property
-    def in_use(self) -> list[Reader]:
-        """Who stands at the desks on which something changed since they were put away."""
-        return [Reader(scope, Policy.OWN, Role.OWNER) for scope, desk in list(self._desks.items()) if desk.changed]
+    def unsaved(self) -> list[Reader]:
+        """Readers of the working sets that changed since they were last saved."""
+        return [Reader(scope, Policy.OWN, Role.OWNER) for scope, working_set in list(self._sets.items()) if working_set.changed]
 
     def forget(self, reader: Reader) -> None:
-        """Something was erased: no desk may show it, or put it away again."""
-        for desk in list(self._desks.values()):
-            with desk.lock:
-                self._forget(reader, desk)
+        """Clear all working sets after an erasure: a slot may be a copy of what was erased."""
+        for working_set in list(self._sets.values()):
+            with working_set.lock:
+                self._forget(reader, working_set)
 
-    def _forget(self, reader: Reader, desk: Desk) -> None:
-        desk.mind, desk.changed, desk.age, desk.left, desk.waiting = Mind(), False, Age.NOTHING, (), []
-        desk.since = self.store.latest_change(reader)
+    def _forget(self, reader: Reader, working_set: WorkingSet) -> None:
+        working_set.state, working_set.age = WorkingState(), SavedAge.NOTHING
+        working_set.changed, working_set.evicted, working_set.queued = False, (), []
+        working_set.since = self.store.latest_change(reader)
 
     @property
     def model(self) -> str:
-        """Whose vectors a mind has; empty without an encoder."""
+        """The fingerprint of the encoder whose vectors working memory holds; empty without an encoder."""
         embedder = self.embedder()
         return "" if embedder is None else embedder.fingerprint
 
-    def vectors(self, text: str) -> Vectors:
-        """A turn in both ways; an encoder that does not answer is one that is not there."""
+    def vectors(self, text: str) -> TurnVectors:
+        """Return a turn encoded as a question and as a passage; empty if there is no encoder or it fails."""
         embedder = self.embedder()
         if embedder is None or not text.strip():
-            return Vectors()
+            return TurnVectors()
         try:
-            return Vectors(embedder.query(text), embedder.passages([text])[0], embedder.background[0])
+            return TurnVectors(embedder.query(text), embedder.passages([text])[0], embedder.background[0])
         except EngramError as error:
-            log.info("the way of the conversation goes by words alone: %s", error.code)
-            return Vectors()
+            log.info("topics of the conversation are judged by words alone, because encoding failed: %s", error.code)
+            return TurnVectors()
 
 
-def _as_turn(gone: Evicted, session: str) -> Turn:
-    speaker = "tool" if gone.slot.source is SlotSource.TOOL else "user"
-    return Turn(gone.slot.text, speaker, at=gone.slot.entered_at, session=session)
+def _as_turn(evicted: Evicted, session: str) -> Turn:
+    speaker = "tool" if evicted.slot.source is SlotSource.TOOL else "user"
+    return Turn(evicted.slot.text, speaker, at=evicted.slot.entered_at, session=session)
 
 
 def working_limits(settings: Settings, limits: WorkingLimits) -> WorkingLimits:

@@ -51,7 +51,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "filler": filler.reason,
     "hearing": lambda text: turns.hear([Turn(text, "user", NOW, "s")], {}, Settings()),
     "intents": lambda text: plan.sought(text, NOW),
-    "leaning": topics.leaning,
+    "leaning": topics.dependence,
     "marks": lambda text: redaction.cut(text, catch_secrets=True),
     "personal data": personal_data.find_sensitive,
     "personal data, all of it": personal_data.find,

@@ -13,7 +13,7 @@ from recall.minds import KEY, open_mind
 
 import engram
 from engram.errors import InvalidContent
-from engram.rules.lifecycle import expired
+from engram.rules.lifecycle import archive_reason
 from engram.rules.strength import retention
 from engram.settings import Settings
 from engram.text.english.affect import affect
@@ -114,7 +114,7 @@ def test_how_it_came_about_counts_too() -> None:
 
 
 @given(st.text(max_size=400), st.floats(-1, 1), st.booleans(), st.floats(0, 1))
-def test_figures_stay_within_bounds(text: str, outcome: float, correction: bool, novelty: float) -> None:
+def test_strength_and_importance_stay_within_bounds(text: str, outcome: float, correction: bool, novelty: float) -> None:
     felt = affect(text, outcome=outcome, correction=correction, novelty=novelty)
     assert all(-1.0 <= one <= 1.0 for one in astuple(felt))
     assert felt.arousal >= 0.0 <= felt.surprise
@@ -176,5 +176,5 @@ def test_what_stirs_fades_more_slowly_and_is_not_let_go() -> None:
     calm = Memory(text="a", category="moment", importance=0.1, confidence=0.8, learned_at=start)
     stirred = replace(calm, affect=Affect(valence=-0.8, arousal=0.8))
     assert retention(stirred, start.replace(month=3), settings) > retention(calm, start.replace(month=3), settings)
-    assert expired(calm, later, settings)
-    assert not expired(stirred, later, settings)
+    assert archive_reason(calm, later, settings)
+    assert not archive_reason(stirred, later, settings)

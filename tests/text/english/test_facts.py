@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.rules.contradiction import Claim, Epistemic, Ruling, disagree, ruling, status
+from engram.rules.contradiction import Epistemic, FactClaim, Ruling, disagree, epistemic_status, ruling
 from engram.text.english.facts import Fact, facts
 from engram.text.english.grammar import third_person
 from engram.text.english.object_types import clash, is_value, same
@@ -133,18 +133,18 @@ def test_what_is_denied_in_general_ends_it(text: str) -> None:
 
 
 def test_the_newer_wins_unless_it_is_much_less_sure() -> None:
-    old = Claim(Fact("ana", "lives in", "rome"), 0.8, NOW)
+    old = FactClaim(Fact("ana", "lives in", "rome"), 0.8, NOW)
     later = NOW + timedelta(days=1)
-    assert ruling(Claim(Fact("ana", "lives in", "oslo"), 0.6, later), old) is Ruling.OUTDATED
-    assert ruling(Claim(Fact("ana", "lives in", "oslo"), 0.4, later), old) is Ruling.CONTESTED
-    assert ruling(Claim(Fact("ana", "lives in", "oslo"), 0.9, NOW - timedelta(days=1)), old) is Ruling.PAST
-    assert ruling(Claim(Fact("eva", "lives in", "oslo"), 0.9, later), old) is Ruling.STANDS
+    assert ruling(FactClaim(Fact("ana", "lives in", "oslo"), 0.6, later), old) is Ruling.OUTDATED
+    assert ruling(FactClaim(Fact("ana", "lives in", "oslo"), 0.4, later), old) is Ruling.CONTESTED
+    assert ruling(FactClaim(Fact("ana", "lives in", "oslo"), 0.9, NOW - timedelta(days=1)), old) is Ruling.PAST
+    assert ruling(FactClaim(Fact("eva", "lives in", "oslo"), 0.9, later), old) is Ruling.STANDS
 
 
 def test_how_a_fact_is_held() -> None:
-    assert status(0.8, []) is Epistemic.HELD
-    assert status(0.8, [0.7]) is Epistemic.CONTESTED
-    assert status(0.4, [0.9]) is Epistemic.RETRACTED
+    assert epistemic_status(0.8, []) is Epistemic.HELD
+    assert epistemic_status(0.8, [0.7]) is Epistemic.CONTESTED
+    assert epistemic_status(0.4, [0.9]) is Epistemic.RETRACTED
 
 
 @given(st.text(max_size=200))

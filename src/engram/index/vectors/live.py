@@ -6,8 +6,6 @@ case the caller searches by words alone and reports that.
 A worker thread loads the rows after `start`, then maintains the index: seals, compacts, swaps tiers. Each result is built
 separately and installed by one assignment, so a search never waits for it. Before each search the change log is read from where
 the last search stopped, so that rows written by any process are found. Visibility and filters are masks applied inside the scan.
-
-Requests to one worker thread: callers count them up, the worker marks them done, waiters are notified of every step.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The vectors in memory, in the order they were added: keys, scales and codes, shared by all tiers.
+"""The vectors in memory, shared by all tiers, and the stored form of a vector.
 
 Rows are only appended and never change afterwards, so a search needs no lock: it reads the rows that existed when it began.
 Removing a row sets a bit. Codes are stored in blocks, so that growing copies nothing; the narrow columns are replaced by longer
 copies, and a search that still reads an old copy goes on reading it. One thread writes at a time.
 
-The stored form of a vector: rotated, then one scale and a signed byte per dimension.
+A vector is stored rotated, then as one scale and a signed byte per dimension:
 
     scale: float32, little endian | codes: int8 × dimensions        rotate(vector) ≈ scale × codes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from engram.rules.lifecycle import Standing, layer_of
+from engram.rules.lifecycle import LifecycleState, layer_of
 from engram.serve.cli import terminal
 from engram.serve.cli.commands import CommandResult, CommandSpec
 from engram.serve.operations.memories import ForgetInput, MemoryDetails, RememberInput
@@ -185,7 +185,7 @@ def _moved(result: CommandResult) -> None:
 
 
 def _standing(result: CommandResult) -> None:
-    standing: Standing = result.value
+    standing: LifecycleState = result.value
     terminal.pairs(
         [
             ("layer", standing.layer.value),

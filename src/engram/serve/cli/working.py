@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.rules.resume import Morning
-from engram.rules.working import Age, Resumed, Slot
+from engram.rules.working import Resumed, SavedAge, Slot
 from engram.serve.cli import terminal
 from engram.serve.cli.commands import CommandResult, CommandSpec
 from engram.values.entities import Gap
@@ -11,10 +11,10 @@ from engram.working.export import Exported
 
 _PANEL = "At work"
 _AGES = {
-    Age.NOTHING: "nothing was put away here",
-    Age.FRESH: "as it was left",
-    Age.DECAYED: "fainter than it was left",
-    Age.DROPPED: "what was in mind is too old to go on with",
+    SavedAge.NOTHING: "nothing was put away here",
+    SavedAge.FRESH: "as it was left",
+    SavedAge.DECAYED: "fainter than it was left",
+    SavedAge.DROPPED: "what was in mind is too old to go on with",
 }
 
 

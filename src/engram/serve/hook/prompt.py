@@ -152,10 +152,10 @@ def _handed(store: Glimpse, reader: Reader, settings: Settings) -> Iterator[str]
 
     for name, word in ((CHECKPOINT, "Was being done"), (HANDOFF, "Asked last")):
         found = store.put_away_last(reader, name)
-        noted = None if found is None else checkpoints.to_checkpoint(found[1], found[0])
+        noted = None if found is None else checkpoints.checkpoint_from_bytes(found[1], found[0])
         if found is None or noted is None:
             continue
-        assess_cached = not settings.guard_injection or checkpoints.screened(found[1]) == VERSION
+        assess_cached = not settings.guard_injection or checkpoints.screened_version(found[1]) == VERSION
         yield from (line for line in _told(noted, word) if assess_cached or _is_clean(line))
 
 

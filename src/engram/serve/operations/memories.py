@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from engram.errors import InvalidQuery, NotFound
 from engram.guard.visibility import require_owner
-from engram.rules.lifecycle import Standing
+from engram.rules.lifecycle import LifecycleState
 from engram.serve.operations.operation import (
     AnyStatus,
     Arg,
@@ -430,7 +430,7 @@ def edges(mem: Engram, given: IdsInput) -> EdgeList:
     return EdgeList(tuple(mem.edges(*given.ids)))
 
 
-def standing(mem: Engram, given: IdInput) -> Standing:
+def standing(mem: Engram, given: IdInput) -> LifecycleState:
     return mem.standing(given.id)
 
 
@@ -512,7 +512,7 @@ READ_OPERATIONS = (
         name="standing",
         help="Show where a memory stands: its layer, how far to rely on it, how long it is kept, how far it has faded.",
         input=IdInput,
-        output=Standing,
+        output=LifecycleState,
         run=standing,
     ),
     Operation(

@@ -11,7 +11,7 @@ import apsw
 from engram.env import from_micros, to_micros
 from engram.errors import InvalidQuery, NotFound
 from engram.guard.visibility import Visibility
-from engram.rules.edges import ACYCLIC, DERIVED, seen_again
+from engram.rules.edges import ACYCLIC, DERIVED, reinforced
 from engram.settings import Settings
 from engram.store.sqlite import memories, sensitivity
 from engram.store.sqlite.rows import micros, predicate
@@ -44,7 +44,7 @@ def put(connection: apsw.Connection, owned: Visibility, edges: Sequence[Edge], n
                 f"this {told.kind} link would close a circle: what came of something cannot be what it came from.",
                 way_out="Link them the other way round, or by a kind that goes both ways, such as `related_to`.",
             )
-        edge = told if known is None else seen_again(known, told, now, settings)
+        edge = told if known is None else reinforced(known, told, now, settings)
         connection.execute(
             """
             INSERT OR REPLACE INTO edges (source, target, kind, weight, confidence, created_at, reinforced_at)

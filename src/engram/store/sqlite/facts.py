@@ -15,7 +15,7 @@ from typing import Any
 import apsw
 
 from engram.env import from_micros, to_micros
-from engram.rules.contradiction import Claim, Ruling, ruling
+from engram.rules.contradiction import FactClaim, Ruling, ruling
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import entities
 from engram.store.sqlite.rows import intern, micros
@@ -133,7 +133,7 @@ def _settle(
     connection: apsw.Connection, scope: int, memory: Memory, fact: Fact, named: str, since: int | None
 ) -> Iterator[Outcome]:
     told = memory.happened_until is not None
-    new = Claim(fact, memory.confidence, _at(since), _at(_said(connection, memory.key, micros(memory.learned_at))), told)
+    new = FactClaim(fact, memory.confidence, _at(since), _at(_said(connection, memory.key, micros(memory.learned_at))), told)
     found: list[Any] = connection.execute(
         f"""
         SELECT f.memory, f.number, {sealed.told("facts", "object", "f")}, f.single, f.since, m.id, m.confidence, m.pinned,
@@ -146,7 +146,7 @@ def _settle(
     ).fetchall()
     for key, number, thing, single, at, memory_id, confidence, pinned, text, speaker, learned, dated in found:
         said = Fact(fact.subject, fact.predicate, thing, bool(single))
-        old = Claim(said, confidence, _at(at), _at(_said(connection, key, learned)), bool(dated))
+        old = FactClaim(said, confidence, _at(at), _at(_said(connection, key, learned)), bool(dated))
         ruled = ruling(new, old)
         if ruled is Ruling.STANDS or _may_be_two(named, _named(text, speaker, number, fact.predicate)):
             continue

@@ -11,7 +11,7 @@ import apsw
 
 from engram.errors import Conflict
 from engram.guard.visibility import readable, writable
-from engram.rules.contradiction import transferred
+from engram.rules.contradiction import transferred_confidence
 from engram.store.sqlite import edges as links
 from engram.store.sqlite import entities, facts, memories, sensitivity, turns, working
 from engram.store.sqlite.rows import intern
@@ -82,7 +82,7 @@ class Understanding(Scrubbing):
                 working.forget_handed(connection, [old.text])
             elif one.link == facts.OUTDATES:  # it stands without the fact; what follows from the rest is found again at rest
                 self._unfound(connection, memories.one(connection, writable(reader), one.older).key, now)
-        sure = transferred(memory.confidence, [one.confidence for one in outcomes if one.link != facts.CONTRADICTS])
+        sure = transferred_confidence(memory.confidence, [one.confidence for one in outcomes if one.link != facts.CONTRADICTS])
         if sure == memory.confidence:
             return memory
         new = replace(memory, confidence=sure)

@@ -9,7 +9,7 @@ import apsw
 
 from engram.env import from_micros
 from engram.guard.visibility import Visibility, readable, require_owner
-from engram.rules.contradiction import status
+from engram.rules.contradiction import epistemic_status
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import entities as naming
 from engram.store.sqlite import facts, memories
@@ -152,7 +152,7 @@ def _beliefs(connection: apsw.Connection, seen: Visibility, subject: str, past: 
 def _belief(row: Sequence[Any]) -> Belief:
     subject, said, thing, confidence, since, until, memory_id, state, against = row
     strengths = [float(one) for one in str(against).split(",")] if against else []
-    held = "retracted" if until is not None or state != "active" else status(confidence, strengths).value
+    held = "retracted" if until is not None or state != "active" else epistemic_status(confidence, strengths).value
     return Belief(subject, said, thing, held, confidence, _at(since), _at(until), memory_id)
 
 
