@@ -78,7 +78,7 @@ def test_opening_takes_the_same_arguments() -> None:
     assert inspect.signature(aio.open_as).parameters == inspect.signature(Engram.open).parameters
 
 
-def test_the_package_loads_it_only_when_it_is_used() -> None:
+def test_importing_engram_does_not_import_aio() -> None:
     program = (
         "import sys, engram; assert 'engram.aio' not in sys.modules and 'asyncio' not in sys.modules; "
         "engram.aio.open; assert 'engram.aio' in sys.modules"
@@ -89,7 +89,7 @@ def test_the_package_loads_it_only_when_it_is_used() -> None:
 # ── use ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_day_with_it(tmp_path: Path) -> None:
+def test_the_main_verbs_work_with_await(tmp_path: Path) -> None:
     async def day() -> None:
         async with opening(tmp_path) as mem:
             kept = await mem.remember("The API runs on Fly.io", importance=0.8)
@@ -112,7 +112,7 @@ def test_a_day_with_it(tmp_path: Path) -> None:
     asyncio.run(day())
 
 
-def test_awaited_without_a_block_it_is_closed_by_hand(tmp_path: Path) -> None:
+def test_a_vault_opened_with_await_is_closed_with_close(tmp_path: Path) -> None:
     before = set(threading.enumerate())
 
     async def day() -> None:
@@ -127,7 +127,7 @@ def test_awaited_without_a_block_it_is_closed_by_hand(tmp_path: Path) -> None:
     assert not [one.name for one in set(threading.enumerate()) - before if one.name.startswith("engram")]
 
 
-def test_calls_go_side_by_side_and_the_loop_goes_on(tmp_path: Path) -> None:
+def test_calls_run_in_parallel_and_do_not_block_the_loop(tmp_path: Path) -> None:
     gate = Gate()
 
     async def day() -> None:
@@ -144,7 +144,7 @@ def test_calls_go_side_by_side_and_the_loop_goes_on(tmp_path: Path) -> None:
 # ── not waiting ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_call_that_is_cancelled_stops_at_its_next_step_and_closing_waits_for_it(tmp_path: Path) -> None:
+def test_a_cancelled_call_stops_at_its_next_step_and_close_waits_for_it(tmp_path: Path) -> None:
     gate = Gate()
 
     async def day() -> None:
@@ -166,7 +166,7 @@ def test_a_call_that_is_cancelled_stops_at_its_next_step_and_closing_waits_for_i
     asyncio.run(day())
 
 
-def test_a_deadline_is_kept_and_a_key_makes_a_write_once(tmp_path: Path) -> None:
+def test_deadlines_and_idempotency_keys_work_with_await(tmp_path: Path) -> None:
     gate = Gate()
 
     async def day() -> None:
@@ -185,7 +185,7 @@ def test_a_deadline_is_kept_and_a_key_makes_a_write_once(tmp_path: Path) -> None
     asyncio.run(day())
 
 
-def test_a_call_that_waits_for_a_thread_is_withdrawn(tmp_path: Path) -> None:
+def test_cancelling_withdraws_a_call_that_waits_for_a_thread(tmp_path: Path) -> None:
     gate = Gate()
 
     async def day() -> None:
@@ -205,7 +205,7 @@ def test_a_call_that_waits_for_a_thread_is_withdrawn(tmp_path: Path) -> None:
     asyncio.run(day())
 
 
-def test_a_deadline_is_kept_though_every_thread_is_taken(tmp_path: Path) -> None:
+def test_a_deadline_holds_while_every_thread_is_busy(tmp_path: Path) -> None:
     gate = Gate()
 
     async def day() -> None:
@@ -222,7 +222,7 @@ def test_a_deadline_is_kept_though_every_thread_is_taken(tmp_path: Path) -> None
     asyncio.run(day())
 
 
-def test_a_call_whose_loop_is_thrown_away_stops_too(tmp_path: Path) -> None:
+def test_a_call_stops_when_its_loop_is_destroyed(tmp_path: Path) -> None:
     gate, loop = Gate(), asyncio.new_event_loop()
 
     async def opened() -> AsyncEngram:
@@ -243,7 +243,7 @@ def test_a_call_whose_loop_is_thrown_away_stops_too(tmp_path: Path) -> None:
         assert list(again.list()) == []
 
 
-def test_what_nobody_waits_for_is_handed_to_whoever_ends_it(tmp_path: Path) -> None:
+def test_the_result_of_a_call_cancelled_too_late_is_discarded(tmp_path: Path) -> None:
     entered, go_on = threading.Event(), threading.Event()
     left: list[int] = []
 
@@ -265,7 +265,7 @@ def test_what_nobody_waits_for_is_handed_to_whoever_ends_it(tmp_path: Path) -> N
     assert left == [7]
 
 
-def test_closing_that_nobody_waits_for_is_carried_out_and_leaves_no_thread(tmp_path: Path) -> None:
+def test_a_cancelled_close_still_closes_and_leaves_no_thread(tmp_path: Path) -> None:
     before = set(threading.enumerate())
 
     async def day() -> AsyncEngram:
@@ -282,7 +282,7 @@ def test_closing_that_nobody_waits_for_is_carried_out_and_leaves_no_thread(tmp_p
     wait_until(lambda: not [one for one in set(threading.enumerate()) - before if one.name.startswith("engram")])
 
 
-def test_many_at_once_some_late_and_some_called_off_lose_nothing_that_was_answered(tmp_path: Path) -> None:
+def test_no_answered_write_is_lost_under_timeouts_and_cancellations(tmp_path: Path) -> None:
     dice = random.Random(3)
     kept: list[str] = []
     codes: set[str] = set()
@@ -327,7 +327,7 @@ def test_one_vault_serves_several_loops(tmp_path: Path) -> None:
     asyncio.run(mem.close())
 
 
-def test_opening_that_nobody_waits_for_leaves_no_open_vault(tmp_path: Path) -> None:
+def test_a_cancelled_open_leaves_no_open_vault(tmp_path: Path) -> None:
     entered, go_on = threading.Event(), threading.Event()
     opened: list[Engram] = []
 
@@ -349,7 +349,7 @@ def test_opening_that_nobody_waits_for_leaves_no_open_vault(tmp_path: Path) -> N
     wait_until(lambda: bool(opened) and "closed" in repr(opened[0]))
 
 
-def test_an_error_is_the_same_error(tmp_path: Path) -> None:
+def test_errors_are_the_same_as_without_await(tmp_path: Path) -> None:
     async def day() -> None:
         async with opening(tmp_path) as mem:
             with pytest.raises(EngramError) as caught:
@@ -363,7 +363,7 @@ async def _awaiting(opening: aio.Opening) -> AsyncEngram:
     return await opening
 
 
-def test_an_episode_whose_end_nobody_waits_for_is_ended(tmp_path: Path) -> None:
+def test_an_episode_ends_although_its_task_is_cancelled(tmp_path: Path) -> None:
     """All threads are taken when its block is left, and then its task is cancelled, or its time is over."""
 
     async def day(seconds: float | None) -> None:

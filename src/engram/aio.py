@@ -1,12 +1,12 @@
-"""The same memory for programs that await: one thin wrapper over threads, verb for verb.
+"""The same verbs with `await`: a thin wrapper that runs each in a thread.
 
     async with engram.aio.open("~/memory", agent="rex") as mem:
         await mem.remember("I prefer dark mode in every editor")
 
-Every verb has the signature of its namesake in `Engram` and runs in a thread of the vault's own: SQLite, BLAS and the encoder let
-go of the interpreter meanwhile. A call that is cancelled before its thread has begun is never made. One that has begun stops
-there at its next step, and a write is made whole or not at all; `close` waits for it. Opening that is cancelled leaves no open
-vault.
+Every verb has the signature of its namesake in `Engram` and runs in a thread of the vault's own pool; SQLite, BLAS and the
+encoder release the interpreter's lock meanwhile. A call that is cancelled while it waits for a thread is never made. A running
+call that is cancelled stops at its next step, and a write is made completely or not at all; `close` waits for it. Cancelling
+`open` leaves no open vault.
 """
 
 from __future__ import annotations
@@ -40,20 +40,22 @@ T = TypeVar("T")
 Later = Coroutine[Any, Any, T]
 
 
-async def apart(call: Callable[[], T], unwanted: Callable[[T], object] | None = None) -> T:
-    """A call in a thread of its own, which ends with it: nothing that goes on elsewhere keeps it waiting, and once begun it is
-    carried out. `unwanted` gets the result that nobody waits for any more."""
-    with_one = ThreadPoolExecutor(1, "engram-apart")
-    begun = with_one.submit(contextvars.copy_context().run, call)
-    with_one.shutdown(wait=False)
+async def in_own_thread(call: Callable[[], T], discard: Callable[[T], object] | None = None) -> T:
+    """Run a call in a new thread, so that no other call delays it.
+
+    Cancelling does not stop the call; `discard` is then called with its result.
+    """
+    pool = ThreadPoolExecutor(1, "engram-apart")
+    future = pool.submit(contextvars.copy_context().run, call)
+    pool.shutdown(wait=False)
     try:
-        return await asyncio.shield(asyncio.wrap_future(begun))
+        return await asyncio.shield(asyncio.wrap_future(future))
     except BaseException:
-        _hand(begun, unwanted)
+        _discard_result(future, discard)
         raise
     finally:
-        if begun.done():
-            with_one.shutdown(wait=True)  # it has nothing left to do but to end
+        if future.done():
+            pool.shutdown(wait=True)  # returns at once: the thread is about to end
 
 
 class Threads:
@@ -62,54 +64,59 @@ class Threads:
     def __init__(self, count: int) -> None:
         self._pool = ThreadPoolExecutor(count, "engram-aio")
 
-    async def run(self, call: Callable[[], T], unwanted: Callable[[T], object] | None = None) -> T:
-        """Its result. Cancelling withdraws a call that waits for a thread, as a deadline does that passes meanwhile; and stops
-        one that has begun at its next step. `unwanted` gets the result that nobody waits for any more."""
-        outer = current_deadline()
-        with cancellable() as until:
+    async def run(self, call: Callable[[], T], discard: Callable[[T], object] | None = None) -> T:
+        """Run a call in the pool and return its result.
+
+        Cancelling, or a deadline that passes meanwhile, withdraws a call that waits for a thread and stops a running one at its
+        next step. `discard` is called with the result of a call that was cancelled too late.
+        """
+        deadline = current_deadline()
+        with cancellable() as call_deadline:
             context = contextvars.copy_context()
         try:
-            begun = self._pool.submit(context.run, call)
-        except RuntimeError:  # ended
-            return await apart(call)  # which says that the vault is closed
-        waiting = asyncio.wrap_future(begun)
+            future = self._pool.submit(context.run, call)
+        except RuntimeError:  # the pool has ended
+            return await in_own_thread(call)  # raises that the vault is closed
+        waiting = asyncio.wrap_future(future)
         try:
-            if outer is not None and outer.left < float("inf"):
-                await asyncio.wait({waiting}, timeout=outer.left)
-                if begun.cancel():
+            if deadline is not None and deadline.left < float("inf"):
+                await asyncio.wait({waiting}, timeout=deadline.left)
+                if future.cancel():
                     raise deadline_error("a thread was waited for")
             return await waiting
-        except BaseException:  # a task that is thrown away with its loop is told so by another one than CancelledError
-            until.cancel()
-            begun.cancel()
-            _hand(begun, unwanted)
+        except BaseException:  # not only CancelledError: a task that is destroyed with its loop gets GeneratorExit
+            call_deadline.cancel()
+            future.cancel()
+            _discard_result(future, discard)
             raise
 
     async def finish(self, call: Callable[[], T]) -> T:
-        """What must be done, whoever is cancelled or late meanwhile: they no longer wait for it, and it is carried out."""
+        """Run a call to its end, without a deadline and even if its caller is cancelled."""
         with without_deadline():
             context = contextvars.copy_context()
         try:
-            begun = self._pool.submit(context.run, call)
-        except RuntimeError:  # ended
-            return await apart(call)
-        return await asyncio.shield(asyncio.wrap_future(begun))
+            future = self._pool.submit(context.run, call)
+        except RuntimeError:  # the pool has ended
+            return await in_own_thread(call)
+        return await asyncio.shield(asyncio.wrap_future(future))
 
     def end(self) -> None:
-        """Wait for what was begun; whatever comes after is answered at once."""
+        """Wait for running and queued calls. Later calls raise at once that the vault is closed."""
         self._pool.shutdown(wait=True)
 
 
-def _hand(begun: Future[T], unwanted: Callable[[T], object] | None) -> None:
-    def handed(done: Future[T]) -> None:
-        if not done.cancelled() and done.exception() is None and unwanted is not None:
-            unwanted(done.result())
+def _discard_result(future: Future[T], discard: Callable[[T], object] | None) -> None:
+    """Call `discard` with the result once there is one."""
 
-    begun.add_done_callback(handed)
+    def when_done(done: Future[T]) -> None:
+        if not done.cancelled() and done.exception() is None and discard is not None:
+            discard(done.result())
+
+    future.add_done_callback(when_done)
 
 
-class _Over(Protocol[S_co]):
-    """What has a synchronous thing to call, which may take its time to be had, and threads to call it in."""
+class _AsyncView(Protocol[S_co]):
+    """An object with threads, and a synchronous counterpart whose verbs run in them. Getting the counterpart may block."""
 
     @property
     def _threads(self) -> Threads: ...
@@ -118,15 +125,15 @@ class _Over(Protocol[S_co]):
 
 
 class Verb(Generic[S, P, T]):
-    """A verb of the synchronous class `S` as one to await, with the same signature and documentation."""
+    """A method of the synchronous class `S` in an awaitable form, with the same signature and documentation."""
 
     def __init__(self, verb: Callable[Concatenate[S, P], T]) -> None:
         self._verb = verb
         functools.update_wrapper(self, verb)
 
-    def __get__(self, view: _Over[S], owner: type | None = None) -> Callable[P, Later[T]]:
+    def __get__(self, view: _AsyncView[S], owner: type | None = None) -> Callable[P, Later[T]]:
         if view is None:
-            return cast(Callable[P, Later[T]], self)  # asked of the class, for its signature
+            return cast(Callable[P, Later[T]], self)  # accessed on the class, as `inspect.signature` does
 
         @functools.wraps(self._verb)
         async def awaited(*args: P.args, **named: P.kwargs) -> T:
@@ -134,12 +141,12 @@ class Verb(Generic[S, P, T]):
 
         return awaited
 
-    def __call__(self, view: _Over[S], *args: P.args, **named: P.kwargs) -> Later[T]:
+    def __call__(self, view: _AsyncView[S], *args: P.args, **named: P.kwargs) -> Later[T]:
         return self.__get__(view)(*args, **named)
 
 
 class AsyncWorking:
-    """What is in mind where the reader stands; as `Working`, with `await` before verbs and figures alike."""
+    """The working memory of the reader's scope; as `Working`, with `await` before properties too."""
 
     def __init__(self, mem: Engram, threads: Threads) -> None:
         self._mem = mem
@@ -190,7 +197,7 @@ class AsyncWorking:
 
 
 class AsyncRun:
-    """A run that has begun; as `Run`."""
+    """A run of an agent; as `Run`."""
 
     def __init__(self, run: Run, threads: Threads) -> None:
         self._run = run
@@ -213,16 +220,16 @@ class AsyncRun:
         await self._threads.finish(self._run.cancel)
 
 
-def _beginning(begin: Callable[Concatenate[Engram, P], Run]) -> Callable[Concatenate[AsyncEngram, P], Later[AsyncRun]]:
+def _returning_run(begin: Callable[Concatenate[Engram, P], Run]) -> Callable[Concatenate[AsyncEngram, P], Later[AsyncRun]]:
     @functools.wraps(begin)
-    async def begun(self: AsyncEngram, /, *args: P.args, **named: P.kwargs) -> AsyncRun:
+    async def awaited(self: AsyncEngram, /, *args: P.args, **named: P.kwargs) -> AsyncRun:
         return AsyncRun(await self._threads.run(lambda: begin(self._mem, *args, **named)), self._threads)
 
-    return begun
+    return awaited
 
 
 class AsyncRecording:
-    """An episode that is going on; as `Recording`, with `await` before its lists too."""
+    """An episode that is being recorded; as `Recording`, with `await` before its lists too."""
 
     def __init__(self, recording: Recording, threads: Threads) -> None:
         self._recording = recording
@@ -257,18 +264,19 @@ class AsyncRecording:
         await self._threads.finish(lambda: self._recording.__exit__(kind, error, trace))
 
 
-def _recording(
+def _returning_recording(
     episode: Callable[Concatenate[Engram, P], Recording],
 ) -> Callable[Concatenate[AsyncEngram, P], Later[AsyncRecording]]:
     @functools.wraps(episode)
-    async def begun(self: AsyncEngram, /, *args: P.args, **named: P.kwargs) -> AsyncRecording:
-        made = await self._threads.run(lambda: episode(self._mem, *args, **named), _abandoned)
-        return AsyncRecording(made, self._threads)
+    async def awaited(self: AsyncEngram, /, *args: P.args, **named: P.kwargs) -> AsyncRecording:
+        recording = await self._threads.run(lambda: episode(self._mem, *args, **named), _abandon)
+        return AsyncRecording(recording, self._threads)
 
-    return begun
+    return awaited
 
 
-def _abandoned(recording: Recording) -> None:
+def _abandon(recording: Recording) -> None:
+    """End an episode whose caller was cancelled before it got the recording."""
     recording.__exit__(asyncio.CancelledError, asyncio.CancelledError(), None)
 
 
@@ -347,9 +355,9 @@ class AsyncEngram:
     revoke = Verb(Engram.revoke)
     tokens = Verb(Engram.tokens)
 
-    begin = _beginning(Engram.begin)
+    begin = _returning_run(Engram.begin)
 
-    episode = _recording(Engram.episode)
+    episode = _returning_recording(Engram.episode)
     episodes = Verb(Engram.episodes)
     skills = Verb(Engram.skills)
     learn_skills = Verb(Engram.learn_skills)
@@ -358,7 +366,7 @@ class AsyncEngram:
 
     @property
     def working(self) -> AsyncWorking:
-        """What is in mind where this reader stands."""
+        """The working memory of this reader's scope."""
         return AsyncWorking(self._mem, self._threads)
 
     @property
@@ -378,20 +386,20 @@ class AsyncEngram:
         return self._mem.settings
 
     def keyed(self, key: str) -> AsyncEngram:
-        """The same view, whose writes are made once for this key; as `Engram.keyed`."""
+        """Return a view whose writes have this idempotency key; as `Engram.keyed`."""
         return AsyncEngram(self._mem.keyed(key), self._threads)
 
     def deadline(self, seconds: float | None) -> AbstractContextManager[Deadline]:
-        """What is awaited in this `with` must be done in so many seconds; as `Engram.deadline`."""
+        """Set a deadline for all calls in this `with` block; as `Engram.deadline`."""
         return self._mem.deadline(seconds)
 
     def as_reader(self, reader: Reader) -> AsyncEngram:
-        """The same open vault as someone else sees it. For code that establishes identities, such as a server."""
+        """Return the same open vault as another reader sees it. For code that establishes identities, such as a server."""
         return AsyncEngram(self._mem.as_reader(reader), self._threads)
 
     async def close(self) -> None:
-        """Let what was begun come to its end, then close the vault. Cancelled, it is closed all the same, a little later."""
-        await apart(self._close)
+        """Wait for running calls, then close the vault. Cancelling does not prevent it: the vault is closed a little later."""
+        await in_own_thread(self._close)
 
     def _close(self) -> None:
         self._threads.end()
@@ -408,7 +416,7 @@ class AsyncEngram:
 
 
 class Opening:
-    """A vault about to be opened: `await` it, or enter it with `async with`."""
+    """A vault that is not open yet: `await` it, or enter it with `async with`."""
 
     def __init__(self, make: Callable[[], Engram]) -> None:
         self._make = make
@@ -426,11 +434,11 @@ class Opening:
             await self._opened.close()
 
     async def _open(self) -> AsyncEngram:
-        mem = await apart(self._make, Engram.close)
+        mem = await in_own_thread(self._make, Engram.close)
         return AsyncEngram(mem, Threads(mem.settings.now.reader_limit))
 
 
-def _awaited(make: Callable[P, Engram]) -> Callable[P, Opening]:
+def _awaitable(make: Callable[P, Engram]) -> Callable[P, Opening]:
     @functools.wraps(make)
     def opening(*args: P.args, **named: P.kwargs) -> Opening:
         return Opening(lambda: make(*args, **named))
@@ -438,6 +446,6 @@ def _awaited(make: Callable[P, Engram]) -> Callable[P, Opening]:
     return opening
 
 
-open = _awaited(open_engram)
-open_as = _awaited(Engram.open)
-"""For code that establishes identities: `Engram.open`."""
+open = _awaitable(open_engram)
+open_as = _awaitable(Engram.open)
+"""`Engram.open` with `await`, for code that establishes identities."""

@@ -43,7 +43,7 @@ def told(engram: Engram, tmp_path: Path) -> dict[str, object]:
     return engram("bench", "context", str(path), "--tokens", "75,1000", "--json").json["files"][0]
 
 
-def test_every_way_is_told_and_with_room_for_all_they_are_equal(told: dict[str, dict[str, dict[str, float]]]) -> None:
+def test_every_method_is_measured_and_all_are_equal_with_enough_room(told: dict[str, dict[str, dict[str, float]]]) -> None:
     assert (told["stores"], told["questions"], told["answered"], told["over_budget"]) == (1, 2, 2, 0)
     for figures in (told["context"], told["answers"]):
         ways = ["packed", "packed whole", "top-k", "top-k turns", "top 5 turns", "top 10 turns", "top 20 turns", "history"]
@@ -51,7 +51,7 @@ def test_every_way_is_told_and_with_room_for_all_they_are_equal(told: dict[str, 
         assert {of["1000"] for of in figures.values()} == {1.0}
 
 
-def test_what_stands_there_without_the_answer_is_told_from_what_says_it(told: dict[str, dict[str, dict[str, float]]]) -> None:
+def test_a_memory_that_lost_the_answer_counts_as_evidence_but_not_as_answer(told: dict[str, dict[str, dict[str, float]]]) -> None:
     """In 75 tokens the long statement stands as its key fact, which has lost where it opens."""
     assert told["context"]["packed"]["75"] == 1.0
     assert told["context"]["packed whole"]["75"] == 0.5

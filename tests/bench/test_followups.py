@@ -20,7 +20,7 @@ SAID = (
 ASKED = [("How does the ledger service deploy?", "0"), ("What is the name of my dentist Petrova?", "1")]
 
 
-def test_a_follow_up_is_found_by_the_talk_and_a_question_of_its_own_as_before(tmp_path: Path) -> None:
+def test_the_topic_helps_a_follow_up_and_leaves_a_question_alone(tmp_path: Path) -> None:
     at = "2023-05-08T13:00:00Z"
     turns = [{"ref": str(n), "session": "s", "speaker": "Ann", "text": text, "at": at} for n, text in enumerate(SAID)]
     questions = [

@@ -27,7 +27,7 @@ def file_of(path: Path) -> Path:
     return path
 
 
-def test_what_is_there_is_confident_and_what_is_another_ones_unknown(tmp_path: Path) -> None:
+def test_own_questions_are_confident_and_those_of_another_store_unknown(tmp_path: Path) -> None:
     found = knows.run([file_of(tmp_path / "talks.jsonl")], embedder=words_apart())
     (file,) = found["files"]
     assert file["asked"] == 12  # of either store its two questions and the other's one, in two forms

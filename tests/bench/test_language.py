@@ -36,6 +36,6 @@ def test_a_row_is_right_only_if_both_readings_are(tmp_path: Path) -> None:
     assert "75.0% right" in language.render(language.run([tmp_path / "rows.jsonl"]))
 
 
-def test_a_line_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_line_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidContent, match="line 1"):
         language.run([written(tmp_path / "rows.jsonl", [{"text": "today"}])])

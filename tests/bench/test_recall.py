@@ -54,7 +54,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENGRAM_AROUND_WEIGHT", "0")
 
 
-def test_the_figures_are_those_of_a_hand(engram: Engram, file: Path, alone: None) -> None:
+def test_the_figures_equal_those_calculated_by_hand(engram: Engram, file: Path, alone: None) -> None:
     told = engram("bench", "recall", str(file), "--k", "1,5", "--json").json
     (found,) = told["files"]
     assert (found["stores"], found["turns"], found["memories"], found["questions"], found["unanswerable"]) == (1, 3, 3, 4, 1)
@@ -77,7 +77,7 @@ def test_the_figures_are_those_of_a_hand(engram: Engram, file: Path, alone: None
     assert told["settings"] == {"around_weight": 0.0}
 
 
-def test_the_page_defines_what_it_shows(engram: Engram, file: Path) -> None:
+def test_the_report_defines_its_measures(engram: Engram, file: Path) -> None:
     page = engram("bench", "recall", str(file), "--k", "5").out
     for name, meaning in recall.DEFINITIONS.items():
         assert f"{name}: {meaning}" in page
@@ -86,7 +86,7 @@ def test_the_page_defines_what_it_shows(engram: Engram, file: Path) -> None:
         assert words in page
 
 
-def test_only_so_many_stores_are_asked(tmp_path: Path) -> None:
+def test_the_option_stores_limits_how_many_are_asked(tmp_path: Path) -> None:
     path = tmp_path / "two.jsonl"
     path.write_text("\n".join([json.dumps(STORE), json.dumps({**STORE, "store": "second"})]), "utf-8")
     told: list[float | None] = []
@@ -103,7 +103,7 @@ def test_evidence_that_no_memory_holds_is_not_reachable(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["nonsense", "[]", '{"store": "x"}', '{"store": "x", "turns": [{"text": 1}], "questions": []}'])
-def test_a_file_of_something_else_is_refused(engram: Engram, tmp_path: Path, line: str) -> None:
+def test_a_file_of_another_format_is_refused(engram: Engram, tmp_path: Path, line: str) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text(line, "utf-8")
     bad = engram("bench", "recall", str(path))
@@ -113,11 +113,11 @@ def test_a_file_of_something_else_is_refused(engram: Engram, tmp_path: Path, lin
 
 
 @pytest.mark.parametrize("arguments", ["--k 0", "--k many", "--stores 0"])
-def test_a_bad_call_is_two(engram: Engram, file: Path, arguments: str) -> None:
+def test_a_bad_call_exits_with_code_2(engram: Engram, file: Path, arguments: str) -> None:
     assert engram("bench", "recall", str(file), *arguments.split()).code == 2
 
 
-def test_the_measures_themselves() -> None:
+def test_share_ndcg_auroc_and_percentiles() -> None:
     assert auroc([2.0, 1.0], [1.0]) == 0.75
     assert auroc([], [1.0]) is None
     assert ndcg(frozenset("ab"), ["x", "a"], 10) == pytest.approx((1 / math.log2(3)) / (1 + 1 / math.log2(3)))

@@ -38,7 +38,7 @@ def test_a_small_run_has_every_figure_at_every_size() -> None:
     assert left == set()
 
 
-def test_without_a_model_ratios_are_no_bars_and_the_page_says_so() -> None:
+def test_without_a_model_ratios_have_no_limits_and_the_report_says_so() -> None:
     results, _, _ = trial()
     assert results["environment"]["encoder_installed"] is False
     assert results["bars"] == []

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from engram.bench import store as bench_store
-from engram.bench.store_sides import Bench, open_plain, open_unkeyed, question, sentence
+from engram.bench.store_sides import StoreBench, open_plain, open_unkeyed, question, sentence
 from engram.store.sqlite import migrations
 
 WORKLOADS = ("single_inserts", "batched_inserts", "warm_reads", "any_reads", "searches")
@@ -28,8 +28,8 @@ def trial() -> tuple[dict[str, Any], list[tuple[str, float]], set[Path]]:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path, bytes(range(32)), trial=True)
+def bench(tmp_path: Path) -> StoreBench:
+    return StoreBench(tmp_path, bytes(range(32)), trial=True)
 
 
 def figures(value: object, name: str = "") -> dict[str, float]:
@@ -91,7 +91,7 @@ def test_a_run_leaves_no_file_behind() -> None:
     assert left == set()
 
 
-def test_both_sides_hold_and_find_the_same(bench: Bench) -> None:
+def test_both_sides_hold_and_find_the_same(bench: StoreBench) -> None:
     with bench.both() as (plain, ours):
         bench.grow((plain, ours), 60)
         for mine, theirs in zip(*bench.visible, strict=True):
@@ -103,7 +103,7 @@ def test_both_sides_hold_and_find_the_same(bench: Bench) -> None:
             assert b_hits or number % 5 == 4
 
 
-def test_neither_side_shows_what_the_reader_may_not_see(bench: Bench) -> None:
+def test_neither_side_shows_what_the_reader_may_not_see(bench: StoreBench) -> None:
     with bench.both() as (plain, ours):
         for place, side in enumerate((plain, ours)):
             hidden = [memory for memory in side.add(bench.fresh(place, 10)) if memory.scope.agent == "ada"]
@@ -111,7 +111,7 @@ def test_neither_side_shows_what_the_reader_may_not_see(bench: Bench) -> None:
             assert [found for memory in hidden for found in side.get(memory.id)] == []
 
 
-def test_the_baseline_is_plaintext_and_ours_is_not(bench: Bench) -> None:
+def test_the_baseline_is_plaintext_and_ours_is_not(bench: StoreBench) -> None:
     with bench.both() as sides:
         bench.grow(sides, 5)
     word = sentence(0).split()[0].encode()
@@ -119,7 +119,7 @@ def test_the_baseline_is_plaintext_and_ours_is_not(bench: Bench) -> None:
     assert all(word not in file.read_bytes() for file in (bench.folder / "vault").iterdir() if file.is_file())
 
 
-def test_the_baseline_has_every_table_and_index_of_the_store(bench: Bench) -> None:
+def test_the_baseline_has_every_table_and_index_of_the_store(bench: StoreBench) -> None:
     listing = "SELECT type, name FROM sqlite_master ORDER BY type, name"
     baseline = open_plain(bench.folder / "p.db", bench.settings)
     store = open_unkeyed(bench.folder / "u.db", bench.settings)

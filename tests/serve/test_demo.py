@@ -18,7 +18,7 @@ def everything_under(*folders: Path) -> set[Path]:
     return {path for folder in folders for path in folder.rglob("*")}
 
 
-def test_the_demo_shows_the_main_job_and_touches_nothing(tmp_path: Path) -> None:
+def test_the_demo_runs_every_part_and_touches_nothing_else(tmp_path: Path) -> None:
     world = (Path(os.environ["HOME"]), Path(os.environ["ENGRAM_CONFIG"]).parent)
     before = everything_under(*world)
     shown = in_process_of_its_own(
@@ -54,7 +54,7 @@ def test_the_demo_shows_the_main_job_and_touches_nothing(tmp_path: Path) -> None
     assert everything_under(*world) == before
 
 
-def test_the_demo_tells_the_same_as_json(engram: Engram) -> None:
+def test_the_demo_as_json_has_the_same_parts(engram: Engram) -> None:
     parts = engram("demo", "--fast", "--json").json["parts"]
     assert not any("MCP" in part["title"] for part in parts)
     assert [part["title"] for part in parts][:2] == ["A new vault", "Remembered as rex, read back newest first"]

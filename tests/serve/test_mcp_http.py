@@ -83,7 +83,7 @@ def calling(name: str, arguments: object, **meta: object) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_a_token_says_who_asks(mem: Engram, mode: str) -> None:
+def test_the_token_identifies_the_caller(mem: Engram, mode: str) -> None:
     rex = mem.grant("rex", scope=Scope(agent="rex"), role=Role.AGENT, writes=True).secret
     ada = mem.grant("ada", scope=Scope(agent="ada"), role=Role.AGENT, writes=True).secret
 
@@ -108,7 +108,7 @@ def test_a_token_says_who_asks(mem: Engram, mode: str) -> None:
         assert "platypus" in "".join(talk(address, rex, look, mode)[:1])
 
 
-def test_who_comes_from_the_network_reads_only_unless_granted_more(mem: Engram) -> None:
+def test_a_token_is_read_only_over_the_network_unless_granted_more(mem: Engram) -> None:
     mem.remember("The office is in Lisbon")
     guest = mem.grant("a reader").secret
 
@@ -128,7 +128,7 @@ def test_who_comes_from_the_network_reads_only_unless_granted_more(mem: Engram) 
     assert "token create NAME --write" in refused.content[0].text
 
 
-def test_no_token_a_revoked_one_a_strange_name_and_a_strange_page_are_turned_away(mem: Engram) -> None:
+def test_a_missing_or_revoked_token_a_foreign_host_and_a_foreign_origin_are_refused(mem: Engram) -> None:
     granted = mem.grant("once")
     with serving(mem) as address:
         bearer = f"Bearer {granted.secret}"
@@ -154,7 +154,7 @@ TURNS = [{"text": f"The shed number {number} is painted green", "speaker": "ann"
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_a_client_that_asks_for_it_is_told_how_far_a_long_call_is(mem: Engram, mode: str) -> None:
+def test_a_client_with_a_progress_token_gets_the_progress_of_a_long_call(mem: Engram, mode: str) -> None:
     rex = mem.grant("rex", scope=Scope(agent="rex"), role=Role.AGENT, writes=True).secret
     told: dict[str, list[tuple[float, float | None, str | None]]] = {}
 
@@ -174,7 +174,7 @@ def test_a_client_that_asks_for_it_is_told_how_far_a_long_call_is(mem: Engram, m
     assert {f"memory_{name}" for name, one in OPERATIONS.items() if one.reports_progress} == told.keys()
 
 
-def test_only_a_long_call_of_a_client_that_takes_a_stream_is_answered_by_one(mem: Engram) -> None:
+def test_only_a_long_call_with_a_progress_token_is_answered_by_a_stream(mem: Engram) -> None:
     bearer = "Bearer " + mem.grant("rex", scope=Scope(agent="rex"), role=Role.AGENT, writes=True).secret
     long, short = ("memory_ingest", {"turns": TURNS[:10]}), ("memory_list", {})
     both = "application/json, text/event-stream"
@@ -196,7 +196,7 @@ def test_only_a_long_call_of_a_client_that_takes_a_stream_is_answered_by_one(mem
 
 
 @pytest.mark.parametrize("version", ["2026-07-28", "2025-06-18"])
-def test_who_leaves_calls_off_what_was_asked(tmp_path: Path, version: str) -> None:
+def test_a_disconnected_client_cancels_its_call(tmp_path: Path, version: str) -> None:
     begun, held = threading.Event(), threading.Event()
 
     def slow(texts: Sequence[str]) -> list[Vectors]:
@@ -225,7 +225,7 @@ def test_who_leaves_calls_off_what_was_asked(tmp_path: Path, version: str) -> No
 
 
 @pytest.mark.parametrize("version", ["2026-07-28", "2025-06-18"])
-def test_half_a_character_does_not_fail_a_call(mem: Engram, version: str) -> None:
+def test_a_lone_surrogate_does_not_fail_a_call(mem: Engram, version: str) -> None:
     about = {"protocolVersion": version, "clientCapabilities": {}}
     meta: dict[str, object] = {f"io.modelcontextprotocol/{name}": value for name, value in about.items()}
     body = json.dumps(calling("memory_store", {"text": "half \ud83d of it"}, **meta))
@@ -237,7 +237,7 @@ def test_half_a_character_does_not_fail_a_call(mem: Engram, version: str) -> Non
     assert kept["result"]["structuredContent"]["text"] == "half ? of it"
 
 
-def test_what_is_not_one_message_is_refused_by_name_and_not_quoted(mem: Engram) -> None:
+def test_a_body_that_is_not_one_message_is_refused_without_quoting_it(mem: Engram) -> None:
     secret = mem.grant("rex", scope=Scope(agent="rex"), role=Role.AGENT).secret
     batch = [calling("memory_search", {"query": "platypus"}), {"jsonrpc": "2.0", "method": "notifications/initialized"}]
     no_message = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": "platypus"}
@@ -258,7 +258,7 @@ def test_what_is_not_one_message_is_refused_by_name_and_not_quoted(mem: Engram) 
         assert (odd.status_code, odd.json()["error"]["code"], "platypus" in odd.text) == (400, -32700, False)
 
 
-def test_a_page_that_is_listed_may_call_from_a_browser(mem: Engram) -> None:
+def test_an_allowed_origin_may_call_from_a_browser(mem: Engram) -> None:
     mem.settings.set(serve_origins="https://notes.example")
     asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization, mcp-method"}
     with serving(mem) as address:
@@ -266,7 +266,7 @@ def test_a_page_that_is_listed_may_call_from_a_browser(mem: Engram) -> None:
             assert httpx2.options(address, headers={"Origin": origin, **asked}, timeout=120).status_code == status
 
 
-def test_an_address_that_others_reach_needs_a_token_and_one_at_home_makes_its_own(mem: Engram) -> None:
+def test_a_network_address_needs_a_token_and_a_loopback_address_makes_one(mem: Engram) -> None:
     with pytest.raises(ConfigInvalid):
         make_app(mem, "core", "0.0.0.0")
     assert make_app(mem, "core", "127.0.0.1")[1] is not None

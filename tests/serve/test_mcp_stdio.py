@@ -58,7 +58,7 @@ def test_a_client_and_the_command_line_use_one_vault_at_once(tmp_path: Path) -> 
     assert "The API has two replicas" in both.content[0].text
 
 
-def test_an_old_client_is_served_greeted_once_and_the_vault_closed_when_its_input_ends(tmp_path: Path) -> None:
+def test_an_old_client_gets_one_handshake_and_the_vault_closes_when_its_input_ends(tmp_path: Path) -> None:
     server = Process(tmp_path / "vault")
     assert server.shake_hands("2024-11-05")["protocolVersion"] == "2024-11-05"
     assert server.request("ping", {}) == {}  # had the SDK's own greeting come too, this would be its answer
@@ -71,7 +71,7 @@ def test_an_old_client_is_served_greeted_once_and_the_vault_closed_when_its_inpu
         assert [one.text for one in mem.list()] == ["Rex likes tea"]
 
 
-def test_the_greeting_is_what_the_sdk_says(tmp_path: Path) -> None:
+def test_our_handshake_equals_the_sdks(tmp_path: Path) -> None:
     """A change of the SDK's must not make the two differ: what a client is told first is said before the SDK is loaded."""
     client = {"name": "a client", "version": "1"}
     with engram.open(tmp_path / "vault", settings={"model": "none"}) as mem:
@@ -95,14 +95,14 @@ def test_the_greeting_is_what_the_sdk_says(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 @pytest.mark.parametrize("profile", handshake.PROFILES)
-def test_the_first_list_of_tools_is_what_the_sdk_says(tmp_path: Path, profile: str, mode: str) -> None:
+def test_our_list_of_tools_equals_the_sdks(tmp_path: Path, profile: str, mode: str) -> None:
     with engram.open(tmp_path / "vault", settings={"model": "none"}) as mem:
         told = talk(server_of(mem, profile), lambda client: client.list_tools(), mode)
     ours = handshake.tools_answer(profiles.listing(profiles.tools_of(profile), profiles.HOST), discovery=mode == "auto")
     assert ours["tools"] == [tool.model_dump(by_alias=True, exclude_none=True) for tool in told.tools]
 
 
-def test_the_first_list_on_the_transport_is_the_same_as_the_next(tmp_path: Path) -> None:
+def test_the_first_list_of_tools_over_stdio_equals_the_second(tmp_path: Path) -> None:
     """The first is ours, the next the SDK's; a client of the newest protocol gets what that one adds, too."""
     server = Process(tmp_path / "vault")
     server.request("server/discover", {"_meta": MODERN})
@@ -113,14 +113,14 @@ def test_the_first_list_on_the_transport_is_the_same_as_the_next(tmp_path: Path)
 
 
 @pytest.mark.parametrize("params", [{"cursor": "x"}, {"_meta": MODERN}, {"_meta": 7}, [], {"more": 1}])
-def test_a_list_that_is_asked_for_otherwise_is_left_to_the_sdk(params: object) -> None:
+def test_an_unusual_request_for_tools_is_left_to_the_sdk(params: object) -> None:
     asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params}
     assert not handshake.asks_for_tools(asked, discovery=False)
     assert handshake.asks_for_tools(asked, discovery=True) is (params == {"_meta": MODERN})
     assert handshake.asks_for_tools({"id": 1, "method": "tools/list"}, discovery=False)
 
 
-def test_handshake_and_tools_are_told_before_anything_heavy_is_loaded() -> None:
+def test_handshake_and_tools_are_answered_before_heavy_modules_load() -> None:
     heavy = {"numpy", "typer", "mcp", "pydantic", "apsw", "cryptography", "engram.engine", "engram.settings"}
     heavy |= {"engram.text.english.entities", "engram.text.english.dates"}
     code = (
@@ -136,7 +136,7 @@ def test_handshake_and_tools_are_told_before_anything_heavy_is_loaded() -> None:
     assert ran.stderr.strip() == b"[]"
 
 
-def test_beside_the_older_sdk_nothing_is_promised_and_the_way_leads_out(tmp_path: Path) -> None:
+def test_beside_sdk_1_the_server_refuses_and_says_how_to_install_apart(tmp_path: Path) -> None:
     """What is there is found by its name alone: a package that needs the older one puts it in the place of the newer."""
     (tmp_path / "mcp").mkdir()
     for name in ("__init__.py", "types.py"):
@@ -151,13 +151,13 @@ def test_beside_the_older_sdk_nothing_is_promised_and_the_way_leads_out(tmp_path
 @pytest.mark.parametrize(
     "first", [b'{"jsonrpc":"2.0","id":1,"method":"initialize"}\n', b'\n{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n']
 )
-def test_what_is_no_handshake_is_left_to_the_sdk(first: bytes) -> None:
+def test_a_first_request_that_is_no_handshake_is_left_to_the_sdk(first: bytes) -> None:
     code = "from engram.serve.mcp import handshake as greeting; print(greeting.begin().lines.get() is not None, flush=True)"
     ran = subprocess.run([sys.executable, "-c", code], input=first, capture_output=True, timeout=120, check=True)
     assert (ran.stdout, ran.stderr.strip()) == (b"", b"True")  # prints go to standard error: the transport is not theirs
 
 
-def test_what_is_no_message_is_refused_and_those_of_a_batch_are_answered_one_by_one() -> None:
+def test_invalid_messages_are_refused_and_a_batch_is_answered_one_by_one() -> None:
     """The SDK drops both without a word, and a client would wait for ever."""
     odd = [
         b"no JSON at all",
@@ -180,7 +180,7 @@ def test_what_is_no_message_is_refused_and_those_of_a_batch_are_answered_one_by_
     assert [line[-14:] for line in ran.stderr.splitlines()] == [b'"version":"1"}}}'[-14:], b'/initialized"}']
 
 
-def test_whatever_can_be_said_is_answered(tmp_path: Path) -> None:
+def test_lone_surrogates_deep_nesting_and_null_params_are_answered(tmp_path: Path) -> None:
     server = Process(tmp_path / "vault")
     server.shake_hands("2025-06-18")
     assert (
@@ -199,7 +199,7 @@ def test_whatever_can_be_said_is_answered(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("closed", [(0,), (0, 1, 2), (1,)])
-def test_streams_that_were_closed_lead_nowhere(closed: tuple[int, ...], tmp_path: Path) -> None:
+def test_closed_standard_streams_are_replaced_by_the_null_device(closed: tuple[int, ...], tmp_path: Path) -> None:
     said = tmp_path / "said"
     code = (
         f"import os, pathlib; [os.close(one) for one in {closed}]\n"
@@ -213,7 +213,7 @@ def test_streams_that_were_closed_lead_nowhere(closed: tuple[int, ...], tmp_path
 # ── ends ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_it_ends_when_nobody_reads_its_answers(tmp_path: Path) -> None:
+def test_the_server_ends_when_its_output_is_closed(tmp_path: Path) -> None:
     server = Process(tmp_path / "vault")
     server.shake_hands("2025-06-18")
     assert server.process.stdout is not None
@@ -260,7 +260,7 @@ def _alive(process: int) -> bool:
     return True
 
 
-def test_an_interrupt_ends_it_and_closes_the_vault(tmp_path: Path) -> None:
+def test_an_interrupt_ends_the_server_and_closes_the_vault(tmp_path: Path) -> None:
     server = Process(tmp_path / "vault")
     server.shake_hands("2025-06-18")
     server.request("tools/call", {"name": "memory_store", "arguments": {"text": "Rex likes tea"}})
@@ -271,7 +271,7 @@ def test_an_interrupt_ends_it_and_closes_the_vault(tmp_path: Path) -> None:
         assert mem.health().crashed_before is False
 
 
-def test_an_sdk_that_does_not_load_is_said_in_a_line(tmp_path: Path) -> None:
+def test_an_sdk_that_does_not_load_gives_an_error_with_the_way_out(tmp_path: Path) -> None:
     for name, text in (("mcp", "raise ImportError(name='mcp')"), ("mcp_types", "")):
         (tmp_path / f"{name}.py").write_text(text)
     hidden = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from engram.serve.cli import main; sys.exit(main(['mcp']))"
@@ -280,7 +280,7 @@ def test_an_sdk_that_does_not_load_is_said_in_a_line(tmp_path: Path) -> None:
     assert b'pip install "engram-local[mcp]"' in ran.stderr
 
 
-def test_without_the_sdk_the_way_to_it_is_said(tmp_path: Path) -> None:
+def test_without_the_sdk_the_error_names_the_extra_to_install(tmp_path: Path) -> None:
     (tmp_path / "mcp_types.py").write_text("")
     hidden = "import sys; sys.modules['mcp'] = None; from engram.serve.cli import main; sys.exit(main(['mcp']))"
     ran = subprocess.run([sys.executable, "-c", hidden], input=b"", capture_output=True, env=world(tmp_path / "v"), timeout=120)

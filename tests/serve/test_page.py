@@ -14,7 +14,7 @@ from serve.served import serving
 
 from engram.engine import Engram
 from engram.serve.page import vault
-from engram.serve.page.graph import NARROW, WIDE, Frame, Link, Node, drawn
+from engram.serve.page.graph import NARROW, WIDE, Canvas, GraphLink, GraphNode, draw
 from engram.serve.page.html import ago
 from engram.serve.page.request import PageRequest, Redirect
 from engram.serve.page.sign_in import Session
@@ -37,7 +37,7 @@ def owner(mem: Engram) -> Iterator[Visitor]:
 # ── what the pages tell and do ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_first_page_has_the_question_the_counts_and_the_newest(mem: Engram, owner: Visitor) -> None:
+def test_the_first_page_has_a_search_field_counts_and_the_latest_memories(mem: Engram, owner: Visitor) -> None:
     assert "Nothing is remembered here yet" in owner.read("/ui")
     mem.remember("The harbour office closes at five")
     told = owner.read("/ui")
@@ -46,7 +46,7 @@ def test_the_first_page_has_the_question_the_counts_and_the_newest(mem: Engram, 
     assert "Recall answers by words and meaning" in told
 
 
-def test_a_search_tells_why_and_why_not_and_what_it_means(mem: Engram, owner: Visitor) -> None:
+def test_a_search_explains_hits_and_memories_left_out(mem: Engram, owner: Visitor) -> None:
     mem.remember("The API runs on Heroku in Frankfurt")
     other = mem.remember("Lemon trees need plenty of sunlight")
     told = owner.read(f"/ui/search?q=where+does+the+API+run&why={other.id}")
@@ -74,7 +74,7 @@ def test_feedback_takes_effect_on_the_next_search(mem: Engram, owner: Visitor) -
     assert [one.text for one in mem.list()] == ["The API runs on Fly in Amsterdam"]
 
 
-def test_feedback_leaves_a_search_narrowed_down(mem: Engram, owner: Visitor) -> None:
+def test_feedback_returns_to_the_search_with_its_filters(mem: Engram, owner: Visitor) -> None:
     id = mem.remember("The API runs on Fly, never on Heroku", category="principle").id
     mem.remember("The API runs on Heroku in Frankfurt")
     narrowed = "/ui/search?q=where+does+the+API+run&category=principle"
@@ -85,7 +85,7 @@ def test_feedback_leaves_a_search_narrowed_down(mem: Engram, owner: Visitor) -> 
     assert "Frankfurt" not in owner.read(back.headers["location"].partition("#")[0]).partition("Why not?")[0]
 
 
-def test_memories_are_looked_through_by_filters_and_pages(mem: Engram, owner: Visitor) -> None:
+def test_the_list_of_memories_has_filters_and_pages(mem: Engram, owner: Visitor) -> None:
     for number in range(35):
         mem.remember(f"Number {number} of the ledger", happened_at=datetime(2025, 1, 1 + number % 28, tzinfo=UTC))
     mem.remember("Always test first", category="principle", attributes={"team": "web"})
@@ -106,7 +106,7 @@ def test_memories_are_looked_through_by_filters_and_pages(mem: Engram, owner: Vi
     assert "E2004" in owner.get("/ui/memories?kind=nonsense").body.decode()
 
 
-def test_one_memory_is_shown_whole(mem: Engram, owner: Visitor) -> None:
+def test_a_memory_is_shown_with_its_provenance(mem: Engram, owner: Visitor) -> None:
     said = mem.observe(user="My sister Carla Novak moved to Lisbon in March because she found work at Acme.").ids[0]
     other = mem.remember("Lisbon is warm").id
     mem.relate(said, other, "related_to")
@@ -124,7 +124,7 @@ def test_one_memory_is_shown_whole(mem: Engram, owner: Visitor) -> None:
     assert "wording 1" in past
 
 
-def test_of_many_links_and_wordings_the_last_and_strongest_are_shown(mem: Engram, owner: Visitor) -> None:
+def test_a_memory_page_shows_the_strongest_links_and_the_latest_versions(mem: Engram, owner: Visitor) -> None:
     hub = mem.remember("The harbour is the hub").id
     for number in range(40):
         mem.relate(hub, mem.remember(f"Quay {number} of the harbour").id, weight=number / 40)
@@ -138,7 +138,7 @@ def test_of_many_links_and_wordings_the_last_and_strongest_are_shown(mem: Engram
     assert "hub of 3 " not in told
 
 
-def test_a_skill_tells_how_it_is_done_and_an_episode_how_it_went(mem: Engram, owner: Visitor) -> None:
+def test_a_skill_shows_its_steps_and_an_episode_its_course(mem: Engram, owner: Visitor) -> None:
     for _ in range(3):
         with mem.episode("Deploy the harbour API") as course:
             course.event("ran", "build the image")
@@ -150,7 +150,7 @@ def test_a_skill_tells_how_it_is_done_and_an_episode_how_it_went(mem: Engram, ow
     assert re.search(r"Its course.*success.*build the image.*push the image", owner.read(f"/ui/memory/{episode.id}"), re.DOTALL)
 
 
-def test_a_memory_is_changed_pinned_forgotten_and_brought_back(mem: Engram, owner: Visitor) -> None:
+def test_a_memory_is_changed_pinned_forgotten_and_restored(mem: Engram, owner: Visitor) -> None:
     id = mem.remember("The API runs on Heroku").id
     page = owner.read(f"/ui/memory/{id}")
     since = re.search(r'name="since" value="([^"]+)"', page)
@@ -178,7 +178,7 @@ def test_a_memory_is_changed_pinned_forgotten_and_brought_back(mem: Engram, owne
     assert mem.get(id) is None
 
 
-def test_names_have_pages_with_facts_and_what_was_told(mem: Engram, owner: Visitor) -> None:
+def test_an_entity_page_has_facts_and_memories(mem: Engram, owner: Visitor) -> None:
     mem.remember("Ada Novak works at Acme", happened_at=datetime(2025, 3, 1, tzinfo=UTC))
     mem.remember("Ada Novak met Bob Kranz in Aalborg", happened_at=datetime(2025, 5, 1, tzinfo=UTC))
     assert 'href="/ui/entity?name=Ada+Novak"' in owner.read("/ui/entities")
@@ -192,7 +192,7 @@ def test_names_have_pages_with_facts_and_what_was_told(mem: Engram, owner: Visit
     assert owner.get("/ui/entity?name=Nobody").status == 404
 
 
-def test_a_graph_is_drawn_around_what_is_asked_for(mem: Engram, owner: Visitor) -> None:
+def test_a_graph_is_drawn_around_a_memory_or_an_entity(mem: Engram, owner: Visitor) -> None:
     one, two, three = (mem.remember(f"Ada Novak {what}") for what in ("met Bob Kranz", "paints", "sings"))
     mem.relate(one.id, two.id, "leads_to")
     mem.relate(two.id, three.id, "contradicts")
@@ -204,29 +204,31 @@ def test_a_graph_is_drawn_around_what_is_asked_for(mem: Engram, owner: Visitor) 
     assert 'data-key="entity bob kranz"' in owner.read("/ui/graph")
 
 
-@pytest.mark.parametrize(("frame", "least"), [(WIDE, 20), (NARROW, 8)])
-def test_a_drawing_is_the_same_each_time_and_its_labels_do_not_overlap(frame: Frame, least: int) -> None:
-    nodes = [Node(str(number), f"label of {number}", "", "", "semantic", 8.0, min(number, 2)) for number in range(42)]
-    links = [Link("0", str(number), "k") for number in range(1, 30)] + [Link(str(n), str(n + 1), "k") for n in range(20, 41)]
-    drawing = drawn(nodes, links, frame)
-    assert drawing == drawn(nodes, links, frame)
-    assert all(0 < one.x < frame.width and 0 < one.y < frame.height for one in drawing.nodes)
+@pytest.mark.parametrize(("canvas", "least"), [(WIDE, 20), (NARROW, 8)])
+def test_a_drawing_is_the_same_each_time_and_its_labels_do_not_overlap(canvas: Canvas, least: int) -> None:
+    nodes = [GraphNode(str(number), f"label of {number}", "", "", "semantic", 8.0, min(number, 2)) for number in range(42)]
+    links = [GraphLink("0", str(number), "k") for number in range(1, 30)] + [
+        GraphLink(str(n), str(n + 1), "k") for n in range(20, 41)
+    ]
+    drawing = draw(nodes, links, canvas)
+    assert drawing == draw(nodes, links, canvas)
+    assert all(0 < one.x < canvas.width and 0 < one.y < canvas.height for one in drawing.nodes)
     named = [one for one in drawing.nodes if one.named]
     assert len(named) >= least
-    assert drawing.nodes[0].named, "the middle always is"
+    assert drawing.nodes[0].named, "the label of the centre is always shown"
     boxes = []
     for one in named:
         wide = len(one.label) * 6.7
         left = {"start": one.label_x, "end": one.label_x - wide, "middle": one.label_x - wide / 2}[one.anchor]
         assert left >= 0
-        assert left + wide <= frame.width
+        assert left + wide <= canvas.width
         boxes.append((left, one.label_y, left + wide))
     for at, (left, y, right) in enumerate(boxes):
         assert not [1 for low, other, high in boxes[:at] if low < right - 1 and left < high - 1 and abs(other - y) < 16]
-    assert len(drawn([nodes[0]], []).nodes) == 1
+    assert len(draw([nodes[0]], []).nodes) == 1
 
 
-def test_what_wants_a_decision_is_decided_there(mem: Engram, owner: Visitor) -> None:
+def test_the_review_page_lists_and_settles_what_needs_a_decision(mem: Engram, owner: Visitor) -> None:
     assert "Nothing waits for you" in owner.read("/ui/review")
     mem._vault.store.wondered(mem.reader, "when is the company party?")
     assert "when is the company party?" in owner.read("/ui/review")
@@ -251,7 +253,7 @@ def test_what_wants_a_decision_is_decided_there(mem: Engram, owner: Visitor) -> 
         assert words not in told
 
 
-def test_a_pass_at_rest_is_tried_run_and_taken_back(tmp_path: Path) -> None:
+def test_a_background_pass_is_tried_run_and_undone(tmp_path: Path) -> None:
     with kept(tmp_path / "words", words_only=True) as mem, signed_in(mem) as owner:
         _rests(mem, owner)
 
@@ -273,7 +275,7 @@ def _rests(mem: Engram, owner: Visitor) -> None:
     assert "Take it back" not in owner.read("/ui/rest")
 
 
-def test_a_pass_that_takes_longer_than_a_request_is_gone_on_with(tmp_path: Path) -> None:
+def test_a_pass_that_outlasts_a_request_is_resumed(tmp_path: Path) -> None:
     with kept(tmp_path / "words", words_only=True) as mem:
         for text in ("The API runs on Fly in Frankfurt", "The API runs on Fly in Frankfurt now"):
             mem.remember(text)
@@ -292,7 +294,7 @@ def test_a_pass_that_takes_longer_than_a_request_is_gone_on_with(tmp_path: Path)
             assert "engram dream --dry-run" in owner.read(untried.place)
 
 
-def test_health_and_audit_tell_no_words_and_make_backups(mem: Engram, owner: Visitor) -> None:
+def test_health_and_audit_show_no_memory_text_and_a_backup_is_made(mem: Engram, owner: Visitor) -> None:
     mem.remember("The xylophone is out of tune")
     mem.working.attend("Think of the release")
     assert re.search(r"Writing: open.*Think of the release", owner.read("/ui/health"), re.DOTALL)
@@ -306,7 +308,7 @@ def test_health_and_audit_tell_no_words_and_make_backups(mem: Engram, owner: Vis
     assert "xylophone" not in trail + owner.read("/ui/health")
 
 
-def test_a_setting_takes_effect_and_says_where_it_is_fixed(
+def test_a_changed_setting_takes_effect_or_the_page_names_what_overrides_it(
     mem: Engram, owner: Visitor, config_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owner.read("/ui/settings?find=recall_limit")
@@ -329,7 +331,7 @@ def test_a_setting_takes_effect_and_says_where_it_is_fixed(
     assert "fixed by the environment" in owner.read("/ui/settings?find=reason_calls")
 
 
-def test_settings_are_changed_only_where_the_vault_is(mem: Engram) -> None:
+def test_settings_can_be_changed_only_in_a_local_session(mem: Engram) -> None:
     owners, agents = token(mem, "rex", role=Role.OWNER), token(mem, "rex")
     with serving(mem) as api:
         remote, agent = Visitor(api.port), Visitor(api.port)
@@ -342,7 +344,7 @@ def test_settings_are_changed_only_where_the_vault_is(mem: Engram) -> None:
         assert mem.settings.now.recall_limit == 50
 
 
-def test_a_problem_is_a_page_with_its_code_and_a_way_out(owner: Visitor) -> None:
+def test_an_error_is_a_page_with_its_code_and_a_way_out(owner: Visitor) -> None:
     for path, status, code in (
         ("/ui/memory/01NOPE", 404, "E1008"),
         ("/ui/nowhere", 404, "E1008"),
@@ -354,7 +356,7 @@ def test_a_problem_is_a_page_with_its_code_and_a_way_out(owner: Visitor) -> None
         assert 'href="/ui"' in got.body.decode()
 
 
-def test_how_long_ago_reads_as_people_say_it() -> None:
+def test_ago_gives_the_largest_whole_unit() -> None:
     now = datetime(2026, 3, 4, 12, tzinfo=UTC)
     for moment, told in (
         (datetime(2026, 3, 4, 11, 59, 40, tzinfo=UTC), "just now"),

@@ -85,7 +85,7 @@ def id_of(mem: Engram, words: str) -> str:
     return next(one.id for one in mem.list(limit=50) if words in one.text)
 
 
-def test_from_the_link_over_a_search_to_a_corrected_memory(palace: Palace) -> None:
+def test_a_user_signs_in_searches_and_corrects_a_memory(palace: Palace) -> None:
     page = palace.page
     assert "key=" not in page.url
     page.keyboard.press("Tab")
@@ -111,7 +111,7 @@ def test_from_the_link_over_a_search_to_a_corrected_memory(palace: Palace) -> No
     assert not [one for one in palace.mem.list() if "Heroku" in one.text]
 
 
-def test_every_page_is_there_for_everybody(palace: Palace) -> None:
+def test_every_page_is_accessible_and_fits_a_telephone(palace: Palace) -> None:
     """No serious or critical finding of axe, and nothing wider than a telephone. In the dark only colours are others."""
     page, axe = palace.page, Axe()
     page.set_viewport_size({"width": 390, "height": 844})
@@ -148,7 +148,7 @@ def test_every_page_is_there_for_everybody(palace: Palace) -> None:
         assert wide <= 0, path
 
 
-def test_hostile_words_are_shown_and_do_nothing(palace: Palace) -> None:
+def test_hostile_markup_in_a_memory_is_shown_as_text(palace: Palace) -> None:
     id = palace.mem.remember(HOSTILE).id
     for path in (f"/memory/{id}", "/memories", f"/search?q={quote(HOSTILE)}&why={id}", f"/graph?memory={id}"):
         page = palace.go(path)
@@ -158,7 +158,7 @@ def test_hostile_words_are_shown_and_do_nothing(palace: Palace) -> None:
     expect(palace.go(f"/memory/{id}").locator("h1")).to_have_text(HOSTILE)
 
 
-def test_the_graph_is_walked_with_keys(palace: Palace) -> None:
+def test_the_graph_can_be_used_with_the_keyboard(palace: Palace) -> None:
     page = palace.go(f"/graph?memory={id_of(palace.mem, 'Ada Novak')}")
     drawing, other = page.locator("svg.wide"), page.locator(f'.wide [data-key="{id_of(palace.mem, "Heroku")}"]')
     whole = drawing.get_attribute("viewBox")
@@ -192,7 +192,7 @@ def test_a_graph_fits_a_telephone(palace: Palace) -> None:
     assert drawing.get_attribute("viewBox") == whole
 
 
-def test_it_works_without_scripts(palace: Palace, browser: Browser) -> None:
+def test_the_pages_work_without_scripts(palace: Palace, browser: Browser) -> None:
     with closing(browser.new_context(java_script_enabled=False)) as context:
         context.add_cookies(palace.page.context.cookies())
         page = context.new_page()
@@ -208,7 +208,7 @@ def test_it_works_without_scripts(palace: Palace, browser: Browser) -> None:
     assert [one.text for one in palace.mem.list() if one.pinned] == ["Lemon trees need plenty of sunlight"]
 
 
-def test_a_setting_that_is_changed_here_is_in_force(palace: Palace) -> None:
+def test_a_setting_changed_in_the_browser_takes_effect(palace: Palace) -> None:
     page = palace.go("/settings?find=recall_limit")
     page.get_by_label("recall_limit").fill("1")
     page.get_by_role("button", name="Set", exact=True).click()

@@ -42,7 +42,7 @@ def owner(mem: Engram) -> Iterator[Visitor]:
 # ── who gets in ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_link_signs_in_once_and_not_again(mem: Engram) -> None:
+def test_the_link_signs_in_once(mem: Engram) -> None:
     with showing(mem) as (port, link):
         stranger, first, second = Visitor(port), Visitor(port), Visitor(port)
         turned_away = stranger.get("/ui/memories?kind=fact")
@@ -57,7 +57,7 @@ def test_the_link_signs_in_once_and_not_again(mem: Engram) -> None:
         assert second.get(link.replace("key=", "key=x")).status == 401
 
 
-def test_a_session_ends_when_it_is_told_to_or_was_not_used(env: Env, clock: HandClock) -> None:
+def test_a_session_ends_on_request_or_when_it_is_not_used(env: Env, clock: HandClock) -> None:
     sessions = Sessions(env, lambda: 1.0)
     kept, gone, old = (sessions.begin("Bearer t") for _ in range(3))
     sessions.end(gone)
@@ -71,7 +71,7 @@ def test_a_session_ends_when_it_is_told_to_or_was_not_used(env: Env, clock: Hand
     assert sessions.accept(secret) is None, "a link is good for ten minutes"
 
 
-def test_a_token_signs_in_as_who_it_is_for_until_it_is_revoked(mem: Engram) -> None:
+def test_a_token_signs_in_its_reader_until_it_is_revoked(mem: Engram) -> None:
     granted = mem.grant("rex", scope=Scope(agent="rex"), role=Role.AGENT, writes=False)
     with serving(mem) as api:
         visitor = Visitor(api.port)
@@ -96,7 +96,7 @@ def test_signing_in_leads_to_no_other_site(mem: Engram) -> None:
         assert inside.headers["location"] == "/ui/graph?entity=Ada"
 
 
-def test_nobody_is_signed_in_or_out_by_a_page_elsewhere(mem: Engram) -> None:
+def test_a_foreign_page_can_sign_nobody_in_or_out(mem: Engram) -> None:
     """Not even by one that may call the API: it could sign somebody in as itself, and read what they write."""
     secret, friend = token(mem, "rex"), "http://friend.example"
     mem.settings.set(serve_origins=friend)
@@ -110,7 +110,7 @@ def test_nobody_is_signed_in_or_out_by_a_page_elsewhere(mem: Engram) -> None:
             assert visitor.get("/ui").status == 200
 
 
-def test_signing_in_again_ends_the_session_before(mem: Engram) -> None:
+def test_signing_in_again_ends_the_earlier_session(mem: Engram) -> None:
     secret = token(mem, "rex")
     with serving(mem) as api:
         visitor = Visitor(api.port)
@@ -120,14 +120,14 @@ def test_signing_in_again_ends_the_session_before(mem: Engram) -> None:
         assert (before.get("/ui").status, visitor.get("/ui").status) == (303, 200)
 
 
-def test_a_session_shows_none_of_its_secrets(env: Env) -> None:
+def test_the_repr_of_a_session_hides_its_secrets(env: Env) -> None:
     sessions = Sessions(env, lambda: 1.0)
     session = sessions.find(sessions.begin("Bearer owner"))
     assert session is not None
     assert repr(session) == "Session(local=False)"
 
 
-def test_who_signs_in_often_signs_out_nobody_else(env: Env) -> None:
+def test_many_sessions_of_one_token_end_no_session_of_another(env: Env) -> None:
     sessions = Sessions(env, lambda: 1.0)
     owner = sessions.begin("Bearer owner")
     many = [sessions.begin("Bearer guest") for _ in range(300)]
@@ -141,7 +141,7 @@ def test_signing_out_ends_the_session(owner: Visitor) -> None:
     assert Visitor(owner.port, cookies).get("/ui").status == 303
 
 
-def test_a_form_that_no_page_of_ours_made_does_nothing(mem: Engram, owner: Visitor) -> None:
+def test_a_form_without_the_csrf_secret_does_nothing(mem: Engram, owner: Visitor) -> None:
     owner.read("/ui")
     for form, headers in (
         ({"text": "planted"}, {}),
@@ -157,7 +157,7 @@ def test_a_form_that_no_page_of_ours_made_does_nothing(mem: Engram, owner: Visit
     assert [one.text for one in mem.list()] == ["kept"]
 
 
-def test_every_page_shuts_others_out_and_is_kept_nowhere(mem: Engram, owner: Visitor) -> None:
+def test_every_page_forbids_framing_foreign_content_and_caching(mem: Engram, owner: Visitor) -> None:
     id = mem.remember("Ada Novak lives in Aalborg").id
     for path in (*every_page(id, "Ada"), "/ui/sign-in", "/ui/nowhere"):
         headers = owner.get(path).headers
@@ -214,7 +214,7 @@ def test_a_token_of_one_agent_sees_nothing_of_another_on_any_page(mem: Engram) -
     assert replace(kept, accesses=0, accessed_at=None) == hers
 
 
-def test_who_may_only_read_is_offered_nothing_else_and_gets_nothing_else(mem: Engram) -> None:
+def test_a_read_only_reader_is_offered_no_change_and_can_make_none(mem: Engram) -> None:
     id = mem.remember("The API runs on Fly").id
     secret = token(mem, "rex", role=Role.GUEST, writes=False)
     with serving(mem) as api:
@@ -230,7 +230,7 @@ def test_who_may_only_read_is_offered_nothing_else_and_gets_nothing_else(mem: En
     assert len(mem.list()) == 1
 
 
-def test_who_has_a_token_is_told_no_more_and_no_oftener_than_over_the_api(mem: Engram) -> None:
+def test_a_token_gets_no_more_and_no_faster_from_the_pages_than_from_the_api(mem: Engram) -> None:
     secret = token(mem, "rex")
     mem.remember("The API runs on Heroku in Frankfurt")
     mem.settings.set(ask_per_minute=2)
@@ -247,7 +247,7 @@ def test_who_has_a_token_is_told_no_more_and_no_oftener_than_over_the_api(mem: E
         assert owner.get("/ui/search?q=API").status == 200
 
 
-def test_whatever_a_memory_says_is_text(mem: Engram, owner: Visitor) -> None:
+def test_memory_text_is_always_escaped(mem: Engram, owner: Visitor) -> None:
     kept = mem.remember(HOSTILE, category="<b>bold</b>", attributes={"<i>": "<u>"})
     mem.update(kept.id, text=f"{HOSTILE} Ada Novak <script>")
     for path in every_page(kept.id, "%3Cscript%3Ealert(1)%3C/script%3E"):
@@ -258,7 +258,7 @@ def test_whatever_a_memory_says_is_text(mem: Engram, owner: Visitor) -> None:
 
 
 @pytest.mark.parametrize("said", ["%00", "%ff%fe", "-1", "nan", "2025-13-45", "..%2f", "a" * 3000])
-def test_no_page_fails_by_what_stands_in_its_address(mem: Engram, owner: Visitor, said: str) -> None:
+def test_no_page_fails_by_its_query_parameters(mem: Engram, owner: Visitor, said: str) -> None:
     id = mem.remember("Ada Novak met Bob Kranz").id
     asked = "&".join(f"{name}={said}" for name in ("why", "since", "attribute", "cursor", "limit", "budget", "kind", "done"))
     for path in every_page(id, said):
@@ -271,7 +271,7 @@ def test_no_page_fails_by_what_stands_in_its_address(mem: Engram, owner: Visitor
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
-def test_the_command_opens_the_page_of_this_vault_and_ends_when_told_to(
+def test_engram_ui_serves_this_vault_until_it_is_interrupted(
     made: Console, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made("--agent", "ada", "remember", "The harbour office closes at five")
@@ -302,7 +302,7 @@ def test_the_command_opens_the_page_of_this_vault_and_ends_when_told_to(
     assert not Path(argument.removeprefix("file://")).exists()
 
 
-def test_it_says_what_is_not_installed(made: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engram_ui_names_the_missing_extra(made: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     refused = made("ui", "--no-open")
     assert refused.code == 1

@@ -26,7 +26,7 @@ from typing import Any, Self
 
 from engram.adapters import mem0_shapes as shapes
 from engram.adapters.mem0_shapes import EXPIRES, IDS, Item
-from engram.aio import Threads, Verb, apart
+from engram.aio import Threads, Verb, in_own_thread
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import Conflict, NotFound, StorageError
@@ -383,7 +383,7 @@ class AsyncMemory:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await apart(self.close)  # it waits for what was begun, and the loop may have other things to do
+        await in_own_thread(self.close)  # it waits for what was begun, and the loop may have other things to do
 
 
 def _changed(mem: Engram, old: Kept, named: Mapping[str, str], dropped: Sequence[str] = (), text: str | None = None) -> Kept:

@@ -1,8 +1,8 @@
-"""The main job from end to end, on a vault that is made for it and gone afterwards.
+"""A tour of Engram's main functions on a temporary vault.
 
-Comes in: how to print a title and a line. Everything told is what just happened: no figure and no answer is written
-here. Folder, key and settings are its own, so that neither the vault nor the keychain of whoever runs it is touched. Lines fit
-into 80 columns. `fast` leaves out what takes longest, the server in a process of its own.
+Input: functions that print a title and a line. Every printed figure and answer is the result of a real call; none is written
+here. The tour has its own folder, key and settings and does not touch the user's vault or keychain. Lines fit into 80 columns.
+`fast` leaves out the longest part, the MCP server in a process of its own.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _EXCHANGE = (
 _QUESTIONS = ("Which instrument do I play?", "Which town is home for me these days?")
 _AGAIN = "Which day did the API go to Fly.io?"
 _MESSAGE = "ok, deploy the API"
-_UNHEARD = "the database password"
+_UNKNOWN = "the database password"
 _TRIED = ("terraform apply", "the state was locked by another run")
 _STEPS = ("build the image", "take the state lock", "terraform apply")
 _STORED_WORD = "peanuts"
@@ -52,6 +52,7 @@ _OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
 
 
 def run(*, title: Say, say: Say, fast: bool = False) -> None:
+    """Run the whole tour."""
     say = _folding(say)
     with tempfile.TemporaryDirectory(prefix="engram-demo-") as name:
         folder = Path(name)
@@ -60,25 +61,25 @@ def run(*, title: Say, say: Say, fast: bool = False) -> None:
             title("A new vault")
             say(f"  {health.path}, cipher {health.cipher}")
             say(f"  {vault.notice}")
-            _keep_and_look(vault, title, say)
-            _hear_and_ask(vault, title, say)
-            _correct(vault, title, say)
-            _read(vault, title, say)
-            _do(vault, title, say)
-            _know(vault, title, say)
+            _remember_and_list(vault, title, say)
+            _observe_and_recall(vault, title, say)
+            _update(vault, title, say)
+            _context(vault, title, say)
+            _episodes(vault, title, say)
+            _knows(vault, title, say)
             if not fast:
-                _serve(folder, title, say)
-            _figures(vault, title, say)
-        _prove(folder, title, say)
+                _mcp_server(folder, title, say)
+            _status(vault, title, say)
+        _encryption(folder, title, say)
     title("Gone again")
     say(f"  {folder} {'is still there' if folder.exists() else 'was removed; nothing of yours was touched'}")
 
 
 def _open(folder: Path, key: bytes | None = None) -> Engram:
-    """With the settings that ship, whatever this machine's configuration says, and a key file beside the vault."""
-    shipped = {name: getattr(Settings(), name) for name in TABLE}
+    """Open the vault with the default settings, whatever this machine's configuration says, and a key file of its own."""
+    defaults = {name: getattr(Settings(), name) for name in TABLE}
     own = {"key_source": "file", "key_file": str(_key_file(folder))}
-    return Engram.open(folder / "vault", reader=_REX, key=key, settings=shipped | own)
+    return Engram.open(folder / "vault", reader=_REX, key=key, settings=defaults | own)
 
 
 def _key_file(folder: Path) -> Path:
@@ -86,7 +87,7 @@ def _key_file(folder: Path) -> Path:
 
 
 def _folding(say: Say) -> Say:
-    """Lines of at most 80 columns; what is longer goes on below, indented."""
+    """Return a function that prints lines of at most 80 columns; a longer one continues below, indented."""
 
     def fold(line: str) -> None:
         indent = " " * (len(line) - len(line.lstrip()))
@@ -96,7 +97,7 @@ def _folding(say: Say) -> Say:
     return fold
 
 
-def _keep_and_look(vault: Engram, title: Say, say: Say) -> None:
+def _remember_and_list(vault: Engram, title: Say, say: Say) -> None:
     title("Remembered as rex, read back newest first")
     for text, category, importance in _SENTENCES:
         vault.remember(text, category=category, importance=importance)
@@ -108,9 +109,9 @@ def _keep_and_look(vault: Engram, title: Say, say: Say) -> None:
     say(f"  ada: {len(vault.as_reader(_ADA).list())} memories;  rex: {len(vault.list())} memories")
 
 
-def _correct(vault: Engram, title: Say, say: Say) -> None:
+def _update(vault: Engram, title: Say, say: Say) -> None:
     title("Corrected: the answer is another one, and nothing is lost")
-    moved = _holding(vault, "Tuesday")
+    moved = _memory_with(vault, "Tuesday")
     new = vault.update(moved.id, text=moved.text.replace("Tuesday", "Wednesday"))
     for old in vault.versions(new.id):
         say(f"  v{old.number}  {old.text}")
@@ -119,51 +120,51 @@ def _correct(vault: Engram, title: Say, say: Say) -> None:
         say(f"  {_AGAIN}  {hit.memory.text}")
 
 
-def _read(vault: Engram, title: Say, say: Say) -> None:
+def _context(vault: Engram, title: Say, say: Say) -> None:
     title("What an agent reads for a message, every token accounted for")
     window = vault.context(_MESSAGE, model="claude-opus-4-6", budget=200)
     for line in window.text.splitlines():
         say(f"  | {line}")
-    parts = ", ".join(f"{one.name} {one.tokens} of {one.granted}" for one in window.sections if one.tokens)
-    parts += f", the frame {window.tokens - sum(one.tokens for one in window.sections)}"
-    left = sum(item.tier is None for item in window.items)
-    say(f"  {window.tokens} of {window.budget} tokens ({parts}); {left} memories left out, each with a reason")
+    parts = ", ".join(f"{section.name} {section.tokens} of {section.granted}" for section in window.sections if section.tokens)
+    parts += f", the frame {window.tokens - sum(section.tokens for section in window.sections)}"
+    left_out = sum(item.tier is None for item in window.items)
+    say(f"  {window.tokens} of {window.budget} tokens ({parts}); {left_out} memories left out, each with a reason")
 
 
-def _do(vault: Engram, title: Say, say: Say) -> None:
+def _episodes(vault: Engram, title: Say, say: Say) -> None:
     title("Done: what failed becomes a warning, what worked three times a skill")
     tried, result = _TRIED
-    with vault.episode("deploy the API") as going:
-        going.event("ran", tried, ok=False)
-        going.outcome("failure", result)
+    with vault.episode("deploy the API") as episode:
+        episode.event("ran", tried, ok=False)
+        episode.outcome("failure", result)
     for _ in range(3):
-        with vault.episode("deploy the API") as going:
+        with vault.episode("deploy the API") as episode:
             for step in _STEPS:
-                going.event("ran", step, ok=True)
+                episode.event("ran", step, ok=True)
     vault.learn_skills()
-    with vault.episode("deploy the API") as going:
-        for warning in going.warnings[:1]:
+    with vault.episode("deploy the API") as episode:
+        for warning in episode.warnings[:1]:
             say(f"  warning: {warning.text}")
-        for match in going.skills[:1]:
+        for match in episode.skills[:1]:
             steps = ", ".join(step.text for step in match.skill.steps)
             say(f"  skill:   {steps}")
-        going.outcome("abandoned")
+        episode.outcome("abandoned")
 
 
-def _know(vault: Engram, title: Say, say: Say) -> None:
+def _knows(vault: Engram, title: Say, say: Say) -> None:
     title("What it knows, and what it does not")
-    for one in (*vault.knows(limit=3), vault.knows(_UNHEARD)):
-        full = round(_TENTHS * one.confidence)
+    for knowledge in (*vault.knows(limit=3), vault.knows(_UNKNOWN)):
+        full = round(_TENTHS * knowledge.confidence)
         bar = "#" * full + "." * (_TENTHS - full)
-        say(f"  {bar}  {one.level.value:<9}  {one.subject}: {one.said}")
+        say(f"  {bar}  {knowledge.level.value:<9}  {knowledge.subject}: {knowledge.said}")
 
 
-def _serve(folder: Path, title: Say, say: Say) -> None:
+def _mcp_server(folder: Path, title: Say, say: Say) -> None:
     title("A model's client, over MCP, to a server in a process of its own")
     if not handshake.sdk_installed():
         say('  left out: the SDK is not installed (pip install "engram-local[mcp]")')
         return
-    import anyio  # both come with the extra, and take half a second to load
+    import anyio  # both come with the extra and take half a second to load
     from mcp import Client, StdioServerParameters
 
     own = {"ENGRAM_HOME": str(folder / "vault"), "ENGRAM_CONFIG": str(folder / "none.toml"), "ENGRAM_AGENT": "rex"}
@@ -176,38 +177,38 @@ def _serve(folder: Path, title: Say, say: Say) -> None:
             tools = await client.list_tools()
             return len(tools.tools), await client.call_tool("memory_search", {"query": "who owns the API?", "limit": 1})
 
-    tools, found = anyio.run(talk)
+    tools, answer = anyio.run(talk)
     say(f"  {tools} tools; memory_search: who owns the API?")
-    for hit in found.structured_content["hits"]:
+    for hit in answer.structured_content["hits"]:
         say(f"    {hit['memory']['text']}")
 
 
-def _hear_and_ask(vault: Engram, title: Say, say: Say) -> None:
+def _observe_and_recall(vault: Engram, title: Say, say: Say) -> None:
     title("Overheard, and asked about in other words")
     report = vault.observe(*_EXCHANGE)
-    for one in report.verdicts:
-        piece = _EXCHANGE[one.turn].text[one.start : one.end].strip()
-        say(f"  {one.fate.value:<7}  {piece}" + ("" if one.fate is Fate.KEPT else f"  ({one.reason})"))
+    for verdict in report.verdicts:
+        piece = _EXCHANGE[verdict.turn].text[verdict.start : verdict.end].strip()
+        say(f"  {verdict.fate.value:<7}  {piece}" + ("" if verdict.fate is Fate.KEPT else f"  ({verdict.reason})"))
     warm(vault, _PATIENCE_S)
     notes: dict[str, None] = {}
     for question in _QUESTIONS:
-        found = vault.recall(question, limit=1)
-        notes |= dict.fromkeys(found.notes)
+        recall = vault.recall(question, limit=1)
+        notes |= dict.fromkeys(recall.notes)
         say(f"  {question}")
-        for hit in found:
+        for hit in recall:
             say(f"    {hit.memory.text}  (trust {hit.trust.composite:.2f})")
             say(f"    because: {hit.why}")
-        if not found.hits:
-            say(f"    nothing found ({found.outcome.value})")
+        if not recall.hits:
+            say(f"    nothing found ({recall.outcome.value})")
     for note in notes:
         say(f"  note: {note}")
 
 
-def _holding(vault: Engram, word: str) -> Memory:
+def _memory_with(vault: Engram, word: str) -> Memory:
     return next(memory for memory in vault.list() if word in memory.text)
 
 
-def _figures(vault: Engram, title: Say, say: Say) -> None:
+def _status(vault: Engram, title: Say, say: Say) -> None:
     owner = vault.as_reader(_OWNER)
     backup = owner.backup()
     health = owner.health()
@@ -219,19 +220,18 @@ def _figures(vault: Engram, title: Say, say: Say) -> None:
     say(f"  {health.rss_bytes / 2**20:.0f} MiB of RAM, pressure {health.pressure}, recall {health.degradation}")
 
 
-def _prove(folder: Path, title: Say, say: Say) -> None:
+def _encryption(folder: Path, title: Say, say: Say) -> None:
     title("Encrypted at rest")
     files = [path for path in folder.rglob("*") if path.is_file()]
     contents = [path.read_bytes().lower() for path in files]
-    found = sum(_STORED_WORD.encode(encoding) in each for each in contents for encoding in ("utf-8", "utf-16-le"))
-    size = sum(len(each) for each in contents) / 2**20
-    say(
-        f"  searched {len(files)} files, {size:.1f} MiB, for {_STORED_WORD!r}: {f'found {found} times' if found else 'not found'}"
-    )
+    found = sum(_STORED_WORD.encode(encoding) in content for content in contents for encoding in ("utf-8", "utf-16-le"))
+    size = sum(len(content) for content in contents) / 2**20
+    result = f"found {found} times" if found else "not found"
+    say(f"  searched {len(files)} files, {size:.1f} MiB, for {_STORED_WORD!r}: {result}")
     try:
         _open(folder, key=Env().random(32)).close()
         say("  a wrong key opened the vault")
     except VaultLocked as refusal:
         say(f"  wrong key: {refusal.code}: {refusal.message}")
-    with _open(folder) as again:
-        say(f"  right key: {_holding(again, _STORED_WORD).text}")
+    with _open(folder) as vault:
+        say(f"  right key: {_memory_with(vault, _STORED_WORD).text}")

@@ -1,11 +1,11 @@
-"""How well the guards see: personal data and attacks on the model, on labelled texts, one a line (.gz too).
+"""Measure the guards against labelled texts, one a line (.gz too): personal data and prompt injection.
 
-Personal data, {"text": …, "spans": [{"kind", "start", "end"}]}: a labelled span is found if one found span of a kind that
-answers
-to its own covers at least half of its letters (recall); a found span is right if it touches a labelled span that it answers to
-(precision, of the kinds that the file labels at all). Attacks, {"text": …, "attack": true or false, "source", "kind"}: the
-share of
-texts of each source that are flagged or rejected, and that are rejected: caught for attacks, false alarms for the rest.
+Personal data, {"text": …, "spans": [{"kind", "start", "end"}]}. Recall: a labelled span counts as found if one detected span of a
+corresponding kind covers at least half of its letters. Precision: a detected span is right if it overlaps a labelled span of a
+corresponding kind; only kinds that the file labels are counted.
+
+Attacks, {"text": …, "attack": true or false, "source", "kind"}: the share of the texts of each source that are flagged or
+rejected, and that are rejected. For attacks these are the caught ones, for other texts the false alarms.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from engram.errors import InvalidContent
 from engram.guard import injection, personal_data
+from engram.serve.operations.operation import ProgressCallback
 from engram.values.frozen import frozen
-
-Told = Callable[[str, float | None], None]
 
 ANSWERS: dict[str, tuple[str, ...]] = {
     "CREDIT_CARD": ("credit-card",), "EMAIL_ADDRESS": ("email",), "PHONE_NUMBER": ("phone",), "IBAN_CODE": ("iban",),
@@ -35,15 +34,14 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     "address"),
     "PERSON": ("person", "identity"), "DATE_OF_BIRTH": ("date-of-birth",),
 }  # fmt: skip
-"""The labels of the public sets, and which of our kinds answer to each. Other labels (cities, ages,
-…) are left out of account."""
+"""Labels of the public data sets, and the kinds of ours that correspond to each. Other labels (cities, ages, …) are ignored."""
 GUESSED = frozenset({"PERSON", "STREET_ADDRESS", "ADDRESS", "ZIP_CODE"})
-"""What no checksum or pattern decides."""
+"""Labels that no checksum or pattern can decide."""
 
 
 @frozen
-class Found:
-    """Of one kind: how many were labelled and how many of those found; how many were found and how many of those right."""
+class DetectionFigures:
+    """One kind of personal data: labelled spans and the share found; detected spans and the share that is right."""
 
     labelled: int
     recall: float
@@ -52,15 +50,17 @@ class Found:
 
 
 @frozen
-class Caught:
+class FlagRates:
+    """One group of texts: their number, the share flagged or rejected (`caught`), and the share rejected."""
+
     attack: bool
     texts: int
     caught: float
     rejected: float
 
 
-def run(paths: Sequence[Path], progress: Told | None = None) -> dict[str, Any]:
-    """The figures of all files: by kind for personal data, by source and by kind for attacks."""
+def run(paths: Sequence[Path], progress: ProgressCallback | None = None) -> dict[str, Any]:
+    """Return the figures of all files: by kind for personal data, by source and by kind for attacks."""
     rows = [row for path in paths for row in _rows(path)]
     spans, texts = [row for row in rows if "spans" in row], [row for row in rows if "attack" in row]
     if progress is not None:
@@ -76,21 +76,21 @@ def run(paths: Sequence[Path], progress: Told | None = None) -> dict[str, Any]:
 
 
 def render(results: dict[str, Any]) -> str:
+    """Return the figures as text."""
     lines = []
     for title, group in results.items():
         lines += ["", title]
-        for name, one in group.items():
-            if isinstance(one, Found):
-                lines.append(
-                    f"  {name:<28} {one.labelled:5}  recall {one.recall:.3f}   found {one.found:5}  precision {one.precision:.3f}"
-                )
-            else:
-                sort = "attack" if one.attack else "no attack"
-                lines.append(
-                    f"  {name[:56]:<56} {sort:<9} {one.texts:5}  flagged or rejected {one.caught:.3f}  rejected"
-                    f" {one.rejected:.3f}"
-                )
+        lines += [_line(name, figures) for name, figures in group.items()]
     return "\n".join(lines).strip("\n")
+
+
+def _line(name: str, figures: DetectionFigures | FlagRates) -> str:
+    if isinstance(figures, DetectionFigures):
+        recall = f"{figures.labelled:5}  recall {figures.recall:.3f}"
+        return f"  {name:<28} {recall}   found {figures.found:5}  precision {figures.precision:.3f}"
+    label = "attack" if figures.attack else "no attack"
+    rates = f"flagged or rejected {figures.caught:.3f}  rejected {figures.rejected:.3f}"
+    return f"  {name[:56]:<56} {label:<9} {figures.texts:5}  {rates}"
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
@@ -108,51 +108,51 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     return usable
 
 
-def _personal(rows: Sequence[dict[str, Any]]) -> dict[str, Found]:
-    labelled, hits, found, right = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
-    known = {span["kind"] for row in rows for span in row["spans"]} & ANSWERS.keys()
+def _personal(rows: Sequence[dict[str, Any]]) -> dict[str, DetectionFigures]:
+    labelled, hits, detected, right = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
+    labels = {span["kind"] for row in rows for span in row["spans"]} & ANSWERS.keys()
     for row in rows:
-        seen = personal_data.find(row["text"])
+        detections = personal_data.find(row["text"])
         wanted = [span for span in row["spans"] if span["kind"] in ANSWERS]
         for span in wanted:
             labelled[span["kind"]] += 1
-            hits[span["kind"]] += any(_covers(one, span) for one in seen)
-        for one in seen:
-            answering = [kind for kind in known if one.kind in ANSWERS[kind]]
-            touched = [span["kind"] for span in wanted if one.kind in ANSWERS[span["kind"]] and _overlap(one, span) > 0]
-            for kind in touched[:1] or answering[:1]:
-                found[kind] += 1
-                right[kind] += bool(touched)
-    figures = {kind: _found(labelled[kind], hits[kind], found[kind], right[kind]) for kind in sorted(known)}
-    sure = known - GUESSED
-    figures["checksum and pattern kinds"] = _found(
-        *(sum(count[kind] for kind in sure) for count in (labelled, hits, found, right))
-    )
+            hits[span["kind"]] += any(_covers(detection, span) for detection in detections)
+        for detection in detections:
+            corresponding = [label for label in labels if detection.kind in ANSWERS[label]]
+            overlapping = [
+                span["kind"] for span in wanted if detection.kind in ANSWERS[span["kind"]] and _overlap(detection, span) > 0
+            ]
+            for label in overlapping[:1] or corresponding[:1]:
+                detected[label] += 1
+                right[label] += bool(overlapping)
+    figures = {label: _detection(labelled[label], hits[label], detected[label], right[label]) for label in sorted(labels)}
+    sums = [sum(counter[label] for label in labels - GUESSED) for counter in (labelled, hits, detected, right)]
+    figures["checksum and pattern kinds"] = _detection(*sums)
     return figures
 
 
-def _found(labelled: int, hits: int, found: int, right: int) -> Found:
-    return Found(labelled, hits / max(labelled, 1), found, right / max(found, 1))
+def _detection(labelled: int, hits: int, detected: int, right: int) -> DetectionFigures:
+    return DetectionFigures(labelled, hits / max(labelled, 1), detected, right / max(detected, 1))
 
 
-def _overlap(one: personal_data.PersonalSpan, span: dict[str, Any]) -> int:
-    return int(min(one.end, span["end"]) - max(one.start, span["start"]))
+def _overlap(detection: personal_data.PersonalSpan, span: dict[str, Any]) -> int:
+    return int(min(detection.end, span["end"]) - max(detection.start, span["start"]))
 
 
-def _covers(one: personal_data.PersonalSpan, span: dict[str, Any]) -> bool:
-    return one.kind in ANSWERS[span["kind"]] and 2 * _overlap(one, span) >= span["end"] - span["start"]
+def _covers(detection: personal_data.PersonalSpan, span: dict[str, Any]) -> bool:
+    return detection.kind in ANSWERS[span["kind"]] and 2 * _overlap(detection, span) >= span["end"] - span["start"]
 
 
-def _attacks(rows: Sequence[dict[str, Any]], by: str) -> dict[str, Caught]:
+def _attacks(rows: Sequence[dict[str, Any]], by: str) -> dict[str, FlagRates]:
     groups: dict[tuple[bool, str], list[injection.InjectionVerdict]] = {}
     for row in rows:
         groups.setdefault((bool(row["attack"]), str(row.get(by, ""))), []).append(injection.assess(row["text"]).verdict)
     return {
-        name: Caught(
+        name: FlagRates(
             attack,
             len(verdicts),
-            sum(one is not injection.InjectionVerdict.CLEAN for one in verdicts) / len(verdicts),
-            sum(one is injection.InjectionVerdict.REJECTED for one in verdicts) / len(verdicts),
+            sum(verdict is not injection.InjectionVerdict.CLEAN for verdict in verdicts) / len(verdicts),
+            sum(verdict is injection.InjectionVerdict.REJECTED for verdict in verdicts) / len(verdicts),
         )
         for (attack, name), verdicts in sorted(groups.items(), key=lambda item: (not item[0][0], item[0][1]))
     }

@@ -1,8 +1,8 @@
-"""What a coding agent waits for: each event of `engram hook` in a process of its own, as the hosts call it.
+"""Measure the time that a coding agent waits for `engram hook`: each event in a process of its own, as the hosts call it.
 
-A vault is made for it and is gone afterwards. The events take turns with a bare interpreter, so that what else the machine does
-falls on all alike, and wait for what the last one left to a process of its own. CPU time is the figure to go by: time on the
-clock also holds what other programs take.
+The vault is temporary. The events alternate with a bare interpreter, so that other load on the machine affects all alike, and a
+pause follows each round for the background process that a stop event leaves. CPU time is the figure to judge by: wall-clock time
+also contains the work of other programs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from engram.bench.store_sides import BATCH, question, sentence
@@ -22,6 +22,7 @@ from engram.env import Env
 from engram.guard.injection import VERSION
 from engram.hosts import edits
 from engram.serve.hook.events import CLAUDE, EVENTS
+from engram.serve.operations.operation import ProgressCallback
 from engram.settings import LiveSettings, told
 from engram.store.sqlite.vault import Credentials, open_vault
 from engram.types import Memory, Policy, Reader, Role
@@ -29,17 +30,17 @@ from engram.values.frozen import frozen
 
 _OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
 _BAR_MS = 100.0
-_SETTLES_S = 1.0  # what a stop leaves to another process would share the machine with the next turn
-_NODS = "ok, thank you very much!"
-_NOTHING = "Please translate zygomorphic into Esperanto"
-
-Progress = Callable[[str, float | None], None]
+_SETTLE_S = 1.0  # pause for the process that a stop event starts, which would share the machine with the next round
+_COURTESY = "ok, thank you very much!"
+_UNRELATED = "Please translate zygomorphic into Esperanto"
 
 
 @frozen
-class Waited:
-    """Milliseconds of one event: of the processor (0 where the system does not tell) and on the clock, medians; and whether
-    it had something to say."""
+class HookTiming:
+    """Median milliseconds of one event: CPU time (0 where the system does not report it) and wall-clock time.
+
+    answered: the hook printed something.
+    """
 
     event: str
     cpu_ms: float
@@ -49,7 +50,7 @@ class Waited:
 
 @frozen
 class Bar:
-    """What is promised (FEATURES S15), and whether the event that takes longest keeps it."""
+    """A limit that FEATURES S15 promises, and whether the slowest event stays below it."""
 
     bar: str
     value: float
@@ -58,49 +59,53 @@ class Bar:
 
 
 @frozen
-class Hooked:
+class HookResults:
+    """The figures of a run; `bare` is an interpreter that does nothing."""
+
     memories: int
     runs: int
-    bare: Waited
-    events: tuple[Waited, ...]
+    bare: HookTiming
+    events: tuple[HookTiming, ...]
     bars: tuple[Bar, ...]
 
 
-def run(memories: int, runs: int, *, progress: Progress) -> Hooked:
+def run(memories: int, runs: int, *, progress: ProgressCallback) -> HookResults:
+    """Call each event `runs` times on a vault of so many memories."""
     env = Env()
     with tempfile.TemporaryDirectory(prefix="engram-bench-") as folder:
         settings = {"key_source": "file", "key_file": f"{folder}/key"}
         _fill(Path(folder, "vault"), settings, memories, env, progress)
         calls = _calls(f"{folder}/vault", memories)
-        took: dict[str, list[Waited]] = {name: [] for name in calls}
+        timings: dict[str, list[HookTiming]] = {name: [] for name in calls}
         with told("ENGRAM_KEY_FILE", settings["key_file"]):
             for turn in range(runs + 1):
                 progress("calling hooks", turn / (runs + 1))
                 for name, (command, given) in calls.items():
-                    waited = _called(name, command, given, env)
-                    if turn:  # the first one compiles, and reads files that nobody has read yet
-                        took[name].append(waited)
-                env.sleep(_SETTLES_S)
-    bare, *events = (_median(several) for several in took.values())
-    return Hooked(memories, runs, bare, tuple(events), _bars(events))
+                    timing = _timed_call(name, command, given, env)
+                    if turn:  # the first round compiles modules and fills the file cache
+                        timings[name].append(timing)
+                env.sleep(_SETTLE_S)
+    bare, *events = (_median(rounds) for rounds in timings.values())
+    return HookResults(memories, runs, bare, tuple(events), _bars(events))
 
 
-def render(found: Hooked) -> str:
-    lines = [f"{found.memories:,} memories, {found.runs} runs; medians in ms", f"{'':34}{'CPU':>8}{'clock':>8}   says"]
-    bars = (f"{'pass' if one.passed else 'FAIL'}  {one.bar}: {one.value:.0f} ms (< {one.limit:.0f})" for one in found.bars)
-    return "\n".join([*lines, *map(_line, (found.bare, *found.events)), "", *bars])
+def render(results: HookResults) -> str:
+    """Return the figures as text."""
+    lines = [f"{results.memories:,} memories, {results.runs} runs; medians in ms", f"{'':34}{'CPU':>8}{'clock':>8}   says"]
+    bars = (f"{'pass' if bar.passed else 'FAIL'}  {bar.bar}: {bar.value:.0f} ms (< {bar.limit:.0f})" for bar in results.bars)
+    return "\n".join([*lines, *map(_line, (results.bare, *results.events)), "", *bars])
 
 
-def _bars(events: Sequence[Waited]) -> tuple[Bar, ...]:
-    slowest = {"CPU": max(one.cpu_ms for one in events), "on the clock": max(one.clock_ms for one in events)}
+def _bars(events: Sequence[HookTiming]) -> tuple[Bar, ...]:
+    slowest = {"CPU": max(event.cpu_ms for event in events), "on the clock": max(event.clock_ms for event in events)}
     return tuple(Bar(f"the slowest event, {name}", ms, _BAR_MS, ms < _BAR_MS) for name, ms in slowest.items())
 
 
-def _line(one: Waited) -> str:
-    return f"{one.event:34}{one.cpu_ms:8.0f}{one.clock_ms:8.0f}   {'something' if one.answered else 'nothing'}"
+def _line(timing: HookTiming) -> str:
+    return f"{timing.event:34}{timing.cpu_ms:8.0f}{timing.clock_ms:8.0f}   {'something' if timing.answered else 'nothing'}"
 
 
-def _fill(path: Path, settings: Mapping[str, object], memories: int, env: Env, progress: Progress) -> None:
+def _fill(path: Path, settings: Mapping[str, object], memories: int, env: Env, progress: ProgressCallback) -> None:
     with Engram.open(path, settings={**settings, "model": "none"}, env=env) as mem:
         goal, decided = "Move the harbour timetable to the new server", ["The ferry comes first"]
         mem.working.hand_over(goal, decided=decided, sources=())
@@ -116,11 +121,11 @@ def _fill(path: Path, settings: Mapping[str, object], memories: int, env: Env, p
 
 
 def _calls(vault: str, memories: int) -> dict[str, tuple[list[str], bytes]]:
-    """Each by its name: the command and what stands on its standard input. A bare interpreter comes first."""
+    """Return each call by its label: the command and its standard input. A bare interpreter comes first."""
     name, noun = question(memories // 2)
     wanted = {
-        "a courtesy": ("user-prompt", {"prompt": _NODS}),
-        "a prompt that nothing bears on": ("user-prompt", {"prompt": _NOTHING}),
+        "a courtesy": ("user-prompt", {"prompt": _COURTESY}),
+        "a prompt that nothing bears on": ("user-prompt", {"prompt": _UNRELATED}),
         "a prompt that something bears on": ("user-prompt", {"prompt": f"What about {name.capitalize()} and the {noun}?"}),
         "session start": ("session-start", {}),
         "stop, pre-compact, session end": ("stop", {"transcript_path": os.devnull}),
@@ -132,22 +137,22 @@ def _calls(vault: str, memories: int) -> dict[str, tuple[list[str], bytes]]:
     return calls
 
 
-def _called(name: str, command: Sequence[str], given: bytes, env: Env) -> Waited:
+def _timed_call(name: str, command: Sequence[str], given: bytes, env: Env) -> HookTiming:
     began = env.monotonic()
     with subprocess.Popen(  # noqa: S603  our own program
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as process:
-        said = process.communicate(given)[0] if not hasattr(os, "wait4") else _exchange(process, given)
-        spent = 0.0
+        output = process.communicate(given)[0] if not hasattr(os, "wait4") else _exchange(process, given)
+        cpu_ms = 0.0
         if hasattr(os, "wait4"):
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
-            spent = (usage.ru_utime + usage.ru_stime) * 1000
-    return Waited(name, spent, (env.monotonic() - began) * 1000, bool(said))
+            cpu_ms = (usage.ru_utime + usage.ru_stime) * 1000
+    return HookTiming(name, cpu_ms, (env.monotonic() - began) * 1000, bool(output))
 
 
 def _exchange(process: subprocess.Popen[bytes], given: bytes) -> bytes:
-    """Without waiting for its end, which tells what it cost to whoever waits first."""
+    """Write the input and read the output without waiting for the process: only the first wait reports its CPU time."""
     if process.stdin is None or process.stdout is None:
         return b""
     with process.stdin as stdin:
@@ -155,6 +160,7 @@ def _exchange(process: subprocess.Popen[bytes], given: bytes) -> bytes:
     return process.stdout.read()
 
 
-def _median(several: Sequence[Waited]) -> Waited:
-    cpu, clock = (statistics.median(times) for times in zip(*((one.cpu_ms, one.clock_ms) for one in several), strict=True))
-    return Waited(several[0].event, cpu, clock, several[0].answered)
+def _median(timings: Sequence[HookTiming]) -> HookTiming:
+    cpu_ms = statistics.median(timing.cpu_ms for timing in timings)
+    clock_ms = statistics.median(timing.clock_ms for timing in timings)
+    return HookTiming(timings[0].event, cpu_ms, clock_ms, timings[0].answered)

@@ -1,7 +1,7 @@
-"""How well times are read: expressions whose meaning is known, each as it resolves in the past and in the future.
+"""Measure how well English time expressions are resolved, on rows that give their meaning in the past and in the future.
 
-Comes in: a file of rows (plain or gzipped JSONL; `text`, `now`, `past`, `future`). Goes out: figures as plain values (`run`)
-and as a page (`render`). Nothing is opened or written.
+Input: files of rows (plain or gzipped JSONL; `text`, `now`, `past`, `future`). Output: figures as plain values (`run`) and as
+text (`render`). No vault is opened.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from engram.text.english.dates.frame import FUTURE, PAST
 
 Results = dict[str, Any]
 DEFINITION = (
-    "right: both readings are, the one that leans to the past and the one that leans to the future: the same day for a day, the"
-    " same second for a moment, both ends for a range (a row whose truth is that there is no such day is right if nothing is"
-    " read); found in the whole text, not in a given span"
+    "right: both readings are right, the one that prefers the past and the one that prefers the future. A day must be the same"
+    " day, a moment the same second, a range must have the same ends; a day that does not exist must not be read at all. The"
+    " expression is searched in the whole text, no span is given"
 )
 _NO_SUCH_DAY = "0001-01-01"
 
 
 def run(paths: Sequence[Path]) -> Results:
+    """Return the share of right rows of each file, in all and by kind, and the numbers of the lines that are wrong."""
     return {"definition": DEFINITION, "files": [_file(path) for path in paths]}
 
 
@@ -59,21 +60,24 @@ def _row(line: bytes, number: int, path: Path) -> Mapping[str, Any]:
         if not isinstance(row["text"], str) or not isinstance(row["past"], dict) or not isinstance(row["future"], dict):
             raise TypeError
     except (KeyError, TypeError, ValueError):
-        raise InvalidContent(f"line {number} of {path.name} is not a time expression as this benchmark reads it.") from None
+        raise InvalidContent(
+            f"line {number} of {path.name} is not a time expression: it needs `text`, `now`, `past` and `future`."
+        ) from None
     return row  # type: ignore[no-any-return]
 
 
 def is_right(row: Mapping[str, Any]) -> bool:
+    """Return whether both readings of a row are right."""
     now = datetime.fromisoformat(row["now"])
     return all(_same(read(row["text"], now, lean), row[side]) for side, lean in (("past", PAST), ("future", FUTURE)))
 
 
-def _same(found: tuple[datetime, datetime, str] | None, truth: Mapping[str, str]) -> bool:
+def _same(reading: tuple[datetime, datetime, str] | None, truth: Mapping[str, str]) -> bool:
     if _NO_SUCH_DAY in truth.values():
-        return found is None
-    if found is None:
+        return reading is None
+    if reading is None:
         return False
-    start, end, _ = found
+    start, end, _ = reading
     wanted = {name.removesuffix("Time").removesuffix("Date"): datetime.fromisoformat(value) for name, value in truth.items()}
     if "date" in wanted or "dateTime" in truth:
         point = datetime.fromisoformat(next(iter(truth.values())))
@@ -82,9 +86,10 @@ def _same(found: tuple[datetime, datetime, str] | None, truth: Mapping[str, str]
 
 
 def render(results: Results) -> str:
+    """Return the figures as text."""
     lines = [results["definition"]]
-    for found in results["files"]:
-        right = "n/a" if found["right"] is None else f"{found['right']:.1%}"
-        lines += ["", f"{found['file']}: {found['rows']:,} expressions, {right} right"]
-        lines += [f"  {kind:24} {group['rows']:5} {group['right']:8.1%}" for kind, group in sorted(found["kinds"].items())]
+    for file in results["files"]:
+        right = "n/a" if file["right"] is None else f"{file['right']:.1%}"
+        lines += ["", f"{file['file']}: {file['rows']:,} expressions, {right} right"]
+        lines += [f"  {kind:24} {group['rows']:5} {group['right']:8.1%}" for kind, group in sorted(file["kinds"].items())]
     return "\n".join(lines)

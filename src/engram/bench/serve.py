@@ -1,8 +1,8 @@
-"""How a server holds up: so many requests, so many of them at once, over the loopback; and what it leaves behind.
+"""Measure a server over the loopback: latency and throughput with many callers at once, and threads and descriptors left behind.
 
-A vault is made for it and is gone afterwards. Questions, lists and writes take turns. Times are of whole calls as a caller
-sees them; beside them stands the same operation called in process, one after the other, in the same run. Callers are in this
-process too: the processor time of a request is theirs and the server's.
+The vault is temporary. Recalls, lists and writes alternate. Times are of whole calls as a client sees them; for comparison the
+same operations are called in process, one after the other, in the same run. The clients run in this process too, so the CPU time
+of a request is theirs and the server's.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from engram.env import Env
 from engram.errors import BackgroundStalled
 from engram.serve.network.server import bound
 from engram.serve.operations import OPERATIONS, read
+from engram.serve.operations.operation import ProgressCallback
 from engram.serve.web import Server, prepare
 from engram.types import Reader, Role, Scope
 from engram.values.frozen import frozen
 
 _MEMORIES = 200
-_DIRECT = 60
-_PATIENCE_S = 30.0
-_FILES = Path("/proc/self/fd")
+_DIRECT_CALLS = 60
+_TIMEOUT_S = 30.0
+_DESCRIPTORS = Path("/proc/self/fd")
 
 
 @frozen
-class Served:
-    """Milliseconds of calls, how many failed, and threads and descriptors: before the vault was open, while it is served, and
-    when it is closed again."""
+class LoadResults:
+    """Figures of a run. Threads and descriptors: before the vault was opened, while it was served, and after it was closed."""
 
     requests: int
     in_flight: int
@@ -51,27 +51,25 @@ class Served:
     descriptors: tuple[int, int, int]
 
 
-Progress = Callable[[str, float | None], None]
-
-
-def run(requests: int, in_flight: int, *, progress: Progress) -> Served:
+def run(requests: int, in_flight: int, *, progress: ProgressCallback) -> LoadResults:
+    """Send so many requests, `in_flight` of them at once."""
     env = Env()
     with tempfile.TemporaryDirectory(prefix="engram-bench-") as folder:
         settings = {"key_source": "file", "key_file": f"{folder}/key", "serve_rate": 1_000_000, "ask_per_minute": 0}
-        before = _held()
+        before = _threads_and_descriptors()
         with Engram.open(f"{folder}/vault", settings=settings, env=env) as opened:
             mem = opened.as_reader(Reader(Scope(agent="bench"), role=Role.OWNER))
             for number in range(_MEMORIES):
                 mem.remember(f"Team {number} owns service number {number} and ships it every {number % 28 + 1} days")
-            _timed(env, _DIRECT, lambda number: _direct(mem, number))  # what is loaded once
-            spent = time.process_time()
-            direct = _timed(env, _DIRECT, lambda number: _direct(mem, _DIRECT + number))
-            direct_cpu = (time.process_time() - spent) / _DIRECT
-            times, failed, took, cpu, during = _through(mem, requests, in_flight, env, progress)
-        after = _held()
+            _timed(env, _DIRECT_CALLS, lambda number: _call_directly(mem, number))  # warms up
+            began_cpu = time.process_time()
+            direct = _timed(env, _DIRECT_CALLS, lambda number: _call_directly(mem, _DIRECT_CALLS + number))
+            direct_cpu = (time.process_time() - began_cpu) / _DIRECT_CALLS
+            times, failed, took, cpu, during = _call_server(mem, requests, in_flight, env, progress)
+        after = _threads_and_descriptors()
     cuts = statistics.quantiles(times, n=100, method="inclusive")
-    held = list(zip(before, during, after, strict=True))
-    return Served(
+    threads, descriptors = zip(before, during, after, strict=True)
+    return LoadResults(
         requests=requests,
         in_flight=in_flight,
         failed=failed,
@@ -81,43 +79,52 @@ def run(requests: int, in_flight: int, *, progress: Progress) -> Served:
         direct_p50_ms=statistics.median(direct),
         cpu_ms=cpu / requests * 1000,
         direct_cpu_ms=direct_cpu * 1000,
-        threads=held[0],
-        descriptors=held[1],
+        threads=threads,
+        descriptors=descriptors,
     )
 
 
-def _through(
-    mem: Engram, requests: int, in_flight: int, env: Env, progress: Progress
+def _call_server(
+    mem: Engram, requests: int, in_flight: int, env: Env, progress: ProgressCallback
 ) -> tuple[list[float], int, float, float, tuple[int, int]]:
-    """The same through a server in a thread of its own."""
+    """Send the requests to a server in a thread.
+
+    Return the times of the calls in ms, how many failed, the seconds that all took, their CPU seconds, and threads and
+    descriptors.
+    """
     app, own = prepare(mem, "127.0.0.1")
     listening = bound("127.0.0.1", 0)
     connections: list[http.client.HTTPConnection] = []
-    server = Server(app, _PATIENCE_S)
+    server = Server(app, _TIMEOUT_S)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, name="engram-bench-server")
     thread.start()
     try:
         _wait(env, lambda: server.started)
-        call = _caller(listening.getsockname()[1], own.secret if own else "", connections)
-        _spread(call, in_flight, in_flight, env, progress)  # connections, threads and caches are made once
-        spent = time.process_time()
-        return (*_spread(call, requests, in_flight, env, progress), time.process_time() - spent, _held())
+        call = _client(listening.getsockname()[1], own.secret if own else "", connections)
+        _call_at_once(call, in_flight, in_flight, env, progress)  # makes connections, threads and caches
+        began_cpu = time.process_time()
+        figures = _call_at_once(call, requests, in_flight, env, progress)
+        return (*figures, time.process_time() - began_cpu, _threads_and_descriptors())
     finally:
         for connection in connections:
             connection.close()
         server.stop()
-        thread.join(_PATIENCE_S)
+        thread.join(_TIMEOUT_S)
         listening.close()
 
 
-def render(found: Served) -> str:
+def render(results: LoadResults) -> str:
+    """Return the figures as text."""
+    rate = f"{results.failed} failed, {results.a_second:,.0f} a second"
+    direct = f"one at a time in process {results.direct_p50_ms:.1f} ms (p50)"
+    ratio = results.cpu_ms / results.direct_cpu_ms
     return "\n".join(
         [
-            f"{found.requests:,} requests, {found.in_flight} in flight: {found.failed} failed, {found.a_second:,.0f} a second",
-            f"p50 {found.p50_ms:.1f} ms, p99 {found.p99_ms:.1f} ms; one at a time in process {found.direct_p50_ms:.1f} ms (p50)",
-            f"processor time {found.cpu_ms:.1f} ms, {found.cpu_ms / found.direct_cpu_ms:.2f} × that of the same calls in process",
-            "threads before, while and after: {}, {}, {}".format(*found.threads),
-            "descriptors before, while and after: {}, {}, {}".format(*found.descriptors),
+            f"{results.requests:,} requests, {results.in_flight} in flight: {rate}",
+            f"p50 {results.p50_ms:.1f} ms, p99 {results.p99_ms:.1f} ms; {direct}",
+            f"processor time {results.cpu_ms:.1f} ms, {ratio:.2f} × that of the same calls in process",
+            "threads before, while and after: {}, {}, {}".format(*results.threads),
+            "descriptors before, while and after: {}, {}, {}".format(*results.descriptors),
         ]
     )
 
@@ -129,42 +136,44 @@ _REQUESTS: Sequence[tuple[str, str, dict[str, object] | None, str]] = (
 )
 
 
-def _direct(mem: Engram, number: int) -> None:
+def _call_directly(mem: Engram, number: int) -> None:
     _, _, body, name = _REQUESTS[number % len(_REQUESTS)]
     operation = OPERATIONS[name]
-    operation.answer(mem, read(operation, _worded(body, number) or {"limit": 20}))
+    operation.answer(mem, read(operation, _numbered(body, number) or {"limit": 20}))
 
 
-def _worded(body: dict[str, object] | None, number: int) -> dict[str, object] | None:
+def _numbered(body: dict[str, object] | None, number: int) -> dict[str, object] | None:
+    """Return the body with the number in its text, so that no write repeats an earlier one."""
     return {**body, "text": f"{body['text']}, the {number}th time"} if body and "text" in body else body
 
 
-def _caller(port: int, token: str, made: list[http.client.HTTPConnection]) -> Callable[[int], int]:
-    """Each thread keeps its connection, as clients do."""
-    kept = threading.local()
+def _client(port: int, token: str, connections: list[http.client.HTTPConnection]) -> Callable[[int], int]:
+    """Return a function that sends one request and returns its status. Each thread keeps its connection, as clients do."""
+    local = threading.local()
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
 
     def call(number: int) -> int:
-        if not hasattr(kept, "connection"):
-            kept.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE_S)
-            made.append(kept.connection)
+        if not hasattr(local, "connection"):
+            local.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_TIMEOUT_S)
+            connections.append(local.connection)
         method, path, body, _ = _REQUESTS[number % len(_REQUESTS)]
-        sent = _worded(body, number)
-        kept.connection.request(method, path, None if sent is None else json.dumps(sent), headers)
-        answer = kept.connection.getresponse()
+        sent = _numbered(body, number)
+        local.connection.request(method, path, None if sent is None else json.dumps(sent), headers)
+        answer = local.connection.getresponse()
         answer.read()
         return int(answer.status)
 
     return call
 
 
-def _spread(
-    call: Callable[[int], int], count: int, in_flight: int, env: Env, progress: Progress
+def _call_at_once(
+    call: Callable[[int], int], count: int, in_flight: int, env: Env, progress: ProgressCallback
 ) -> tuple[list[float], int, float]:
+    """Make `count` calls, `in_flight` at once. Return the times of all in ms, how many failed, and the seconds they took."""
     times, failed = [], 0
     began = env.monotonic()
 
-    def one(number: int) -> tuple[float, bool]:
+    def timed_call(number: int) -> tuple[float, bool]:
         start = env.monotonic()
         try:
             good = call(number) < 400
@@ -173,7 +182,7 @@ def _spread(
         return (env.monotonic() - start) * 1000, good
 
     with ThreadPoolExecutor(in_flight, "engram-bench-caller") as callers:
-        for done, (took, good) in enumerate(callers.map(one, range(count)), 1):
+        for done, (took, good) in enumerate(callers.map(timed_call, range(count)), 1):
             times.append(took)
             failed += not good
             if done % 50 == 0:
@@ -182,6 +191,7 @@ def _spread(
 
 
 def _timed(env: Env, count: int, work: Callable[[int], None]) -> list[float]:
+    """Return the milliseconds of each of `count` calls."""
     times = []
     for number in range(count):
         start = env.monotonic()
@@ -190,13 +200,13 @@ def _timed(env: Env, count: int, work: Callable[[int], None]) -> list[float]:
     return times
 
 
-def _held() -> tuple[int, int]:
-    """Threads and descriptors of this process; descriptors are 0 where the system does not tell."""
-    return threading.active_count(), len(os.listdir(_FILES)) if _FILES.exists() else 0
+def _threads_and_descriptors() -> tuple[int, int]:
+    """Return the numbers of threads and descriptors of this process; 0 descriptors where the system does not list them."""
+    return threading.active_count(), len(os.listdir(_DESCRIPTORS)) if _DESCRIPTORS.exists() else 0
 
 
 def _wait(env: Env, ready: Callable[[], bool]) -> None:
-    deadline = env.monotonic() + _PATIENCE_S
+    deadline = env.monotonic() + _TIMEOUT_S
     while not ready():
         if env.monotonic() > deadline:
             raise BackgroundStalled("the server did not start.")

@@ -1,16 +1,16 @@
-"""How fast the store is, as ratios to plain, unencrypted `sqlite3` doing the same work in the same run.
+"""Measure the store as ratios to plain, unencrypted `sqlite3` doing the same work in the same run.
 
-Comes in: sizes in memories. Goes out: figures as plain values (`run`) and as a page of text (`render`). Works in a
-temporary folder with a key of its own and the settings that ship, whatever this machine's configuration says.
+Input: sizes in memories. Output: figures as plain values (`run`) and as text (`render`). The run works in a temporary folder with
+a key of its own and the default settings, whatever this machine's configuration says.
 
-The baseline has our tables, indexes and text index (as our own migrations make them) and runs our own statements:
-`Plain` lends the standard library's connection the names of apsw that they use. It writes what we write in one
-transaction (memory, words, text index, change log, audit) to a write-ahead log with `synchronous=FULL` and a page cache
-of the same size, and returns the same values under the same scope predicate. What only we do: encryption,
-`secure_delete` (in pages and in the text index), padding, neutral file times, the queue, guards, and the audit of reads.
+The baseline has our tables, indexes and text index, made by our own migrations, and runs our own statements (`store_sides`). It
+writes the same rows in one transaction (memory, words, text index, change log, audit) to a write-ahead log with
+`synchronous=FULL` and a page cache of the same size, and returns the same values under the same scope predicate. Only our side
+has encryption, `secure_delete` (in pages and in the text index), padding, neutral file times, the queue, guards and the audit of
+reads.
 
-Both sides take turns in short rounds (A B B A …) and every ratio is the median over the rounds, so that what else this
-machine does hits both. A second table leaves all but the cipher equal: one binding, one set of pragmas, with a key and without.
+Both sides alternate in short rounds (A B B A …) and every ratio is the median over the rounds, so that other load on the machine
+affects both alike. A second table isolates the cipher: one binding and one set of pragmas, with a key and without.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ from typing import Any, TypeVar
 import apsw
 
 from engram import engine
-from engram.bench.store_sides import BATCH, Bench, Direct, Side, open_unkeyed, question
+from engram.bench.store_sides import BATCH, DirectSide, Side, StoreBench, open_unkeyed, question
 from engram.crypto.process import rss_bytes
 from engram.env import Env
+from engram.serve.operations.operation import ProgressCallback
 from engram.settings import Settings
 from engram.store.sqlite import migrations
 from engram.store.sqlite.writer import Writer
 from engram.types import Memory
 from engram.values.frozen import replace
 
-Progress = Callable[[str, float], None]
 Results = dict[str, Any]
 T = TypeVar("T")
 
 READERS = 8
-_SINGLES, _READS, _SEARCHES = 25, 1000, 20  # in one round; so many reads that each round pays for writing their audit
-_HOT = 500  # memories that warm reads go round in: their pages fit the page cache at every size
+_SINGLES, _READS, _SEARCHES = 25, 1000, 20  # a round; enough reads that each round includes the cost of writing their audit
+_HOT = 500  # memories among which warm reads choose: their pages fit the page cache at every size
 _CIPHER_SIZE = 10_000  # memories held while the cipher is measured alone
-_SMALL = 5_000  # below this size a run is only a trial
+_SMALL = 5_000  # a run below this size is a trial
 
 
 # ── measuring ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -67,7 +67,10 @@ def versus(
     *,
     each: int = 1,
 ) -> Results:
-    """Both sides in turns. Each round is prepared off the clock; the first one warms up and is not counted."""
+    """Run `work` on both sides in alternating rounds and return times and ratios.
+
+    Each round is prepared off the clock; the first round warms up and is not counted. each: units of work in one item.
+    """
     wall: tuple[list[float], list[float]] = ([], [])
     cpu: tuple[list[float], list[float]] = ([], [])
     for number in range(rounds + 1):
@@ -87,13 +90,13 @@ def versus(
         "ours_ms": ours * 1000,
         "plain_per_s": 1 / plain,
         "ours_per_s": 1 / ours,
-        "ratio": statistics.median(map(operator.truediv, wall[1], wall[0])),  # neighbours in time: a busy minute hits both
+        "ratio": statistics.median(map(operator.truediv, wall[1], wall[0])),  # of the same round: other load affects both
         "cpu_ratio": statistics.median(map(operator.truediv, cpu[1], cpu[0])),
     }
 
 
-def workloads(bench: Bench, sides: tuple[Side, Side]) -> Results:
-    """Inserts, then reads, of two stores that hold the same."""
+def workloads(bench: StoreBench, sides: tuple[Side, Side]) -> Results:
+    """Measure inserts, reads and searches of two stores that hold the same memories."""
 
     def add(place: int, new: Sequence[Memory]) -> None:
         bench.add(place, sides[place], new)
@@ -105,7 +108,7 @@ def workloads(bench: Bench, sides: tuple[Side, Side]) -> Results:
         sides[place].search(terms)
 
     def questions(place: int) -> list[tuple[str, str]]:
-        return [question(number) for number in bench.some(range(bench.held[place]), _SEARCHES)]
+        return [question(number) for number in bench.sample(range(bench.held[place]), _SEARCHES)]
 
     def settle(place: int) -> None:
         sides[place].settle()
@@ -115,20 +118,20 @@ def workloads(bench: Bench, sides: tuple[Side, Side]) -> Results:
     return {
         "single_inserts": versus(rounds, lambda place: [bench.fresh(place, 1) for _ in range(_SINGLES)], add),
         "batched_inserts": batched,
-        "warm_reads": versus(rounds, lambda place: bench.some(ids[place][:_HOT], _READS), get),
-        "any_reads": versus(rounds, lambda place: bench.some(ids[place], _READS), get),
+        "warm_reads": versus(rounds, lambda place: bench.sample(ids[place][:_HOT], _READS), get),
+        "any_reads": versus(rounds, lambda place: bench.sample(ids[place], _READS), get),
         "searches": versus(rounds, questions, search),
     }
 
 
-def opens(bench: Bench) -> Results:
-    """From a closed vault to the first memory read, in a process that has done it before."""
-    open_now: list[Direct | engine.Engram] = []
+def opens(bench: StoreBench) -> Results:
+    """Measure the time from a closed vault to the first memory read, in a process that has loaded its modules."""
+    open_now: list[DirectSide | engine.Engram] = []
 
     def prepare(place: int) -> list[str]:
         while open_now:
             open_now.pop().close()
-        return bench.some(bench.visible[place] or ["none"], 1)
+        return bench.sample(bench.visible[place] or ["none"], 1)
 
     def open_and_read(place: int, memory_id: str) -> None:
         opened = bench.engram() if place else bench.plain()
@@ -140,52 +143,52 @@ def opens(bench: Bench) -> Results:
     return figures
 
 
-def processes(bench: Bench) -> Results:
-    """A new interpreter for each side: imports, opening and the first read on the clock; then the memory that use adds."""
+def processes(bench: StoreBench) -> Results:
+    """Measure each side in a new interpreter: imports, opening and the first read together; then the RAM that use adds."""
     figures: Results = {}
     script = f"import time; began = time.perf_counter(); from {__name__} import child; child(began)"
     for place, side in enumerate(("plain", "ours")):
         order = {"place": place, "folder": str(bench.folder), "key": bench.key.hex(), "held": bench.held}
-        told = json.dumps({**order, "ids": bench.visible[place][:_HOT] or ["none"]})
-        done = subprocess.run(  # noqa: S603  our own interpreter and words; the key goes through the pipe
-            [sys.executable, "-c", script], input=told, capture_output=True, text=True, check=True
+        orders = json.dumps({**order, "ids": bench.visible[place][:_HOT] or ["none"]})
+        done = subprocess.run(  # noqa: S603  our own interpreter and script; the key goes through the pipe
+            [sys.executable, "-c", script], input=orders, capture_output=True, text=True, check=True
         )
         figures |= {f"{side}_{name}": value for name, value in json.loads(done.stdout).items()}
     return figures
 
 
 def child(began: float) -> None:
-    """What `processes` starts."""
+    """Measure one side in the process that `processes` starts; the orders come on standard input."""
     order = json.load(sys.stdin)
     place, ids = order["place"], order["ids"]
-    bench = Bench(Path(order["folder"]), bytes.fromhex(order["key"]), held=order["held"])
+    bench = StoreBench(Path(order["folder"]), bytes.fromhex(order["key"]), held=order["held"])
     before = rss_bytes()
     with closing(bench.ours() if place else bench.plain()) as side:
         side.get(ids[0])
         first_ms = (time.perf_counter() - began) * 1000
         for memory_id in ids:
             side.get(memory_id)
-        for number in bench.some(range(bench.held[place] + 1), _SEARCHES):
+        for number in bench.sample(range(bench.held[place] + 1), _SEARCHES):
             side.search(question(number))
         side.add(bench.fresh(place, 1))
         print(json.dumps({"first_ms": first_ms, "rss_mib": (rss_bytes() - before) / 2**20}))
 
 
-class Nothing:
-    """Around the writer's transactions when only its queue is measured."""
+class NoTransactionHooks:
+    """Hooks of the writer that do nothing, for measuring its queue alone."""
 
     def opened(self, connection: apsw.Connection) -> None: ...
 
     before_commit = after_commit = closing = opened
 
 
-def queueing(bench: Bench) -> Results:
-    """An empty transaction through the idle writer's queue, and the same one without."""
+def queueing(bench: StoreBench) -> Results:
+    """Measure an empty transaction through the idle writer's queue, and the same one without it."""
     spent: tuple[list[float], list[float]] = ([], [])
-    writer = Writer(lambda: bench.keyed("queue.db"), lambda: bench.settings, bench.env, Nothing())
+    writer = Writer(lambda: bench.keyed("queue.db"), lambda: bench.settings, bench.env, NoTransactionHooks())
     with closing(bench.keyed("queue.db")) as connection:
         for number in range(32 if bench.trial else 128):
-            bench.env.sleep(0.002)  # idle: the thread has gone to sleep on its queue
+            bench.env.sleep(0.002)  # long enough for the writer's thread to block on its empty queue
             began = time.perf_counter()
             if number % 2:
                 writer.run(lambda connection: None, "nothing")
@@ -198,42 +201,43 @@ def queueing(bench: Bench) -> Results:
     return {"direct_ms": direct, "queued_ms": queued, "queue_ms": queued - direct}
 
 
-def crowds(bench: Bench, sides: tuple[Side, Side]) -> Results:
-    """Reads a second of one thread and of eight, while another writes without pause."""
+def crowds(bench: StoreBench, sides: tuple[Side, Side]) -> Results:
+    """Measure the reads a second of one thread and of eight, while another thread writes without pause."""
     figures: Results = {}
-    for what in ("reads", "searches"):
+    for work in ("reads", "searches"):
         for place, side in enumerate(("plain", "ours")):
             rates: dict[int, list[float]] = {1: [], READERS: []}
             for _ in range(1 if bench.trial else 5):
-                for readers, found in rates.items():
-                    found.append(_crowd(bench, place, sides[place], readers, what))
-            one, eight = (statistics.median(found) for found in rates.values())
-            figures |= {f"{side}_{what}_1": one, f"{side}_{what}_8": eight, f"{side}_{what}_scaling": eight / one}
+                for readers, measured in rates.items():
+                    measured.append(_crowd(bench, place, sides[place], readers, work))
+            single, eight = (statistics.median(measured) for measured in rates.values())
+            figures |= {f"{side}_{work}_1": single, f"{side}_{work}_8": eight, f"{side}_{work}_scaling": eight / single}
     return figures
 
 
-def _crowd(bench: Bench, place: int, side: Side, readers: int, what: str) -> float:
+def _crowd(bench: StoreBench, place: int, side: Side, readers: int, work: str) -> float:
+    """Return the reads or searches a second of so many threads beside a writer."""
     stop = threading.Event()
     done: list[int] = []
-    ids = bench.some(bench.visible[place], _READS)
-    questions = [question(number) for number in bench.some(range(bench.held[place]), _READS)]
+    ids = bench.sample(bench.visible[place], _READS)
+    questions = [question(number) for number in bench.sample(range(bench.held[place]), _READS)]
 
     def write() -> None:
         while not stop.is_set():
             bench.add(place, side, bench.fresh(place, 1))
 
     def read(start: int) -> None:
-        mine = side if place else bench.plain()  # our store has a pool; plain threads bring their own connection
+        own = side if place else bench.plain()  # our store has a pool; a plain connection is one thread's own
         reads = start
         while not stop.is_set():
-            if what == "reads":
-                mine.get(ids[reads % _READS])
+            if work == "reads":
+                own.get(ids[reads % _READS])
             else:
-                mine.search(questions[reads % _READS])
+                own.search(questions[reads % _READS])
             reads += 1
         done.append(reads - start)
         if not place:
-            mine.close()
+            own.close()
 
     threads = [
         threading.Thread(target=write),
@@ -249,14 +253,14 @@ def _crowd(bench: Bench, place: int, side: Side, readers: int, what: str) -> flo
     return sum(done) / (time.perf_counter() - began)
 
 
-def cipher_alone(bench: Bench, size: int) -> Results:
-    """The same binding, pragmas and functions on the same rows: `plain` without a key, `ours` with one."""
+def cipher_alone(bench: StoreBench, size: int) -> Results:
+    """Measure the cipher alone: the same binding, pragmas, functions and rows, `plain` without a key and `ours` with one."""
     other = replace(bench, folder=bench.folder / "cipher", held=[0, 0], visible=([], []))
     other.folder.mkdir()
     with closing(open_unkeyed(other.folder / "unkeyed.db", other.settings)) as unkeyed, closing(other.keyed("keyed.db")) as keyed:
         for connection in (unkeyed, keyed):
             migrations.migrate(connection, other.env.now())
-        sides = (Direct(unkeyed, other.env, other.settings), Direct(keyed, other.env, other.settings))
+        sides = (DirectSide(unkeyed, other.env, other.settings), DirectSide(keyed, other.env, other.settings))
         other.grow(sides, size)
         return workloads(other, sides)
 
@@ -264,23 +268,23 @@ def cipher_alone(bench: Bench, size: int) -> Results:
 # ── the run ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def run(sizes: Sequence[int] = (0, 10_000, 100_000), *, progress: Progress | None = None) -> Results:
-    """All figures, and each bar with whether it holds. Takes under three minutes with the default sizes."""
+def run(sizes: Sequence[int] = (0, 10_000, 100_000), *, progress: ProgressCallback | None = None) -> Results:
+    """Return all figures, and each bar with whether it holds. The default sizes take under three minutes."""
     rising = sorted(set(sizes))
     steps = 2 * len(rising) + 2
     taken = count()
 
-    def step(what: str) -> None:
+    def step(stage: str) -> None:
         if progress is not None:
-            progress(what, next(taken) / steps)
+            progress(stage, next(taken) / steps)
 
     folder = Path(tempfile.mkdtemp(prefix="engram-bench-store-"))
     try:
-        bench = Bench(folder, Env().random(32), trial=rising[-1] < _SMALL)
+        bench = StoreBench(folder, Env().random(32), trial=rising[-1] < _SMALL)
         results: Results = {"environment": environment(folder), "sizes": []}
         for size in rising:
             step(f"filling up to {size:,} memories")
-            if min(bench.held) > size:  # what was inserted while measuring is more than the next size holds
+            if min(bench.held) > size:  # the measured inserts already exceed this size: begin with a new folder
                 bench = replace(bench, folder=folder / str(size), held=[0, 0], visible=([], []))
                 bench.folder.mkdir()
             with bench.both() as sides:
@@ -302,6 +306,7 @@ def run(sizes: Sequence[int] = (0, 10_000, 100_000), *, progress: Progress | Non
 
 
 def environment(folder: Path) -> Results:
+    """Describe the machine and the versions in use."""
     return {
         "cpus": os.cpu_count() or 1,
         "platform": f"{platform.system()} {platform.machine()}",
@@ -314,7 +319,7 @@ def environment(folder: Path) -> Results:
 
 
 def bars(results: Results) -> list[Results]:
-    """What the store promises, at the largest size measured."""
+    """Return the limits that the store promises, each with its value at the largest size measured."""
     largest, crowd, alone = results["sizes"][-1], results["crowds"], results["cipher"]
     measured = (
         ("warm reads, time against plain sqlite3", largest["warm_reads"]["ratio"], "≤", 1.15, "×"),
@@ -343,24 +348,24 @@ _ROWS = {
 
 
 def render(results: Results) -> str:
-    """The figures as a page of text; `×` is our time, or processor time, over the baseline's."""
+    """Return the figures as text; `×` is our time, or CPU time, over the baseline's."""
     env, crowd, queue = results["environment"], results["crowds"], results["queue"]
     lines = [
         f"{env['platform']}, {env['cpus']} CPUs, Python {env['python']}, in {env['folder']}",
         f"plain: sqlite3 {env['sqlite_plain']}; ours: SQLite {env['sqlite_ours']}, {env['cipher']}",
     ]
-    for found in results["sizes"]:
-        lines += ["", *_table(f"{found['memories']:,} memories", "plain", "ours", found)]
-        process = found["process"]
-        lines.append(_row("open to first read, ms", found["open"]["plain_ms"], found["open"]["ours_ms"], found["open"]))
+    for figures in results["sizes"]:
+        lines += ["", *_table(f"{figures['memories']:,} memories", "plain", "ours", figures)]
+        process, opening = figures["process"], figures["open"]
+        lines.append(_row("open to first read, ms", opening["plain_ms"], opening["ours_ms"], opening))
         lines.append(_row("… new process, with imports, ms", process["plain_first_ms"], process["ours_first_ms"]))
         lines.append(_row("memory that use adds, MiB", process["plain_rss_mib"], process["ours_rss_mib"]))
     lines += ["", *_table("the cipher alone, same binding", "no key", "key", results["cipher"])]
     lines += ["", f"{'beside a writer, /s':36} {'1 reader':>10} {'8 readers':>10} {'×':>8}"]
     for side in ("plain", "ours"):
-        for what in ("reads", "searches"):
-            one, eight, times = (crowd[f"{side}_{what}_{name}"] for name in ("1", "8", "scaling"))
-            lines.append(f"{f'{side}, {what}':36} {one:10,.0f} {eight:10,.0f} {times:8.2f}")
+        for work in ("reads", "searches"):
+            single, eight, times = (crowd[f"{side}_{work}_{name}"] for name in ("1", "8", "scaling"))
+            lines.append(f"{f'{side}, {work}':36} {single:10,.0f} {eight:10,.0f} {times:8.2f}")
     lines.append("(a point read holds the interpreter's lock for most of its time, so threads add little to it)")
     lines += ["", f"an empty write: {queue['direct_ms']:.3f} ms directly, {queue['queued_ms']:.3f} ms through the queue", ""]
     for bar in results["bars"]:
@@ -369,12 +374,10 @@ def render(results: Results) -> str:
     return "\n".join(lines)
 
 
-def _table(title: str, plain: str, ours: str, found: Results) -> list[str]:
+def _table(title: str, plain: str, ours: str, figures: Results) -> list[str]:
     head = f"{title:36} {plain:>10} {ours:>10} {'time ×':>8} {'CPU ×':>8}"
-    return [
-        head,
-        *(_row(label, found[name]["plain_per_s"], found[name]["ours_per_s"], found[name]) for name, label in _ROWS.items()),
-    ]
+    rows = [(label, figures[name]) for name, label in _ROWS.items()]
+    return [head, *(_row(label, row["plain_per_s"], row["ours_per_s"], row) for label, row in rows)]
 
 
 def _row(label: str, plain: float, ours: float, ratios: Results | None = None) -> str:

@@ -1,8 +1,8 @@
-"""The two sides that `bench_store` compares, and what they are given to remember.
+"""The two sides that `bench store` compares, and the sentences that they store.
 
-`Ours` is the store as the engine uses it. `Direct` runs the store's own statements on a bare connection: on `Plain`, the
-standard library's unencrypted `sqlite3`, it is the baseline; on apsw, without a key and with one, it shows the cipher
-alone. All have our tables, indexes and text index, as our own migrations make them.
+`EngramSide` is the store as the engine uses it. `DirectSide` runs the store's own statements on a bare connection: with
+`PlainConnection`, the standard library's unencrypted `sqlite3`, it is the baseline; with apsw, once without a key and once with
+one, it isolates the cost of the cipher. All have our tables, indexes and text index, made by our own migrations.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from engram.vault import credentials_from
 T = TypeVar("T")
 
 BATCH = 1000
-_FOUND = 10  # hits asked of a search
+_HITS = 10  # limit of a search
 
 _OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
-_ASKER = Reader(Scope(project="atlas", agent="rex"))
-_HIDDEN = Scope(project="atlas", agent="ada")  # one memory in five is not the asker's to see
-_PLACES = (_ASKER.scope, Scope(project="atlas"), Scope(agent="rex"), Scope(), _HIDDEN)
+_READER = Reader(Scope(project="atlas", agent="rex"))
+_HIDDEN = Scope(project="atlas", agent="ada")  # one memory in five is invisible to the reader
+_SCOPES = (_READER.scope, Scope(project="atlas"), Scope(agent="rex"), Scope(), _HIDDEN)
 _SETTINGS: dict[str, Any] = {"harden_process": False, "close_on_sigterm": False, "backup_hours": 0.0}
-"""Over the defaults: the process is the caller's, and a daily backup is no part of opening."""
+"""Changes to the defaults: the process belongs to the caller, and a daily backup is no part of opening."""
 
 
-# ── what is remembered ─────────────────────────────────────────────────────────────────────────────────────────────────
+# ── sentences ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 _SYLLABLES = ("bel", "cor", "dan", "fen", "gar", "hol", "jun", "kas", "lor", "mar", "nor", "pel", "ros", "sal", "tor", "vin")
 _WORDS = (
@@ -59,31 +59,32 @@ _VERBS, _NOUNS = (words.split() for words in _WORDS)
 
 
 def sentence(number: int) -> str:
-    """The same number gives the same sentence. Names are many and rare, nouns few and frequent, as in real notes."""
+    """Return the sentence of this number, always the same. Names are many and rare, nouns few and frequent, as in real notes."""
     verb, noun, other = _pick(_VERBS, number, 1), _pick(_NOUNS, number, 2), _pick(_NOUNS, number, 3)
     return f"{_name(number)} {verb} the {noun} of {_name(number * 31 + 7)} and then asked about the {other} again."
 
 
 def question(number: int) -> tuple[str, str]:
-    """Two terms of that sentence: a rare one and a frequent one."""
+    """Return two terms of the sentence of this number: a rare one and a frequent one."""
     words = sentence(number).split()
     return words[0].lower(), words[3]
 
 
 def drafts(numbers: Sequence[int]) -> list[Memory]:
-    return [Memory(text=sentence(n), scope=_PLACES[n % len(_PLACES)], importance=n % 10 / 10) for n in numbers]
+    """Return new memories with the sentences of these numbers, in five scopes."""
+    return [Memory(text=sentence(n), scope=_SCOPES[n % len(_SCOPES)], importance=n % 10 / 10) for n in numbers]
 
 
 def _name(number: int) -> str:
     return "".join(_pick(_SYLLABLES, number, salt) for salt in (5, 6, 7)).capitalize()
 
 
-def _pick(some: Sequence[str], number: int, salt: int) -> str:
-    return some[dice(number, salt) % len(some)]
+def _pick(words: Sequence[str], number: int, salt: int) -> str:
+    return words[dice(number, salt) % len(words)]
 
 
 def dice(number: int, salt: int = 9) -> int:
-    """They fall the same on every machine."""
+    """Return a pseudo-random number that depends on the arguments only: the same on every machine."""
     mixed = (number * 2_654_435_761 + salt * 2_246_822_519 + 374_761_393) & 0xFFFFFFFF
     mixed = ((mixed ^ mixed >> 15) * 2_246_822_519) & 0xFFFFFFFF
     return ((mixed ^ mixed >> 13) * 3_266_489_917 & 0xFFFFFFFF) >> 8
@@ -93,14 +94,17 @@ def dice(number: int, salt: int = 9) -> int:
 
 
 class PlainCursor(sqlite3.Cursor):
+    """A cursor of the standard library with apsw's `get`."""
+
     @property
     def get(self) -> Any:
+        """The first row, or its only value; None if there is no row."""
         row = self.fetchone()
         return row[0] if row is not None and len(row) == 1 else row
 
 
-class Plain(sqlite3.Connection):
-    """The standard library's connection, with the names of apsw that the store's statements use."""
+class PlainConnection(sqlite3.Connection):
+    """A connection of the standard library with the methods of apsw that the store's statements use."""
 
     _last: sqlite3.Cursor
 
@@ -113,14 +117,14 @@ class Plain(sqlite3.Connection):
         return self._last.lastrowid or 0
 
 
-def open_plain(path: Path, settings: Settings) -> Plain:
-    """An unencrypted database with our tables, set up as a careful programmer would."""
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, factory=Plain, timeout=10.0)
+def open_plain(path: Path, settings: Settings) -> PlainConnection:
+    """Open an unencrypted database with our tables and the pragmas that a careful programmer would set."""
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, factory=PlainConnection, timeout=10.0)
     cache = f"cache_size = -{settings.page_cache_kib}"
     sync = f"synchronous = {settings.synchronous}"
     for pragma in ("journal_mode = WAL", sync, "foreign_keys = ON", "secure_delete = OFF", "temp_store = MEMORY", cache):
         connection.execute(f"PRAGMA {pragma}").fetchall()
-    for name, (function, arguments) in _SEALS_NOTHING.items():
+    for name, (function, arguments) in _NO_SEALING.items():
         connection.create_function(name, arguments, function)
     if not connection.execute("SELECT 1 FROM sqlite_master").get:
         for statement in _tables():
@@ -129,15 +133,15 @@ def open_plain(path: Path, settings: Settings) -> Plain:
 
 
 def _tables() -> list[str]:
-    """The schema as the migrations leave it; the text index makes its shadow tables itself."""
+    """Return the statements that create the present schema, without the shadow tables that the text index makes itself."""
     with closing(apsw.Connection(":memory:")) as model:
         migrations.migrate(model, Env().now())
-        found = model.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
-    return [str(sql) for name, sql in found if not str(name).startswith(("lexicon_", "sqlite_"))]
+        rows = model.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+    return [str(sql) for name, sql in rows if not str(name).startswith(("lexicon_", "sqlite_"))]
 
 
 def open_unkeyed(path: Path, settings: Settings) -> apsw.Connection:
-    """What `opening.writing` does, without the key and without the check that there is one."""
+    """Open a database as `opening.writing` does, but without a key and without the check that there is one."""
     path.touch()
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX)
     opening.keep_plans(connection)
@@ -149,12 +153,12 @@ def open_unkeyed(path: Path, settings: Settings) -> apsw.Connection:
     opening.checkpoint_by_hand(connection)
     opening.cache_pages(connection, settings.page_cache_kib)
     opening.keep_temporary_data_in_memory(connection)
-    for name, (function, arguments) in _SEALS_NOTHING.items():
+    for name, (function, arguments) in _NO_SEALING.items():
         connection.create_scalar_function(name, function, arguments)
     return connection
 
 
-_SEALS_NOTHING: dict[str, tuple[Callable[..., Any], int]] = {
+_NO_SEALING: dict[str, tuple[Callable[..., Any], int]] = {
     "seal": (lambda tier, value, row, column: value, 4),
     "unseal": (lambda value, row, column: value, 3),
     "project": (lambda vector: vector, 1),
@@ -163,45 +167,45 @@ _SEALS_NOTHING: dict[str, tuple[Callable[..., Any], int]] = {
     "unshut": (lambda value, place: value, 2),
     "blind": (lambda digest: digest, 1),
 }
-"""What the store's statements call for fields that are kept closely, where nothing is."""
+"""The SQL functions with which the store's statements seal sensitive fields, here without effect."""
 
 
-class Direct:
-    """The store's own statements on a bare connection: the work without queue, guards and silence."""
+class DirectSide:
+    """The store's own statements on a bare connection, without queue, guards, padding and the audit of reads."""
 
-    def __init__(self, connection: apsw.Connection | Plain, env: Env, settings: Settings) -> None:
+    def __init__(self, connection: apsw.Connection | PlainConnection, env: Env, settings: Settings) -> None:
         self.connection = cast(apsw.Connection, connection)
         self._env = env
-        self._keep = settings.audit_rows
-        self._seen = readable(_ASKER)
+        self._audit_rows = settings.audit_rows
+        self._visible = readable(_READER)
 
     def add(self, new: Sequence[Memory]) -> Sequence[Memory]:
         now = self._env.now()
         ready = [replace(draft, id=self._env.new_id(), learned_at=now, updated_at=now) for draft in new]
         self.connection.execute("BEGIN IMMEDIATE")
-        kept = [memories.insert(self.connection, memory) for memory in ready]
-        entries = [AuditEntry(now, "add", memory.id, memory.scope, 1, "0" * 16, True) for memory in kept]
-        audit.write(self.connection, entries, self._keep)
+        stored = [memories.insert(self.connection, memory) for memory in ready]
+        entries = [AuditEntry(now, "add", memory.id, memory.scope, 1, "0" * 16, True) for memory in stored]
+        audit.write(self.connection, entries, self._audit_rows)
         self.connection.execute("COMMIT")
-        return kept
+        return stored
 
     def get(self, memory_id: str) -> Sequence[Memory]:
-        return memories.by_ids(self.connection, self._seen, (memory_id,))
+        return memories.by_ids(self.connection, self._visible, (memory_id,))
 
     def search(self, terms: Sequence[str]) -> Sequence[TextHit]:
-        hits = text_index.search_text(self.connection, self._seen, text_index.ACTIVE, terms, _FOUND, 0.0)
+        hits = text_index.search_text(self.connection, self._visible, text_index.ACTIVE, terms, _HITS, 0.0)
         return [TextHit(key, score) for key, score in hits]
 
     def settle(self) -> None:
-        """Do, or wait for, what was put off until after the answer."""
-        if isinstance(self.connection, apsw.Connection):  # the standard library's folds the log in by itself
+        """Do the work that was deferred until after the answer: checkpoint the log."""
+        if isinstance(self.connection, apsw.Connection):  # the standard library's connection checkpoints by itself
             self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     def close(self) -> None:
         self.connection.close()
 
 
-class Ours:
+class EngramSide:
     """The store as the engine uses it."""
 
     def __init__(self, store: SqliteStore) -> None:
@@ -211,31 +215,37 @@ class Ours:
         return self._store.add(_OWNER, new)
 
     def get(self, memory_id: str) -> Sequence[Memory]:
-        return self._store.get(_ASKER, (memory_id,))
+        return self._store.get(_READER, (memory_id,))
 
     def search(self, terms: Sequence[str]) -> Sequence[TextHit]:
-        return self._store.search_text(_ASKER, terms, limit=_FOUND)
+        return self._store.search_text(_READER, terms, limit=_HITS)
 
     def settle(self) -> None:
-        self._store.relate(_OWNER, ())  # a write's turn comes after the tidying of the one before it
+        """Wait for the work that was deferred until after the answer: an empty write queues behind it."""
+        self._store.relate(_OWNER, ())
 
     def close(self) -> None:
         self._store.close()
 
 
-Side = Direct | Ours
+Side = DirectSide | EngramSide
 
 
 @mutable
-class Bench:
-    """One run: a folder with a vault and a plain database that hold the same memories."""
+class StoreBench:
+    """One run: a folder with a vault and a plain database that hold the same memories.
+
+    A side is named by its place: 0 is the plain database, 1 is our store. trial: few and short rounds, to see that the run works.
+    held: the number of memories on each side, which is the number of the next sentence. visible: the ids on each side that the
+    reader may see.
+    """
 
     folder: Path
     key: bytes
-    trial: bool = False  # few and short rounds: do all figures come out at all?
+    trial: bool = False
     env: Env = field(default_factory=Env)
     settings: Settings = field(default_factory=lambda: Settings(**_SETTINGS))
-    held: list[int] = field(default_factory=lambda: [0, 0])  # memories on each side: the next sentence's number
+    held: list[int] = field(default_factory=lambda: [0, 0])
     visible: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
     throws: Iterator[int] = field(default_factory=count)
 
@@ -243,18 +253,22 @@ class Bench:
     def rounds(self) -> int:
         return 1 if self.trial else 7
 
-    def plain(self) -> Direct:
-        return Direct(open_plain(self.folder / "plain.db", self.settings), self.env, self.settings)
+    def plain(self) -> DirectSide:
+        """Open the plain database."""
+        return DirectSide(open_plain(self.folder / "plain.db", self.settings), self.env, self.settings)
 
-    def ours(self) -> Ours:
+    def ours(self) -> EngramSide:
+        """Open the vault's store."""
         live = LiveSettings(asdict(self.settings), monotonic=self.env.monotonic)
-        return Ours(open_vault(self.folder / "vault", live, self.env, credentials_from(self.key, None))[0])
+        return EngramSide(open_vault(self.folder / "vault", live, self.env, credentials_from(self.key, None))[0])
 
     def engram(self) -> Engram:
+        """Open the vault."""
         path = self.folder / "vault"
-        return Engram.open(path, reader=_ASKER, key=self.key, settings=asdict(self.settings), env=self.env)
+        return Engram.open(path, reader=_READER, key=self.key, settings=asdict(self.settings), env=self.env)
 
     def keyed(self, name: str) -> apsw.Connection:
+        """Open an encrypted database of this name without a store around it."""
         with MasterKey(bytearray(self.key)) as master:
             key = opening.key_for(master, self.settings.cipher)
         path, settings = self.folder / name, self.settings
@@ -266,17 +280,21 @@ class Bench:
             yield plain, ours
 
     def fresh(self, place: int, number: int) -> list[Memory]:
+        """Return the next `number` new memories for a side."""
         start = self.held[place]
         self.held[place] += number
         return drafts(range(start, start + number))
 
     def add(self, place: int, side: Side, new: Sequence[Memory]) -> None:
+        """Store new memories on a side."""
         self.visible[place].extend(memory.id for memory in side.add(new) if memory.scope != _HIDDEN)
 
     def grow(self, sides: tuple[Side, Side], size: int) -> None:
+        """Fill both sides up to `size` memories."""
         while min(self.held) < size:
             for place, side in enumerate(sides):
                 self.add(place, side, self.fresh(place, max(min(BATCH, size - self.held[place]), 0)))
 
-    def some(self, among: Sequence[T], number: int) -> list[T]:
-        return [among[dice(next(self.throws)) % len(among)] for _ in range(number)]
+    def sample(self, items: Sequence[T], number: int) -> list[T]:
+        """Return `number` items picked at random, with repetitions; the same in every run."""
+        return [items[dice(next(self.throws)) % len(items)] for _ in range(number)]

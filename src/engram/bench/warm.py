@@ -1,4 +1,4 @@
-"""Wait until a vault's vectors are at hand: for faces that ask once and go, and for measurements."""
+"""Wait until the vector index of an open vault is loaded, so that a measurement does not include its loading."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from engram.index.vectors.live import LiveIndex
 
 
 def index_of(vault: Engram) -> LiveIndex | None:
-    """The vectors of an open vault; None where there is no encoder."""
+    """Return the vector index of an open vault, or None without an encoder."""
     return vault._vault.index
 
 
 def warm(vault: Engram, patience: float) -> bool:
-    """Is the vector index loaded, or none needed, within `patience` seconds? A recall that does not wait makes do with less."""
+    """Wait up to `patience` seconds for the index, and return whether it is loaded or not needed.
+
+    A recall before that is answered without vectors.
+    """
     index = index_of(vault)
     return index is None or index.warm(patience)
 
 
 def settle(vault: Engram, patience: float) -> bool:
-    """Is it also in its final tier? That takes longer, and only speed hangs on it: for measurements."""
+    """Wait as `warm` does, and for the index to reach its final tier too, which takes longer and affects only speed."""
     index = index_of(vault)
     return index is None or (index.settle(patience) and index.ready)

@@ -1,8 +1,7 @@
-"""What is linked to what, drawn: around a memory, around an entity, or the names that are told of most.
+"""The page with a graph: around a memory, around an entity, or of the entities that are mentioned most; and its layout.
 
-Where the parts of a drawn graph lie: pure, and the same for the same graph. Forces draw what is linked together and keep all
-apart; then each label takes the first free place beside its node, or waits until somebody
-points at it; that of the middle is always there.
+The layout is a pure function: the same graph looks the same each time. Forces pull linked nodes together and push all nodes
+apart; then each label takes the first free position beside its node, or shows only when the node is pointed at.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from engram.values.frozen import frozen
 
 _MARGIN = 46.0
 _ROUNDS = 240
-_GOLDEN = 2.399963
-_CHARACTER, _LINE = 6.7, 17.0
+_GOLDEN_ANGLE = 2.399963  # radians
+_CHARACTER_WIDTH, _LINE_HEIGHT = 6.7, 17.0
 
 
 @frozen
-class Frame:
-    """The room of a drawing; `aside` is kept free on the left and on the right, for labels of so many `letters` at most."""
+class Canvas:
+    """The size of a drawing. `aside`: space kept free for labels on the left and on the right. `letters`: longest label."""
 
     name: str
     width: float
@@ -36,12 +35,12 @@ class Frame:
     letters: int
 
 
-WIDE, NARROW = Frame("wide", 960.0, 620.0, 106.0, 30), Frame("narrow", 400.0, 560.0, 50.0, 20)
+WIDE, NARROW = Canvas("wide", 960.0, 620.0, 106.0, 30), Canvas("narrow", 400.0, 560.0, 50.0, 20)
 
 
 @frozen
-class Node:
-    """`kind`: a layer of memory, or what an entity is; `size`: its radius, `rank`: who gets a label first (0 is the centre)."""
+class GraphNode:
+    """A node to draw. `kind`: a layer of memory, or "entity". `size`: radius. `rank`: order of labelling, 0 for the centre."""
 
     key: str
     label: str
@@ -53,7 +52,9 @@ class Node:
 
 
 @frozen
-class Link:
+class GraphLink:
+    """A link to draw, between the keys of two nodes."""
+
     source: str
     target: str
     kind: str
@@ -61,10 +62,10 @@ class Link:
 
 
 @frozen
-class Placed:
-    """A node at its place, and its label at its own; `named` is false where there was no room for it."""
+class PlacedNode:
+    """A node and its label with their positions; `named` is false if the label had no room and shows only when pointed at."""
 
-    node: Node
+    node: GraphNode
     label: str
     x: float
     y: float
@@ -75,8 +76,10 @@ class Placed:
 
 
 @frozen
-class Line:
-    link: Link
+class PlacedLink:
+    """A link with the positions of its ends."""
+
+    link: GraphLink
     x1: float
     y1: float
     x2: float
@@ -85,102 +88,111 @@ class Line:
 
 @frozen
 class Drawing:
-    frame: Frame
-    nodes: tuple[Placed, ...]
-    lines: tuple[Line, ...]
+    """A graph laid out on a canvas."""
+
+    canvas: Canvas
+    nodes: tuple[PlacedNode, ...]
+    lines: tuple[PlacedLink, ...]
 
 
-def drawn(nodes: Sequence[Node], links: Sequence[Link], frame: Frame = WIDE) -> Drawing:
-    """The first node is the middle."""
-    at = {node.key: number for number, node in enumerate(nodes)}
-    known = [one for one in links if one.source in at and one.target in at and one.source != one.target]
-    settled = _settled(len(nodes), [(at[one.source], at[one.target], one.weight) for one in known])
-    places = _fitted(settled if frame.width > frame.height else settled[:, ::-1], frame)
-    spots = [(float(x), float(y)) for x, y in places]
-    lines = tuple(Line(one, *spots[at[one.source]], *spots[at[one.target]]) for one in known)
-    return Drawing(frame, _labelled(nodes, spots, frame), lines)
+def draw(nodes: Sequence[GraphNode], links: Sequence[GraphLink], canvas: Canvas = WIDE) -> Drawing:
+    """Lay out a graph, the same way each time; the first node is the centre. Links to unknown nodes are left out."""
+    index = {node.key: number for number, node in enumerate(nodes)}
+    known = [link for link in links if link.source in index and link.target in index and link.source != link.target]
+    positions = _force_layout(len(nodes), [(index[link.source], index[link.target], link.weight) for link in known])
+    positions = _scaled(positions if canvas.width > canvas.height else positions[:, ::-1], canvas)
+    points = [(float(x), float(y)) for x, y in positions]
+    lines = tuple(PlacedLink(link, *points[index[link.source]], *points[index[link.target]]) for link in known)
+    return Drawing(canvas, _labelled(nodes, points, canvas), lines)
 
 
-def _settled(count: int, pulls: Sequence[tuple[int, int, float]]) -> np.ndarray:
-    """Fruchterman and Reingold's forces, from a spiral: no dice, so that a page looks the same when it is loaded again."""
-    turn = np.arange(count) * _GOLDEN
-    out = np.sqrt(np.arange(count)) * 60.0
-    places = np.stack([np.cos(turn) * out * 1.4, np.sin(turn) * out], axis=1)
+def _force_layout(count: int, springs: Sequence[tuple[int, int, float]]) -> np.ndarray:
+    """Return positions by Fruchterman and Reingold's forces.
+
+    They start on a spiral and not at random, so that a page looks the same when it is loaded again.
+    """
+    angle = np.arange(count) * _GOLDEN_ANGLE
+    radius = np.sqrt(np.arange(count)) * 60.0
+    positions = np.stack([np.cos(angle) * radius * 1.4, np.sin(angle) * radius], axis=1)
     if count < 2:
-        return places
+        return positions
     ideal = 150.0 * np.sqrt(12.0 / max(count, 12))
-    ends = np.array([(a, b) for a, b, _ in pulls], dtype=int).reshape(-1, 2)
-    strengths = np.array([0.4 + 0.6 * weight for _, _, weight in pulls])[:, None]
+    ends = np.array([(a, b) for a, b, _ in springs], dtype=int).reshape(-1, 2)
+    strengths = np.array([0.4 + 0.6 * weight for _, _, weight in springs])[:, None]
     for round in range(_ROUNDS):
-        apart = places[:, None, :] - places[None, :, :]
+        apart = positions[:, None, :] - positions[None, :, :]
         distance = np.maximum(np.linalg.norm(apart, axis=2), 1.0)
-        force = (apart * (ideal**2 / distance**2)[:, :, None]).sum(axis=1) - places * 0.2
+        force = (apart * (ideal**2 / distance**2)[:, :, None]).sum(axis=1) - positions * 0.2
         if len(ends):
-            along = places[ends[:, 1]] - places[ends[:, 0]]
+            along = positions[ends[:, 1]] - positions[ends[:, 0]]
             pull = along * (np.linalg.norm(along, axis=1, keepdims=True) / ideal) * strengths
             np.add.at(force, ends[:, 0], pull)
             np.add.at(force, ends[:, 1], -pull)
         length = np.maximum(np.linalg.norm(force, axis=1, keepdims=True), 1e-9)
-        places = places + force / length * np.minimum(length, 40.0 * (1.0 - round / _ROUNDS))
-        places = places - places[0]
-    return places
+        positions = positions + force / length * np.minimum(length, 40.0 * (1.0 - round / _ROUNDS))
+        positions = positions - positions[0]
+    return positions
 
 
-def _fitted(places: np.ndarray, frame: Frame) -> np.ndarray:
-    """Into the frame, each axis by itself; a few nodes are not torn to its edges."""
-    low, high = places.min(axis=0), places.max(axis=0)
-    room = np.array([frame.width - 2 * frame.aside, frame.height - 2 * _MARGIN])
+def _scaled(positions: np.ndarray, canvas: Canvas) -> np.ndarray:
+    """Scale each axis to the canvas, by a factor of 1.6 at most: a few nodes are not pulled to its edges."""
+    low, high = positions.min(axis=0), positions.max(axis=0)
+    room = np.array([canvas.width - 2 * canvas.aside, canvas.height - 2 * _MARGIN])
     scale = np.minimum(room / np.maximum(high - low, 1.0), 1.6)
-    fitted: np.ndarray = (places - (low + high) / 2) * scale + np.array([frame.width / 2, frame.height / 2])
-    return fitted
+    scaled: np.ndarray = (positions - (low + high) / 2) * scale + np.array([canvas.width / 2, canvas.height / 2])
+    return scaled
 
 
-def _labelled(nodes: Sequence[Node], spots: Sequence[tuple[float, float]], frame: Frame) -> tuple[Placed, ...]:
-    taken = [(x - node.size, y - node.size, x + node.size, y + node.size) for node, (x, y) in zip(nodes, spots, strict=True)]
-    placed: dict[int, Placed] = {}
-    for number in sorted(range(len(nodes)), key=lambda one: (nodes[one].rank, one)):
-        node, (x, y) = nodes[number], spots[number]
-        label = short(node.label, frame.letters)
-        offers = [_box(label, node.size, x, y, side) for side in ("right", "left", "below", "above")]
-        inside = [one for one in offers if _is_inside(one[0], frame)]
-        free = next((one for one in inside if _is_free(one[0], taken, number)), None)
-        (box, label_x, label_y, anchor) = free or (inside or offers)[0]
+def _labelled(nodes: Sequence[GraphNode], points: Sequence[tuple[float, float]], canvas: Canvas) -> tuple[PlacedNode, ...]:
+    """Give each label, in the order of rank, the first free position beside its node; the centre's is always shown."""
+    taken = [(x - node.size, y - node.size, x + node.size, y + node.size) for node, (x, y) in zip(nodes, points, strict=True)]
+    placed: dict[int, PlacedNode] = {}
+    for number in sorted(range(len(nodes)), key=lambda number: (nodes[number].rank, number)):
+        node, (x, y) = nodes[number], points[number]
+        label = short(node.label, canvas.letters)
+        options = [_label_position(label, node.size, x, y, side) for side in ("right", "left", "below", "above")]
+        inside = [option for option in options if _is_inside(option[0], canvas)]
+        free = next((option for option in inside if _is_free(option[0], taken, number)), None)
+        (box, label_x, label_y, anchor) = free or (inside or options)[0]
         named = free is not None or not node.rank
         if named:
             taken.append(box)
-        placed[number] = Placed(node, label, round(x, 1), round(y, 1), round(label_x, 1), round(label_y, 1), anchor, named)
+        placed[number] = PlacedNode(node, label, round(x, 1), round(y, 1), round(label_x, 1), round(label_y, 1), anchor, named)
     return tuple(placed[number] for number in range(len(nodes)))
 
 
 Box = tuple[float, float, float, float]
+"""Left, top, right and bottom."""
 
 
-def _box(label: str, size: float, x: float, y: float, side: str) -> tuple[Box, float, float, str]:
-    """The room a label takes on that side, where its text begins, and how it is anchored there."""
-    wide, gap = len(label) * _CHARACTER, size + 5.0
+def _label_position(label: str, size: float, x: float, y: float, side: str) -> tuple[Box, float, float, str]:
+    """Return the box of a label on that side of its node, the position of its text, and SVG's `text-anchor`."""
+    width, gap, half = len(label) * _CHARACTER_WIDTH, size + 5.0, _LINE_HEIGHT / 2
     if side == "right":
-        return (x + gap, y - _LINE / 2, x + gap + wide, y + _LINE / 2), x + gap, y + 4.5, "start"
+        return (x + gap, y - half, x + gap + width, y + half), x + gap, y + 4.5, "start"
     if side == "left":
-        return (x - gap - wide, y - _LINE / 2, x - gap, y + _LINE / 2), x - gap, y + 4.5, "end"
-    down = y + gap + _LINE / 2 if side == "below" else y - gap - _LINE / 2
-    return (x - wide / 2, down - _LINE / 2, x + wide / 2, down + _LINE / 2), x, down + 4.5, "middle"
+        return (x - gap - width, y - half, x - gap, y + half), x - gap, y + 4.5, "end"
+    middle = y + gap + half if side == "below" else y - gap - half
+    return (x - width / 2, middle - half, x + width / 2, middle + half), x, middle + 4.5, "middle"
 
 
-def _is_inside(box: Box, frame: Frame) -> bool:
+def _is_inside(box: Box, canvas: Canvas) -> bool:
     left, top, right, bottom = box
-    return left >= 2 and right <= frame.width - 2 and top >= 2 and bottom <= frame.height - 2
+    return left >= 2 and right <= canvas.width - 2 and top >= 2 and bottom <= canvas.height - 2
 
 
 def _is_free(box: Box, taken: Sequence[Box], own: int) -> bool:
+    """Return whether a box overlaps no taken one but that of its own node."""
     left, top, right, bottom = box
     return all(
-        right <= one[0] or left >= one[2] or bottom <= one[1] or top >= one[3]
-        for number, one in enumerate(taken)
+        right <= other[0] or left >= other[2] or bottom <= other[1] or top >= other[3]
+        for number, other in enumerate(taken)
         if number != own
     )
 
 
 def short(text: str, most: int) -> str:
+    """Return the text on one line of at most so many characters, cut between words."""
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 1].rsplit(" ", 1)[0].rstrip(" ,.;:") + "…"
 
@@ -190,121 +202,120 @@ _NAMES = 14
 
 
 @frozen
-class Gathered:
-    """What is drawn, the middle first, and what it is called."""
+class GraphContent:
+    """The nodes and links to draw, the centre first, and the title of the page."""
 
     title: str
-    nodes: list[Node]
-    links: list[Link]
+    nodes: list[GraphNode]
+    links: list[GraphLink]
 
 
 def graph(request: PageRequest) -> PageView:
+    """The graph around a memory, around an entity, or of the entities that are mentioned most."""
     memory, entity = request.text("memory"), request.text("entity")
     if memory:
-        found = _around_memory(request, memory)
+        content = _around_memory(request, memory)
     elif entity:
-        found = _around_entity(request, entity)
+        content = _around_entity(request, entity)
     else:
-        found = _overview(request)
-    names = {node.key: node for node in found.nodes}
+        content = _overview(request)
+    by_key = {node.key: node for node in content.nodes}
     values = {
-        "title": found.title,
-        "drawings": [drawn(found.nodes, found.links, frame) for frame in (WIDE, NARROW) if found.nodes],
-        "links": [(names[one.source], one, names[one.target]) for one in found.links],
-        "kinds": sorted({node.kind for node in found.nodes}),
+        "title": content.title,
+        "drawings": [draw(content.nodes, content.links, canvas) for canvas in (WIDE, NARROW) if content.nodes],
+        "links": [(by_key[link.source], link, by_key[link.target]) for link in content.links],
+        "kinds": sorted({node.kind for node in content.nodes}),
         "middle": {"memory": memory, "entity": entity},
     }
     return PageView("graph.html", values)
 
 
-def _around_memory(request: PageRequest, id: str) -> Gathered:
-    whole = request.call("show", id=id)
+def _around_memory(request: PageRequest, id: str) -> GraphContent:
+    """Return a memory with the memories within two edges and the entities that it names."""
+    details = request.call("show", id=id)
     reached = request.call("traverse", id=id, depth=2).reached[:_MEMORIES]
-    nodes = [_memory_node(whole.memory, 0), *(_memory_node(one.memory, one.distance) for one in reached)]
+    nodes = [_memory_node(details.memory, 0), *(_memory_node(step.memory, step.distance) for step in reached)]
     links = _links(request, [node.key for node in nodes])
-    for name, _ in named(request, whole.memory, whole.metadata)[:_NAMES]:
+    for name, _ in named(request, details.memory, details.metadata)[:_NAMES]:
         try:
             profile: Profile = request.call("entity", name=name, limit=_NAMES)
         except NotFound:
             continue
-        other = _entity_node(profile.entity, 1)
-        nodes.append(other)
-        links.append(Link(id, other.key, "names", 0.6))
-        links += [Link(one.id, other.key, "names", 0.4) for one in profile.timeline if one.id != id]
-        nodes += [_memory_node(one, 2) for one in profile.timeline[:4]]
-    return _bounded(short(whole.memory.text, 70), nodes, links)
+        entity_node = _entity_node(profile.entity, 1)
+        nodes.append(entity_node)
+        links.append(GraphLink(id, entity_node.key, "names", 0.6))
+        links += [GraphLink(memory.id, entity_node.key, "names", 0.4) for memory in profile.timeline if memory.id != id]
+        nodes += [_memory_node(memory, 2) for memory in profile.timeline[:4]]
+    return _bounded(short(details.memory.text, 70), nodes, links)
 
 
-def _around_entity(request: PageRequest, name: str) -> Gathered:
+def _around_entity(request: PageRequest, name: str) -> GraphContent:
+    """Return an entity with the memories that name it and the entities named together with it."""
     profile: Profile = request.call("entity", name=name, limit=_MEMORIES)
-    middle = _entity_node(profile.entity, 0)
-    told = [_memory_node(one, 1) for one in profile.timeline]
-    links = [Link(middle.key, node.key, "names", 0.5) for node in told]
+    centre = _entity_node(profile.entity, 0)
+    memories = [_memory_node(memory, 1) for memory in profile.timeline]
+    links = [GraphLink(centre.key, node.key, "names", 0.5) for node in memories]
     others = [_name_node(other, times) for other, times in profile.relations[:_NAMES]]
-    links += [Link(middle.key, node.key, "named with", 0.9) for node in others]
-    links += _links(request, [node.key for node in told])
-    return _bounded(profile.entity.name, [middle, *others, *told], links)
+    links += [GraphLink(centre.key, node.key, "named with", 0.9) for node in others]
+    links += _links(request, [node.key for node in memories])
+    return _bounded(profile.entity.name, [centre, *others, *memories], links)
 
 
-def _overview(request: PageRequest) -> Gathered:
-    """The names that are told of most, as far as some of them are told of together."""
-    found: Sequence[Entity] = request.call("entities", limit=2 * _NAMES).entities
-    nodes = [_entity_node(one, 1) for one in found]
-    known = {node.key for node in nodes}
-    links: dict[tuple[str, ...], Link] = {}
-    for one in found[:_NAMES]:
-        profile: Profile = request.call("entity", name=one.name, limit=1)
+def _overview(request: PageRequest) -> GraphContent:
+    """Return those of the entities mentioned most that are named together with another of them."""
+    entities: Sequence[Entity] = request.call("entities", limit=2 * _NAMES).entities
+    nodes = [_entity_node(entity, 1) for entity in entities]
+    keys = {node.key for node in nodes}
+    links: dict[tuple[str, ...], GraphLink] = {}
+    for entity in entities[:_NAMES]:
+        profile: Profile = request.call("entity", name=entity.name, limit=1)
         for other, times in profile.relations:
-            pair = tuple(sorted((_key(one.name), _key(other))))
-            if pair[0] != pair[1] and known.issuperset(pair):
-                links[pair] = Link(pair[0], pair[1], "named with", min(times / 5.0, 1.0))
+            pair = tuple(sorted((_key(entity.name), _key(other))))
+            if pair[0] != pair[1] and keys.issuperset(pair):
+                links[pair] = GraphLink(pair[0], pair[1], "named with", min(times / 5.0, 1.0))
     linked = {end for link in links.values() for end in (link.source, link.target)}
     return _bounded("Names told of together", [node for node in nodes if node.key in linked], list(links.values()))
 
 
-def _links(request: PageRequest, ids: Sequence[str]) -> list[Link]:
-    """The links between these memories."""
+def _links(request: PageRequest, ids: Sequence[str]) -> list[GraphLink]:
+    """Return the edges between these memories."""
     if not ids:
         return []
     edges: Sequence[Edge] = request.call("edges", ids=list(ids)).edges
-    known = set(ids)
-    return [
-        Link(one.source, one.target, one.kind, one.weight)
-        for one in edges
-        if {one.source, one.target} <= known and one.weight > 0
-    ]
+    between = [edge for edge in edges if {edge.source, edge.target} <= set(ids) and edge.weight > 0]
+    return [GraphLink(edge.source, edge.target, edge.kind, edge.weight) for edge in between]
 
 
-def _bounded(title: str, nodes: Iterable[Node], links: Iterable[Link]) -> Gathered:
-    """Each once; of several links between two the first is drawn."""
-    once: dict[str, Node] = {}
+def _bounded(title: str, nodes: Iterable[GraphNode], links: Iterable[GraphLink]) -> GraphContent:
+    """Return nodes and links without repetitions, cut to what can be drawn; of several links between two nodes the first."""
+    distinct: dict[str, GraphNode] = {}
     for node in nodes:
-        once.setdefault(node.key, node)
-    kept = list(once.values())[: _MEMORIES + _NAMES]
-    known = {node.key for node in kept}
-    pairs: dict[frozenset[str], Link] = {}
+        distinct.setdefault(node.key, node)
+    kept = list(distinct.values())[: _MEMORIES + _NAMES]
+    keys = {node.key for node in kept}
+    pairs: dict[frozenset[str], GraphLink] = {}
     for link in links:
-        if {link.source, link.target} <= known and link.source != link.target:
+        if {link.source, link.target} <= keys and link.source != link.target:
             pairs.setdefault(frozenset((link.source, link.target)), link)
-    return Gathered(title, kept, list(pairs.values()))
+    return GraphContent(title, kept, list(pairs.values()))
 
 
-def _memory_node(memory: Memory, distance: int) -> Node:
+def _memory_node(memory: Memory, distance: int) -> GraphNode:
     size = 12.0 if not distance else 5.0 + 4.0 * memory.importance
     label = memory.key_fact or memory.summary or memory.text
     at = place("/graph", memory=memory.id) if distance else place(f"/memory/{memory.id}")
-    return Node(memory.id, label, memory.text, at, layer_of(memory).value, size, 1 + distance if distance else 0)
+    return GraphNode(memory.id, label, memory.text, at, layer_of(memory).value, size, 1 + distance if distance else 0)
 
 
-def _entity_node(entity: Entity, distance: int) -> Node:
+def _entity_node(entity: Entity, distance: int) -> GraphNode:
     at = place("/graph", entity=entity.name) if distance else place("/entity", name=entity.name)
     size = 13.0 if not distance else 8.0 + min(entity.mentions, 12) / 3.0
-    return Node(_key(entity.name), entity.name, f"{entity.name}, {entity.kind}", at, "entity", size, distance)
+    return GraphNode(_key(entity.name), entity.name, f"{entity.name}, {entity.kind}", at, "entity", size, distance)
 
 
-def _name_node(name: str, times: int) -> Node:
+def _name_node(name: str, times: int) -> GraphNode:
     at = place("/graph", entity=name)
-    return Node(_key(name), name, name, at, "entity", 8.0 + min(times, 12) / 3.0, 1)
+    return GraphNode(_key(name), name, name, at, "entity", 8.0 + min(times, 12) / 3.0, 1)
 
 
 def _key(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Where the pages are: under `/ui`, on the application that serves the API. Doors and rates are the API's own."""
+"""The routes of the pages: under `/ui`, on the application that serves the API, with its host checks and rate limits."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ PAGES: Mapping[str, Handler] = {
 _SIGN_IN = place("/sign-in")
 _FORM = "application/x-www-form-urlencoded"
 _FIELDS = 64
-_ANEW = "Load the page anew, then try again."
+_RELOAD = "Load the page anew, then try again."
 
 
 def add_to(app: Starlette, served: Served, sessions: Sessions) -> None:
-    """Put the pages on an application."""
+    """Add the pages to an application."""
     for at, page in PAGES.items():
         method, _, path = at.partition(" ")
         _add(app, method, f"/ui{path}", _endpoint(page, served, sessions), f"page_{page.__name__}")
@@ -79,31 +79,31 @@ def add_to(app: Starlette, served: Served, sessions: Sessions) -> None:
 
 
 def _add(app: Starlette, method: str, path: str, endpoint: Callable[[Request], Awaitable[Response]], name: str) -> None:
-    app.add_route(path, _told(endpoint), [method], name)
+    app.add_route(path, _with_error_page(endpoint), [method], name)
 
 
-def _told(endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
-    """Errors as a page, with their code and their way out; a defect says its type and nothing else."""
+def _with_error_page(endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+    """Return the endpoint with errors shown as a page, with code and way out; of a defect only the type is shown."""
 
     async def guarded(request: Request) -> Response:
         try:
             return await endpoint(request)
         except ClientDisconnect:
             raise
-        except EngramError as problem:
-            return _problem(problem, status_of(problem))
-        except Exception as defect:  # noqa: BLE001  the face's net: its message may hold somebody's words
+        except EngramError as error:
+            return _error_page(error, status_of(error))
+        except Exception as defect:  # noqa: BLE001  a face catches everything: the message could quote memories
             log.error("a page failed by a defect: %s", type(defect).__name__)
-            return _problem(EngramError(f"Unexpected {type(defect).__name__}: a defect in Engram."), 500)
+            return _error_page(EngramError(f"Unexpected {type(defect).__name__}: a defect in Engram."), 500)
 
     return guarded
 
 
-def _problem(problem: EngramError, status: int) -> Response:
-    return rendered("problem.html", {"problem": problem, "status": status}, status)
+def _error_page(error: EngramError, status: int) -> Response:
+    return rendered("problem.html", {"problem": error, "status": status}, status)
 
 
-# ── one page ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── pages ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _endpoint(page: Handler, served: Served, sessions: Sessions) -> Callable[[Request], Awaitable[Response]]:
@@ -114,7 +114,7 @@ def _endpoint(page: Handler, served: Served, sessions: Sessions) -> Callable[[Re
         if request.method == "POST":
             _require_own(request)
             if not session.accepts(form.get("csrf", "")):
-                raise StrangePage("this form does not come from a page of this session.", way_out=_ANEW)
+                raise StrangePage("this form does not come from a page of this session.", way_out=_RELOAD)
         timeout, address = served.mem.settings.now.serve_timeout_s, caller_of(request)
 
         def answer() -> Response:
@@ -125,7 +125,7 @@ def _endpoint(page: Handler, served: Served, sessions: Sessions) -> Callable[[Re
 
         try:
             return await answered(request, served.threads, answer, timeout)
-        except Unauthorized:  # revoked, or at its end
+        except Unauthorized:  # the token was revoked or has expired
             sessions.end(request.cookies.get(sessions.cookie))
             return _to_sign_in(request)
 
@@ -133,11 +133,11 @@ def _endpoint(page: Handler, served: Served, sessions: Sessions) -> Callable[[Re
 
 
 def _answer(page: Handler, page_request: PageRequest, path: str) -> Response:
-    found = page(page_request)
-    if isinstance(found, Redirect):
-        return RedirectResponse(found.place, 303, HEADERS)
+    answer = page(page_request)
+    if isinstance(answer, Redirect):
+        return RedirectResponse(answer.place, 303, HEADERS)
     reader = page_request.mem.reader
-    around = {
+    common = {
         "now": page_request.now,
         "csrf": page_request.session.csrf,
         "may": page_request.may,
@@ -147,14 +147,17 @@ def _answer(page: Handler, page_request: PageRequest, path: str) -> Response:
         "done": page_request.query.get("done", ""),
         "q": page_request.query.get("q", "") if path == place("/search") else "",
     }
-    return rendered(found.template, {**around, **found.values})
+    return rendered(answer.template, {**common, **answer.values})
 
 
 def _require_own(request: Request) -> None:
-    """A form comes from a page of ours: one that may call the API may not write here, sign anybody in, or out."""
+    """Raise `StrangePage` if a form does not come from a page of this server.
+
+    Origins that may call the API may not submit forms here: they could write, or sign a user in or out.
+    """
     headers = request.headers
     if headers.get("sec-fetch-site", "same-origin") != "same-origin" or not is_own(headers.get("host"), headers.get("origin")):
-        raise StrangePage("this form does not come from a page of this server.", way_out=_ANEW)
+        raise StrangePage("this form does not come from a page of this server.", way_out=_RELOAD)
 
 
 async def _form(request: Request, served: Served) -> dict[str, str]:
@@ -163,14 +166,14 @@ async def _form(request: Request, served: Served) -> dict[str, str]:
         return {}
     body = await body_of(request, settings.serve_body_kib * 1024, settings.serve_timeout_s)
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
-        raise InvalidContent("a form is sent as one.", way_out="Use the page.")
+        raise InvalidContent(f"the form is not sent as {_FORM}.", way_out="Use the page.")
     try:
         return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_FIELDS))
     except ValueError:
         raise InvalidContent("the form cannot be read.") from None
 
 
-# ── coming and going ───────────────────────────────────────────────────────────────────────────────────────────────────
+# ── signing in and out ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 async def _home(request: Request) -> Response:
@@ -180,7 +183,7 @@ async def _home(request: Request) -> Response:
 async def _asset(request: Request) -> Response:
     found = asset(request.path_params["name"])
     if found is None:
-        raise NotFound("there is nothing at this place.", way_out="Go back to the first page.")
+        raise NotFound("there is no such file.", way_out="Go back to the first page.")
     return found
 
 
@@ -189,12 +192,15 @@ async def _nowhere(request: Request) -> Response:
 
 
 async def _ask(request: Request) -> Response:
-    return rendered("sign_in.html", {"next": _inside(request.query_params.get("next", "")), "failed": False})
+    return rendered("sign_in.html", {"next": _own_page(request.query_params.get("next", "")), "failed": False})
 
 
 def _enter(served: Served, sessions: Sessions) -> Callable[[Request], Awaitable[Response]]:
     async def enter(request: Request) -> Response:
-        """A page that goes on by itself, no redirect: who follows a link from elsewhere brings a strict cookie only from here."""
+        """Answer with a page that loads the next one, not with a redirect.
+
+        A browser sends a `SameSite=Strict` cookie only if the request starts on this site, and this link was followed elsewhere.
+        """
         cookie = sessions.accept(request.query_params.get("key", "")) if request.method == "GET" else None
         if cookie is None:
             served.entry.slow_down(caller_of(request))
@@ -210,12 +216,12 @@ def _sign_in(served: Served, sessions: Sessions) -> Callable[[Request], Awaitabl
     async def sign_in(request: Request) -> Response:
         _require_own(request)
         form, address = await _form(request, served), caller_of(request)
-        header, on = f"Bearer {form.get('token', '').strip()}", _inside(form.get("next", ""))
+        header, next_page = f"Bearer {form.get('token', '').strip()}", _own_page(form.get("next", ""))
         try:
             await served.threads.run(lambda: served.entry.holder(header, address))
         except Unauthorized:
-            return rendered("sign_in.html", {"next": on, "failed": True}, 401)
-        return _signed_in(request, RedirectResponse(on, 303, HEADERS), sessions, sessions.begin(header))
+            return rendered("sign_in.html", {"next": next_page, "failed": True}, 401)
+        return _signed_in(request, RedirectResponse(next_page, 303, HEADERS), sessions, sessions.begin(header))
 
     return sign_in
 
@@ -224,27 +230,28 @@ def _sign_out(sessions: Sessions) -> Callable[[Request], Awaitable[Response]]:
     async def sign_out(request: Request) -> Response:
         _require_own(request)
         sessions.end(request.cookies.get(sessions.cookie))
-        gone = RedirectResponse(_SIGN_IN, 303, HEADERS)
-        gone.delete_cookie(sessions.cookie, path="/ui", httponly=True, samesite="strict")
-        return gone
+        response = RedirectResponse(_SIGN_IN, 303, HEADERS)
+        response.delete_cookie(sessions.cookie, path="/ui", httponly=True, samesite="strict")
+        return response
 
     return sign_out
 
 
 def _signed_in(request: Request, response: Response, sessions: Sessions, cookie: str) -> Response:
-    """With the new cookie; whoever was signed in here before no longer is."""
+    """Return the response with the new cookie, and end the session that this browser had before."""
     sessions.end(request.cookies.get(sessions.cookie))
     response.set_cookie(sessions.cookie, cookie, path="/ui", httponly=True, samesite="strict")
     return response
 
 
 def _to_sign_in(request: Request) -> Response:
-    on = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
-    return RedirectResponse(place("/sign-in", next=on if request.method == "GET" else ""), 303, HEADERS)
+    here = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
+    return RedirectResponse(place("/sign-in", next=here if request.method == "GET" else ""), 303, HEADERS)
 
 
-def _inside(on: str) -> str:
-    """Where to go on after signing in: a page of ours, never another site."""
-    parts = urlsplit(on)
-    ours = not parts.scheme and not parts.netloc and (parts.path == "/ui" or parts.path.startswith("/ui/")) and "\\" not in on
-    return on if ours else place("")
+def _own_page(address: str) -> str:
+    """Return the address if it is one of these pages, else the first page: signing in never leads to another site."""
+    parts = urlsplit(address)
+    under_ui = parts.path == "/ui" or parts.path.startswith("/ui/")
+    own = not parts.scheme and not parts.netloc and under_ui and "\\" not in address
+    return address if own else place("")
