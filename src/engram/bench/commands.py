@@ -1,4 +1,4 @@
-"""Commands that show what Engram does on this machine: its speed, and a tour from end to end."""
+"""The commands `engram bench …` and `engram demo`, which the command line finds by the entry points `engram.commands`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ from engram.serve.cli.caller import BadCall, Json, caller_of
 from engram.serve.cli.progress import progress
 from engram.serve.operations.operation import ProgressCallback
 
-app = typer.Typer(help="Measure speed, as ratios to a baseline in the same run, and how well recall finds.", add_completion=False)
+_PANEL = "This program"
+app = typer.Typer(
+    name="bench",
+    help="Measure speed, as ratios to a baseline in the same run, and how well recall finds.",
+    add_completion=False,
+)
+demo_app = typer.Typer(add_completion=False)
 
 _FILE: dict[str, Any] = {"exists": True, "dir_okay": False, "show_default": False}
 Sizes = Annotated[str, typer.Option(help="Vault sizes to measure at, in memories.")]
@@ -29,7 +35,7 @@ _SPEED_SIZES = "1000,10000,100000"
 _MOST = 1_000_000_000
 
 
-@app.callback(invoke_without_command=True)
+@app.callback(invoke_without_command=True, rich_help_panel=_PANEL)
 def bench(ctx: typer.Context, as_json: Json = False) -> None:
     caller_of(ctx, as_json)
     if ctx.invoked_subcommand is None:
@@ -142,6 +148,7 @@ def _measure(ctx: typer.Context, as_json: bool, name: str, work: Callable[[Calla
         terminal.line(module.render(found))
 
 
+@demo_app.command("demo", rich_help_panel=_PANEL)
 def demo(
     ctx: typer.Context,
     fast: Annotated[bool, typer.Option("--fast", help="Without the server that a model's client talks to.")] = False,

@@ -12,15 +12,13 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from typing import Annotated, Any
+from collections.abc import Iterator, Sequence
+from typing import Annotated
 
 import typer
 from typer.main import get_command
 
 import engram
-from engram.bench import commands as bench
 from engram.errors import EngramError, InvalidQuery
 from engram.serve.cli import (
     access_tokens,
@@ -43,14 +41,16 @@ from engram.serve.cli import (
 )
 from engram.serve.cli import vault as care
 from engram.serve.cli.caller import BadCall, Caller, caller_of
+from engram.serve.cli.extensions import ExtensibleGroup
+from engram.serve.cli.help import HELP_OPTIONS, with_plain_help
 from engram.settings import completing
 from engram.types import SCOPE_DIMENSIONS
 
-_HELP = ["-h", "--help"]
 app = typer.Typer(
+    cls=ExtensibleGroup,
     help="The memory of an AI agent: one encrypted folder that remembers.",
     epilog="Exit codes: 0 done, 1 refused or failed, 2 a bad call, 130 interrupted.",
-    context_settings={"help_option_names": _HELP},
+    context_settings={"help_option_names": HELP_OPTIONS},
 )
 _WITHOUT_OPENING = frozenset({"backups", "doctor"})  # commands of their own, which work on a vault that cannot be opened
 commands.add_to(
@@ -74,20 +74,9 @@ app.add_typer(config.app, name="config", rich_help_panel="This program")
 app.add_typer(models.app, name="model", rich_help_panel="This program")
 app.add_typer(servers.app, name="mcp", rich_help_panel="This program")
 app.add_typer(hosts.app, name="hook", rich_help_panel="This program")
-app.add_typer(bench.app, name="bench", rich_help_panel="This program")
-app.command("demo", rich_help_panel="This program")(bench.demo)
 
 _IDENTITY = "Identity"
 _UNWRAPPED = 10_000  # columns: in completion output a shell takes each line for a candidate, wrapped help lines too
-_TYPES = {
-    "str": "TEXT",
-    "int": "INTEGER",
-    "float": "NUMBER",
-    "Path": "PATH",
-    "path": "PATH",
-    "file": "FILE",
-    "directory": "FOLDER",
-}
 
 
 def _version(wanted: bool) -> None:
@@ -123,28 +112,7 @@ def root(
         raise typer.Exit(2)
 
 
-def _with_plain_help(command: Any) -> Any:
-    """Correct the help of a command or group. Typer shows <bool> for flags that take no value, names types as Python does, and
-    keeps the line breaks of docstrings. `Any`: the class of both is private to typer."""
-    for option in (*command.params, command.get_help_option(typer.Context(command, help_option_names=_HELP))):
-        if isinstance(option, typer.core.TyperOption) and option.is_flag:
-            option.metavar = ""
-        option.display_type = partial(_type_of, option.display_type)
-    parts = [" ".join(part.split()) for part in (command.help or "").split("\n\n")]
-    command.help, command.short_help = "\n\n".join(parts), command.short_help or parts[0]
-    for part in getattr(command, "commands", {}).values():
-        _with_plain_help(part)
-    return command
-
-
-def _type_of(named: Callable[[typer.Context], str], ctx: typer.Context) -> str:
-    """Return the type as help shows it, such as `TEXT …` for `<list[str]>`."""
-    shown = named(ctx).strip("<>").removesuffix(" range")
-    item = shown.removeprefix("list[").removesuffix("]")
-    return _TYPES.get(item, item) + (" …" if item != shown else "")
-
-
-_COMMAND = _with_plain_help(get_command(app))
+_COMMAND = with_plain_help(get_command(app))
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
