@@ -1,6 +1,7 @@
 # make demo   from a fresh clone to a recalled memory        make lint   style, types, rooms
-# make test   the same, then every check                     make lock   pin the dependencies anew (UPGRADE=1: newest)
-# make docs   write what is generated from the code          make bench  speed and recall, as ratios
+# make test   lint, then unit tests and promises             make lock   pin the dependencies anew (UPGRADE=1: newest)
+# make test-slow  soak, long crash rounds, benchmark runs    make bench  speed and recall, as ratios
+# make docs   write what is generated from the code
 PYTHON ?= python3
 BIN := .venv/bin
 # -qq: errors only; machines with extra package indexes would print two warnings for every package.
@@ -9,7 +10,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 export PIP_ROOT_USER_ACTION := ignore
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
-.PHONY: demo test lint lock docs bench clean
+.PHONY: demo test test-slow encoder lint lock docs bench clean
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -18,9 +19,16 @@ demo: .venv/installed
 	-@$(BIN)/engram model install
 	@$(BIN)/engram demo
 
-test: lint
+PYTEST := ENGRAM_MODELS=$(CURDIR)/.venv/models $(BIN)/pytest --numprocesses auto --dist loadfile
+
+test: lint encoder
+	$(PYTEST) -m "not slow"
+
+test-slow: .venv/installed encoder
+	$(PYTEST) -m slow
+
+encoder: .venv/installed
 	-@ENGRAM_MODELS=$(CURDIR)/.venv/models $(BIN)/engram model install
-	ENGRAM_MODELS=$(CURDIR)/.venv/models $(BIN)/pytest --numprocesses auto --dist loadfile
 
 lint: .venv/installed
 	$(BIN)/ruff check

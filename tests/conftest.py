@@ -1,5 +1,4 @@
-"""What every test stands on: a world of its own (no home, no settings, no keychain of this machine) and a clock that is
-turned by hand."""
+"""Shared by all tests: an environment without this machine's home, settings and keychain, and a clock driven by hand."""
 
 from __future__ import annotations
 
@@ -11,6 +10,10 @@ from hand_clock import HandClock
 from hypothesis import settings
 
 from engram.env import Env
+
+# Before numpy is loaded: the threads of BLAS wait for each other busily, and beside other programs a decomposition of a large
+# matrix takes six times the CPU and eight times the time that one thread takes.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # `ci` is the default: the same examples on every run, so that a red build is red again at home. `search` looks for new
 # ones: HYPOTHESIS_PROFILE=search pytest.

@@ -13,6 +13,8 @@ import pytest
 
 from engram.bench import speed
 
+pytestmark = pytest.mark.slow  # a run of a benchmark, however small
+
 
 @functools.cache
 def trial() -> tuple[dict[str, Any], list[str], set[Path]]:

@@ -14,6 +14,8 @@ from engram.bench import store as bench_store
 from engram.bench.store_sides import StoreBench, open_plain, open_unkeyed, question, sentence
 from engram.store.sqlite import migrations
 
+pytestmark = pytest.mark.slow  # a run of a benchmark, however small
+
 WORKLOADS = ("single_inserts", "batched_inserts", "warm_reads", "any_reads", "searches")
 
 

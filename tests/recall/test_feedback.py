@@ -210,7 +210,6 @@ def test_a_question_that_is_none_is_refused_before_anything_is_counted(mem: Engr
     assert kept.id in ids(mem, ASKED)
 
 
-@pytest.mark.slow
 def test_the_encoder_knows_a_question_again_in_other_words(tmp_path: Path, encoder: OnnxEmbedder) -> None:
     with open_mind(tmp_path / "vault", embedder=encoder) as mem:
         kept = [mem.remember(fact) for fact in FACTS]

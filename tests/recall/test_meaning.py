@@ -18,7 +18,6 @@ MORE = (
 )  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
@@ -37,7 +36,6 @@ def test_a_question_in_other_words_is_answered(tmp_path: Path, encoder: OnnxEmbe
         assert answer in texts(found)[:3]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "question",
     ["What is the boiling point of mercury?", "Who painted the ceiling of the Sistine Chapel?", "zqxunheard zqxbefore"],
@@ -51,7 +49,6 @@ def test_what_nobody_told_is_not_answered(tmp_path: Path, encoder: OnnxEmbedder,
         assert found.outcome in (Outcome.BELOW_THRESHOLD, Outcome.NOTHING_KNOWN), texts(found)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -76,7 +73,6 @@ def test_what_says_something_else_is_a_memory_of_its_own(tmp_path: Path, encoder
         assert len(mem.list(status=None)) == 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -94,7 +90,6 @@ def test_a_rephrasing_corroborates(tmp_path: Path, encoder: OnnxEmbedder, first:
         assert mem.list()[0].corroborations == 1
 
 
-@pytest.mark.slow
 def test_what_was_corrected_does_not_come_back_in_other_words(tmp_path: Path, encoder: OnnxEmbedder) -> None:
     """M19: and what is said of the past, or of another, is no such thing."""
     with open_mind(tmp_path / "vault", embedder=encoder) as mem:
@@ -108,7 +103,6 @@ def test_what_was_corrected_does_not_come_back_in_other_words(tmp_path: Path, en
         assert mem.observe(Turn("My sister is living in Porto.", "Ann")).counts["kept"] == 1
 
 
-@pytest.mark.slow
 def test_labelled_rewordings_of_what_was_corrected(tmp_path: Path, encoder: OnnxEmbedder) -> None:
     """Few come back in other words, and nothing that is true beside them is refused (M19)."""
     with (Path(__file__).parent.parent / "labelled" / "rewordings.csv").open(encoding="utf-8", newline="") as file:
@@ -129,7 +123,6 @@ def test_labelled_rewordings_of_what_was_corrected(tmp_path: Path, encoder: Onnx
     assert not refused
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 4, 19])
 def test_in_a_small_vault_too_the_best_of_what_is_unrelated_is_no_answer(
     tmp_path: Path, encoder: OnnxEmbedder, size: int

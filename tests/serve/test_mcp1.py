@@ -30,6 +30,8 @@ HERE = Path(__file__).parent
 CLIENT = HERE / "mcp1_client.py"
 CORE = 10
 
+pytestmark = pytest.mark.slow  # creates an environment from the package registry
+
 
 @pytest.fixture(scope="session")
 def python_of_old(pytestconfig: pytest.Config) -> Path:
