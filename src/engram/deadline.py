@@ -1,12 +1,12 @@
-"""The moment by which a call must be answered, carried to all that is done for it: one mechanism, for every verb.
+"""Deadlines: the time by which a call must be answered, one mechanism for every verb.
 
-Whoever asks sets it (`mem.deadline(seconds)`, or `timeout=` where a verb or an operation has one); whatever takes time on the
-way looks at it: statements of SQLite, the wait for a connection or for the writer, the encoder, an endpoint. It goes along in a
-context variable, so nothing in between has to hand it on; work that another thread does for a call is run in a copy of its
-context. What has none costs one look at that variable.
+The caller sets a deadline (`mem.deadline(seconds)`, or `timeout=` where a verb or an operation has one), and every slow step
+checks it: SQLite statements, waits for a connection or for the writer, the encoder, an endpoint. It travels in a context
+variable, so that no function has to pass it on; a thread that works for a call runs in a copy of its context. Without a deadline
+the cost is one lookup of that variable.
 
-A deadline that passes while something is looked up is E2001, while something waits to be written E1005: either way nothing was
-changed. What is durable already is answered as such, a moment late (`overtime`). Calling it off is the same as its passing.
+A deadline that passes during a read raises E2001, during the wait for a write E1005; in both cases nothing was changed. A write
+that is durable already is answered, a moment late (`without_deadline`). Cancelling has the same effect as the deadline passing.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 POLL_S = 0.05
-"""How long a wait goes on before it looks again whether it was called off, or a clock was turned."""
+"""Seconds between two checks for cancellation, or for a test's clock that was moved, during a wait."""
 
 
 class Deadline:
-    """A moment on a clock that only rises; within another deadline it is never later than that."""
+    """A time on a monotonic clock, never later than the deadline around it (`outer`)."""
 
-    __slots__ = ("_called_off", "_moment", "_monotonic", "_outer")
+    __slots__ = ("_cancelled", "_moment", "_monotonic", "_outer")
 
     def __init__(self, seconds: float | None, monotonic: Callable[[], float], outer: Deadline | None = None) -> None:
         self._monotonic = monotonic
         self._moment = None if seconds is None else monotonic() + seconds
         self._outer = outer
-        self._called_off = False
+        self._cancelled = False
 
     def cancel(self) -> None:
-        """Nobody waits for it any more: what is under way stops at its next step. From any thread, and more than once."""
-        self._called_off = True
+        """Make the work under this deadline stop at its next check. May be called from any thread, and repeatedly."""
+        self._cancelled = True
 
     @property
     def left(self) -> float:
-        """Seconds, 0.0 if it has passed or was called off; infinite if it can only be called off."""
-        if self._called_off:
+        """The seconds left: 0.0 if the deadline passed or was cancelled, infinite if it can only be cancelled."""
+        if self._cancelled:
             return 0.0
         own = float("inf") if self._moment is None else max(self._moment - self._monotonic(), 0.0)
         return own if self._outer is None else min(own, self._outer.left)
@@ -56,48 +56,49 @@ class Deadline:
         return self.left <= 0.0
 
 
-_PRESENT: contextvars.ContextVar[Deadline | None] = contextvars.ContextVar("engram-deadline", default=None)
+_CURRENT: contextvars.ContextVar[Deadline | None] = contextvars.ContextVar("engram-deadline", default=None)
 
 
 def current_deadline() -> Deadline | None:
-    return _PRESENT.get()
+    """Return the deadline of the current call, or None."""
+    return _CURRENT.get()
 
 
 def deadline_within(seconds: float | None, monotonic: Callable[[], float]) -> Deadline | None:
-    """The deadline that is in force, or one that comes before it."""
-    outer = _PRESENT.get()
+    """Return a deadline in `seconds`, not later than the current one; with None, the current one."""
+    outer = _CURRENT.get()
     return outer if seconds is None else Deadline(max(seconds, 0.0), monotonic, outer)
 
 
 @contextmanager
 def deadline(seconds: float | None, monotonic: Callable[[], float]) -> Iterator[Deadline]:
-    """What is done inside must be done in so many seconds; None: it can only be called off."""
-    made = Deadline(None if seconds is None else _checked(seconds), monotonic, _PRESENT.get())
-    token = _PRESENT.set(made)
+    """Set a deadline for the work in this block. With None the block can only be cancelled."""
+    made = Deadline(None if seconds is None else _checked(seconds), monotonic, _CURRENT.get())
+    token = _CURRENT.set(made)
     try:
         yield made
     finally:
-        _PRESENT.reset(token)
+        _CURRENT.reset(token)
 
 
 def cancellable() -> AbstractContextManager[Deadline]:
-    """What is done inside ends when it is called off, or when the deadline that is in force passes."""
+    """Make the work in this block cancellable. The current deadline stays in force."""
     return deadline(None, lambda: 0.0)
 
 
 @contextmanager
 def without_deadline() -> Iterator[None]:
-    """For what must still be done after the deadline: the rest of what is durable, and putting a mind away."""
-    token = _PRESENT.set(None)
+    """Lift the deadline for work that must be completed: what follows a durable write, or saving working memory."""
+    token = _CURRENT.set(None)
     try:
         yield
     finally:
-        _PRESENT.reset(token)
+        _CURRENT.reset(token)
 
 
 @contextmanager
 def if_time_allows() -> Iterator[None]:
-    """For what may be left undone when the deadline passes."""
+    """Suppress the timeout of optional work when the deadline passes."""
     try:
         yield
     except (SearchTimeout, WriteFailed):
@@ -106,88 +107,94 @@ def if_time_allows() -> Iterator[None]:
 
 
 def check_deadline(doing: str) -> None:
-    """Go on, or raise if the deadline has passed."""
+    """Raise SearchTimeout if the deadline has passed. `doing` completes the message "time ran out while …"."""
     if deadline_passed():
         raise deadline_error(doing)
 
 
 def deadline_passed() -> bool:
-    until = _PRESENT.get()
+    """Return True if there is a deadline and it has passed or was cancelled."""
+    until = _CURRENT.get()
     return until is not None and until.passed
 
 
 def deadline_error(doing: str) -> SearchTimeout:
+    """Return the error of a deadline that passed. `doing` completes the message "time ran out while …"."""
     return SearchTimeout(f"time ran out while {doing}; nothing was changed.")
 
 
 def wait_limit(seconds: float) -> float:
-    """How long may be waited for something that is worth so many seconds."""
-    until = _PRESENT.get()
+    """Return the longest time to wait: `seconds`, or less if the deadline comes first."""
+    until = _CURRENT.get()
     return seconds if until is None else min(seconds, until.left)
 
 
 def pause(seconds: float, sleep: Callable[[float], None]) -> None:
-    """Wait so long, or until the deadline passes."""
+    """Sleep for `seconds`, or until the deadline passes."""
     while seconds > 0.0 and not deadline_passed():
         sleep(min(seconds, POLL_S))
         seconds -= POLL_S
 
 
-def acquire_in_time(places: threading.Semaphore, seconds: float | None, until: Deadline | None = None) -> bool:
-    """Take a place, within so many seconds and the deadline."""
-    until = until or _PRESENT.get()
+def acquire_in_time(semaphore: threading.Semaphore, seconds: float | None, until: Deadline | None = None) -> bool:
+    """Acquire the semaphore within `seconds` and the deadline. Return False if it was not free in time."""
+    until = until or _CURRENT.get()
     if until is None:
-        return places.acquire(timeout=seconds)
+        return semaphore.acquire(timeout=seconds)
     waited = 0.0
     while (seconds is None or waited <= seconds) and not until.passed:
-        if places.acquire(timeout=POLL_S):
+        if semaphore.acquire(timeout=POLL_S):
             return True
         waited += POLL_S
-    return places.acquire(blocking=False)
+    return semaphore.acquire(blocking=False)
 
 
-def wait_for(waits: Callable[[float], bool], until: Deadline | None = None) -> bool:
-    """Wait for what says after so many seconds whether it is there; False if the deadline passes before. Without one its outcome
-    is as good to wait for."""
-    until = until or _PRESENT.get()
-    while until is not None and not waits(0.0):
+def wait_for(wait: Callable[[float], bool], until: Deadline | None = None) -> bool:
+    """Wait until `wait(seconds)`, which waits that long for a result, returns True. Return False if the deadline passes first.
+
+    Without a deadline return True at once: the caller then blocks on the result itself.
+    """
+    until = until or _CURRENT.get()
+    while until is not None and not wait(0.0):
         left = until.left
         if left <= 0.0:
             return False
-        waits(min(left, POLL_S))
+        wait(min(left, POLL_S))
     return True
 
 
 def future_result(future: Future[T], doing: str) -> T:
-    def waits(seconds: float) -> bool:
+    """Return the result of a future. If the deadline passes first, cancel the future and raise SearchTimeout."""
+
+    def wait(seconds: float) -> bool:
         with suppress(TimeoutError):
             future.exception(seconds)
         return future.done()
 
-    if not wait_for(waits):
+    if not wait_for(wait):
         future.cancel()
         raise deadline_error(doing)
     return future.result()
 
 
 def run_bounded(work: Callable[[], T], doing: str) -> T:
-    """Work of somebody else's that knows no deadline: with one, in a thread that is left behind when it passes."""
-    if _PRESENT.get() is None:
+    """Run a function that does not know deadlines. Under a deadline it runs in a thread, which is abandoned when that passes."""
+    if _CURRENT.get() is None:
         return work()
     check_deadline(doing)
-    over = threading.Event()
+    finished = threading.Event()
     results: list[T] = []
     problems: list[BaseException] = []
 
     def run() -> None:
         try:
             results.append(work())
-        except BaseException as error:  # noqa: BLE001  handed to whoever waits
+        except BaseException as error:  # noqa: BLE001  raised again in the waiting thread
             problems.append(error)
-        over.set()
+        finished.set()
 
     threading.Thread(target=contextvars.copy_context().run, args=(run,), name="engram-bounded", daemon=True).start()
-    if not wait_for(over.wait):
+    if not wait_for(finished.wait):
         raise deadline_error(doing)
     if problems:
         raise problems[0]
@@ -196,5 +203,5 @@ def run_bounded(work: Callable[[], T], doing: str) -> T:
 
 def _checked(seconds: object) -> float:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
-        raise InvalidQuery("a deadline is a number of seconds above 0.")
+        raise InvalidQuery("a deadline must be a number of seconds above 0.")
     return float(seconds)

@@ -1,14 +1,14 @@
-"""What the program may not decide by itself: the time, new identities and randomness.
+"""The clock, new ids and random numbers.
 
-One `Env` is made at the door and handed down, so that tests turn time by hand and repeat dice. Nothing else in the
-package asks the operating system for the time or for random numbers.
+One `Env` is made when a vault is opened and passed down, so that tests control time and randomness. Nothing else in the package
+asks the operating system for the time or for random numbers.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from _thread import allocate_lock  # not from `threading`, for which a hook would wait 0.6 ms
+from _thread import allocate_lock  # not `threading`, which costs a hook 0.6 ms to load
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -23,7 +23,7 @@ _LAST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
 
 class Ulids:
-    """ULIDs that only rise: within one millisecond the random part is counted up, so sorting by id sorts by birth."""
+    """Generates increasing ULIDs: within one millisecond the random part is incremented, so that ids sort by creation."""
 
     def __init__(self, now: Callable[[], datetime], random: Callable[[int], bytes]) -> None:
         self._now = now
@@ -33,24 +33,24 @@ class Ulids:
 
     def __call__(self) -> str:
         stamp = max(0, to_micros(self._now()) // 1000)  # 48 bits reach past year 9999; a clock before 1970 counts as 1970
-        fresh = (stamp << 80) | int.from_bytes(self._random(10))
+        number = (stamp << 80) | int.from_bytes(self._random(10))
         with self._lock:
             # A clock that stands still or steps back must not give an id below one already given.
-            if fresh >> 80 <= self._last >> 80:
-                fresh = self._last + 1
-            self._last = fresh
-        two = _pairs()
-        return "".join([two[(fresh >> shift) & 1023] for shift in range(120, -1, -10)])
+            if number >> 80 <= self._last >> 80:
+                number = self._last + 1
+            self._last = number
+        pairs = _pairs()
+        return "".join([pairs[(number >> shift) & 1023] for shift in range(120, -1, -10)])
 
 
 @cache
 def _pairs() -> list[str]:
-    return [one + other for one in _CROCKFORD for other in _CROCKFORD]
+    return [first + second for first in _CROCKFORD for second in _CROCKFORD]
 
 
 @frozen
 class Env:
-    """Clock, ids and dice. `monotonic` measures durations; `now` dates things."""
+    """Clock, ids and randomness. `now` gives dates; `monotonic` measures durations."""
 
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     monotonic: Callable[[], float] = time.monotonic
@@ -62,20 +62,19 @@ class Env:
         object.__setattr__(self, "new_id", Ulids(self.now, self.random))
 
     def below(self, limit: int) -> int:
-        """A random whole number in 0 … limit-1 (the bias of the modulo is under 2⁻⁴⁰ for the limits used here)."""
+        """Return a random integer in 0 … limit-1. The modulo's bias is under 2⁻⁴⁰ for the limits used here."""
         return int.from_bytes(self.random(8)) % limit
 
 
 def in_utc(moment: datetime) -> datetime:
-    """A naive time is taken as UTC."""
+    """Return an aware datetime; a naive one is taken as UTC."""
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
 def to_micros(moment: datetime) -> int:
-    """Microseconds since 1970, UTC; a naive time is taken as UTC. Exact: no float on the way.
+    """Return the microseconds since 1970 in UTC, computed in integers; a naive time is taken as UTC.
 
-    The first and last hours of the calendar that lie outside it in UTC are held at its ends, so that whatever was
-    written can be read back.
+    Times near the ends of the calendar that fall outside it in UTC are clamped, so that every stored value can be read back.
     """
     since = in_utc(moment) - _EPOCH
     micros = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds

@@ -6,44 +6,44 @@
     │   ├── VaultDamaged         E1002  a page, the header or an index does not verify
     │   ├── DiskFull             E1003  nothing can be written; reads go on
     │   ├── MigrationFailed      E1004  the format could not be brought up to date
-    │   ├── WriteFailed          E1005  a write was not made; nothing of it is there
-    │   ├── VaultBusy            E1006  another process needs the vault for itself
-    │   ├── VaultTooNew          E1007  written by a later Engram
+    │   ├── WriteFailed          E1005  a write failed, and nothing of it was stored
+    │   ├── VaultBusy            E1006  another process has exclusive use of the vault
+    │   ├── VaultTooNew          E1007  written by a later release of Engram
     │   ├── NotFound             E1008  no such memory, backup or vault for this reader
-    │   ├── Conflict             E1009  it is not as the caller takes it to be: changed since, or under way
-    │   └── KeyReused            E1010  an idempotency key that stands for another request
+    │   ├── Conflict             E1009  the item changed since the caller read it, or is in use
+    │   └── KeyReused            E1010  an idempotency key was used for another request
     ├── SearchError
-    │   ├── SearchTimeout        E2001  there was no answer in time; nothing was changed
-    │   ├── NoIndex              E2002
-    │   ├── RateLimited          E2003
-    │   └── InvalidQuery         E2004
+    │   ├── SearchTimeout        E2001  no answer before the deadline; nothing was changed
+    │   ├── NoIndex              E2002  the search index is not ready
+    │   ├── RateLimited          E2003  too many questions
+    │   └── InvalidQuery         E2004  an argument is not valid
     ├── EmbeddingError
-    │   ├── EmbedderUnavailable  E3001
-    │   ├── EmbeddingFailed      E3002
-    │   ├── DimensionMismatch    E3003
-    │   └── ModelChanged         E3004
+    │   ├── EmbedderUnavailable  E3001  the encoder is not installed or not reachable
+    │   ├── EmbeddingFailed      E3002  the encoder returned no usable vector
+    │   ├── DimensionMismatch    E3003  vectors of another length than the vault's
+    │   └── ModelChanged         E3004  vectors of another model than the vault's
     ├── SecurityError
     │   ├── AccessDenied         E4001  the reader may not do this
-    │   ├── EncryptionFailed     E4002  never answered by going on in plaintext
-    │   ├── InjectionBlocked     E4003
-    │   ├── ContentTooLarge      E4004
-    │   └── InvalidContent       E4005  empty, or not text that can be kept
+    │   ├── EncryptionFailed     E4002  encryption or decryption failed; nothing falls back to plaintext
+    │   ├── InjectionBlocked     E4003  the text reads as an attack on the model
+    │   ├── ContentTooLarge      E4004  the text is too long for one memory
+    │   └── InvalidContent       E4005  empty, or not text that can be stored
     └── SystemError_
-        ├── MemoryPressure       E5001
-        ├── BackgroundStalled    E5002
-        ├── ConfigInvalid        E5003
+        ├── MemoryPressure       E5001  not enough memory
+        ├── BackgroundStalled    E5002  background work has stopped
+        ├── ConfigInvalid        E5003  a setting is not valid
         ├── GeneratorUnavailable E5004  the language model is down, or its budget is used up
-        └── GenerationFailed     E5005  what it wrote is of no use
+        └── GenerationFailed     E5005  the language model's answer is unusable
 
-An error is a sentence about what happened, and a way out. Neither ever holds the words of a memory or of a question:
-messages are made from ids, paths, counts and names of settings only.
+An error has a message, which says what happened, and a way out. Neither ever contains the text of a memory or of a question:
+messages are made of ids, paths, counts and names of settings only.
 """
 
 from __future__ import annotations
 
 
 class EngramError(Exception):
-    """The root. `code` is stable across releases; `way_out` says what to do next."""
+    """The base class of all errors. `code` is stable across releases; `way_out` says what to do next."""
 
     code = "E0000"
     default_way_out = ""
@@ -65,7 +65,7 @@ class StorageError(EngramError):
 
 class VaultLocked(StorageError):
     code = "E1001"
-    default_way_out = "Give the key, key file or passphrase this vault was made with, or `engram key import` its recovery key."
+    default_way_out = "Use the key, key file or passphrase of this vault, or `engram key import` its recovery key."
 
 
 class VaultDamaged(StorageError):
@@ -75,17 +75,17 @@ class VaultDamaged(StorageError):
 
 class DiskFull(StorageError):
     code = "E1003"
-    default_way_out = "Free some space or make the folder writable; writing resumes by itself."
+    default_way_out = "Free disk space or make the folder writable; writing then resumes automatically."
 
 
 class MigrationFailed(StorageError):
     code = "E1004"
-    default_way_out = "The vault is as it was before. Run `engram doctor`, or open it with the release that wrote it."
+    default_way_out = "The vault is unchanged. Run `engram doctor`, or open it with the release that wrote it."
 
 
 class WriteFailed(StorageError):
     code = "E1005"
-    default_way_out = "Nothing of this write was kept; it is safe to try again."
+    default_way_out = "Nothing of this write was stored; it is safe to try again."
 
 
 class VaultBusy(StorageError):
@@ -100,21 +100,21 @@ class VaultTooNew(StorageError):
 
 class NotFound(StorageError):
     code = "E1008"
-    default_way_out = "Take an id that a search or a listing gave."
+    default_way_out = "Use an id from a search or a listing."
 
 
 class Conflict(StorageError):
     code = "E1009"
-    default_way_out = "Look at it again, then try again."
+    default_way_out = "Read its present state, then try again."
 
 
 class KeyReused(StorageError):
     code = "E1010"
-    default_way_out = "Take a new key for each request, and the same one only to ask for the same again."
+    default_way_out = "Use a new key for each request, and repeat a key only to retry the same request."
 
 
 class SearchError(EngramError):
-    """A question could not be answered. An empty answer is never one of these."""
+    """A question could not be answered. An empty answer is not an error."""
 
     code = "E2000"
 
@@ -130,7 +130,7 @@ class NoIndex(SearchError):
 
 
 class RateLimited(SearchError):
-    """`after_s`: when it is worth trying again."""
+    """Too many questions. `after_s`: the seconds after which to try again."""
 
     code = "E2003"
     default_way_out = "Wait a minute and try again."
@@ -142,7 +142,7 @@ class RateLimited(SearchError):
 
 class InvalidQuery(SearchError):
     code = "E2004"
-    default_way_out = "Change what is named here, and ask again."
+    default_way_out = "Correct the argument named here, and try again."
 
 
 class EmbeddingError(EngramError):
@@ -158,21 +158,21 @@ class EmbedderUnavailable(EmbeddingError):
 
 class EmbeddingFailed(EmbeddingError):
     code = "E3002"
-    default_way_out = "The memory is kept; its vector is made later."
+    default_way_out = "The memory is stored; its vector is made later."
 
 
 class DimensionMismatch(EmbeddingError):
     code = "E3003"
-    default_way_out = "Use the model these vectors were made with, or make all anew: `engram model fill --anew`."
+    default_way_out = "Use the model that made these vectors, or remake them all: `engram model fill --anew`."
 
 
 class ModelChanged(EmbeddingError):
     code = "E3004"
-    default_way_out = "Make all vectors anew: `engram model fill --anew`."
+    default_way_out = "Remake all vectors: `engram model fill --anew`."
 
 
 class SecurityError(EngramError):
-    """Something was asked for that this caller may not have, or that may not be kept."""
+    """The caller may not do this, or the content may not be stored."""
 
     code = "E4000"
 
@@ -193,23 +193,23 @@ class InjectionBlocked(SecurityError):
 
 class ContentTooLarge(SecurityError):
     code = "E4004"
-    default_way_out = "Shorten it, or hand a long text to `observe` or `ingest`, which split it."
+    default_way_out = "Shorten it, or pass a long text to `observe` or `ingest`, which split it."
 
 
 class InvalidContent(SecurityError):
     code = "E4005"
-    default_way_out = "Change what is named here and try again."
+    default_way_out = "Correct the content named here, and try again."
 
 
 class SystemError_(EngramError):
-    """The machine or its configuration stands in the way."""
+    """The machine or its configuration prevents the operation."""
 
     code = "E5000"
 
 
 class MemoryPressure(SystemError_):
     code = "E5001"
-    default_way_out = "Close something, or lower the RAM settings."
+    default_way_out = "Close other programs, or lower the memory settings."
 
 
 class BackgroundStalled(SystemError_):
@@ -224,9 +224,9 @@ class ConfigInvalid(SystemError_):
 
 class GeneratorUnavailable(SystemError_):
     code = "E5004"
-    default_way_out = "Rules do its work meanwhile; `engram model show` says whether it answers."
+    default_way_out = "Rules do its work until then; `engram model show` says whether it answers."
 
 
 class GenerationFailed(SystemError_):
     code = "E5005"
-    default_way_out = "Rules do its work; try another model if it happens often."
+    default_way_out = "Rules do its work instead; try another model if it happens often."

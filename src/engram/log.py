@@ -1,12 +1,12 @@
-"""A logger that loads `logging` when it first has something to say: a hook mostly has not, and would wait for it."""
+"""A logger that imports `logging` on the first message, since a hook mostly logs nothing and would wait for the import."""
 
 from __future__ import annotations
 
-_HERE = 3  # frames between `logging` and whoever says it
+_STACK_LEVEL = 3  # frames between `logging` and the code that logs
 
 
 class Log:
-    """`logging.getLogger(name)`, later. No words that were kept may be said to it: codes, counts and names of ours alone."""
+    """A lazy `logging.getLogger(name)`. Messages hold codes, counts and Engram's own names, never stored text."""
 
     __slots__ = ("_name",)
 
@@ -14,15 +14,15 @@ class Log:
         self._name = name
 
     def info(self, message: str, *values: object) -> None:
-        self._say("INFO", message, values)
+        self._log("INFO", message, values)
 
     def warning(self, message: str, *values: object) -> None:
-        self._say("WARNING", message, values)
+        self._log("WARNING", message, values)
 
     def error(self, message: str, *values: object) -> None:
-        self._say("ERROR", message, values)
+        self._log("ERROR", message, values)
 
-    def _say(self, level: str, message: str, values: tuple[object, ...]) -> None:
+    def _log(self, level: str, message: str, values: tuple[object, ...]) -> None:
         import logging
 
-        logging.getLogger(self._name).log(getattr(logging, level), message, *values, stacklevel=_HERE)
+        logging.getLogger(self._name).log(getattr(logging, level), message, *values, stacklevel=_STACK_LEVEL)

@@ -1,8 +1,8 @@
-"""What flows: the values that every room hands to the next, and the one place to import them from.
+"""The values of the public API under one name: frozen, without I/O, rows or wire form.
 
-Frozen, standard library only, no I/O, no rows, no wire form. A change makes a new value (`frozen.replace`). They are told in
-`who.py` (who asks, and whose word it is), `kept.py` (a memory and what it comes from), `answers.py` (what verbs answer with) and
-`vitals.py` (how a vault is); what only one kind of memory has is in `kinds.py`.
+A change makes a new value (`frozen.replace`). They are defined in `values/`: `identity` (scopes, readers), `memories`, `recall`
+(the answers of verbs) and `health` (the state of a vault). Values of episodes, skills, entities and background passes are
+imported from their own modules there.
 """
 
 from __future__ import annotations

@@ -203,7 +203,7 @@ class OpenVault:
         `llm_probe_s`."""
         if self.llm is None:
             return LanguageModelState("none")
-        return LanguageModelState(self.llm.writer.name, self.llm.writer.place, self.llm.trouble, *self.llm.budget.spent())
+        return LanguageModelState(self.llm.generator.name, self.llm.generator.place, self.llm.trouble, *self.llm.budget.spent())
 
     def _keep_thoughts(self, reader: Reader, thoughts: Sequence[Turn]) -> None:
         """What left a mind is kept by what hears, as far as it is worth it there."""

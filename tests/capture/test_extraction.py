@@ -16,8 +16,7 @@ from recall.minds import KEY, settle, store_of, texts, words_apart
 import engram
 from engram.capture.extraction import believed
 from engram.engine import Engram
-from engram.models.embedders import sentence_extractor
-from engram.models.language_models import Extracted, Extractor
+from engram.models.language_models import Extracted, Extractor, sentence_extractor
 from engram.settings import Settings
 from engram.types import Fact, Fate, Status, Turn
 

@@ -208,7 +208,7 @@ def test_a_key_is_in_no_log_and_no_file(
         assert server.embedded[-1].headers["authorization"] == f"Bearer {API_KEY}"
         server.reply = lambda asked: said(401, {"error": f"wrong key {API_KEY}"})
         told = [*mem.recall("Heroku").notes, *mem.observe(user="I moved to Lisbon with Carla.").notes, str(mem.encoder())]
-        assert any("refuses the key" in one and "ENGRAM_EMBED_KEY" not in one for one in told)
+        assert any("refuses the API key" in one and "ENGRAM_EMBED_KEY" not in one for one in told)
     assert API_KEY not in " ".join(told)
     assert API_KEY not in caplog.text
     assert FACTS[0] not in caplog.text

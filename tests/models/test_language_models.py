@@ -275,7 +275,7 @@ def test_whatever_a_server_does_a_deadline_is_kept_and_who_calls_off_is_let_go(
 
 
 def test_a_server_without_the_right_papers_is_told_from_one_that_is_not_there(server: Server, model: Model) -> None:
-    assert "no secure connection" in model("openai", llm_url=server.url.replace("http", "https")).trouble
+    assert "certificate" in model("openai", llm_url=server.url.replace("http", "https")).trouble
 
 
 @pytest.mark.parametrize("key", ["sk-…-0815", "sk-0815\r\nX-Other: 1"])
@@ -302,8 +302,8 @@ def test_a_key_goes_into_the_header_and_into_no_log_and_no_error(
     [
         ({"llm": "gpt-5"}, "must be `openai:NAME`"),
         ({"llm": "ollama:"}, "must be `openai:NAME`"),
-        ({"llm_url": "ftp://x"}, "no http"),
-        ({"llm_url": "http://me:secret@127.0.0.1"}, "a name or password"),
+        ({"llm_url": "ftp://x"}, "not an http"),
+        ({"llm_url": "http://me:secret@127.0.0.1"}, "user name or password"),
     ],
 )
 def test_what_can_be_no_endpoint_says_so(env: Env, changes: dict[str, str], told: str) -> None:
@@ -311,7 +311,7 @@ def test_what_can_be_no_endpoint_says_so(env: Env, changes: dict[str, str], told
     made = language_model(lambda: settings, lambda: "", in_memory_ledger(), env)
     assert made is not None
     assert told in made.trouble
-    assert made.writer.place == "" or "secret" not in made.writer.place
+    assert made.generator.place == "" or "secret" not in made.generator.place
 
 
 def test_without_a_name_there_is_none(env: Env) -> None:
@@ -345,7 +345,7 @@ def test_a_value_is_held_against_its_schema(value: object, told: str) -> None:
 def test_lists_words_and_nothing_are_known() -> None:
     schema = {"type": "array", "items": {"type": ["string", "null"], "enum": ["a", None]}}
     assert schema_violation(["a", None], schema) == ""
-    assert schema_violation(["a", "b"], schema).startswith("the answer[1] is none of")
+    assert schema_violation(["a", "b"], schema).startswith("the answer[1] is not one of")
 
 
 # ── budgets ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -169,7 +169,7 @@ def test_it_is_known_as_a_dataclass() -> None:
         assert library.replace(place, climbed=False) == Peak("Ida", 2456.0, {"in": "Crete"})
     assert asdict(place)["notes"] == {"in": "Crete"}
     assert place.is_high
-    for name in map(str, range(ours._SLOWLY + 3)):  # the last have a compiled `__init__`
+    for name in map(str, range(ours._UNCOMPILED + 3)):  # the last have a compiled `__init__`
         assert Place(name).name == name
     assert str(inspect.signature(Place)).startswith("(name: 'str', height: 'float' = 0.0")
     match place:
@@ -201,14 +201,14 @@ def test_others_may_make_more_of_it() -> None:
         def __post_init__(self) -> None:
             object.__setattr__(self, "size", 7)
 
-    assert {Plain(3).size for _ in range(ours._SLOWLY + 2)} == {7}
+    assert {Plain(3).size for _ in range(ours._UNCOMPILED + 2)} == {7}
     lake = Lake("Ohrid", depth=288.0)
     for again in (
         replace(lake), dataclasses.replace(lake), copy.copy(lake), copy.deepcopy(lake), pickle.loads(pickle.dumps(lake))
     ):  # fmt: skip
         assert (again, again.depth) == (lake, 288.0)
     assert [one.name for one in fields(Lake)] == ["name", "height", "notes", "secret", "depth"]
-    with pytest.raises(TypeError, match="only what was made here"):
+    with pytest.raises(TypeError, match="made by `frozen`"):
         fields(3)  # type: ignore[arg-type]
 
 
@@ -223,7 +223,7 @@ def test_a_field_may_have_any_name() -> None:
         y: int = field(default=4, init=False)
         MISSING: int = 5
 
-    for _ in range(ours._SLOWLY + 2):
+    for _ in range(ours._UNCOMPILED + 2):
         assert Odd(MISSING=6) == replace(Odd(), MISSING=6)
         assert repr(Odd()) == f"{Odd.__qualname__}(x=[], new_x=1, set_x=2, default_y=3, y=4, MISSING=5)"
     assert Odd.of_all == 3
@@ -249,7 +249,7 @@ def test_what_it_does_not_know_is_refused() -> None:
             names: list[str] = []  # noqa: RUF012
 
     for changing in (Counter[str](), bytearray(), Tour("Athens")):
-        with pytest.raises(TypeError, match=f"one {type(changing).__name__} for all"):
+        with pytest.raises(TypeError, match=f"share one {type(changing).__name__}"):
 
             @frozen
             class _Counted:
@@ -301,7 +301,7 @@ def test_arguments_are_taken_alike_before_and_after_the_first_few() -> None:
             right: int = 2
 
         answers = []
-        for _ in range(ours._SLOWLY + 2):
+        for _ in range(ours._UNCOMPILED + 2):
             try:
                 answers.append(fields_of(Pair(*given, **named)))
             except TypeError as problem:

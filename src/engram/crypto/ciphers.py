@@ -1,22 +1,19 @@
-"""Encryption of single fields under a key of their own: sensitive text stays ciphertext even in decrypted database pages.
+"""Ciphers of a vault: single fields and vectors, large files, and cursors of listings. The database pages have their own.
 
-The cipher is AES-256-GCM-SIV (RFC 8452). A field's place (its column and row) is authenticated and determines the nonce, so that
-ciphertext copied to another place does not open. Rewriting a place repeats its nonce: SIV then reveals only whether the text is
-unchanged.
-
+`FieldCipher` encrypts sensitive text with AES-256-GCM-SIV (RFC 8452) under a key of its own, so that it stays ciphertext even in
+decrypted database pages. A field's place (its column and row) is authenticated and determines the nonce, so that ciphertext
+copied to another place does not open. Rewriting a place repeats its nonce: SIV then reveals only whether the text is unchanged.
 Vectors reveal nearly as much as text (Morris et al., 2023). Vectors of confidential memories are stored multiplied by an
 orthogonal matrix derived from the same key: useless without the key, and multiplied back for the index of an open vault. Lengths
 and angles are preserved; the cost is one more rounding to bytes.
 
-Encryption of large files in pieces, so that neither writer nor reader holds the whole file in memory.
+`SealedFileWriter` and `SealedFileReader` encrypt a large file in pieces, so that neither holds the whole file in memory:
 
     magic (8) | salt (16) | pieces of 256 KiB, each with its tag (16); the last may be shorter
 
 The cipher is AES-256-GCM in the STREAM construction: every file has a key of its own (HKDF over the salt), the nonce of a piece
 is its number and a flag for the last piece, and the file's name is authenticated with each piece. A file that was changed,
 truncated, reordered, appended to or renamed does not decrypt.
-
-Opaque cursors: the position at which a listing continues on its next page.
 
 A cursor is a version and the position of the last row, encrypted with AES-256-GCM-SIV. The operation, its filters and the reader
 are authenticated with it, so that a cursor that was altered, or comes from another reader or listing, is refused. It
@@ -25,12 +22,8 @@ reveals nothing, not even how many rows the vault has.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable
 from functools import cached_property
-from typing import BinaryIO
-
-from cryptography.exceptions import InvalidTag
 
 from engram.crypto.digests import hmac_sha256, sha256
 from engram.crypto.keys import hkdf, wipe
@@ -39,15 +32,10 @@ from engram.errors import EncryptionFailed, InvalidQuery
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, BinaryIO
 
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESGCMSIV
     from numpy.typing import NDArray
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV
-
 
 _NONCE_BYTES = 12
 _SCALE_BYTES = 4
@@ -253,6 +241,8 @@ class SealedFileReader:
         return bytes(parts)
 
     def _advance(self) -> None:
+        from cryptography.exceptions import InvalidTag  # late, like the cipher
+
         following = self._file.read(PIECE + _TAG_BYTES)
         try:
             piece = self._cipher.decrypt(_stream_nonce(self._number, not following), self._next, self._name)
@@ -286,8 +276,10 @@ _POSITION_BYTES = 8
 
 def seal_cursor(position: int, context: bytes, key: bytearray) -> str:
     """Encrypt a position into a cursor that opens only with the same context: operation, filters and reader."""
+    from base64 import urlsafe_b64encode  # late: a hook lists nothing
+
     body = _cursor_cipher(key).encrypt(_cursor_nonce(context), position.to_bytes(_POSITION_BYTES), _VERSION + context)
-    return base64.urlsafe_b64encode(_VERSION + body).decode("ascii").rstrip("=")
+    return urlsafe_b64encode(_VERSION + body).decode("ascii").rstrip("=")
 
 
 def open_cursor(cursor: object, context: bytes, key: bytearray) -> int:
@@ -309,8 +301,10 @@ def open_cursor(cursor: object, context: bytes, key: bytearray) -> int:
 def _decode(cursor: object) -> bytes:
     if not isinstance(cursor, str) or not cursor.isascii() or len(cursor) > 64:
         raise ValueError
-    raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-    if not raw.startswith(_VERSION) or base64.urlsafe_b64encode(raw).decode("ascii").rstrip("=") != cursor:
+    from base64 import urlsafe_b64decode, urlsafe_b64encode
+
+    raw = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+    if not raw.startswith(_VERSION) or urlsafe_b64encode(raw).decode("ascii").rstrip("=") != cursor:
         raise ValueError
     return raw
 

@@ -1,8 +1,8 @@
 """The master key of a vault, the keys derived from it, and its two portable forms: recovery text and passphrase wrapping.
 
 Input: 32 random bytes, a typed recovery text, or wrapped bytes with a passphrase. Output: sub-keys, one for each purpose, as
-`bytearray`s that the caller zeroes with `wipe`. This module does no I/O and stores nothing; `unlock` finds and stores keys. No
-secret may appear in a `repr`, a pickle, an exception or a log.
+`bytearray`s that the caller zeroes with `wipe`. This module does no I/O and stores nothing; `key_sources` finds and stores keys.
+No secret may appear in a `repr`, a pickle, an exception or a log.
 
 Keys in a `bytearray` are zeroed after use. Recovery texts and passphrases are `str`, which Python cannot zero: they are made
 and read as rarely as possible.

@@ -1,12 +1,8 @@
-"""Process hardening (no core dumps, no debugger, keys locked out of swap) and the memory use of the process.
+"""Process hardening (no core dumps, no debugger, keys locked out of swap), memory use, and secure removal of files.
 
-Everything here is process-wide and best effort. Nothing raises: if the platform refuses a protection, the refusal is returned
-as a sentence for `engram doctor`.
-
-Secure removal of a plaintext file, as far as a program can.
-
-On flash storage and on journaling or copy-on-write file systems old blocks survive overwriting. Only a disk that was always
-encrypted protects them; see docs/security.md.
+Hardening is process-wide and best effort. It raises nothing: if the platform refuses a protection, the refusal is returned as a
+sentence for `engram doctor`. Wiping a file is best effort too: on flash storage and on journaling or copy-on-write file systems
+old blocks survive overwriting. Only a disk that was always encrypted protects them; see docs/security.md.
 """
 
 from __future__ import annotations

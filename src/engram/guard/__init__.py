@@ -1,6 +1,5 @@
-"""Access and content checks: keys and their storage, process hardening, visibility, and screening of texts.
+"""Screening of content and readers: visibility, personal data, secrets, prompt injection and rate limits.
 
-Input: a vault's identity and public header, settings, a passphrase or a key. Output: the master key with its sub-keys, and
-visibility predicates for the store. Lower rooms make no access decisions, and nothing in this room writes a secret to a log,
-an exception or the vault folder.
+Lower rooms make no access decisions. Nothing in this room reads or writes the store, and no result quotes the text it judged:
+findings are spans, kinds and scores.
 """

@@ -7,26 +7,23 @@ Long texts are scored window by window, because an attack hides in harmless text
 
 Thresholds: a flagged text is stored but never placed in a prompt on its own; a rejected text is not stored. Detection and
 false-alarm rates are in docs/benchmarks.md. Detection is not complete: the fence around recalled text must hold without it.
-
-The version of the injection rules and weights, in a module of its own because the rules are slow to load.
 """
 
 from __future__ import annotations
 
 import math
-import re
 import zlib
 from enum import StrEnum
 from functools import cache, lru_cache
-from importlib import resources
-from typing import TYPE_CHECKING, Any
 
-from engram.guard.injection_rules import find_signs, normalize
 from engram.values.frozen import frozen
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    import re
+    from typing import Any
 
+    from numpy.typing import NDArray
 
 VERSION = 2
 """Covers rules and weights together. A memory screened under another version is screened again before it enters a prompt."""
@@ -46,8 +43,6 @@ _TERSE = 3  # words; a text this short is never an attack by its wording
 _ZERO = (0.0,)
 FLAGGED = 0.5
 REJECTED = 0.99
-_TOKEN = re.compile(r"[^\W\d_]{1,24}(?:['’][^\W\d_]{1,3})?|\d+|[^\w\s]")
-_ASCII = re.compile(r"[a-z]{1,24}(?:'[a-z]{1,3})?|[0-9]+|[^a-z0-9_\s]")
 
 
 class InjectionVerdict(StrEnum):
@@ -69,6 +64,8 @@ class Assessment:
 
 def assess(text: str) -> Assessment:
     """Judge a text by its signs and its wording."""
+    from engram.guard.injection_rules import find_signs, normalize  # late: compiling its patterns is slow
+
     normalized = normalize(text)
     signs = find_signs(normalized)
     words = classifier_tokens(normalized.text)
@@ -121,8 +118,18 @@ def _bucket(mixed: NDArray[Any]) -> NDArray[Any]:
 def classifier_tokens(text: str) -> list[str]:
     """Return the tokens of a text: words in lower case, "0" for every number, and each punctuation mark by itself."""
     low = text.lower()
-    tokens: list[str] = _ASCII.findall(low) if text.isascii() else _TOKEN.findall(low.replace("’", "'"))
+    any_script, ascii_only = _token_patterns()
+    tokens: list[str] = ascii_only.findall(low) if text.isascii() else any_script.findall(low.replace("’", "'"))
     return ["0" if token[0].isdigit() else token for token in tokens]
+
+
+@cache
+def _token_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Compile the patterns of tokens in any script, and in ASCII. Late: a hook needs only `VERSION`."""
+    import re
+
+    any_script = re.compile(r"[^\W\d_]{1,24}(?:['’][^\W\d_]{1,3})?|\d+|[^\w\s]")
+    return any_script, re.compile(r"[a-z]{1,24}(?:'[a-z]{1,3})?|[0-9]+|[^a-z0-9_\s]")
 
 
 def windows(count: int) -> list[tuple[int, int]]:
@@ -174,6 +181,8 @@ def _mixed(word: str) -> tuple[int, int, int, int, int]:
 @cache
 def _weights() -> tuple[NDArray[Any], float]:
     """Read the weights and the bias. The file holds a scale and the bias as float32, then one signed byte per bucket."""
+    from importlib import resources
+
     import numpy as np  # as above
 
     raw = resources.files("engram.guard").joinpath("injection.weights").read_bytes()

@@ -6,8 +6,6 @@ no.", "date of birth"). Names and postal addresses are recognised in `guard/pers
 `guard/secrets.py`. Pure, and linear in the length of the text: repetitions in patterns are bounded.
 
 The mention of a person is not sensitive, or nothing could be found by name; "my name is …" is.
-
-Check digits that distinguish a card, account, identity number or wallet from any other run of digits. Pure.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Seams to models: what turns words into vectors, and where its files come from.
+"""Interfaces to encoders, language models and rerankers, and the catalogue of encoder models.
 
-Comes in: text. Goes out: unit vectors with the fingerprint of the model that made them. Nothing here knows a row, a
-reader or a question's meaning; nothing goes to the network unless a model is being installed or an endpoint was named.
+Nothing here knows rows, readers or the meaning of a question. Nothing uses the network unless a model is being installed or an
+endpoint is configured.
 """

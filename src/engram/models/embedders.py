@@ -1,15 +1,7 @@
-"""Words to vectors: the seam, and the encoder that runs in this process.
+"""Encoders of text as vectors: the `Embedder` interface, the bundled ONNX encoder, one around any function, and a fake.
 
-A vector is float32 and of length one, so that a dot product is a cosine. Each embedder names itself by a fingerprint that
-goes with every vector it makes.
-
-The one way to ONNX Runtime: without its telemetry.
-
-From 1.31 on its wheels write a device id and a database of events into the user's cache folder as soon as they are imported, and
-send them to their maker. A variable that they read at import prevents it; `disable_telemetry_events`, called after, leaves both
-files there, and is for whoever imported it before us.
-
-Small models that ship: for tests and demonstrations where meaning does not matter.
+A vector is float32 and of length one, so that a dot product is a cosine. Each embedder has a fingerprint that is stored with
+every vector it makes. The fake, `hashing_embedder`, is for tests and demonstrations in which meaning does not matter.
 """
 
 from __future__ import annotations
@@ -28,11 +20,7 @@ from engram import settings as settings_room
 from engram.deadline import Deadline, current_deadline, deadline_error, run_bounded
 from engram.errors import DimensionMismatch, EmbedderUnavailable, EmbeddingFailed, EngramError
 from engram.models.catalog import Model
-from engram.models.language_models import Extracted, Extractor
-from engram.text import sentences
-from engram.text.english.grammar import is_assistant
 from engram.text.terms import terms
-from engram.types import Turn
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -40,7 +28,11 @@ if TYPE_CHECKING:
 
 
 def runtime() -> Any:
-    """The module. Late: loading it takes longer than opening a vault, and a vault is often opened to read only."""
+    """Import ONNX Runtime with telemetry disabled. Late: loading it takes longer than opening a vault.
+
+    From 1.31 on its wheels write a device id and a database of events into the user's cache folder on import, and send them to
+    their maker. An environment variable prevents it; `disable_telemetry_events` covers a program that imported it before us.
+    """
     with settings_room.told("ORT_DISABLE_TELEMETRY", "1"):
         import onnxruntime
     getattr(onnxruntime, "disable_telemetry_events", lambda: None)()
@@ -51,7 +43,7 @@ Vectors = npt.NDArray[np.float32]
 
 
 class Embedder(Protocol):
-    """One method wide in each direction: a question, or passages to be found by questions."""
+    """Turns a question, or passages that questions should find, into unit vectors."""
 
     @property
     def fingerprint(self) -> str: ...
@@ -61,7 +53,7 @@ class Embedder(Protocol):
 
     @property
     def background(self) -> tuple[float, float]:
-        """Mean and spread of the cosine of things that have nothing to do with each other."""
+        """Mean and standard deviation of the cosine of unrelated texts."""
 
     def query(self, text: str) -> Vectors: ...
 
@@ -69,10 +61,10 @@ class Embedder(Protocol):
 
 
 class OnnxEmbedder:
-    """The bundled encoder. Files are read on first use, once, and shared by all threads.
+    """The bundled encoder. Its files are read on first use and shared by all threads.
 
-    Passages are encoded one at a time: with 8-bit weights a vector depends slightly on its batch-mates (cosine .997), and
-    batching gains nothing on one thread. Bulk work runs one passage a core instead.
+    Passages are encoded one at a time: with 8-bit weights a vector depends slightly on the rest of its batch (cosine .997),
+    and batching gains nothing on one thread. Several passages are spread over the cores instead.
     """
 
     def __init__(self, model: Model) -> None:
@@ -98,25 +90,25 @@ class OnnxEmbedder:
     def passages(self, texts: Sequence[str]) -> Vectors:
         prefixed = [self._model.passage_prefix + text for text in texts]
         if len(prefixed) < 2:
-            made = [self._encode(text, current_deadline()) for text in prefixed]
+            vectors = [self._encode(text, current_deadline()) for text in prefixed]
         else:
             self._load()
             until = current_deadline()
             with ThreadPoolExecutor(min(len(prefixed), os.cpu_count() or 1)) as pool:
-                made = list(pool.map(lambda text: self._encode(text, until), prefixed))
-        return np.stack(made) if made else np.empty((0, self.dimensions), np.float32)
+                vectors = list(pool.map(lambda text: self._encode(text, until), prefixed))
+        return np.stack(vectors) if vectors else np.empty((0, self.dimensions), np.float32)
 
     def _encode(self, text: str, until: Deadline | None) -> Vectors:
         if until is not None and until.passed:
-            raise deadline_error("vectors were made")
+            raise deadline_error("encoding text")
         session, tokenizer = self._loaded or self._load()
         ids = np.asarray([tokenizer.encode(text).ids], dtype=np.int64)
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         first: Any = session.run(None, feed)[0]
-        return unit(first[0, 0])  # the vector of the first token stands for the whole (CLS pooling)
+        return unit(first[0, 0])  # the vector of the first token represents the whole text (CLS pooling)
 
     def _load(self) -> tuple[onnxruntime.InferenceSession, tokenizers.Tokenizer]:
-        return self._loaded or run_bounded(self._load_once, "the encoder was loaded")
+        return self._loaded or run_bounded(self._load_once, "loading the encoder")
 
     def _load_once(self) -> tuple[onnxruntime.InferenceSession, tokenizers.Tokenizer]:
         with self._lock:
@@ -133,7 +125,7 @@ def _load_onnx(model: Model) -> tuple[onnxruntime.InferenceSession, tokenizers.T
     onnx = runtime()
     options = onnx.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.enable_cpu_mem_arena = False  # the arena keeps the largest input's memory for good
+    options.enable_cpu_mem_arena = False  # the arena never frees the memory of the largest input
     options.log_severity_level = 3
     tokenizer = Tokenizer.from_file(str(model.folder / "tokenizer.json"))
     tokenizer.enable_truncation(model.max_tokens)
@@ -143,7 +135,7 @@ def _load_onnx(model: Model) -> tuple[onnxruntime.InferenceSession, tokenizers.T
 
 
 class CallableEmbedder:
-    """Any function from texts to vectors, with the name and length its vectors have."""
+    """An embedder around any function from texts to vectors, with the name and the dimensions of its vectors."""
 
     def __init__(
         self,
@@ -171,40 +163,40 @@ class CallableEmbedder:
         return self._dimensions
 
     def query(self, text: str) -> Vectors:
-        made: Vectors = self._checked([self._query_prefix + text])[0]
-        return made
+        vector: Vectors = self._encode([self._query_prefix + text])[0]
+        return vector
 
     def passages(self, texts: Sequence[str]) -> Vectors:
         if not texts:
             return np.empty((0, self._dimensions), np.float32)
-        return self._checked([self._passage_prefix + text for text in texts])
+        return self._encode([self._passage_prefix + text for text in texts])
 
-    def _checked(self, texts: Sequence[str]) -> Vectors:
+    def _encode(self, texts: Sequence[str]) -> Vectors:
         try:
-            made = np.asarray(run_bounded(lambda: self._embed(texts), "vectors were made"), dtype=np.float32)
+            vectors = np.asarray(run_bounded(lambda: self._embed(texts), "encoding text"), dtype=np.float32)
         except EngramError:
             raise
-        except Exception as error:  # noqa: BLE001  any function may stand here; its words may be the user's
+        except Exception as error:  # noqa: BLE001  a caller's function may raise anything, and its message may quote the text
             raise EmbeddingFailed(f"the model {self._name!r} failed ({type(error).__name__}).") from None
-        if made.ndim != 2 or len(made) != len(texts):
-            raise EmbeddingFailed(f"the model {self._name!r} answered with {made.shape} numbers for {len(texts)} texts.")
-        if made.shape[1] != self._dimensions:
-            raise DimensionMismatch(f"the model {self._name!r} made {made.shape[1]} dimensions, not {self._dimensions}.")
-        return unit(made)
+        if vectors.ndim != 2 or len(vectors) != len(texts):
+            raise EmbeddingFailed(f"the model {self._name!r} returned an array of shape {vectors.shape} for {len(texts)} texts.")
+        if vectors.shape[1] != self._dimensions:
+            raise DimensionMismatch(f"the model {self._name!r} returned {vectors.shape[1]} dimensions, not {self._dimensions}.")
+        return unit(vectors)
 
 
 def unit(vectors: Any) -> Vectors:
-    """Of length one, row by row. A vector of zeros or of no numbers is an error: it would be near to everything."""
+    """Scale each row to length one. Raise EmbeddingFailed for a row of zeros, infinities or NaN."""
     array = np.asarray(vectors, dtype=np.float32)
     lengths = np.linalg.norm(array, axis=-1, keepdims=True)
     if not np.all(np.isfinite(lengths)) or not np.all(lengths > 0):
-        raise EmbeddingFailed("the model made a vector that has no direction.")
+        raise EmbeddingFailed("the model returned a vector without a direction (zeros, infinities or NaN).")
     scaled: Vectors = array / lengths
     return scaled
 
 
 def hashing_embedder(dimensions: int = 64) -> CallableEmbedder:
-    """A bag of hashed words: equal words give near vectors, nothing more. Needs no files and no time."""
+    """Return an embedder of hashed bags of words: texts that share words have near vectors. Needs no files."""
 
     def embed(texts: Sequence[str]) -> list[Vectors]:
         return [_bag(text, dimensions) for text in texts]
@@ -215,20 +207,6 @@ def hashing_embedder(dimensions: int = 64) -> CallableEmbedder:
 def _bag(text: str, dimensions: int) -> Vectors:
     vector = np.full(dimensions, 1e-3, np.float32)
     for term in terms(text):
-        place = int.from_bytes(hashlib.blake2b(term.encode(), digest_size=8).digest())
-        vector[place % dimensions] += 1.0 if place & (1 << 40) else -1.0
+        number = int.from_bytes(hashlib.blake2b(term.encode(), digest_size=8).digest())
+        vector[number % dimensions] += 1.0 if number & (1 << 40) else -1.0
     return vector
-
-
-def sentence_extractor() -> Extractor:
-    """Every sentence of a person as a statement, in its own words: shows what an extractor gets and gives."""
-
-    def extract(turns: Sequence[Turn], context: Sequence[Turn]) -> list[Extracted]:
-        return [
-            Extracted(text=f"{turn.speaker}: {turn.text[start:end]}", turn=number)
-            for number, turn in enumerate(turns)
-            if not is_assistant(turn.speaker)
-            for start, end in sentences.spans(turn.text)
-        ]
-
-    return extract

@@ -1,11 +1,9 @@
-"""Embedding endpoints as values: where one is, what it is asked, what its answer means. Nothing here goes anywhere.
+"""Embedding endpoints: requests, responses, and an `Embedder` over them.
 
     model = "ollama:nomic-embed-text"          POST {url}/api/embed    {model, input: […]}   → embeddings[i]
     model = "openai:text-embedding-3-small"    POST {url}/embeddings   {model, input: […]}   → data[i].embedding, by index
 
-The second is spoken by many servers besides the one it is named after; `embed_url` says which is meant.
-
-An embedding endpoint as an `Embedder`: requests in batches over a `Line`, and vectors of one length.
+Many servers besides OpenAI's speak the second protocol; `embed_url` names the server.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ AUTO = "auto"
 
 @frozen
 class EmbeddingProvider:
-    """One wire protocol: where it usually is, what is asked for vectors and for life, and how vectors are taken out."""
+    """A wire protocol: its default address, the paths for vectors and for the liveness probe, and the parser of answers."""
 
     name: str
     url: str
@@ -43,7 +41,7 @@ class EmbeddingProvider:
 
 @frozen(kw_only=True)
 class EmbeddingEndpoint:
-    """One model at one place. `key_name` names the environment variable that holds the key; the key itself is nowhere here."""
+    """A model at an address. `key_name` names the environment variable with the API key; the key itself is not stored here."""
 
     provider: EmbeddingProvider
     model: str
@@ -63,27 +61,27 @@ class EmbeddingEndpoint:
 
     @property
     def place(self) -> str:
-        """The address, for messages; nothing if it is none, because it may hold what it should not."""
+        """The address for messages, or "" if it is invalid, since an invalid one may contain a password."""
         return "" if endpoint_problem(self) else self.url
 
     def fingerprint(self, dimensions: int) -> str:
-        """Provider, model, length, and what is put before passages: vectors that differ in one are not compared.
+        """Return provider, model, dimensions and a hash of the passage prefix: vectors that differ in one are not compared.
 
-        Not the address: the same model served elsewhere makes the same vectors.
+        The address is not part of it: the same model served elsewhere makes the same vectors.
         """
-        before = f":{hashlib.sha256(self.passage_prefix.encode()).hexdigest()[:12]}" if self.passage_prefix else ""
-        return f"{self.name}:{dimensions}{before}"
+        prefix = f":{hashlib.sha256(self.passage_prefix.encode()).hexdigest()[:12]}" if self.passage_prefix else ""
+        return f"{self.name}:{dimensions}{prefix}"
 
     def body(self, texts: Sequence[str]) -> bytes:
-        """What is asked. ASCII, so that no text can be one that cannot be sent."""
-        wanted: dict[str, object] = {"model": self.model, "input": list(texts)}
+        """Return the request body, in ASCII, so that lone surrogates can be sent too."""
+        body: dict[str, object] = {"model": self.model, "input": list(texts)}
         if self.dimensions:
-            wanted["dimensions"] = self.dimensions
-        return json.dumps(wanted).encode("ascii")
+            body["dimensions"] = self.dimensions
+        return json.dumps(body).encode("ascii")
 
 
 def embedding_endpoint(settings: Settings) -> EmbeddingEndpoint | None:
-    """The endpoint that the setting `model` names; None if it names a model that runs here, or none."""
+    """Return the endpoint that the setting `model` names, or None if it names a local model or none."""
     name, colon, model = settings.model.partition(":")
     if not colon or name not in PROVIDERS:
         return None
@@ -105,26 +103,26 @@ def embedding_endpoint(settings: Settings) -> EmbeddingEndpoint | None:
 
 
 def endpoint_problem(endpoint: EmbeddingEndpoint) -> str:
-    """Why this can be no endpoint; empty if it can."""
+    """Return what is wrong with the endpoint's settings, or ""."""
     if not endpoint.model:
         return f"the setting `model` names no model after {endpoint.provider.name}:"
     return address_problem(endpoint.url, "embed_url")
 
 
 def vectors_in(content: bytes, endpoint: EmbeddingEndpoint, count: int) -> Vectors:
-    """The unit vectors of an answer to `count` texts, in their order. An error quotes nothing of the answer."""
+    """Parse the unit vectors of a response to `count` texts, in their order. Errors quote nothing of the response."""
     try:
         entries = endpoint.provider.entries(json.loads(content))
-        with np.errstate(over="ignore"):  # what does not fit is infinite, and refused below
-            made = np.asarray(entries, np.float32)
+        with np.errstate(over="ignore"):  # numbers out of range become infinite, and are refused below
+            vectors = np.asarray(entries, np.float32)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
-        raise EmbeddingFailed(f"{endpoint.name} answered with something that is no list of vectors.") from None
+        raise EmbeddingFailed(f"{endpoint.name} returned a response that is not a list of vectors.") from None
     if len(entries) != count:
-        raise EmbeddingFailed(f"{endpoint.name} answered with {len(entries)} vectors for {count} texts.")
-    if made.ndim != 2 or not made.shape[1]:
-        raise EmbeddingFailed(f"{endpoint.name} answered with vectors that are not lists of numbers.")
+        raise EmbeddingFailed(f"{endpoint.name} returned {len(entries)} vectors for {count} texts.")
+    if vectors.ndim != 2 or not vectors.shape[1]:
+        raise EmbeddingFailed(f"{endpoint.name} returned vectors that are not lists of numbers.")
     with np.errstate(over="ignore", invalid="ignore"):
-        return unit(made)
+        return unit(vectors)
 
 
 def _ollama_entries(answer: Any) -> list[Any]:
@@ -132,8 +130,8 @@ def _ollama_entries(answer: Any) -> list[Any]:
 
 
 def _openai_entries(answer: Any) -> list[Any]:
-    placed = {entry.get("index", place): entry["embedding"] for place, entry in enumerate(answer["data"])}
-    return [placed[place] for place in range(len(answer["data"]))]
+    by_index = {entry.get("index", number): entry["embedding"] for number, entry in enumerate(answer["data"])}
+    return [by_index[number] for number in range(len(answer["data"]))]
 
 
 PROVIDERS = {
@@ -154,20 +152,20 @@ _PREFIXES = {
     "snowflake-arctic-embed2": ("query: ", ""),
     "bge-large": (_SEARCHING, ""),
 }
-"""Query and passage prefixes that these models were trained with, from their cards. Endpoints do not add them, and without
-them they find much less (the bundled model, the same family: 0.38 instead of 0.67)."""
+"""Query and passage prefixes that these models were trained with, from their model cards. Endpoints do not add them, and
+recall suffers without them (the bundled model, of the same family: 0.38 instead of 0.67)."""
 
 
 class RemoteEmbedder:
-    """A model behind an endpoint. Made without asking it anything.
+    """An embedder behind an endpoint: requests in batches, vectors of one length. Making one sends no request.
 
-    `known`: the space of the vault. If it holds this model's vectors, their length is known while the endpoint is down.
-    `sendable`: what may be sent of a text; a question is whatever somebody wrote.
+    `known`: the vector space of the vault. If it holds this model's vectors, their dimensions are known while the endpoint is
+    down. `sendable` removes from a text what may not leave the machine, since a question may contain anything.
     """
 
     background = (0.3, 0.1)
-    """Of a model nobody has measured here: published ones lie between 0.1 and 0.7. It counts like 32 vectors against those of
-    the vault (`LiveIndex.background`), so it matters in small vaults only."""
+    """An estimate for models that were not measured: published values lie between 0.1 and 0.7. It weighs as much as 32 vectors
+    of the vault (`LiveIndex.background`), so that it matters in small vaults only."""
 
     def __init__(
         self,
@@ -181,7 +179,7 @@ class RemoteEmbedder:
         own = known is not None and known.model == endpoint.fingerprint(known.dimensions)
         self._dimensions = endpoint.dimensions or (known.dimensions if known is not None and own else 0)
         self._lock = threading.Lock()
-        self._line = EndpointClient(endpoint_settings(endpoint), env)
+        self._client = EndpointClient(endpoint_settings(endpoint), env)
 
     @property
     def fingerprint(self) -> str:
@@ -189,42 +187,42 @@ class RemoteEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """0 until the endpoint has answered, if neither the settings nor the vault tell."""
+        """The length of the vectors; 0 until the first response if neither the settings nor the vault know it."""
         return self._dimensions
 
     @property
     def trouble(self) -> str:
-        """Why it does not answer; empty if it does. Asked anew when the last sign of life is older than `probe_s`."""
-        return self._line.looked().trouble
+        """The reason why the endpoint does not answer, or "". Probes it if the last check is older than `probe_s`."""
+        return self._client.check().trouble
 
     def query(self, text: str) -> Vectors:
-        made: Vectors = self._embed([self.endpoint.query_prefix + self._sent(text)])[0]
-        return made
+        vector: Vectors = self._embed([self.endpoint.query_prefix + self._sanitized(text)])[0]
+        return vector
 
     def passages(self, texts: Sequence[str]) -> Vectors:
-        prefixed = [self.endpoint.passage_prefix + self._sent(text) for text in texts]
+        prefixed = [self.endpoint.passage_prefix + self._sanitized(text) for text in texts]
         size = self.endpoint.batch
-        made = [self._embed(prefixed[start : start + size]) for start in range(0, len(prefixed), size)]
-        return np.concatenate(made) if made else np.empty((0, self._dimensions), np.float32)
+        batches = [self._embed(prefixed[start : start + size]) for start in range(0, len(prefixed), size)]
+        return np.concatenate(batches) if batches else np.empty((0, self._dimensions), np.float32)
 
     def close(self) -> None:
-        self._line.close()
+        self._client.close()
 
-    def _sent(self, text: str) -> str:
-        return self._sendable(text) or "…"  # some endpoints refuse what is empty
+    def _sanitized(self, text: str) -> str:
+        return self._sendable(text) or "…"  # some endpoints refuse an empty text
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
-        answer, sign = self._line.post(self.endpoint.provider.embed, self.endpoint.body(texts))
-        if sign.trouble:
-            raise EmbedderUnavailable(f"{sign.trouble}.", way_out=sign.way_out)
-        if answer.status != 200:
-            raise EmbeddingFailed(f"{self.endpoint.name} refused these texts (HTTP {answer.status}).")
-        made = vectors_in(answer.content, self.endpoint, len(texts))
+        response, status = self._client.post(self.endpoint.provider.embed, self.endpoint.body(texts))
+        if status.trouble:
+            raise EmbedderUnavailable(f"{status.trouble}.", way_out=status.way_out)
+        if response.status != 200:
+            raise EmbeddingFailed(f"{self.endpoint.name} refused these texts (HTTP {response.status}).")
+        vectors = vectors_in(response.content, self.endpoint, len(texts))
         with self._lock:
-            self._dimensions = self._dimensions or made.shape[1]
-        if made.shape[1] != self._dimensions:
-            raise DimensionMismatch(f"{self.endpoint.name} made {made.shape[1]} dimensions, not {self._dimensions}.")
-        return made
+            self._dimensions = self._dimensions or vectors.shape[1]
+        if vectors.shape[1] != self._dimensions:
+            raise DimensionMismatch(f"{self.endpoint.name} returned {vectors.shape[1]} dimensions, not {self._dimensions}.")
+        return vectors
 
 
 def endpoint_settings(endpoint: EmbeddingEndpoint) -> EndpointSettings:
@@ -238,6 +236,6 @@ def endpoint_settings(endpoint: EmbeddingEndpoint) -> EndpointSettings:
         timeout_s=endpoint.timeout_s,
         connect_s=endpoint.connect_s,
         probe_s=endpoint.probe_s,
-        meanwhile="recall works on words alone",
+        meanwhile="recall searches by words alone",
         problem=endpoint_problem(endpoint),
     )

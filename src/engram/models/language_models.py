@@ -1,16 +1,13 @@
-"""A language model that writes: an endpoint, or any function from a prompt to text. Made without asking it anything.
+"""Language models: text generators with a budget, answers checked against a JSON schema, and the extractor interface.
 
-What it is asked for as JSON is checked, and asked for again once if it does not fit. Every call counts against the budget; what
-is not there, over budget or unusable is an error that holds no words, and whoever asked goes on without.
+A generator is a chat endpoint or any function from a prompt to text. An answer that must be JSON is checked and requested once
+more if it does not fit. Every call counts against the budget. A model that is down, over budget or unusable raises an error
+that quotes no text, and the caller continues without the model.
 
-The seam for a language model that reads turns: any function from turns to statements.
+An `Extractor` is any function from turns to statements. `capture/extraction.py` checks its statements before they are stored,
+and does without those that do not come in time.
 
-What it answers is checked before it is believed (`capture/extraction.py`); what it does not answer in time is done without it.
-
-What a model wrote, as the value it was asked for: JSON taken out of its words, and held against its schema.
-
-The part of JSON Schema that model endpoints know: type (one or several), properties, required, items, enum. A problem names a
-place and a rule, never a value: values are words of the user.
+Schemas use the part of JSON Schema that model endpoints support: type (one or several), properties, required, items, enum.
 """
 
 from __future__ import annotations
@@ -30,9 +27,9 @@ from engram.values.frozen import frozen, replace
 
 @frozen(kw_only=True)
 class Extracted:
-    """One statement that a model took from turns. `turn`: from which of them, counted from 0, if it says so.
+    """A statement that a model extracted from turns. `turn`: the index of its turn, counted from 0, if known.
 
-    `facts`: what it says as subject, predicate and object; the rules read it besides.
+    `facts`: its content as subject, predicate and object; the rules read the text as well.
     """
 
     text: str
@@ -44,9 +41,25 @@ class Extracted:
 
 
 class Extractor(Protocol):
-    """Given at `engram.open(extractor=…)`. `context` was said before the turns and is there to understand them by."""
+    """The function passed as `engram.open(extractor=…)`. `context`: earlier turns that help to understand `turns`."""
 
     def __call__(self, turns: Sequence[Turn], context: Sequence[Turn]) -> Sequence[Extracted]: ...
+
+
+def sentence_extractor() -> Extractor:
+    """Return an extractor that makes each sentence of a person a statement: a fake, and an example of the interface."""
+    from engram.text import sentences  # late: only the fake needs them
+    from engram.text.english.grammar import is_assistant
+
+    def extract(turns: Sequence[Turn], context: Sequence[Turn]) -> list[Extracted]:
+        return [
+            Extracted(text=f"{turn.speaker}: {turn.text[start:end]}", turn=number)
+            for number, turn in enumerate(turns)
+            if not is_assistant(turn.speaker)
+            for start, end in sentences.spans(turn.text)
+        ]
+
+    return extract
 
 
 Schema = Mapping[str, Any]
@@ -60,23 +73,23 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 def without_thinking(text: str) -> str:
-    """An answer without what its maker thought before: marked, begun by the prompt and only ended, or never ended."""
-    said: list[str] = []
+    """Return an answer without its thinking: in a pair of tags, from the start to a closing tag, or after an opening tag."""
+    kept: list[str] = []
     last, thinking = 0, False
     for tag in _THINKING.finditer(text):
         if tag[1]:
             if not thinking:
-                said.clear()
+                kept.clear()
             thinking, last = False, tag.end()
         elif not thinking:
-            said.append(text[last : tag.start()])
+            kept.append(text[last : tag.start()])
             thinking = True
-    return "".join(said if thinking else [*said, text[last:]]).strip()
+    return "".join(kept if thinking else [*kept, text[last:]]).strip()
 
 
 def parse_json(text: str) -> Any:
-    """The JSON of an answer: whole, in a block of code, or among other words. ValueError if there is none."""
-    for piece, start in _places(text):
+    """Return the JSON value in an answer: the whole text, in a code block, or among other words. Raise ValueError if none."""
+    for piece, start in _json_starts(text):
         try:
             return _DECODER.raw_decode(piece, start)[0] if start else json.loads(piece)
         except (ValueError, RecursionError):
@@ -84,8 +97,8 @@ def parse_json(text: str) -> Any:
     raise ValueError("it is not JSON")
 
 
-def _places(text: str) -> Iterator[tuple[str, int]]:
-    """Where it may begin; at 0 it must also end with the text."""
+def _json_starts(text: str) -> Iterator[tuple[str, int]]:
+    """Yield texts with the index at which JSON may begin. JSON that begins at 0 must fill the whole text."""
     yield text, 0
     answer = " " + without_thinking(text)
     yield answer, 0
@@ -93,27 +106,27 @@ def _places(text: str) -> Iterator[tuple[str, int]]:
 
 
 def schema_violation(value: Any, schema: Schema, at: str = "the answer") -> str:
-    """The first place where a value is not as its schema says; empty if it is."""
+    """Return the first violation of the schema, or "". It names a path and a rule, never a value."""
     kinds = schema.get("type", ())
     kinds = (kinds,) if isinstance(kinds, str) else tuple(kinds)
-    if kinds and not any(_is(value, kind) for kind in kinds):
+    if kinds and not any(_has_type(value, kind) for kind in kinds):
         return f"{at} is not of type {' or '.join(kinds)}"
     if "enum" in schema and value not in schema["enum"]:
-        return f"{at} is none of {', '.join(map(str, schema['enum']))}"
+        return f"{at} is not one of {', '.join(map(str, schema['enum']))}"
     if isinstance(value, dict):
         missing = [name for name in schema.get("required", ()) if name not in value]
         if missing:
             return f"{at} lacks {missing[0]!r}"
-        known = schema.get("properties", {})
-        found = (schema_violation(value[name], known[name], f"{at}.{name}") for name in known if name in value)
-        return next((one for one in found if one), "")
+        properties = schema.get("properties", {})
+        violations = (schema_violation(value[name], properties[name], f"{at}.{name}") for name in properties if name in value)
+        return next((violation for violation in violations if violation), "")
     if isinstance(value, list) and "items" in schema:
-        found = (schema_violation(one, schema["items"], f"{at}[{number}]") for number, one in enumerate(value))
-        return next((one for one in found if one), "")
+        violations = (schema_violation(item, schema["items"], f"{at}[{number}]") for number, item in enumerate(value))
+        return next((violation for violation in violations if violation), "")
     return ""
 
 
-def _is(value: Any, kind: str) -> bool:
+def _has_type(value: Any, kind: str) -> bool:
     if isinstance(value, bool):
         return kind == "boolean"
     return isinstance(value, _TYPES.get(kind, (object,))) or (
@@ -121,12 +134,12 @@ def _is(value: Any, kind: str) -> bool:
     )
 
 
-_QUOTED = 4000  # characters of an answer that did not fit, shown to its maker again
+_QUOTED = 4000  # characters of a rejected answer that are quoted back to the model
 
 
 @frozen(kw_only=True)
 class GenerationRequest:
-    """What is asked. With a schema the answer is to be JSON of that form; `again` is what was said since the prompt."""
+    """A request to a language model. With a schema the answer must be JSON of that form; `again` holds later messages."""
 
     instructions: str
     prompt: str
@@ -135,18 +148,18 @@ class GenerationRequest:
 
     @property
     def messages(self) -> list[dict[str, str]]:
-        said = (("system", self.instructions), ("user", self.prompt), *self.again)
-        return [{"role": role, "content": text} for role, text in said if text]
+        parts = (("system", self.instructions), ("user", self.prompt), *self.again)
+        return [{"role": role, "content": text} for role, text in parts if text]
 
     @property
     def cost(self) -> int:
-        """About how many tokens it has: three bytes are one, or fewer."""
-        return sum(_tokens(one["content"]) for one in self.messages) + 16
+        """An upper estimate of the tokens of the messages: one for three bytes."""
+        return sum(_tokens(message["content"]) for message in self.messages) + 16
 
 
 @frozen
 class GeneratedText:
-    """What came back; how many tokens it cost with its prompt, if its maker says so; was it cut off, or declined?"""
+    """An answer; its tokens including the prompt's (0: not reported); whether it was cut off or declined."""
 
     text: str
     tokens: int = 0
@@ -155,7 +168,7 @@ class GeneratedText:
 
 
 class TextGenerator(Protocol):
-    """What stands behind a language model."""
+    """The backend of a language model: a chat endpoint or a function."""
 
     name: str
     place: str
@@ -164,15 +177,15 @@ class TextGenerator(Protocol):
     def trouble(self) -> str: ...
 
     def ready(self) -> None:
-        """Raises while it is known not to answer: what is not asked costs nothing."""
+        """Raise if the generator is known to be down, before the call is charged to the budget."""
 
-    def write(self, request: GenerationRequest) -> GeneratedText: ...
+    def generate(self, request: GenerationRequest) -> GeneratedText: ...
 
     def close(self) -> None: ...
 
 
 class CallableGenerator:
-    """Any function from a prompt to text."""
+    """A text generator around any function from a prompt to text."""
 
     place = ""
     trouble = ""
@@ -184,76 +197,76 @@ class CallableGenerator:
     def ready(self) -> None:
         pass
 
-    def write(self, request: GenerationRequest) -> GeneratedText:
+    def generate(self, request: GenerationRequest) -> GeneratedText:
         try:
-            said: object = self._function("\n\n".join(one["content"] for one in request.messages))
-        except Exception as error:  # noqa: BLE001  any function may stand here; its words may be the user's
+            answer: object = self._function("\n\n".join(message["content"] for message in request.messages))
+        except Exception as error:  # noqa: BLE001  a caller's function may raise anything, and its message may quote the prompt
             problem = GeneratorUnavailable(f"the language model failed ({type(error).__name__}).")
         else:
-            if isinstance(said, str):
-                return GeneratedText(said)
-            problem = GeneratorUnavailable("the language model answered with something that is no text.")
-        raise problem  # out here, so that what the function raised is not chained to it
+            if isinstance(answer, str):
+                return GeneratedText(answer)
+            problem = GeneratorUnavailable(f"the language model returned {type(answer).__name__}, not text.")
+        raise problem  # outside the handler, so that the function's own error is not chained
 
     def close(self) -> None:
         pass
 
 
 class LanguageModel:
-    """One model, with its budget."""
+    """A text generator with its budget. Answers are checked against the request's schema."""
 
-    def __init__(self, writer: TextGenerator, budget: SpendingBudget) -> None:
-        self.writer = writer
+    def __init__(self, generator: TextGenerator, budget: SpendingBudget) -> None:
+        self.generator = generator
         self.budget = budget
 
     @property
     def trouble(self) -> str:
-        """Why it would not answer now; empty if it would."""
-        return self.budget.trouble or self.writer.trouble
+        """The reason why the model would not answer now, or ""."""
+        return self.budget.trouble or self.generator.trouble
 
     def text(self, request: GenerationRequest) -> str:
-        """What it wrote, without what it thought before."""
-        text = without_thinking(self._written(request).text)
+        """Return the answer without the model's thinking."""
+        text = without_thinking(self._generate(request).text)
         if not text:
-            raise GenerationFailed(f"{self.writer.name} answered with nothing.")
+            raise GenerationFailed(f"{self.generator.name} returned an empty answer.")
         return text
 
     def value(self, request: GenerationRequest) -> Any:
-        """The answer as a value of the request's schema; asked for once more if the first is none."""
+        """Return the answer as a value of the request's schema. A first answer that does not fit is requested once more."""
         schema = request.schema or {}
-        written = self._written(request)
-        value, wrong = _read(written, schema)
-        if wrong:
-            mend = f"This cannot be used: {wrong}. Answer again, with nothing but JSON that fits the schema."
-            written = self._written(replace(request, again=(("assistant", written.text[:_QUOTED]), ("user", mend))))
-            value, wrong = _read(written, schema)
-        if wrong:
-            raise GenerationFailed(f"{self.writer.name} answered twice with what is not as it was asked for.")
+        answer = self._generate(request)
+        value, problem = _parse(answer, schema)
+        if problem:
+            retry = f"This cannot be used: {problem}. Answer again, with nothing but JSON that fits the schema."
+            answer = self._generate(replace(request, again=(("assistant", answer.text[:_QUOTED]), ("user", retry))))
+            value, problem = _parse(answer, schema)
+        if problem:
+            raise GenerationFailed(f"{self.generator.name} answered twice without fitting the schema.")
         return value
 
-    def _written(self, request: GenerationRequest) -> GeneratedText:
-        self.writer.ready()
+    def _generate(self, request: GenerationRequest) -> GeneratedText:
+        self.generator.ready()
         used = request.cost
-        reserved = self.budget.reserve(used)
+        reservation = self.budget.reserve(used)
         try:
-            written = self.writer.write(request)
-            used = written.tokens or used + _tokens(written.text)
+            answer = self.generator.generate(request)
+            used = answer.tokens or used + _tokens(answer.text)
         finally:
-            with without_deadline():  # it was spent, whoever waits for it
-                self.budget.settle(reserved, used)
-        if written.declined:
-            raise GenerationFailed(f"{self.writer.name} declined to answer.")
-        return written
+            with without_deadline():  # the tokens were spent even if the caller stopped waiting
+                self.budget.settle(reservation, used)
+        if answer.declined:
+            raise GenerationFailed(f"{self.generator.name} declined to answer.")
+        return answer
 
     def close(self) -> None:
-        self.writer.close()
+        self.generator.close()
 
 
-def _read(written: GeneratedText, schema: Schema) -> tuple[Any, str]:
+def _parse(answer: GeneratedText, schema: Schema) -> tuple[Any, str]:
     try:
-        value = parse_json(written.text)
+        value = parse_json(answer.text)
     except ValueError as error:
-        return None, "it was cut off, so that it must be shorter" if written.cut else str(error)
+        return None, "it was cut off, so that it must be shorter" if answer.cut else str(error)
     return value, schema_violation(value, schema)
 
 

@@ -1,7 +1,7 @@
-"""A question and texts to scores: the seam for a cross-encoder, and one that runs in this process from a local folder.
+"""Rerankers: the interface of a cross-encoder that scores texts against a question, and one that runs from a local folder.
 
-Off unless one is given (`engram.open(reranker=…)`) or named in the settings: the small ones that could be had do not help after
-the default encoder (R@10 .692 → .684 on LoCoMo) and cost 9 to 20 ms a pair.
+Reranking is off unless a reranker is passed (`engram.open(reranker=…)`) or named in the settings: the small models available do
+not help after the default encoder (R@10 .692 → .684 on LoCoMo) and cost 9 to 20 ms per pair.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ Scores = npt.NDArray[np.float32]
 
 
 class Reranker(Protocol):
-    """One method wide."""
+    """Scores texts against a question."""
 
     @property
     def name(self) -> str: ...
 
     def score(self, question: str, texts: Sequence[str]) -> Scores:
-        """How well each text answers the question; higher is better, the scale is the model's own."""
+        """Return a score for each text, higher for a better answer; the scale is the model's own."""
 
 
 class OnnxReranker:
-    """A cross-encoder from a folder that holds `model.onnx` and `tokenizer.json`. Read on first use, once."""
+    """A cross-encoder from a folder with `model.onnx` and `tokenizer.json`, which are read on first use."""
 
     def __init__(self, folder: str | Path) -> None:
         self._folder = Path(folder).expanduser()
@@ -48,20 +48,19 @@ class OnnxReranker:
 
     def score(self, question: str, texts: Sequence[str]) -> Scores:
         session, tokenizer = self._load()
-        wanted = {one.name for one in session.get_inputs()}
-        made = [self._pair(session, wanted, tokenizer.encode(question, text)) for text in texts]
-        opinions = np.asarray(made, np.float32)
-        if not np.all(np.isfinite(opinions)):
-            raise EmbeddingFailed("the reranking model answered with what is no number.")
-        return opinions
+        inputs = {node.name for node in session.get_inputs()}
+        scores = np.asarray([self._score_pair(session, inputs, tokenizer.encode(question, text)) for text in texts], np.float32)
+        if not np.all(np.isfinite(scores)):
+            raise EmbeddingFailed("the reranking model returned a score that is not a finite number.")
+        return scores
 
-    def _pair(self, session: Any, wanted: set[str], encoded: Any) -> float:
+    def _score_pair(self, session: Any, inputs: set[str], encoded: Any) -> float:
         feed = {
             "input_ids": np.asarray([encoded.ids], np.int64),
             "attention_mask": np.asarray([encoded.attention_mask], np.int64),
             "token_type_ids": np.asarray([encoded.type_ids], np.int64),
         }
-        logits = np.asarray(session.run(None, {name: value for name, value in feed.items() if name in wanted})[0])
+        logits = np.asarray(session.run(None, {name: value for name, value in feed.items() if name in inputs})[0])
         return float(logits.reshape(-1)[-1])  # one logit, or two of which the last is "relevant"
 
     def _load(self) -> tuple[onnxruntime.InferenceSession, tokenizers.Tokenizer]:
@@ -70,7 +69,7 @@ class OnnxReranker:
                 files = [self._folder / name for name in ("model.onnx", "tokenizer.json")]
                 if not all(file.is_file() for file in files):
                     raise EmbedderUnavailable(
-                        f"the reranking model {self.name!r} is not complete: it needs model.onnx, tokenizer.json."
+                        f"the reranking model {self.name!r} is incomplete: its folder needs model.onnx and tokenizer.json."
                     )
                 from tokenizers import Tokenizer  # late, as the runtime
 

@@ -1,4 +1,4 @@
-"""What a language model may cost: calls and tokens in the last hour and day, counted for the vault and not for a process."""
+"""The spending of a language model: calls and tokens in the last hour and day, counted for the vault and not per process."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from engram.values.frozen import frozen
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 Spent = Callable[[datetime], tuple[int, int]]
-"""Calls and tokens since a moment."""
+"""Returns the calls and tokens spent since a time."""
 Check = Callable[[Spent], None]
-"""Raises if what was spent leaves no room for more."""
+"""Raises if the amounts spent leave no room for another call."""
 
 
 @frozen
 class Ledger:
-    """Where it is written down: so many calls and tokens at a time, if a check of what was spent allows it, which nobody else
-    can come between; how many of both since one."""
+    """Records of spending. `spend` adds calls and tokens at a time, atomically with a check of the amounts spent before;
+    `spent` returns both since a time."""
 
     spend: Callable[[datetime, int, int, Check], None]
     spent: Spent
@@ -30,27 +30,27 @@ class Ledger:
 
 @frozen
 class Reservation:
-    """Tokens that a call may take, and when they were set aside."""
+    """The tokens that a call may take, and the time of their reservation."""
 
     at: datetime
     tokens: int
 
 
 def allow_any(spent: Spent) -> None:
-    """The check of what is spent whatever was before."""
+    """Check nothing: for amounts that are recorded whatever was spent before."""
 
 
 def in_memory_ledger() -> Ledger:
-    """A ledger for as long as the process lives, where no vault is open."""
+    """Return a ledger that lives as long as the process, for use without an open vault."""
     entries: list[tuple[datetime, int, int]] = []
-    alone = threading.Lock()
+    lock = threading.Lock()
 
     def spent(since: datetime) -> tuple[int, int]:
-        late = [one for one in entries if one[0] > since]
-        return sum(calls for _, calls, _ in late), sum(tokens for _, _, tokens in late)
+        recent = [entry for entry in entries if entry[0] > since]
+        return sum(calls for _, calls, _ in recent), sum(tokens for _, _, tokens in recent)
 
     def spend(at: datetime, calls: int, tokens: int, check: Check) -> None:
-        with alone:
+        with lock:
             check(spent)
             entries.append((at, calls, tokens))
 
@@ -58,8 +58,8 @@ def in_memory_ledger() -> Ledger:
 
 
 class SpendingBudget:
-    """A call is written down before it is made, with all that it may cost, so that calls side by side see each other: together
-    they go over by what one of them costs, and no more. What it did not use is given back."""
+    """The hourly and daily limits of a vault. A call is recorded before it is made, at its highest possible cost, so that
+    concurrent calls see each other and together exceed the limit by at most one call. Unused tokens are returned afterwards."""
 
     def __init__(self, ledger: Ledger, settings: Callable[[], Settings], env: Env) -> None:
         self._ledger = ledger
@@ -68,38 +68,41 @@ class SpendingBudget:
 
     @property
     def trouble(self) -> str:
-        """Which budget is used up; empty if none is."""
+        """A sentence about the limit that is used up, or ""."""
         return self._trouble(self._ledger.spent)
 
     def _trouble(self, spent: Spent) -> str:
         now, settings = self._env.now(), self._settings()
-        for span, word, calls, tokens in (
-            (HOUR, "an hour", settings.llm_calls_hour, settings.llm_tokens_hour),
-            (DAY, "a day", settings.llm_calls_day, settings.llm_tokens_day),
+        for span, unit, calls, tokens in (
+            (HOUR, "hour", settings.llm_calls_hour, settings.llm_tokens_hour),
+            (DAY, "day", settings.llm_calls_day, settings.llm_tokens_day),
         ):
             made, used = spent(now - span) if calls or tokens else (0, 0)
             if calls and made >= calls:
-                return f"the {calls:,} calls that the language model may get in {word} are used up"
+                return f"the language model's limit of {calls:,} calls per {unit} is used up"
             if tokens and used >= tokens:
-                return f"the {tokens:,} tokens that the language model may have in {word} are used up"
+                return f"the language model's limit of {tokens:,} tokens per {unit} is used up"
         return ""
 
     def _require_room(self, spent: Spent) -> None:
         if trouble := self._trouble(spent):
-            raise GeneratorUnavailable(f"{trouble}.", way_out="It is asked again when time has passed, or raise `llm_calls_…`.")
+            raise GeneratorUnavailable(
+                f"{trouble}.", way_out="Wait until the hour or day has passed, or raise `llm_calls_…` or `llm_tokens_…`."
+            )
 
     def reserve(self, prompt: int) -> Reservation:
-        """A call, the tokens of its prompt, and those of the longest answer."""
+        """Record a call with the tokens of its prompt and of the longest possible answer. Raise if a limit is used up."""
         reserved = Reservation(self._env.now(), prompt + self._settings().llm_output_tokens)
         self._ledger.spend(reserved.at, 1, reserved.tokens, self._require_room)
         return reserved
 
     def settle(self, reserved: Reservation, used: int) -> None:
-        """What the call cost in the end. Of the moment of its reservation: one is never counted without the other."""
+        """Correct a reservation to the tokens used. The correction carries the reservation's time, so that both are always
+        counted together."""
         if used != reserved.tokens:
             self._ledger.spend(reserved.at, 0, used - reserved.tokens, allow_any)
 
     def spent(self) -> tuple[int, int, int, int]:
-        """Calls and tokens of the last hour, then of the last day."""
+        """Return calls and tokens of the last hour, then of the last day."""
         now = self._env.now()
         return (*self._ledger.spent(now - HOUR), *self._ledger.spent(now - DAY))

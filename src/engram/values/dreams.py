@@ -1,6 +1,6 @@
-"""What a pass at rest does to memories, as values: jobs propose them, the store applies a page of them in one transaction.
+"""Changes that a background pass makes: jobs propose them, and the store applies a page of them in one transaction.
 
-A pass never changes the words of a memory and never removes one. Memories are named by their ids.
+A pass never changes the text of a memory and never deletes one. Memories are named by id.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from engram.values.recall import Report
 
 @frozen
 class Merge:
-    """`memory` says what `into` says: it is retired, and its witnesses, turns and links are the other's from now on."""
+    """Merge `memory` into the equivalent `into`, which takes over its corroborations, turns and links."""
 
     memory: str
     into: str
@@ -25,7 +25,7 @@ class Merge:
 
 @frozen
 class Archive:
-    """It is put away; `restore` brings it back."""
+    """Archive a memory; `restore` brings it back."""
 
     memory: str
     reason: str
@@ -36,7 +36,7 @@ LAYERS = ("working", "episodic", "semantic", "procedural", "codebase")
 
 @frozen
 class SetLayer:
-    """It belongs to another layer (M13); an empty one leaves that to the rules. What somebody put elsewhere stays."""
+    """Move a memory to a layer (M13); "" leaves the choice to the rules. A layer set by a user is not changed."""
 
     memory: str
     layer: str
@@ -44,7 +44,7 @@ class SetLayer:
 
 @frozen
 class Reweigh:
-    """It matters more or less, is surer or less sure, or lasts longer or shorter than it did; None leaves a figure as it is."""
+    """Set the importance, confidence or strength of a memory; None leaves a figure unchanged."""
 
     memory: str
     importance: float | None = None
@@ -54,7 +54,7 @@ class Reweigh:
 
 @frozen
 class Rehearse:
-    """It was gone through once more, for the so many-th time, and lasts longer for it (`kinds.rehearsal`)."""
+    """Record that a memory was rehearsed for the `times`-th time, which strengthens it."""
 
     memory: str
     times: int
@@ -62,24 +62,24 @@ class Rehearse:
 
 @frozen
 class AddLink:
-    """Two memories of one scope belong together. A link that is there already stays as it is."""
+    """Link two memories of one scope. An existing link stays unchanged."""
 
     edge: Edge
 
 
 @frozen
 class RemoveLink:
-    """A link between two memories has faded so far that nobody follows it: it goes. One of a kind that lasts stays."""
+    """Remove a link that has faded below the threshold. Links of lasting kinds stay."""
 
     edge: Edge
 
 
 @frozen
 class Derive:
-    """A new memory that came of others of one scope, linked to each by `by`, which must be a kind of `links.DERIVED`.
+    """Add a memory derived from others of one scope, linked to each by `by`, a kind of `DERIVED`.
 
-    It is nobody's word (`Source.INFERRED`), of the scope of what it came from, and kept as closely. One whose words are known or
-    were corrected is not made. `facts`: what it says, where that is known; they outdate nothing.
+    Its source is `Source.INFERRED`; it takes the scope and the highest sensitivity of its sources. It is not added if its
+    text is already stored or was corrected. `facts`: its facts, where they are known; they supersede nothing.
     """
 
     memory: Memory
@@ -90,14 +90,14 @@ class Derive:
 
 @frozen
 class SettleContradiction:
-    """What it says is contradicted: if the newer statement has the better evidence by now, the older one steps back (K2)."""
+    """Settle a contradiction of this memory: the older statement is outdated if the newer one has better evidence (K2)."""
 
     memory: str
 
 
 @frozen
 class RecordGap:
-    """A question that a memory leaves open, to be asked back when it fits (`gaps`). It changes no memory, and is not undone."""
+    """Record a question that a memory leaves open (`gaps`). Changes no memory, and is not undone."""
 
     memory: str
     text: str
@@ -105,7 +105,7 @@ class RecordGap:
 
 @frozen
 class Recheck:
-    """When a job should look at a memory again, though nothing changed; None: never. This is no change, and not undone."""
+    """Set the time at which a job looks at an unchanged memory again (None: never). Changes no memory, and is not undone."""
 
     memory: str
     at: datetime | None
@@ -117,8 +117,8 @@ Proposal = ProposedChange | Recheck
 
 @frozen
 class Cursor:
-    """How far a job has come. First it walks all memories by key (`row`), then it follows the log of changes (`change`);
-    `row` is -1 from there on. Of one that has not begun `change` is."""
+    """The progress of a job. It first walks all memories by key (`row`), then follows the change log (`change`), with `row` at
+    -1. `change` is -1 for a job that has not begun."""
 
     row: int = 0
     change: int = -1
@@ -126,15 +126,15 @@ class Cursor:
 
 @frozen
 class AppliedProposals:
-    """What became of a page: ids by what was done, and how many revisions were passed over because what they are about was
-    changed meanwhile, or may not be changed."""
+    """The result of applying a page of proposals: ids by kind of change, and the number of proposals skipped because their
+    memory changed in the meantime or may not be changed."""
 
     ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     passed_over: int = 0
 
 
 class PassStatus(StrEnum):
-    """How a pass ended. `running` is also what a process that was killed leaves behind; the next pass goes on with it."""
+    """The status of a pass. A process that was killed leaves its pass `running`; the next process resumes it."""
 
     RUNNING = "running"
     DONE = "done"
@@ -143,8 +143,8 @@ class PassStatus(StrEnum):
 
 @frozen(kw_only=True)
 class Pass:
-    """One pass: what it did, by job and kind of change ("merge.merged"), and the share of probe questions that found their
-    memory before and after (None: not asked)."""
+    """A background pass: its counts by job and kind of change ("merge.merged"), and the share of probe questions that found
+    their memory before and after it (None: not measured)."""
 
     id: str
     verb: str
@@ -162,7 +162,7 @@ class Pass:
 
 @frozen(kw_only=True)
 class PassReport(Report):
-    """What a pass changed: ids by job and kind of change, too. Without an id of the pass it was a trial, and nothing changed."""
+    """The report of a pass, with ids by job and kind of change. An empty `pass_id` means a dry run, which changed nothing."""
 
     pass_id: str = ""
     ending: PassStatus | None = None

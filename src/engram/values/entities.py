@@ -1,4 +1,4 @@
-"""What is known of the world that memories tell of: who and what there is, and what holds of it. Values, as in `types`."""
+"""Entities, beliefs, timelines, gaps and knowledge: values about the world that the memories describe."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engram.values.memories import Memory
 
 @frozen
 class Entity:
-    """Somebody or something that memories name: its name, what it is, what else it is called, how often and when."""
+    """A person or thing that memories name: its name, kind and other names, and the number and times of its mentions."""
 
     name: str
     kind: str
@@ -25,15 +25,15 @@ class Entity:
 
     @property
     def also(self) -> tuple[str, ...]:
-        """What else it is called; not the handles that its name would make."""
+        """The other names of the entity, without @handles."""
         return tuple(name for name in self.names if not name.startswith("@") and name.casefold() != self.name.casefold())
 
 
 @frozen
 class Belief:
-    """A fact and how it is held: `status` is held, contested or retracted; `memory` is the one that says it.
+    """A fact with its epistemic status: held, contested, retracted or inferred. `memory` is the id of the memory that states it.
 
-    What nobody said and follows from others is `inferred`: its memory is empty, and `premises` are those it follows from.
+    An inferred belief follows from others: its `memory` is "", and `premises` are the ids of the memories it follows from.
     """
 
     subject: str
@@ -49,7 +49,7 @@ class Belief:
 
 @frozen
 class Profile:
-    """All about an entity: what holds of it now, what it is named together with, and what was told of it, newest first."""
+    """An entity with its current facts, the entities it is mentioned with, and its memories, newest first."""
 
     entity: Entity
     facts: tuple[Belief, ...]
@@ -59,7 +59,7 @@ class Profile:
 
 @frozen
 class Bucket:
-    """A stretch of time, the end not included, how much was told of it, and whether that is strikingly much."""
+    """An interval of a timeline (end exclusive), its number of memories, and whether that is unusually high."""
 
     start: datetime
     end: datetime
@@ -69,8 +69,7 @@ class Bucket:
 
 @frozen
 class Revision:
-    """A memory that set another right, or stands against it: by their ids; `kind` is `supersedes`, `outdates` (a part of
-    it) or `contradicts`."""
+    """A memory that corrects or contradicts another, by id; `kind` is `supersedes`, `outdates` (in part) or `contradicts`."""
 
     memory: str
     other: str
@@ -79,10 +78,10 @@ class Revision:
 
 @frozen
 class Timeline(Sequence[Memory]):
-    """What was told of somebody or something, in the order it happened: behaves as a sequence of memories.
+    """The memories about an entity in the order of their events; also a sequence of memories.
 
-    What was corrected since is among them, by its status, and `revisions` say by what. `buckets` cover the whole time, each a
-    `width` (day, week, month or year) long.
+    Corrected memories are included; `revisions` names what corrected them. `buckets` cover the whole time, each one `width`
+    (day, week, month or year) long.
     """
 
     memories: tuple[Memory, ...]
@@ -92,7 +91,7 @@ class Timeline(Sequence[Memory]):
 
     @property
     def peaks(self) -> tuple[Bucket, ...]:
-        return tuple(one for one in self.buckets if one.peak)
+        return tuple(bucket for bucket in self.buckets if bucket.peak)
 
     def __len__(self) -> int:
         return len(self.memories)
@@ -108,7 +107,7 @@ class Timeline(Sequence[Memory]):
 
 
 class GapKind(StrEnum):
-    """What a gap is: a question that nothing answers; two memories that cannot both hold; one that is much used, and old."""
+    """The kind of a gap: a question without an answer, two contradictory memories, or an old memory that is often used."""
 
     UNANSWERED = "unanswered"
     CONTESTED = "contested"
@@ -117,8 +116,8 @@ class GapKind(StrEnum):
 
 @frozen(kw_only=True)
 class Gap:
-    """Something that is not known, as a question to ask: how often and when last it was asked for, and when it was offered to be
-    asked back. `memories`: ids of those that it is about."""
+    """A gap in what is known, as a question: how often and when it was last asked, and when it was last offered to be put
+    to the user. `memories`: the ids of the memories it is about."""
 
     text: str
     scope: Scope
@@ -130,7 +129,7 @@ class Gap:
 
 
 class KnowledgeLevel(StrEnum):
-    """How well a subject is known."""
+    """A level of knowledge about a subject."""
 
     CONFIDENT = "confident"
     UNCERTAIN = "uncertain"
@@ -139,8 +138,8 @@ class KnowledgeLevel(StrEnum):
 
 @frozen
 class KnowledgeFigures:
-    """What a level comes from: how many memories tell of a subject, in how many sessions, by how many speakers; how sure they are
-    (0 to 1); how many are in dispute, or much used and old; and of which time they are."""
+    """The figures behind a level: the number of memories, sessions and speakers, the confidence of the memories (`sure`,
+    0 … 1), the number of contested and of stale memories, and their first and last dates."""
 
     memories: int = 0
     sessions: int = 0
@@ -154,11 +153,10 @@ class KnowledgeFigures:
 
 @frozen
 class Knowledge:
-    """How well a subject is known. `kind` is what it is: a person, a technology, a category of memories; empty if only its words
-    are known.
+    """The knowledge about a subject. `kind` is a person, a technology, a category of memories, or "" if unknown.
 
-    `covered`: the chance that what was found is about it at all (1: it is known by name). `evidence`: ids of the best memories;
-    `strong`: their words; `holes`: open questions, disputes and old notes about it. `said`: all that in a sentence.
+    `covered`: the probability that the memories found are about the subject (1: it is known by name). `evidence`: ids of the
+    best memories; `strong`: their texts; `holes`: open questions, disputes and old notes about it; `said`: a summary sentence.
     """
 
     subject: str
@@ -175,8 +173,7 @@ class Knowledge:
 
 @frozen
 class KnowledgeMap(Sequence[Knowledge]):
-    """The subjects of a memory, the best known first: behaves as a sequence of them. `memories`: all that there are, whether or
-    not they are of any of these."""
+    """The subjects of a vault, best known first; also a sequence of them. `memories`: the number of all memories."""
 
     domains: tuple[Knowledge, ...]
     memories: int

@@ -1,6 +1,6 @@
-"""What the kinds of memory have beside the memory itself: the course of an episode, the parts of a skill, boxes, standing.
+"""Episodes, skills and boxes: the data that a kind of memory has besides the memory itself.
 
-Frozen like all that flows (`types.py`); each hangs on a `Memory`, which has the words, the scope and the dates.
+Each value refers to a `Memory`, which holds the text, the scope and the dates.
 """
 
 from __future__ import annotations
@@ -13,23 +13,24 @@ from engram.values.identity import Scope
 from engram.values.memories import Memory
 
 EPISODE, WARNING = "episode", "warning"
-"""Categories: an episode that was recorded as it went (captured events are of other ones), and what must not be done again."""
+"""Categories: an episode that was recorded event by event (captured events have other categories), and a warning."""
 
 
 REHEARSED = "rehearsed"
-"""The attribute that tells how often a memory was rehearsed at rest, and when last."""
+"""The attribute with the number of rehearsals of a memory in the background, and the time of the last."""
 
 
 def rehearsal_attributes(times: int, at: datetime) -> dict[str, str]:
+    """Return the attribute that records `times` rehearsals, the last one at `at`."""
     return {REHEARSED: f"{times} {at.isoformat()}"}
 
 
 def rehearsals_of(memory: Memory) -> tuple[int, datetime | None]:
-    """How often a memory was rehearsed, and when last; what somebody else wrote there is none."""
-    told = memory.attributes.get(REHEARSED, "")
-    if not told:
+    """Return the number of rehearsals and the time of the last. An attribute that does not parse counts as none."""
+    recorded = memory.attributes.get(REHEARSED, "")
+    if not recorded:
         return 0, None
-    number, _, moment = told.partition(" ")
+    number, _, moment = recorded.partition(" ")
     try:
         at = datetime.fromisoformat(moment)
         return (int(number), at) if at.tzinfo is not None else (0, None)
@@ -38,7 +39,7 @@ def rehearsals_of(memory: Memory) -> tuple[int, datetime | None]:
 
 
 class EpisodeOutcome(StrEnum):
-    """How an episode came out. `ongoing` is also what a process that was killed leaves behind."""
+    """The outcome of an episode. A process that was killed leaves its episode `ongoing`."""
 
     SUCCESS = "success"
     FAILURE = "failure"
@@ -49,7 +50,7 @@ class EpisodeOutcome(StrEnum):
 
 @frozen
 class EpisodeEvent:
-    """One thing that happened in an episode. `type` is a word of the caller's; `ok`: did it go well (None: not said)?"""
+    """An event of an episode. `type` is chosen by the caller; `ok` says whether it went well (None: unknown)."""
 
     at: datetime
     type: str
@@ -66,8 +67,8 @@ class Participant:
 
 @frozen
 class Episode:
-    """Something that was done, from its goal to its outcome. Its context is the memory's attributes, how much it matters the
-    memory's importance, how unexpected its outcome was the memory's surprise."""
+    """A task from its goal to its outcome. Its context is in the memory's attributes, its weight in the memory's importance,
+    and the unexpectedness of its outcome in the memory's surprise."""
 
     memory: Memory
     goal: str
@@ -86,7 +87,7 @@ class Episode:
 
 @frozen
 class SkillStep:
-    """One step of a skill, and what helped when it failed (empty: not known)."""
+    """A step of a skill, and the remedy when it fails ("" if unknown)."""
 
     text: str
     on_failure: str = ""
@@ -94,7 +95,7 @@ class SkillStep:
 
 @frozen
 class FailureMode:
-    """A way in which a skill has failed."""
+    """A way in which a skill failed, and the remedy."""
 
     text: str
     recovery: str
@@ -104,7 +105,7 @@ class FailureMode:
 
 @frozen
 class Refinement:
-    """What was learned in using a skill, and from which episode."""
+    """An improvement of a skill, and the id of the episode that taught it."""
 
     text: str
     episode: str
@@ -113,7 +114,7 @@ class Refinement:
 
 @frozen
 class Practice:
-    """How a skill has done. `rate` is a running mean (EMA) of how it went, 0 … 1; `seconds` likewise of how long it took."""
+    """Statistics of a skill's executions. `rate` is an exponential moving average of success, 0 … 1; `seconds` of duration."""
 
     executions: int = 0
     successes: int = 0
@@ -126,7 +127,7 @@ class Practice:
 
 @frozen
 class Cue:
-    """A word (as a stem) that calls for a skill, and how much it weighs; all of a skill's cues weigh 1 together."""
+    """A word stem that calls for a skill, and its weight. The weights of a skill's cues sum to 1."""
 
     stem: str
     weight: float
@@ -134,7 +135,7 @@ class Cue:
 
 @frozen
 class Precondition:
-    """What the context must say for a skill to apply."""
+    """An attribute that the context must have for a skill to apply."""
 
     name: str
     value: str
@@ -142,7 +143,7 @@ class Precondition:
 
 @frozen
 class Skill:
-    """How something is done, learned from episodes in which it was done well."""
+    """A procedure learned from successful episodes."""
 
     memory: Memory
     name: str
@@ -161,7 +162,7 @@ class Skill:
 
 @frozen
 class SkillMatch:
-    """A skill that fits a situation: how well, 0 … 1, and what it asks for that the context does not say."""
+    """A skill that fits a situation, its score (0 … 1), and the preconditions that the context does not meet."""
 
     skill: Skill
     score: float
@@ -169,7 +170,7 @@ class SkillMatch:
 
 
 class SealReason(StrEnum):
-    """Why a box was closed."""
+    """The reason why a box was closed: a change of topic, a pause, or its size."""
 
     OPEN = ""
     SHIFT = "shift"
@@ -179,7 +180,7 @@ class SealReason(StrEnum):
 
 @frozen
 class Box:
-    """A stretch of memories about one thing. Boxes about the same thing have the same trace."""
+    """Consecutive memories about one topic. Boxes about the same topic share a trace."""
 
     key: int
     scope: Scope
@@ -194,9 +195,9 @@ class Box:
 
 @frozen
 class ReachedMemory:
-    """A memory that links lead to: how many away, how strong the best way is (0 … 1), and by which kinds of link.
+    """A memory reached through links: its distance, the strength of the best path (0 … 1), and the kinds of its links.
 
-    `inferred`: the kind of link that follows from those in between, where one does: a part of a part is a part.
+    `inferred`: the kind of link that the path implies, if any: a part of a part is a part.
     """
 
     memory: Memory

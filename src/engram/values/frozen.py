@@ -1,10 +1,10 @@
-"""`@frozen` and `@mutable`: dataclasses with slots, made in a fraction of the time, and without `dataclasses`.
+"""`@frozen` and `@mutable`: dataclasses with slots, built in a fraction of the time and without importing `dataclasses`.
 
-The standard decorator writes and compiles six functions for every class (0.7 ms each), and it loads `inspect`, `ast` and
-`tokenize`: together half of all that a hook did before it could answer. Here nothing is compiled but `__init__`, and that once
-some instances have been made the slow way, which of most classes they never are; the other methods are the same for all classes
-and see the fields through one getter. `fields`, `replace` and `field` here are those of the standard library, without its weight;
-its own know such a class as any other, because it becomes one for them when they first look; so does `inspect.signature`.
+The standard decorator generates and compiles six functions for every class (0.7 ms each), and imports `inspect`, `ast` and
+`tokenize`: together half of the work of a hook before it could answer. Here only `__init__` is compiled, and only after some
+instances have been made without it, which for most classes never happens; the other methods are shared by all classes and
+read the fields through one getter. `fields`, `replace` and `field` work as in the standard library. The functions of
+`dataclasses` and `inspect.signature` accept these classes too: what they look for is built on first access.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from itertools import repeat
 from operator import attrgetter
 from types import MappingProxyType
 
-_SLOWLY = 50  # instances that are made without a compiled `__init__`, which takes as long as 30 to 150 of them
+_UNCOMPILED = 50  # instances made before `__init__` is compiled; compiling takes as long as making 30 to 150 of them
 _NOT_COPIED = frozenset({"__dict__", "__weakref__"})
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # checkers know these of the standard library
+if TYPE_CHECKING:  # type checkers use the declarations of the standard library
     from collections.abc import Callable, Mapping, Sequence
     from dataclasses import MISSING as MISSING
     from dataclasses import Field as Field
@@ -33,12 +33,12 @@ else:
 
     class _Missing:
         def __repr__(self):
-            return "<factory>"  # where it is seen, in a signature, it stands for one
+            return "<factory>"  # shown in signatures, as the standard library does
 
     MISSING = _Missing()  # the default of a field that has none
 
     class Field:
-        """One field of a class: its name, type and what was said of it."""
+        """A field of a class: its name, type, default and options."""
 
         default = default_factory = MISSING
         init = repr = compare = True
@@ -46,34 +46,34 @@ else:
         metadata = MappingProxyType({})
 
     def field(*, default=MISSING, default_factory=MISSING, init=True, repr=True, compare=True, kw_only=None, metadata=None):
-        """What is to be said of a field besides its type."""
-        one = Field()
-        one.default, one.default_factory, one.init = default, default_factory, init
-        one.repr, one.compare, one.kw_only = repr, compare, kw_only
+        """Declare the default and the options of a field."""
+        made = Field()
+        made.default, made.default_factory, made.init = default, default_factory, init
+        made.repr, made.compare, made.kw_only = repr, compare, kw_only
         if metadata:
-            one.metadata = MappingProxyType(metadata)
-        return one
+            made.metadata = MappingProxyType(metadata)
+        return made
 
-    def fields(one):
-        """The fields of a class or of a value, in order; of one that the standard library made of ours, all of them."""
-        for cls in (one if isinstance(one, type) else one.__class__).__mro__:
+    def fields(class_or_instance):
+        """Return the fields of a class or an instance, in order. For a standard dataclass derived from ours, all of them."""
+        for cls in (class_or_instance if isinstance(class_or_instance, type) else class_or_instance.__class__).__mro__:
             if "__own_fields__" in cls.__dict__:
                 return cls.__own_fields__
             if "__dataclass_fields__" in cls.__dict__:
-                from dataclasses import fields as theirs
+                from dataclasses import fields as standard_fields
 
-                return theirs(cls)
-        raise TypeError("only what was made here has fields")
+                return standard_fields(cls)
+        raise TypeError("must be a class made by `frozen` or `mutable`, or an instance of one")
 
-    def is_dataclass(one):
-        """Is it a class that was made here, or a value of one?"""
-        return hasattr(one, "__own_fields__")
+    def is_dataclass(class_or_instance):
+        """Return True for a class made by `frozen` or `mutable`, or an instance of one."""
+        return hasattr(class_or_instance, "__own_fields__")
 
     def replace(value, /, **changes):
-        """The same value but for what is named."""
-        for one in fields(value):
-            if one.init and one.name not in changes:
-                changes[one.name] = getattr(value, one.name)
+        """Return a copy of a value with some fields changed."""
+        for part in fields(value):
+            if part.init and part.name not in changes:
+                changes[part.name] = getattr(value, part.name)
         return value.__class__(**changes)
 
 
@@ -88,8 +88,8 @@ if TYPE_CHECKING:
 
 
 def frozen(cls: type[Any] | None = None, /, *, kw_only: bool = False, eq: bool = True) -> Any:
-    """Make a class whose instances are what their fields are, and never change."""
-    return _made(cls, kw_only, eq, True) if cls is not None else lambda given: _made(given, kw_only, eq, True)
+    """Make a class with slots whose instances are immutable and compare by their fields."""
+    return _build(cls, kw_only, eq, True) if cls is not None else lambda declared: _build(declared, kw_only, eq, True)
 
 
 if TYPE_CHECKING:
@@ -103,254 +103,257 @@ if TYPE_CHECKING:
 
 
 def mutable(cls: type[Any] | None = None, /, *, kw_only: bool = False, eq: bool = True) -> Any:
-    """The same for what is filled in as it goes: its fields may change, and it is in no set."""
-    return _made(cls, kw_only, eq, False) if cls is not None else lambda given: _made(given, kw_only, eq, False)
+    """Make a class with slots whose fields may change. Instances compare by their fields and are not hashable."""
+    return _build(cls, kw_only, eq, False) if cls is not None else lambda declared: _build(declared, kw_only, eq, False)
 
 
-def _made(cls: type[Any], kw_only: bool, eq: bool, settled: bool) -> type[Any]:
-    """The class anew, with slots: they cannot be added to one that is there. Some 50 are made for every prompt of a host, so it
-    takes the shortest ways."""
-    known = {one.name: one for base in cls.__mro__[-2:0:-1] for one in base.__dict__.get("__own_fields__", ())}
-    inherited = set(known)
+def _build(cls: type[Any], kw_only: bool, eq: bool, immutable: bool) -> type[Any]:
+    """Build the class anew, since slots cannot be added to an existing one. Written for speed: a hook builds some 50."""
+    by_name = {part.name: part for base in cls.__mro__[-2:0:-1] for part in base.__dict__.get("__own_fields__", ())}
+    inherited = set(by_name)
     own = _declared(cls, kw_only)
-    for one in own:
-        known[one.name] = one
-    body = {name: held for name, held in cls.__dict__.items() if name not in _NOT_COPIED}
-    if inherited and (hidden := inherited.intersection(body).difference([one.name for one in own])):
+    for part in own:
+        by_name[part.name] = part
+    body = {name: value for name, value in cls.__dict__.items() if name not in _NOT_COPIED}
+    if inherited and (hidden := inherited.intersection(body).difference([part.name for part in own])):
         raise TypeError(f"{cls.__qualname__} would hide a field: {', '.join(sorted(hidden))}")
-    for one in own:
-        body.pop(one.name, None)
-    body["__slots__"] = tuple([one.name for one in own if one.name not in inherited])
+    for part in own:
+        body.pop(part.name, None)
+    body["__slots__"] = tuple([part.name for part in own if part.name not in inherited])
     body["__qualname__"] = cls.__qualname__
-    body["__own_fields__"] = every = tuple(known.values())
-    body["__match_args__"] = _places(cls, every)
+    body["__own_fields__"] = every = tuple(by_name.values())
+    body["__match_args__"] = _positional(cls, every)
     if eq:
-        body["__compared__"] = _values([one.name for one in every if one.compare])
-    for name, method in _METHODS[settled, eq].items():
-        if body.get(name) is None:  # a class that says when it is equal has a `__hash__` that is None
+        body["__compared__"] = _values([part.name for part in every if part.compare])
+    for name, method in _METHODS[immutable, eq].items():
+        if body.get(name) is None:  # Python sets `__hash__` to None in a class that defines `__eq__`
             body[name] = method
     made: type[Any] = type(cls)(cls.__name__, cls.__bases__, body)  # type: ignore[misc]
     if "__init__" not in body:
-        made.__init__ = _first(made, every)
+        made.__init__ = _uncompiled_init(made, every)
     return made
 
 
 def _declared(cls: type[Any], kw_only: bool) -> list[Field[Any]]:
-    own, said = [], vars(cls)
+    """Return the fields that a class itself declares."""
+    own, namespace = [], vars(cls)
     for name, kind in cls.__annotations__.items():
         if "ClassVar" in str(kind) and str(kind).partition("[")[0].rpartition(".")[2] == "ClassVar":
             continue
-        one: Any = said.get(name, MISSING)
-        if one.__class__ is not Field:
-            one, default = Field(), one  # type: ignore[call-arg]  # ours needs none
-            one.default = default
-        if one.default.__class__.__hash__ is None:  # so it can change
-            raise TypeError(f"{cls.__qualname__}.{name} would be one {type(one.default).__name__} for all: use default_factory")
-        one.name, one.type = name, kind
-        if one.kw_only is None:
-            one.kw_only = kw_only
-        own.append(one)
+        part: Any = namespace.get(name, MISSING)
+        if part.__class__ is not Field:
+            part, default = Field(), part  # type: ignore[call-arg]  # our Field takes no arguments
+            part.default = default
+        if part.default.__class__.__hash__ is None:  # unhashable, so mutable
+            shared = type(part.default).__name__
+            raise TypeError(f"{cls.__qualname__}.{name} would share one {shared} between instances: use default_factory")
+        part.name, part.type = name, kind
+        if part.kw_only is None:
+            part.kw_only = kw_only
+        own.append(part)
     return own
 
 
-def _places(cls: type[Any], every: Sequence[Field[Any]]) -> tuple[str, ...]:
-    """The fields that are given by their place."""
-    preset, places = False, []
-    for one in every:
-        if one.init and not one.kw_only:
-            if preset and not _is_preset(one):
-                raise TypeError(f"{cls.__qualname__} has a field without a default after one that has some")
-            preset = preset or _is_preset(one)
-            places.append(one.name)
-    return tuple(places)
+def _positional(cls: type[Any], every: Sequence[Field[Any]]) -> tuple[str, ...]:
+    """Return the names of the fields that `__init__` takes by position."""
+    defaults, names = False, []
+    for part in every:
+        if part.init and not part.kw_only:
+            if defaults and not _has_default(part):
+                raise TypeError(f"{cls.__qualname__} has a field without a default after one with a default")
+            defaults = defaults or _has_default(part)
+            names.append(part.name)
+    return tuple(names)
 
 
-def _is_preset(one: Field[Any]) -> bool:
-    return one.default is not MISSING or one.default_factory is not MISSING
+def _has_default(part: Field[Any]) -> bool:
+    return part.default is not MISSING or part.default_factory is not MISSING
 
 
 # ── making instances ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _first(made: type[Any], every: Sequence[Field[Any]]) -> Callable[..., None]:
-    """An `__init__` that takes its arguments apart itself, for a while; and wherever they do not fit, for whoever is compiled
-    says best why."""
-    left = _SLOWLY
-    fitting: Callable[..., dict[str, Any] | None] | None = None
+def _uncompiled_init(made: type[Any], every: Sequence[Field[Any]]) -> Callable[..., None]:
+    """Return an `__init__` that binds its arguments itself. It compiles the real one after some instances, or when the
+    arguments do not fit, since the compiled function raises the right TypeError."""
+    left = _UNCOMPILED
+    bind: Callable[..., dict[str, Any] | None] | None = None
 
-    def first(self: object, /, *given: Any, **named: Any) -> None:
-        nonlocal left, fitting
+    def uncompiled(self: object, /, *positional: Any, **named: Any) -> None:
+        nonlocal left, bind
         left -= 1
-        fitting = fitting or _fitting(made.__match_args__, every)
-        values = fitting(given, named) if left >= 0 else None
+        bind = bind or _binder(made.__match_args__, every)
+        values = bind(positional, named) if left >= 0 else None
         if values is None:
-            made.__init__ = _init(made, every)  # two threads at once write the same
-            made.__init__(self, *given, **named)
+            made.__init__ = _compiled_init(made, every)  # two threads may both do this: the functions are the same
+            made.__init__(self, *positional, **named)
             return
-        any(map(object.__setattr__, repeat(self), values, values.values()))  # they answer None: half the time of a loop
+        any(map(object.__setattr__, repeat(self), values, values.values()))  # all return None; half the time of a loop
         if hasattr(made, "__post_init__"):
             self.__post_init__()  # type: ignore[attr-defined]
 
-    return first
+    return uncompiled
 
 
-def _fitting(places: Sequence[str], every: Sequence[Field[Any]]) -> Callable[..., dict[str, Any] | None]:
-    """What tells each field's value from the arguments; None if these are not the arguments of this class."""
-    taken = {one.name for one in every if one.init}
-    preset = {one.name: one.default for one in every if one.default is not MISSING}
-    fresh = {one.name: one.default_factory for one in every if one.default_factory is not MISSING}
-    needed = len(taken.union(preset, fresh))
+def _binder(positions: Sequence[str], every: Sequence[Field[Any]]) -> Callable[..., dict[str, Any] | None]:
+    """Return a function from arguments to the values of the fields, or None if the arguments do not fit the class."""
+    parameters = {part.name for part in every if part.init}
+    defaults = {part.name: part.default for part in every if part.default is not MISSING}
+    factories = {part.name: part.default_factory for part in every if part.default_factory is not MISSING}
+    needed = len(parameters.union(defaults, factories))
 
-    def fitting(given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any] | None:
-        values = {**preset, **named}
-        if given:
-            placed = dict(zip(places, given, strict=False))
-            if len(placed) < len(given) or not named.keys().isdisjoint(placed):
+    def bind(positional: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any] | None:
+        values = {**defaults, **named}
+        if positional:
+            by_name = dict(zip(positions, positional, strict=False))
+            if len(by_name) < len(positional) or not named.keys().isdisjoint(by_name):
                 return None
-            values.update(placed)
-        for name, factory in fresh.items():
+            values.update(by_name)
+        for name, factory in factories.items():
             if name not in values:
                 values[name] = factory()
-        return values if len(values) == needed and named.keys() <= taken else None
+        return values if len(values) == needed and named.keys() <= parameters else None
 
-    return fitting
+    return bind
 
 
-def _init(made: type[Any], every: Sequence[Field[Any]]) -> Callable[..., None]:
-    """Sets each field through its slot, for the instance itself may let nobody. Names in it are those of its module."""
-    known: dict[str, Any] = {"__missing": MISSING}
-    places, named, lines = ["self"], ["*"], ["pass"]
-    preset: dict[str, Any] = {}
-    for number, one in enumerate(every):
-        name, given = one.name, one.name
-        known[f"__set{number}"] = getattr(made, name).__set__
-        if one.default_factory is not MISSING:
-            known[f"__new{number}"], preset[name] = one.default_factory, MISSING
-            given = f"__new{number}() if {name} is __missing else {name}" if one.init else f"__new{number}()"
-        elif one.default is not MISSING:
-            preset[name] = one.default
-            if not one.init:
-                given = f"__default{number}"
-                known[given] = one.default
-        elif not one.init:
+def _compiled_init(made: type[Any], every: Sequence[Field[Any]]) -> Callable[..., None]:
+    """Compile an `__init__` that sets each field through its slot, because a frozen instance refuses assignment. Its globals
+    are those of the class's module."""
+    constants: dict[str, Any] = {"__missing": MISSING}
+    positional, named, lines = ["self"], ["*"], ["pass"]
+    defaults: dict[str, Any] = {}
+    for number, part in enumerate(every):
+        name, value = part.name, part.name
+        constants[f"__set{number}"] = getattr(made, name).__set__
+        if part.default_factory is not MISSING:
+            constants[f"__new{number}"], defaults[name] = part.default_factory, MISSING
+            value = f"__new{number}() if {name} is __missing else {name}" if part.init else f"__new{number}()"
+        elif part.default is not MISSING:
+            defaults[name] = part.default
+            if not part.init:
+                value = f"__default{number}"
+                constants[value] = part.default
+        elif not part.init:
             continue
-        if one.init:
-            (named if one.kw_only else places).append(name)
-        lines.append(f"__set{number}(self, {given})")
+        if part.init:
+            (named if part.kw_only else positional).append(name)
+        lines.append(f"__set{number}(self, {value})")
     if hasattr(made, "__post_init__"):
         lines.append("self.__post_init__()")
-    parameters = ", ".join(places + (named if len(named) > 1 else []))
-    source = f"def _maker({', '.join(known)}):\n def __init__({parameters}): {'; '.join(lines)}\n return __init__"
-    found: dict[str, Any] = {}
-    place = sys.modules.get(made.__module__)
-    exec(source, {} if place is None else vars(place), found)  # noqa: S102  made of names of fields alone
-    init: Any = found["_maker"](**known)
+    parameters = ", ".join(positional + (named if len(named) > 1 else []))
+    source = f"def _maker({', '.join(constants)}):\n def __init__({parameters}): {'; '.join(lines)}\n return __init__"
+    namespace: dict[str, Any] = {}
+    module = sys.modules.get(made.__module__)
+    exec(source, {} if module is None else vars(module), namespace)  # noqa: S102  built from field names only
+    init: Any = namespace["_maker"](**constants)
     init.__qualname__ = f"{made.__qualname__}.__init__"
-    init.__annotations__ = {**{one.name: one.type for one in every if one.init}, "return": None}
-    # Not as expressions of the source: they took a third of the time it takes to compile.
-    init.__defaults__ = tuple(preset[name] for name in places if name in preset)
-    init.__kwdefaults__ = {name: preset[name] for name in named if name in preset}
+    init.__annotations__ = {**{part.name: part.type for part in every if part.init}, "return": None}
+    # Set here instead of in the source, where they took a third of the compile time.
+    init.__defaults__ = tuple(defaults[name] for name in positional if name in defaults)
+    init.__kwdefaults__ = {name: defaults[name] for name in named if name in defaults}
     return init  # type: ignore[no-any-return]
 
 
-# ── what all of them do alike ──────────────────────────────────────────────────────────────────────────────────────────
+# ── methods shared by all classes ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def _equal(self: Any, other: Any) -> bool:
     return self.__compared__(self) == self.__compared__(other) if other.__class__ is self.__class__ else NotImplemented
 
 
-def _hashed(self: Any) -> int:
+def _hash(self: Any) -> int:
     return hash(self.__compared__(self))
 
 
 def _values(names: Sequence[str]) -> Callable[[Any], Any]:
-    """As a tuple also of one or none: two tuples with the same NaN in them are equal, and always equal or not."""
+    """Return a getter of the named fields as a tuple, also of one or none: tuples with the same NaN object are equal."""
     if len(names) > 1:
         return attrgetter(*names)
     if not names:
         return staticmethod(lambda _: ())
     only = attrgetter(names[0])
-    return staticmethod(lambda one: (only(one),))
+    return staticmethod(lambda value: (only(value),))
 
 
-def _told(self: Any) -> str:
-    told = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if one.repr)
-    return f"{type(self).__qualname__}({told})"
+def _repr(self: Any) -> str:
+    shown = ", ".join(f"{part.name}={getattr(self, part.name)!r}" for part in fields(self) if part.repr)
+    return f"{type(self).__qualname__}({shown})"
 
 
-def _refuse(self: object, name: str, given: object = None) -> None:
-    from dataclasses import FrozenInstanceError  # late: for a mistake alone
+def _refuse(self: object, name: str, value: object = None) -> None:
+    from dataclasses import FrozenInstanceError  # late: needed only for this error
 
     raise FrozenInstanceError(f"cannot change {name!r}")
 
 
 def _state(self: Any) -> list[Any]:
-    return [getattr(self, one.name) for one in fields(self)]
+    return [getattr(self, part.name) for part in fields(self)]
 
 
 def _restore(self: Any, state: list[Any]) -> None:
-    for one, held in zip(fields(self), state, strict=True):
-        object.__setattr__(self, one.name, held)
+    for part, value in zip(fields(self), state, strict=True):
+        object.__setattr__(self, part.name, value)
 
 
-class _Known:
-    """What the standard library looks for on a dataclass: it makes one of the same fields when it first looks."""
+class _DataclassAttribute:
+    """An attribute that the standard library looks for on a dataclass. Built on first access, from a dataclass of the same
+    fields."""
 
     __slots__ = ("what",)
 
     def __init__(self, what: str) -> None:
         self.what = what
 
-    def __get__(self, one: object, cls: type[Any]) -> Any:
+    def __get__(self, instance: object, cls: type[Any]) -> Any:
         import dataclasses
 
-        cls = next(each for each in cls.__mro__ if "__own_fields__" in each.__dict__)
-        body: dict[str, Any] = {"__annotations__": {each.name: each.type for each in fields(cls)}}
-        for each in fields(cls):
-            more: Any = {name: getattr(each, name) for name in ("init", "repr", "compare", "kw_only", "metadata")}
-            preset = {name: held for name in ("default", "default_factory") if (held := getattr(each, name)) is not MISSING}
-            body[each.name] = dataclasses.field(**more, **preset)
-        settled = cls.__setattr__ is _refuse
-        twin: Any = dataclasses.dataclass(init=False, repr=False, eq=False, frozen=settled)(type(cls.__name__, (), body))
+        cls = next(base for base in cls.__mro__ if "__own_fields__" in base.__dict__)
+        body: dict[str, Any] = {"__annotations__": {part.name: part.type for part in fields(cls)}}
+        for part in fields(cls):
+            options: Any = {name: getattr(part, name) for name in ("init", "repr", "compare", "kw_only", "metadata")}
+            default = {name: value for name in ("default", "default_factory") if (value := getattr(part, name)) is not MISSING}
+            body[part.name] = dataclasses.field(**options, **default)
+        immutable = cls.__setattr__ is _refuse
+        twin: Any = dataclasses.dataclass(init=False, repr=False, eq=False, frozen=immutable)(type(cls.__name__, (), body))
         for name in ("__dataclass_fields__", "__dataclass_params__"):
             setattr(cls, name, getattr(twin, name))
         return getattr(cls, f"__dataclass_{self.what}__")
 
 
 class _Signature:
-    """What `inspect.signature` looks for: that of the compiled `__init__`, also before there is one."""
+    """The `__signature__` that `inspect.signature` and `help` look for: that of the compiled `__init__`."""
 
     __slots__ = ()
 
-    def __get__(self, one: object, cls: type[Any]) -> Any:
-        if one is not None:  # a value that can be called has another
+    def __get__(self, instance: object, cls: type[Any]) -> Any:
+        if instance is not None:  # a callable instance has the signature of its `__call__`
             raise AttributeError("__signature__")
         import inspect
 
-        made: Any = next(each for each in cls.__mro__ if "__init__" in each.__dict__)
-        if made.__init__.__name__ == "first":
-            made.__init__ = _init(made, fields(made))
-        told = inspect.signature(made.__init__)
-        return told.replace(parameters=list(told.parameters.values())[1:])
+        made: Any = next(base for base in cls.__mro__ if "__init__" in base.__dict__)
+        if made.__init__.__name__ == "uncompiled":
+            made.__init__ = _compiled_init(made, fields(made))
+        signature = inspect.signature(made.__init__)
+        return signature.replace(parameters=list(signature.parameters.values())[1:])
 
 
 _ALL: dict[str, Any] = {
-    "__repr__": _told,
+    "__repr__": _repr,
     "__replace__": replace,
-    "__dataclass_fields__": _Known("fields"),
-    "__dataclass_params__": _Known("params"),
+    "__dataclass_fields__": _DataclassAttribute("fields"),
+    "__dataclass_params__": _DataclassAttribute("params"),
     "__signature__": _Signature(),
 }
-_SETTLED: dict[str, Any] = {
+_IMMUTABLE: dict[str, Any] = {
     "__setattr__": _refuse,
     "__delattr__": _refuse,
     "__getstate__": _state,
     "__setstate__": _restore,
 }
 _METHODS = {
-    (True, True): {**_ALL, **_SETTLED, "__eq__": _equal, "__hash__": _hashed},
-    (True, False): {**_ALL, **_SETTLED},
+    (True, True): {**_ALL, **_IMMUTABLE, "__eq__": _equal, "__hash__": _hash},
+    (True, False): {**_ALL, **_IMMUTABLE},
     (False, True): {**_ALL, "__eq__": _equal, "__hash__": None},
     (False, False): _ALL,
 }

@@ -1,4 +1,4 @@
-"""How a vault is: counts, latencies, its encoder, its index, its health, its changes."""
+"""The state of a vault: counts, latencies, encoder, language model, index, health, backups and changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engram.values.frozen import frozen
 
 @frozen(kw_only=True)
 class Counts:
-    """How much of it this reader can see."""
+    """Counts of what this reader can see."""
 
     memories: int
     by_kind: Mapping[str, int]
@@ -29,7 +29,7 @@ class Severity(StrEnum):
 
 @frozen
 class Finding:
-    """One thing the doctor saw: what is wrong, how bad, what to do."""
+    """A finding of `engram doctor`: the problem, its severity, and the way out."""
 
     check: str
     severity: Severity
@@ -40,7 +40,7 @@ class Finding:
 
 @frozen
 class Latency:
-    """Milliseconds over the last calls of one kind."""
+    """Percentiles, in milliseconds, of the last calls of one kind."""
 
     calls: int
     p50_ms: float
@@ -49,7 +49,7 @@ class Latency:
 
 @frozen
 class EncoderState:
-    """The encoder in use: its fingerprint, its vectors' length (0: not known yet), where it is, why it does not answer."""
+    """The encoder in use: fingerprint, vector length (0: not known yet), address, and the reason if it does not answer."""
 
     name: str
     fingerprint: str = ""
@@ -60,7 +60,7 @@ class EncoderState:
 
 @frozen
 class LanguageModelState:
-    """The language model in use: where it is, why it would not answer now, and what it cost in the last hour and day."""
+    """The language model in use: address, the reason if it would not answer, and its use in the last hour and day."""
 
     name: str
     place: str = ""
@@ -73,8 +73,8 @@ class LanguageModelState:
 
 @frozen
 class IndexState:
-    """How far the vector index of a vault is: rows loaded of about how many, whether it was asked for at all and answers,
-    which tier does, what it was loaded from (snapshot or rows), and what there is to say about it."""
+    """The vector index of a vault: rows loaded of about `total`, whether loading started and is complete, the backend that
+    answers, the origin of the rows (snapshot or rows), and notes."""
 
     loaded: int
     total: int
@@ -88,10 +88,10 @@ class IndexState:
 
 @frozen(kw_only=True)
 class Health:
-    """The figures of one vault as this process sees it.
+    """The health of a vault as this process sees it.
 
-    `degradation` is how recall would answer now: full, disk_vectors (the vectors of what the words find are read one by
-    one), words, or degraded. `writes` is open, read-only or damaged. `shed` is what memory pressure cost.
+    `degradation` is the mode in which recall would answer now: full, disk_vectors (vectors of the text index's hits are read
+    one by one), words, or degraded. `writes` is open, read-only or damaged. `shed` lists what was dropped under memory pressure.
     """
 
     path: str
@@ -120,7 +120,7 @@ class Health:
 
 @frozen
 class Backup:
-    """One backup: its number is its name; when it was made is told by what is inside."""
+    """A backup. Its number is its name; the time of its making is read from its content."""
 
     number: int
     path: Path
@@ -131,7 +131,7 @@ class Backup:
 
 @frozen
 class ChangeEvent:
-    """A memory that changed, by its id: what was done to it, and the place of that in the order of all changes."""
+    """A change of a memory: its sequence number among all changes, the memory's id, and what was done."""
 
     seq: int
     id: str
@@ -140,7 +140,7 @@ class ChangeEvent:
 
 @frozen
 class ChangeEvents:
-    """What changed, oldest first, and the point after which to ask on. `missed`: some of it is not known any more."""
+    """Changes, oldest first, and the sequence number after which to continue. `missed`: older changes are no longer known."""
 
     events: tuple[ChangeEvent, ...]
     upto: int
@@ -149,7 +149,7 @@ class ChangeEvents:
 
 @frozen
 class ChangeLogEntry:
-    """One entry of the change log that indexes and other processes follow."""
+    """An entry of the change log, which indexes and other processes follow."""
 
     seq: int
     key: int

@@ -1,8 +1,6 @@
-"""Who: the places of a memory or a reader, who asks, whose word it is, how closely words are kept, and who did what.
+"""Identity: scopes, readers with policy and role, sensitivity, the source of a memory, and audit entries.
 
-Of what flows (`types.py`) a hook needs these and no others, so what it loads imports them from here.
-
-Comparison of sensitivities, in a module of its own because the patterns of `pii` are slow to compile.
+A hook needs these values and no others, so the modules that it loads import them from here and not from `types`.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from engram.values.frozen import fields, frozen
 
 @frozen
 class Scope:
-    """The places a memory belongs to, or a reader stands in. Empty means: this dimension is not named.
+    """The scope that a memory belongs to or a reader is in. An empty string leaves a dimension unnamed.
 
     Project ⊃ squad ⊃ agent ⊃ channel + user; the empty scope is global.
     """
@@ -31,23 +29,23 @@ class Scope:
 
 SCOPE_DIMENSIONS: tuple[str, ...] = tuple(f.name for f in fields(Scope))
 scope_values: Callable[[Scope], tuple[str, ...]] = attrgetter(*SCOPE_DIMENSIONS)
-"""A scope's values in the order of `SCOPE_DIMENSIONS`: 0.2 µs, where `astuple`, which copies deeply, takes 6.5."""
+"""Returns a scope's values in the order of `SCOPE_DIMENSIONS`, in 0.2 µs; `astuple`, which copies deeply, takes 6.5 µs."""
 
 
 class Policy(StrEnum):
-    """How much of what it may see a reader asks for."""
+    """The part of the visible memories that a reader asks for."""
 
-    OWN = "own"  # written from exactly where the reader stands
-    AGENT = "agent"  # naming the reader's agent
-    AGENT_GLOBAL = "agent+global"  # everything whose every named scope the reader is in
-    PROJECT = "project"  # that, and all squads and agents of the reader's project; for orchestrators
-    ALL = "all"  # everything; for the owner at the console
+    OWN = "own"  # memories of exactly the reader's scope
+    AGENT = "agent"  # memories that name the reader's agent
+    AGENT_GLOBAL = "agent+global"  # memories that name only scopes the reader is in
+    PROJECT = "project"  # those, and all squads and agents of the reader's project; for orchestrators
+    ALL = "all"  # all memories; for the owner at the console
 
 
 class Role(StrEnum):
-    """What a reader is, as established at the door."""
+    """The role of a reader, established when the vault is opened or a token is checked."""
 
-    GUEST = "guest"  # from the network: reads only
+    GUEST = "guest"  # from the network; may only read
     AGENT = "agent"
     ORCHESTRATOR = "orchestrator"
     OWNER = "owner"
@@ -55,7 +53,7 @@ class Role(StrEnum):
 
 @frozen
 class Reader:
-    """Who asks. Made where identity is established (open, token), never from an argument of an operation."""
+    """The identity of a caller. Made where it is established (open, token), never from an argument of an operation."""
 
     scope: Scope = Scope()
     policy: Policy = Policy.AGENT_GLOBAL
@@ -64,12 +62,12 @@ class Reader:
 
     @property
     def writes(self) -> bool:
-        """As granted; where nothing was said, all but guests may."""
+        """True if the reader may write: as granted, by default for every role but guest."""
         return self.role is not Role.GUEST if self.may_write is None else self.may_write
 
 
 class Sensitivity(StrEnum):
-    """How closely the words of a memory are kept; the later, the closer."""
+    """The protection of a memory's text, in increasing order."""
 
     CLEARTEXT = "cleartext"
     SENSITIVE = "sensitive"
@@ -80,7 +78,7 @@ Tier = Sensitivity
 
 
 class Source(StrEnum):
-    """Whose word it is."""
+    """The origin of a memory."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -91,7 +89,7 @@ class Source(StrEnum):
 
 @frozen
 class AuditEntry:
-    """Who did what, when, to which id. `digest` is a keyed hash for correlation; there is no content in it."""
+    """An operation on an item, with its time and scope. `digest` is a keyed hash for correlation; there is no content."""
 
     at: datetime
     operation: str

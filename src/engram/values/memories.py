@@ -1,4 +1,4 @@
-"""What is kept: a memory with its words, dates and strengths, the turns and statements it came from, what links it to others."""
+"""Memories and their parts: kinds and statuses, turns, facts, drafts, edges, versions and pages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
 
 
 class ValueSequence(Sequence[T]):
-    """A value that behaves as the sequence of its members."""
+    """A value that is also the sequence of its members."""
 
     __slots__ = ()
 
@@ -47,7 +47,7 @@ class Kind(StrEnum):
 
 
 class Status(StrEnum):
-    """Where a memory stands in storage. Only `active` is recalled unless asked otherwise."""
+    """The status of a stored memory. Only active memories are recalled, unless others are asked for."""
 
     ACTIVE = "active"
     CHALLENGED = "challenged"
@@ -59,8 +59,8 @@ class Status(StrEnum):
 
 @frozen
 class Affect:
-    """What a memory feels like: valence (bad to good) and dominance (at its mercy to in control) -1 … 1; arousal and surprise
-    0 … 1."""
+    """The emotional content of a memory: valence (negative to positive) and dominance (helpless to in control) in -1 … 1;
+    arousal and surprise in 0 … 1."""
 
     valence: float = 0.0
     arousal: float = 0.0
@@ -77,7 +77,7 @@ NEUTRAL = Affect()
 
 @frozen(kw_only=True)
 class Memory:
-    """One thing kept. `id` is for people and links, `key` for indexes and edges; the store gives both."""
+    """A stored memory. `id` is for people and links, `key` for indexes and edges; the store assigns both."""
 
     text: str
     id: str = ""
@@ -110,29 +110,29 @@ class Memory:
     corroborations: int = 0
     helpful: int = 0
     unhelpful: int = 0
-    tokens: tuple[int, int, int, int] = (0, 0, 0, 0)  # of text, summary, key fact and tag; 0 if not counted
+    tokens: tuple[int, int, int, int] = (0, 0, 0, 0)  # of text, summary, key fact and tag; 0 where not counted
     tier: Sensitivity = Sensitivity.CLEARTEXT
-    flagged: bool = False  # reads as an attack on the model: kept, and left out of every answer
-    screened: int = 0  # by which rules that was decided; 0 if by none
+    flagged: bool = False  # reads as an attack on the model: stored, but left out of every answer
+    screened: int = 0  # the version of the injection rules that screened it; 0 if none did
     refs: tuple[str, ...] = ()
     attributes: Mapping[str, str] = field(default_factory=lambda: NO_ATTRIBUTES)
 
 
 @frozen
 class Turn:
-    """One thing said, as it was said. `ref` is the caller's own name for it."""
+    """A verbatim message of a conversation. `ref` is the caller's own id for it."""
 
     text: str
     speaker: str = "user"
     at: datetime | None = None
     session: str | None = None
     ref: str | None = None
-    tier: Sensitivity = Sensitivity.CLEARTEXT  # how closely its words are kept; capture says
+    tier: Sensitivity = Sensitivity.CLEARTEXT  # set by capture
 
 
 @frozen
 class PendingTurn:
-    """A turn that a model has not read yet, by its key, and since when it waits."""
+    """A turn that a language model has not read yet, with its key and the time since which it waits."""
 
     key: int
     since: datetime
@@ -141,7 +141,7 @@ class PendingTurn:
 
 @frozen
 class Fact:
-    """What is said of somebody or something. `single`: it has one such at a time; `holds` is false for what is so no more."""
+    """A statement about a subject. `single`: the subject has one such object at a time; `holds` is False for what has ended."""
 
     subject: str
     predicate: str
@@ -152,17 +152,17 @@ class Fact:
 
 @frozen(kw_only=True)
 class Draft:
-    """A memory on its way into the store: the turns of its batch it came from, and its vector if there is one."""
+    """A memory to be stored, with the indexes of its turns in the batch, and its vector if there is one."""
 
     memory: Memory
     turns: tuple[int, ...] = ()
     vector: bytes | None = None
-    facts: tuple[Fact, ...] | None = None  # what it says, where that is known without reading it
+    facts: tuple[Fact, ...] | None = None  # its facts, where they are known without reading the text
 
 
 @frozen(kw_only=True)
 class Proposition:
-    """One statement taken from a turn: `text` stands by itself, `said` is the words as they were."""
+    """A statement taken from a turn: `text` is self-contained, `said` the verbatim words."""
 
     text: str
     said: str
@@ -173,12 +173,12 @@ class Proposition:
     kind: Kind = Kind.PROPOSITION
     happened_at: datetime | None = None
     happened_until: datetime | None = None
-    valid_from: datetime | None = None  # since when it goes on, if the words say so
+    valid_from: datetime | None = None  # the start of an ongoing state, if the words name it
 
 
 @frozen
 class Edge:
-    """A typed, weighted, dated link from one memory to another, by their ids."""
+    """A typed, weighted and dated link from one memory to another, by id."""
 
     source: str
     target: str
@@ -186,12 +186,12 @@ class Edge:
     weight: float = 1.0
     confidence: float = 1.0
     created_at: datetime | None = None
-    reinforced_at: datetime | None = None  # when it was last seen again
+    reinforced_at: datetime | None = None  # the last time it was confirmed
 
 
 @frozen
 class TextHit:
-    """What the text index says of one memory: higher is better."""
+    """The text index's score of a memory; higher is better."""
 
     key: int
     score: float
@@ -199,7 +199,7 @@ class TextHit:
 
 @frozen
 class Version:
-    """An earlier wording of a memory."""
+    """An earlier text of a memory."""
 
     number: int
     text: str
@@ -216,7 +216,7 @@ class StatusChange:
 
 @frozen
 class Page(ValueSequence[Memory]):
-    """Some memories in order, and the cursor that fetches those after them (None at the end)."""
+    """A page of a listing, and the cursor of the next page (None at the end)."""
 
     memories: tuple[Memory, ...]
     cursor: str | None
@@ -228,7 +228,7 @@ class Page(ValueSequence[Memory]):
 
 @frozen
 class Space:
-    """A vector space: its name, the fingerprint of the model whose vectors it holds, and their length."""
+    """A vector space: its name, the fingerprint of its model, and the length of its vectors."""
 
     name: str
     model: str

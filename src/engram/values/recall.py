@@ -1,4 +1,4 @@
-"""What verbs answer with: hits and their reasons, what was left out and why, evidence, reports."""
+"""Answers of verbs: hits with their reasons, explanations, evidence, and reports of changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engram.values.memories import Memory, ValueSequence
 
 @frozen
 class Trust:
-    """How far to rely on a hit, each 0 … 1. Relevance is about the question, the rest about the memory (§7)."""
+    """The trust in a hit, each figure 0 … 1. Relevance depends on the question, the rest on the memory (§7)."""
 
     relevance: float
     accuracy: float
@@ -22,7 +22,7 @@ class Trust:
 
 @frozen
 class ArmSignal:
-    """What one arm said of a hit: its rank there (1 is best; 0 if the arm did not find it), its score, its share."""
+    """A search arm's part in a hit: its rank (1 is best, 0 if the arm did not find it), score, and share of the final score."""
 
     arm: str
     rank: int
@@ -32,15 +32,15 @@ class ArmSignal:
 
 @frozen
 class Why:
-    """Why a hit is here: what each arm said, and what was decided after. As text it reads as a sentence."""
+    """The reasons for a hit: the signal of each arm, and notes on later decisions. Converts to a readable string."""
 
     signals: tuple[ArmSignal, ...]
     notes: tuple[str, ...] = ()
 
     @property
     def found(self) -> tuple[ArmSignal, ...]:
-        """The arms that had a part in it."""
-        return tuple(one for one in self.signals if one.rank and one.share >= 0.005)
+        """The signals of the arms that contributed to the hit."""
+        return tuple(signal for signal in self.signals if signal.rank and signal.share >= 0.005)
 
     def __str__(self) -> str:
         return "; ".join([*(f"{s.arm} #{s.rank} ({s.score:.2f}, {s.share:.0%})" for s in self.found), *self.notes])
@@ -48,7 +48,7 @@ class Why:
 
 @frozen
 class Hit:
-    """A memory that answers, and the reasons it is here. `score` is how near it is, times the answer's support."""
+    """A memory in an answer, with its reasons. `score` is its similarity times the support of the answer."""
 
     memory: Memory
     score: float
@@ -57,7 +57,7 @@ class Hit:
 
 
 class Outcome(StrEnum):
-    """What an answer means. An empty one is never ambiguous."""
+    """The meaning of an answer, so that an empty one is never ambiguous."""
 
     ANSWERED = "answered"
     NOTHING_KNOWN = "nothing_known"
@@ -66,7 +66,7 @@ class Outcome(StrEnum):
 
 
 class Mode(StrEnum):
-    """Which sorts of memories a recall is for (D): what is so; that and how to act; everything, stories included."""
+    """The kinds of memories that a recall returns (D): facts; facts and rules; or everything, episodes included."""
 
     FACTS_ONLY = "facts_only"
     FACTS_PLUS_RULES = "facts_plus_rules"
@@ -75,12 +75,12 @@ class Mode(StrEnum):
 
 @frozen(kw_only=True)
 class Quality:
-    """Figures of one recall: how it was made, what it cost, how good it is.
+    """Figures of one recall: its method, cost and quality.
 
-    support: how well the first hit stands for an answer, 0 … 1: near, and about whom the question names;
-    covered: the chance that the hits have to do with the question, times how far they are about whom it names;
-    relevancy: mean cosine of question and hits (of the scores' shares of the best one, where there are no vectors);
-    ndcg: of the order returned, graded by trust; tokens: of all hits, None if some of them were never counted.
+    support: how well the first hit supports an answer, 0 … 1: similar, and about the entities that the question names;
+    covered: the probability that the hits are related to the question, times the share of its named entities they are about;
+    relevancy: mean cosine of question and hits (without vectors: mean score relative to the best one);
+    ndcg: of the returned order, graded by trust; tokens: of all hits, None if some were never counted.
     """
 
     strategy: str
@@ -97,24 +97,24 @@ class Quality:
 
 
 class Stage(StrEnum):
-    """Where on its way into an answer a memory is, or was dropped."""
+    """The stage of recall at which a memory was dropped, or `answer` for a hit."""
 
-    GATE = "gate"  # nothing was looked up
-    FILTER = "filter"  # not what was asked for: its status, kind, category, time, attributes
-    SEARCH = "search"  # no arm brought it among its candidates
-    DUPLICATE = "duplicate"  # something that says the same stands in its place
-    SUPPRESSED = "suppressed"  # a reader said that it did not help with such a question
-    SUPERSEDED = "superseded"  # what took its place stands in the answer
-    FLAGGED = "flagged"  # it reads as an attack on the model
+    GATE = "gate"  # the question needs no search
+    FILTER = "filter"  # its status, kind, category, time or attributes do not match the filter
+    SEARCH = "search"  # not among the candidates of any arm
+    DUPLICATE = "duplicate"  # an equivalent memory is in the answer
+    SUPPRESSED = "suppressed"  # feedback said that it did not help with such a question
+    SUPERSEDED = "superseded"  # its successor is in the answer
+    FLAGGED = "flagged"  # reads as an attack on the model
     THRESHOLD = "threshold"  # too far from the question, or from the best hit
-    LIMIT = "limit"  # further down than hits were asked for
+    LIMIT = "limit"  # ranked below the requested number of hits
     BUDGET = "budget"  # no tokens left for it
-    ANSWER = "answer"  # it is a hit
+    ANSWER = "answer"  # a hit
 
 
 @frozen
 class LeftOut:
-    """A candidate that is not among the hits: where it was dropped, and by how much (`score` against `needed`)."""
+    """A candidate that is not among the hits: the stage that dropped it, and its score against the score needed."""
 
     id: str
     stage: Stage
@@ -125,7 +125,7 @@ class LeftOut:
 
 @frozen(kw_only=True)
 class Explanation:
-    """Why one memory is in the answer to a question, or why not. As text it reads as a sentence."""
+    """The reason why a memory is in the answer to a question, or is not. Converts to a readable string."""
 
     id: str
     stage: Stage
@@ -140,18 +140,18 @@ class Explanation:
         return self.stage is Stage.ANSWER
 
     def __str__(self) -> str:
-        told = "" if self.why is None else str(self.why)
-        found = f"; {'found by ' if self.why and self.why.found else ''}{told}" if told else ""
-        by = f" (its score is {self.score:.2f}" if self.score is not None else ""
-        by += f", {self.needed:.2f} would be enough)" if by and self.needed is not None else ")" if by else ""
-        return f"{self.reason}{by}{found}."
+        why = "" if self.why is None else str(self.why)
+        found = f"; {'found by ' if self.why and self.why.found else ''}{why}" if why else ""
+        score = f" (its score is {self.score:.2f}" if self.score is not None else ""
+        score += f", {self.needed:.2f} would be enough)" if score and self.needed is not None else ")" if score else ""
+        return f"{self.reason}{score}{found}."
 
 
 @frozen
 class Recall(ValueSequence[Hit]):
-    """All hits, best first; what was held back; how far the engine was degraded. Behaves as a sequence of hits.
+    """The hits of a question, best first, with outcome and quality; also a sequence of hits.
 
-    `left_out` says of every candidate that is no hit why it is none, if the recall was asked to explain itself.
+    `left_out` has the reason for every candidate that is not a hit, if the recall was asked to explain itself.
     """
 
     hits: tuple[Hit, ...]
@@ -168,9 +168,9 @@ class Recall(ValueSequence[Hit]):
 
 @frozen
 class Evidence:
-    """One question, why it was asked, what is known to it (the best first), words nothing was found for, and its parts.
+    """A question, the reason for asking it, its hits (best first), words without a hit, and its sub-questions.
 
-    An outcome of None: it was not asked, because the calls were used up.
+    `outcome` is None if the question was not asked, because the limit of calls was reached.
     """
 
     question: str
@@ -188,7 +188,7 @@ class Evidence:
 
 @frozen
 class Reasoning:
-    """The tree of evidence, questions in it that nothing is known to, and what it took."""
+    """A tree of evidence, the questions in it without an answer, and the calls and depth it took."""
 
     evidence: Evidence
     gaps: tuple[str, ...]
@@ -198,7 +198,7 @@ class Reasoning:
 
 
 class Fate(StrEnum):
-    """What became of a piece of what was said."""
+    """The result of capture for a piece of a turn."""
 
     KEPT = "kept"
     MERGED = "merged"
@@ -207,7 +207,7 @@ class Fate(StrEnum):
 
 @frozen
 class Verdict:
-    """Why a piece of a turn was kept, merged or dropped. Holds no words: the piece is a place in a turn."""
+    """The reason why a piece of a turn was kept, merged or dropped. The piece is given by its span, without its text."""
 
     fate: Fate
     reason: str
@@ -219,7 +219,7 @@ class Verdict:
 
 @frozen(kw_only=True)
 class Report:
-    """What an operation changed, with ids and counts by place."""
+    """The changes that an operation made: ids, counts by place, and verdicts."""
 
     operation: str
     ids: tuple[str, ...] = ()

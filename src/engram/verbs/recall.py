@@ -222,10 +222,10 @@ class Asking(View):
         if query is None:
             return self._vault.store.judge(self._reader, memory_id, helpful, once=once)
         searcher, asked = self._vault.searcher, self._asked(query, None, None, None, None, None, None)
-        assess_cached = self._vault.store.judge(self._reader, memory_id, helpful, searcher.judged_question(asked), once=once)
+        memory = self._vault.store.judge(self._reader, memory_id, helpful, searcher.judged_question(asked), once=once)
         with if_time_allows():  # the judgement is kept
-            searcher.learn(self._reader, asked, assess_cached, helpful)
-        return assess_cached
+            searcher.learn(self._reader, asked, memory, helpful)
+        return memory
 
 
 def _narrows(filters: Filter | None) -> bool:

@@ -182,7 +182,7 @@ def _in_use(caller: Caller, as_json: bool) -> None:
         state = (
             LanguageModelState("none")
             if model is None
-            else LanguageModelState(model.writer.name, model.writer.place, model.trouble)
+            else LanguageModelState(model.generator.name, model.generator.place, model.trouble)
         )
     if as_json:
         terminal.data(state)

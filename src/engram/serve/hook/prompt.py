@@ -155,8 +155,8 @@ def _handed(store: Glimpse, reader: Reader, settings: Settings) -> Iterator[str]
         noted = None if found is None else checkpoints.checkpoint_from_bytes(found[1], found[0])
         if found is None or noted is None:
             continue
-        assess_cached = not settings.guard_injection or checkpoints.screened_version(found[1]) == VERSION
-        yield from (line for line in _told(noted, word) if assess_cached or _is_clean(line))
+        screened = not settings.guard_injection or checkpoints.screened_version(found[1]) == VERSION
+        yield from (line for line in _told(noted, word) if screened or _is_clean(line))
 
 
 def _told(noted: Checkpoint, word: str) -> Iterator[str]:
