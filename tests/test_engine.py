@@ -23,6 +23,7 @@ import engram
 from engram import types
 from engram.engine import Engram, open_engram
 from engram.errors import AccessDenied, ConfigInvalid, ContentTooLarge, EngramError, InvalidQuery, NotFound, VaultLocked
+from engram.store.limits import StoreLimits
 from engram.store.ports import Filter
 from engram.store.sqlite.migrations import VERSION
 from engram.types import Health, Kind, Policy, Reader, Role, Scope, Source, Status
@@ -446,11 +447,11 @@ def test_health_reports_every_figure_with_a_plausible_value(mem: Engram, tmp_pat
 
 
 def test_health_reports_memory_pressure_warnings_and_backups(tmp_path: Path) -> None:
-    settings = {"ram_warning_mib": 50, "ram_critical_mib": 1, "page_limit": -1}
+    settings = {"ram_warning_mib": 50, "ram_critical_mib": 1, "recall_limit": -1}
     with engram.open(tmp_path / "vault", key=KEY, settings=settings) as mem:
         health = mem.as_reader(OWNER).health()
         assert health.pressure in ("elevated", "critical") or health.rss_bytes < 50 * 2**20
-        assert any("page_limit" in warning for warning in health.warnings)
+        assert any("recall_limit" in warning for warning in health.warnings)
         mem.remember("a")
         made = mem.as_reader(OWNER).backup()
         assert (mem.health().backups, mem.health().last_backup) == (1, made.made_at)
@@ -458,7 +459,7 @@ def test_health_reports_memory_pressure_warnings_and_backups(tmp_path: Path) -> 
 
 def test_health_reports_the_queue_limit_in_force(mem: Engram) -> None:
     """The queue is made when the vault is opened; a changed setting applies from the next open."""
-    mem.settings.set(queue_limit=5)
+    mem.settings.tune(StoreLimits(queue_limit=5))
     assert mem.health().queue_limit == 1000
 
 
@@ -473,12 +474,14 @@ def test_a_memory_that_recall_never_returns_is_not_counted_as_waiting_for_a_vect
 
 def test_a_setting_changed_at_run_time_applies_to_the_next_operation(mem: Engram) -> None:
     mem.remember("x" * 200)
-    mem.settings.set(content_bytes=100, page_limit=3)
+    mem.settings.set(content_bytes=100)
+    mem.settings.tune(StoreLimits(page_limit=3))
     with pytest.raises(ContentTooLarge, match="100"):
         mem.remember("x" * 101)
     with pytest.raises(InvalidQuery):
         mem.list(limit=4)
-    mem.settings.set(content_bytes=1000, page_limit=10)
+    mem.settings.set(content_bytes=1000)
+    mem.settings.tune(StoreLimits(page_limit=10))
     assert mem.remember("x" * 1000).key
     assert len(mem.list(limit=4)) == 2
 
@@ -497,8 +500,8 @@ def test_a_setting_changed_in_the_file_applies_to_an_open_vault(tmp_path: Path, 
 
 
 def test_an_unknown_setting_is_refused_with_the_nearest_name(tmp_path: Path, mem: Engram) -> None:
-    with pytest.raises(ConfigInvalid, match="page_limit"):
-        engram.open(tmp_path / "other", key=KEY, settings={"page_limits": 5})
+    with pytest.raises(ConfigInvalid, match="recall_limit"):
+        engram.open(tmp_path / "other", key=KEY, settings={"recall_limits": 5})
     assert not (tmp_path / "other").exists()
     with pytest.raises(ConfigInvalid):
         mem.settings.set(no_such=1)

@@ -13,6 +13,9 @@ from serve.console import Engram
 
 from engram.bench import recall
 from engram.bench.recall import auroc, ndcg, percentiles
+from engram.bench.tuning import TUNABLE, tuning_of
+from engram.errors import ConfigInvalid
+from engram.values.frozen import fields
 
 TURNS = [
     ("s1", "s1:1", "Bo", "My dentist is called Petrova."),
@@ -48,14 +51,9 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Words of the memory itself only: with those of its neighbours a hand would calculate for long."""
-    monkeypatch.setenv("ENGRAM_AROUND_WEIGHT", "0")
-
-
-def test_the_figures_equal_those_calculated_by_hand(engram: Engram, file: Path, alone: None) -> None:
-    told = engram("bench", "recall", str(file), "--k", "1,5", "--json").json
+def test_the_figures_equal_those_calculated_by_hand(engram: Engram, file: Path) -> None:
+    # Words of the memory itself only: with those of its neighbours a hand would calculate for long.
+    told = engram("bench", "recall", str(file), "--k", "1,5", "--tune", "around_weight=0", "--json").json
     (found,) = told["files"]
     assert (found["stores"], found["turns"], found["memories"], found["questions"], found["unanswerable"]) == (1, 3, 3, 4, 1)
     every, one, two = (found["measures"][name] for name in ("all", "one", "two"))
@@ -123,3 +121,15 @@ def test_share_ndcg_auroc_and_percentiles() -> None:
     assert ndcg(frozenset("ab"), ["x", "a"], 10) == pytest.approx((1 / math.log2(3)) / (1 + 1 / math.log2(3)))
     assert percentiles([3.0, 1.0, 2.0]) == {"p50": 2.0, "p95": 3.0}
     assert percentiles([]) == {"p50": 0.0, "p95": 0.0}
+
+
+def test_a_number_that_cannot_be_tuned_is_refused_by_name() -> None:
+    with pytest.raises(ConfigInvalid, match="'sesion_weight'"):
+        tuning_of(["sesion_weight=0"])
+    with pytest.raises(ConfigInvalid, match="session_weight"):
+        tuning_of(["session_weight=none"])
+
+
+def test_no_name_stands_in_two_rooms_values() -> None:
+    names = [one.name for kind in TUNABLE for one in fields(kind)]
+    assert len(names) == len(set(names))

@@ -11,34 +11,38 @@ from pathlib import Path
 from dream.vaults import keep, rows
 from recall.minds import KEY
 
-import engram
+from engram.engine import Engram
+from engram.store.limits import StoreLimits
 from engram.types import Status
 from engram.values.dreams import PassStatus
 
 SETTINGS = {
+    "agent": "rex",
     "model": "none",
     "backup_hours": 0,
     "harden_process": False,
     "close_on_sigterm": False,
     "dream": False,
-    "dream_lease_s": 1.0,
     "dream_probes": 10,
 }
 _PROGRAM = """
 import os, signal, sys
-import engram
 from engram.dream.runner import Progress
 sys.path.insert(0, sys.argv[2])
-from dream.test_killed import KEY, SETTINGS
+from dream.test_killed import opened
 def tell(progress: Progress) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
-with engram.open(sys.argv[1], key=KEY, agent="rex", settings=SETTINGS) as mem:
+with opened(sys.argv[1]) as mem:
     mem.consolidate(jobs=["merge"], progress=tell)
 """
 
 
+def opened(path: Path | str) -> Engram:
+    return Engram.open(path, key=KEY, settings=SETTINGS, tuning=[StoreLimits(dream_lease_s=1.0)])
+
+
 def test_a_pass_whose_process_is_killed_resumes_where_it_was(tmp_path: Path) -> None:
-    with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=SETTINGS) as mem:
+    with opened(tmp_path / "vault") as mem:
         keep(mem, *(f"Shelf {number}{also} holds jars of plum jam" for number in range(70) for also in ("", " also")))
     for _ in range(2):
         killed = subprocess.run(
@@ -49,7 +53,7 @@ def test_a_pass_whose_process_is_killed_resumes_where_it_was(tmp_path: Path) -> 
         assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
         time.sleep(1.1)  # until its lease has expired
 
-    with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=SETTINGS) as mem:
+    with opened(tmp_path / "vault") as mem:
         [left] = mem.dreams()
         done = mem.consolidate(jobs=["merge"])
         assert (left.ending, done.pass_id) == (PassStatus.RUNNING, left.id)

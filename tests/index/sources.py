@@ -17,6 +17,7 @@ from engram.guard.visibility import readable
 from engram.index.vectors.matrix import encode
 from engram.models.embedders import Vectors, unit
 from engram.store.folder import VaultFolder
+from engram.store.limits import StoreLimits
 from engram.store.ports import SpaceRow
 from engram.store.sqlite.rows import predicate
 from engram.types import Memory, Reader, Scope, Space, Status
@@ -37,7 +38,8 @@ class VaultSource:
 
     def __init__(self, path: Path, env: Env | None = None, **settings: object) -> None:
         self.path = path
-        self.store = sqlite_store(path, env, **settings)
+        # Checking each vault at its opening is what other tests are about.
+        self.store = sqlite_store(path, env, tuning=[StoreLimits(check_inline_mib=0)], **settings)
 
     def close(self) -> None:
         self.store.close()

@@ -46,7 +46,7 @@ def tuned(vector_backend: str = "auto", **limits: Any) -> LiveSettings:
 
 @pytest.fixture
 def source(tmp_path: Path) -> Iterator[VaultSource]:
-    made = VaultSource(tmp_path / "vault", size_bucket_kib=0, check_inline_mib=0)
+    made = VaultSource(tmp_path / "vault", size_bucket_kib=0)
     yield made
     made.close()
 
@@ -132,7 +132,7 @@ OTHER_PROCESS = """
 import sys
 from pathlib import Path
 from index.sources import VaultSource, clustered
-source = VaultSource(Path(sys.argv[1]), size_bucket_kib=0, check_inline_mib=0)
+source = VaultSource(Path(sys.argv[1]), size_bucket_kib=0)
 kept = source.add(clustered(10, 1)[5:])
 source.erase(kept[0])
 source.close()

@@ -32,7 +32,7 @@ EVERY = Filter(statuses=())
 
 @pytest.fixture
 def source(tmp_path: Path) -> Iterator[VaultSource]:
-    made = VaultSource(tmp_path / "vault", check_inline_mib=0)
+    made = VaultSource(tmp_path / "vault")
     yield made
     made.close()
 

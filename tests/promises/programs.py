@@ -24,6 +24,7 @@ from engram.env import Env
 from engram.errors import EngramError
 from engram.index.vectors.tiers import VectorLimits
 from engram.settings import LiveSettings
+from engram.store.limits import StoreLimits
 from engram.store.sqlite import migrations
 from engram.store.sqlite import migrations as schema
 from engram.store.sqlite.maintenance import rotate_key
@@ -87,7 +88,7 @@ def signal_at_step(step: int, number: int, *within: str, only_main: bool = False
 
 def write_without_end(path: str, seed: int) -> None:
     """Write from four threads until killed; each prints what was acknowledged, and beforehand what it will change or erase."""
-    mem = open_vault(path, size_jitter_kib=16)
+    mem = open_vault(path, tuning=[StoreLimits(size_jitter_kib=16)])
     say(open=True, crashed_before=mem.health().crashed_before)
     heed()
     for work in (_singles, _batches, _updates, _erases):
@@ -333,7 +334,7 @@ def erase_and_wait(path: str, number: int) -> None:
 
 
 def fill_under_limit(path: str, limit: int) -> None:
-    mem = open_vault(path, full_retry_s=0.3)
+    mem = open_vault(path, tuning=[StoreLimits(full_retry_s=0.3)])
     first = mem.remember(f"{word(0, 'first')} before the limit")
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
     acked, code = _until_refused(mem)
@@ -348,7 +349,7 @@ def fill_under_limit(path: str, limit: int) -> None:
 
 def erase_under_limit(path: str, limit: int) -> None:
     """Erase where the log can be used as it is but not be made long again; then see how commits are synced."""
-    mem = open_vault(path, full_retry_s=0.0)
+    mem = open_vault(path, tuning=[StoreLimits(full_retry_s=0.0)])
     doomed = mem.remember(f"{word(0, 'doomed')} doomed")
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
     code = code_of(lambda: mem.forget(doomed.id, erase=True))
@@ -371,7 +372,7 @@ def _until_refused(mem: Engram, most: int = 3000, size: int = 4000) -> tuple[lis
 
 def live_on_a_full_disk(path: str, filler: str) -> None:
     """Fill the file system, be refused, read on, wait for room (the parent makes it), write again."""
-    mem = open_vault(path, full_retry_s=0.3)
+    mem = open_vault(path, tuning=[StoreLimits(full_retry_s=0.3)])
     first = mem.remember(f"{word(0, 'first')} while there was room")
     eat_room(filler)
     acked, code = _until_refused(mem)
@@ -403,7 +404,7 @@ def eat_room(filler: str, leave: int = 0) -> None:
 
 def read_only_and_back(path: str) -> None:
     """Open on a file system that cannot be written; the parent makes it writable; try again without reopening."""
-    mem = open_vault(path, full_retry_s=0.1)
+    mem = open_vault(path, tuning=[StoreLimits(full_retry_s=0.1)])
     held = sorted(memory.text for memory in mem.list())
     say(
         held=held,

@@ -14,6 +14,7 @@ from promises.vaults_at_hand import OWNER, credentials, dated, halves, is_root, 
 from engram.env import Env
 from engram.serve.cli import main
 from engram.settings import LiveSettings
+from engram.store.limits import StoreLimits
 from engram.store.sqlite.glimpse import glimpse
 
 
@@ -141,7 +142,7 @@ def test_making_a_vault_on_a_full_disk_gives_e1003_and_works_once_there_is_room(
 def test_a_backup_that_finds_no_room_leaves_nothing_behind(children: Nursery, small_disk: Path) -> None:
     """V9, V15: a half-made copy would keep the disk full for good."""
     path, filler = small_disk / "vault", small_disk / "filler"
-    mem = open_vault(path, full_retry_s=0.0)
+    mem = open_vault(path, tuning=[StoreLimits(full_retry_s=0.0)])
     try:
         mem.remember(f"{word(0, 'kept')} kept")
         eat_room(str(filler), leave=600_000)

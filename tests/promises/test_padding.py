@@ -12,6 +12,7 @@ from promises.children import Nursery
 from promises.vaults_at_hand import OWNER, open_vault, store_of, word
 
 from engram.errors import VaultLocked
+from engram.store.limits import StoreLimits
 from engram.types import Memory
 
 BUCKET = 512 * 1024
@@ -93,7 +94,7 @@ def test_two_vaults_with_the_same_writes_do_not_grow_at_the_same_write(tmp_path:
     moments = set()
     for number in range(5):
         path = tmp_path / f"vault-{number}"
-        with open_vault(path, size_jitter_kib=1024) as mem:
+        with open_vault(path, tuning=[StoreLimits(size_jitter_kib=1024)]) as mem:
             start = sizes(path)[0]
             for count in range(120):
                 mem.remember(f"{word(count, 'same')} " + "z" * 8_000)

@@ -14,6 +14,7 @@ from promises.tiers import short_and_long
 from promises.vaults_at_hand import OWNER, halves, open_vault, store_of, word
 
 from engram.errors import EngramError
+from engram.store.limits import StoreLimits
 
 
 def acknowledged(printed: list[dict[str, str]]) -> list[str]:
@@ -42,7 +43,7 @@ def test_closing_a_vault_finishes_the_writes_that_are_queued(path: Path) -> None
 def test_no_thread_hangs_when_another_closes_the_vault(path: Path, limit: int, rounds: int) -> None:
     """V7, V10: threads that wait for room in a full queue are answered too."""
     for number in range(rounds):
-        mem = open_vault(path, queue_limit=limit)
+        mem = open_vault(path, tuning=[StoreLimits(queue_limit=limit)])
         acked, refused = write_from_threads_until_closed(mem.remember, mem.close, threads=12, writes=3 + 7 * number)
         assert not [error for error in refused if not isinstance(error, EngramError)]
         assert_in_order(path, acked)
@@ -56,7 +57,7 @@ def write_from_threads_until_closed(remember, close, *, threads: int, writes: in
     def write(name: int) -> None:
         try:
             for number in range(10**6):
-                kept = remember(f"{word(number, f'thread{name}')} said")
+                kept = remember(f"{word(number, f'thread{name}-')} said")
                 acked.append(kept.id)
         except Exception as error:
             refused.append(error)

@@ -15,8 +15,10 @@ from recall.minds import open_mind, store_of, texts
 from engram.crypto.ciphers import SealedFileReader
 from engram.engine import Engram
 from engram.index.vectors.tiers import VectorLimits
+from engram.store.limits import StoreLimits
 
-ALWAYS: dict[str, Any] = {"tuning": [VectorLimits(snapshot_from=1, snapshot_pause_s=0.0)], "check_inline_mib": 0}
+UNCHECKED = StoreLimits(check_inline_mib=0)
+ALWAYS: dict[str, Any] = {"tuning": [VectorLimits(snapshot_from=1, snapshot_pause_s=0.0), UNCHECKED]}
 FACTS = [f"Fact number{n} is about topic{n % 7} and place{n % 11}" for n in range(60)]
 
 
@@ -78,7 +80,7 @@ def test_a_database_restored_by_hand_beside_a_newer_snapshot_is_searched_by_its_
             mem.remember(f"Later thing{number} happened")
         shutil.rmtree(path / "index")
     shutil.copy(tmp_path / "older.db", path / "vault.db")
-    with open_mind(path, **{**ALWAYS, "tuning": [VectorLimits(snapshot_from=10**6)]}) as mem:
+    with open_mind(path, tuning=[VectorLimits(snapshot_from=10**6), UNCHECKED]) as mem:
         for number in range(40):
             mem.remember(f"Other matter{number} came up")
     with open_mind(path, **ALWAYS) as mem:

@@ -6,7 +6,7 @@ import hashlib
 import math
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from engram.crypto.keys import MasterKey
 from engram.engine import Engram
 from engram.env import Env
 from engram.store.folder import VaultFolder, read_header
+from engram.store.limits import StoreLimits
 from engram.store.ports import Filter
 from engram.store.sqlite import connection as opening
 from engram.store.sqlite.store import SqliteStore
@@ -34,11 +35,18 @@ def agent(name: str, project: str = "") -> Reader:
 
 
 def open_vault(
-    path: Path | str, *, reader: Reader = OWNER, key: bytes | str | None = KEY, env: Env | None = None, **settings: object
+    path: Path | str,
+    *,
+    reader: Reader = OWNER,
+    key: bytes | str | None = KEY,
+    env: Env | None = None,
+    tuning: Iterable[object] = (),
+    **settings: object,
 ) -> Engram:
     """Open a vault with its key in hand, without automatic backups, and with patience for a loaded machine."""
-    given = {"backup_hours": 0, "write_patience_s": 60.0, "read_patience_s": 60.0, **settings}
-    return Engram.open(path, reader=reader, key=key, settings=given, env=env)
+    given = {"backup_hours": 0, "write_patience_s": 60.0, **settings}
+    patient = [StoreLimits(read_patience_s=60.0), *tuning]
+    return Engram.open(path, reader=reader, key=key, settings=given, env=env, tuning=patient)
 
 
 def credentials(key: bytes = KEY) -> Credentials:

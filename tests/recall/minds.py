@@ -11,6 +11,7 @@ import engram
 from engram.engine import Engram
 from engram.models import catalog
 from engram.models.embedders import CallableEmbedder, Embedder, OnnxEmbedder, hashing_embedder
+from engram.store.limits import StoreLimits
 from engram.store.sqlite.store import SqliteStore
 from engram.types import Memory, Policy, Reader, Role
 
@@ -51,8 +52,9 @@ def open_mind(
 ) -> Engram:
     made = None if words_only else embedder or words_apart()
     given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "agent": agent}
-    patience = {"write_patience_s": 60.0, "read_patience_s": 60.0}  # for a loaded machine
-    mem = Engram.open(path, key=KEY, embedder=made, settings={**given, **patience, **settings}, tuning=tuning)
+    # with patience for a loaded machine
+    patient = {"write_patience_s": 60.0, **given, **settings}
+    mem = Engram.open(path, key=KEY, embedder=made, settings=patient, tuning=[StoreLimits(read_patience_s=60.0), *tuning])
     if mem._vault.index is not None:  # there is none over the vectors of another model
         settle(mem)
     return mem

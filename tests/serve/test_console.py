@@ -191,7 +191,7 @@ def test_commands_are_completed() -> None:
     assert {"remember", "recall", "restore", "relate", "resume"} <= found
     assert "list" not in found
     assert completed("engram", "mcp", "install", "--client", "c") == {"claude-code", "claude-desktop", "cursor", "codex"}
-    assert completed("engram", "config", "get", "page_l") == {"page_limit"}
+    assert completed("engram", "config", "get", "recall_l") == {"recall_limit"}
 
 
 SHELLS = {

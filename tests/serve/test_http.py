@@ -26,6 +26,7 @@ from engram.errors import ConfigInvalid, RateLimited
 from engram.serve.http import event_stream
 from engram.serve.network.doors import Rates, doors
 from engram.serve.web import prepare
+from engram.store.limits import StoreLimits
 from engram.types import Memory, Policy, Reader, Role, Scope
 
 OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
@@ -34,7 +35,8 @@ CANARY = "xylophone"
 
 @pytest.fixture
 def mem(tmp_path: Path) -> Iterator[Engram]:
-    with engram.open(tmp_path / "vault", settings={"serve_events_s": 0.05, "change_log_rows": 1000}) as opened:
+    settings = {"serve_events_s": 0.05}
+    with Engram.open(tmp_path / "vault", settings=settings, tuning=[StoreLimits(change_log_rows=1000)]) as opened:
         yield opened.as_reader(OWNER)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,8 +23,8 @@ def open_store(folder: VaultFolder) -> Iterator[Callable[..., SqliteStore]]:
     """Open the test's vault, as often as wanted; in real time unless `env` is given."""
     opened: list[SqliteStore] = []
 
-    def do(env: Env | None = None, **settings: object) -> SqliteStore:
-        opened.append(sqlite_store(folder.path, env, **settings))
+    def do(env: Env | None = None, *, tuning: Iterable[object] = (), **settings: object) -> SqliteStore:
+        opened.append(sqlite_store(folder.path, env, tuning=tuning, **settings))
         return opened[-1]
 
     yield do

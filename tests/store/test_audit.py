@@ -13,6 +13,7 @@ from store.vaults import OWNER, connect
 from engram.env import Env
 from engram.errors import AccessDenied, EngramError, InvalidQuery, NotFound
 from engram.store.folder import VaultFolder
+from engram.store.limits import StoreLimits
 from engram.store.sqlite import audit as table
 from engram.store.sqlite.audit import Audit
 from engram.store.sqlite.store import SqliteStore
@@ -91,7 +92,7 @@ def test_the_audit_table_drops_the_oldest_entries_beyond_its_limit(
 
 
 def test_the_limit_of_the_audit_table_is_a_setting(open_store: OpenStore) -> None:
-    store = open_store(audit_rows=1000, audit_batch=1, size_bucket_kib=0)
+    store = open_store(audit_rows=1000, tuning=[StoreLimits(audit_batch=1)], size_bucket_kib=0)
     for _ in range(3):
         store.add(ME, [Memory(text=f"number {n}", scope=ME.scope) for n in range(400)])
     assert len(store.audit(OWNER, limit=1000)) == 1000
@@ -167,7 +168,7 @@ def test_every_read_and_search_leaves_an_audit_entry(
 
 
 def test_audit_entries_of_reads_are_written_in_batches_and_on_closing(open_store: OpenStore, folder: VaultFolder) -> None:
-    store = open_store(audit_batch=10)
+    store = open_store(tuning=[StoreLimits(audit_batch=10)])
     kept = store.add(ME, [Memory(text="a", scope=ME.scope)])[0]
     for _ in range(15):
         store.get(ME, [kept.id])

@@ -23,6 +23,7 @@ from store.vaults import OWNER, quick_folder, sqlite_store, state
 
 from engram.env import Env
 from engram.errors import AccessDenied, ContentTooLarge, DimensionMismatch, EngramError, InvalidContent, InvalidQuery, NotFound
+from engram.store.limits import StoreLimits
 from engram.store.ports import Filter, Store
 from engram.text.terms import terms
 from engram.types import Edge, Kind, Memory, Policy, Reader, Role, Scope, Source, Status
@@ -49,7 +50,7 @@ def fresh(kind: str) -> Iterator[Store]:
     clock = HandClock()
     env = Env(now=clock.now, monotonic=clock.monotonic, sleep=clock.sleep)
     with quick_folder() as place:
-        store = FACTORIES[kind](place / "vault", env, size_bucket_kib=0, check_inline_mib=0)
+        store = FACTORIES[kind](place / "vault", env, size_bucket_kib=0, tuning=[StoreLimits(check_inline_mib=0)])
         try:
             yield store
         finally:

@@ -12,6 +12,7 @@ from store.vaults import connect, database_key
 from engram.env import Env
 from engram.settings import Settings
 from engram.store.folder import VaultFolder
+from engram.store.limits import StoreLimits
 from engram.store.sqlite import connection as opening
 from engram.store.sqlite.padding import Silence
 from engram.store.sqlite.store import SqliteStore
@@ -36,7 +37,7 @@ def connection(path: Path) -> Iterator[apsw.Connection]:
 
 def silence(jitter: int = 64, bucket: int = 512, dice: Callable[[int], bytes] | None = None) -> Silence:
     env = Env() if dice is None else Env(random=dice)
-    return Silence(lambda: Settings(size_bucket_kib=bucket, size_jitter_kib=jitter), env)
+    return Silence(lambda: Settings(size_bucket_kib=bucket), env, StoreLimits(size_jitter_kib=jitter))
 
 
 def size(connection: apsw.Connection) -> int:

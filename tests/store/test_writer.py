@@ -23,6 +23,7 @@ from engram.env import Env
 from engram.errors import DiskFull, EngramError, SearchTimeout, VaultBusy, VaultDamaged, WriteFailed
 from engram.settings import Settings
 from engram.store.folder import VaultFolder
+from engram.store.limits import StoreLimits
 from engram.store.sqlite.gate import Readers
 from engram.store.sqlite.store import SqliteStore
 from engram.store.sqlite.writer import Writer, _Job
@@ -63,11 +64,11 @@ class Counting:
 class Bench:
     """A writer on a plain table of its own."""
 
-    def __init__(self, place: Path, env: Env | None = None, **settings: Any) -> None:
+    def __init__(self, place: Path, env: Env | None = None, **limits: Any) -> None:
         self.path = place / "numbers.db"
         self.around = Counting()
         self._connect().execute("PRAGMA journal_mode = WAL; CREATE TABLE numbers (n INTEGER PRIMARY KEY)").fetchall()
-        self.writer = Writer(self._connect, lambda: Settings(**settings), env or Env(), self.around)
+        self.writer = Writer(self._connect, Settings, env or Env(), self.around, StoreLimits(**limits))
 
     def _connect(self) -> apsw.Connection:
         connection = apsw.Connection(str(self.path))
@@ -446,7 +447,7 @@ def test_a_refusal_raised_often_does_not_grow(tmp_path: Path, clock: HandClock) 
 
 
 def test_many_threads_write_through_a_short_queue(open_store: OpenStore) -> None:
-    store = open_store(queue_limit=2)
+    store = open_store(tuning=[StoreLimits(queue_limit=2)])
     with ThreadPoolExecutor(16) as threads:
         kept = list(threads.map(lambda n: store.add(ME, [Memory(text=f"number {n}", scope=ME.scope)])[0], range(200)))
     assert store.counts(ME).memories == 200
@@ -473,7 +474,7 @@ def test_eight_readers_read_at_once(tmp_path: Path) -> None:
         opened.append(apsw.Connection(str(tmp_path / "a.db")))
         return opened[-1]
 
-    readers = Readers(new, lambda: Settings(read_patience_s=0.05))
+    readers = Readers(new, Settings, limits=StoreLimits(read_patience_s=0.05))
     all_in = threading.Barrier(8)
 
     def read(_: int) -> bool:
@@ -489,7 +490,7 @@ def test_eight_readers_read_at_once(tmp_path: Path) -> None:
 
 
 def test_a_read_gives_up_when_no_connection_becomes_free(open_store: OpenStore) -> None:
-    store = open_store(reader_limit=2, read_patience_s=0.2)
+    store = open_store(reader_limit=2, tuning=[StoreLimits(read_patience_s=0.2)])
     kept = store.add(ME, [Memory(text=f"number {n}", scope=ME.scope) for n in range(3)])
     store.put_vectors(ME, "s", {m.key: b"12345" for m in kept}, model="m", dimensions=1)
     half_read = [store.vectors(ME, "s") for _ in range(2)]
@@ -503,7 +504,7 @@ def test_a_read_gives_up_when_no_connection_becomes_free(open_store: OpenStore) 
 
 
 def test_a_thread_that_waits_for_a_connection_learns_at_once_that_the_vault_is_closed(bench: Bench) -> None:
-    readers = Readers(bench._connect, lambda: Settings(reader_limit=1, read_patience_s=600.0))
+    readers = Readers(bench._connect, lambda: Settings(reader_limit=1), limits=StoreLimits(read_patience_s=600.0))
 
     def read() -> None:
         with readers.use("reading"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -37,9 +37,9 @@ def database_key(cipher: str = "aegis") -> opening.DatabaseKey:
         return opening.key_for(master, cipher)
 
 
-def sqlite_store(path: Path, env: Env | None = None, **settings: object) -> SqliteStore:
+def sqlite_store(path: Path, env: Env | None = None, *, tuning: Iterable[object] = (), **settings: object) -> SqliteStore:
     env = env or Env()
-    store, _ = open_vault(path, LiveSettings(settings, monotonic=env.monotonic), env, CREDENTIALS)
+    store, _ = open_vault(path, LiveSettings(settings, monotonic=env.monotonic, tuning=tuning), env, CREDENTIALS)
     return store
 
 

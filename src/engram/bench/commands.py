@@ -26,6 +26,10 @@ _FILE: dict[str, Any] = {"exists": True, "dir_okay": False, "show_default": Fals
 Sizes = Annotated[str, typer.Option(help="Vault sizes to measure at, in memories.")]
 Stores = Annotated[int | None, typer.Option(min=1, show_default=False, help="Only the first so many of each file.")]
 Talks = Annotated[list[Path], typer.Argument(metavar="FILE", help="Conversations, a store a line (.gz too).", **_FILE)]
+Tune = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=VALUE", show_default=False, help="Try another value of a room's Weights or Limits; repeatable."),
+]
 Shifts = Annotated[Path, typer.Argument(metavar="FILE", help="Conversations, one a line (.gz too).", **_FILE)]
 Times = Annotated[list[Path], typer.Argument(metavar="FILE", help="Time expressions, one a line (.gz too).", **_FILE)]
 Texts = Annotated[list[Path], typer.Argument(metavar="FILE", help="Texts with `spans` or `attack` (.gz too).", **_FILE)]
@@ -55,11 +59,12 @@ def recall(
     paths: Talks,
     ks: Annotated[str, typer.Option("--k", help="How many of the first turns and sessions count.")] = "5,10,20",
     stores: Stores = None,
+    tune: Tune = None,
     as_json: Json = False,
 ) -> None:
     """Measure how much of what was said is found again, on conversations whose questions name their evidence."""
     numbers = _numbers(ks, "--k", least=1)
-    _measure(ctx, as_json, "recall", lambda run, tell: run(paths, ks=numbers, stores=stores, progress=tell))
+    _measure(ctx, as_json, "recall", lambda run, tell: run(paths, ks=numbers, stores=stores, tuning=_tuning(tune), progress=tell))
 
 
 @app.command("context")
@@ -68,11 +73,14 @@ def context(
     paths: Talks,
     budgets: Annotated[str, typer.Option("--tokens", help="Sizes of the context to measure at.")] = "500,1000,2000,4000",
     stores: Stores = None,
+    tune: Tune = None,
     as_json: Json = False,
 ) -> None:
     """Measure how much of the evidence stands in a context of so many tokens, beside top-k packing and plain history."""
     numbers = _numbers(budgets, "--tokens", least=1)
-    _measure(ctx, as_json, "context", lambda run, tell: run(paths, budgets=numbers, stores=stores, progress=tell))
+    _measure(
+        ctx, as_json, "context", lambda run, tell: run(paths, budgets=numbers, stores=stores, tuning=_tuning(tune), progress=tell)
+    )
 
 
 @app.command("speed")
@@ -95,9 +103,9 @@ def followups(ctx: typer.Context, paths: Talks, stores: Stores = None, as_json: 
 
 
 @app.command("knows")
-def knows(ctx: typer.Context, paths: Talks, stores: Stores = None, as_json: Json = False) -> None:
+def knows(ctx: typer.Context, paths: Talks, stores: Stores = None, tune: Tune = None, as_json: Json = False) -> None:
     """Measure what confident, uncertain and unknown mean, on conversations whose questions name their evidence."""
-    _measure(ctx, as_json, "knows", lambda run, tell: run(paths, stores=stores, progress=tell))
+    _measure(ctx, as_json, "knows", lambda run, tell: run(paths, stores=stores, tuning=_tuning(tune), progress=tell))
 
 
 @app.command("language")
@@ -134,6 +142,12 @@ def hook(
 ) -> None:
     """Measure what a coding agent waits for: each event of `engram hook`, beside an interpreter that does nothing."""
     _measure(ctx, as_json, "hook", lambda run, tell: run(memories, runs, progress=tell))
+
+
+def _tuning(pairs: list[str] | None) -> list[object]:
+    from engram.bench.tuning import tuning_of  # here: start-up time of every other command
+
+    return tuning_of(pairs or ())
 
 
 def _measure(ctx: typer.Context, as_json: bool, name: str, work: Callable[[Callable[..., Any], ProgressCallback], Any]) -> None:

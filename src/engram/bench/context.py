@@ -17,6 +17,7 @@ from itertools import accumulate, islice
 from pathlib import Path
 
 from engram.bench.recall import OURS, PATIENCE_S, BenchQuestion, Conversation, Results, percentiles, read_stores, share
+from engram.bench.tuning import changed
 from engram.bench.warm import warm
 from engram.context.budget import PROFILES
 from engram.context.packing import Tier
@@ -82,6 +83,7 @@ def run(
     budgets: Sequence[int] = _BUDGETS,
     stores: int | None = None,
     embedder: Embedder | None = None,
+    tuning: Sequence[object] = (),
     progress: ProgressCallback | None = None,
 ) -> Results:
     """Return the figures of each file at each budget. `stores`: only the first so many stores of a file."""
@@ -92,15 +94,17 @@ def run(
         chosen = list(islice(read_stores(path), stores))
         for number, store in enumerate(chosen):
             report(f"{path.name}: {store.name}", number / len(chosen))
-            _measure(store, budgets, tally, embedder)
+            _measure(store, budgets, tally, embedder, tuning)
         files.append(_figures(path.name, len(chosen), tally, budgets))
-    return {"definitions": DEFINITIONS, "budgets": list(budgets), "files": files}
+    return {"definitions": DEFINITIONS, "budgets": list(budgets), "tuning": changed(tuning), "files": files}
 
 
-def _measure(store: Conversation, budgets: Sequence[int], tally: _ContextTally, embedder: Embedder | None) -> None:
+def _measure(
+    store: Conversation, budgets: Sequence[int], tally: _ContextTally, embedder: Embedder | None, tuning: Sequence[object]
+) -> None:
     with tempfile.TemporaryDirectory(prefix="engram-bench-") as folder:
         path = Path(folder) / "vault"
-        with Engram.open(path, key=Env().random(32), settings=OURS, embedder=embedder) as vault:
+        with Engram.open(path, key=Env().random(32), settings=OURS, embedder=embedder, tuning=tuning) as vault:
             vault.ingest(store.turns)
             warm(vault, PATIENCE_S)
             turns = _turn_texts(store, budgets)

@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from engram.bench.recall import OURS, PATIENCE_S, BenchQuestion, Conversation, Results, read_stores
+from engram.bench.tuning import changed
 from engram.bench.warm import warm
 from engram.engine import Engram
 from engram.env import Env
@@ -60,6 +61,7 @@ def run(
     *,
     stores: int | None = None,
     embedder: Embedder | None = None,
+    tuning: Sequence[object] = (),
     progress: ProgressCallback | None = None,
 ) -> Results:
     """Return the figures of each file. `stores`: only the first so many stores of a file."""
@@ -70,15 +72,17 @@ def run(
         samples: list[KnowsSample] = []
         for number, store in enumerate(chosen):
             report(f"{path.name}: {store.name}", number / len(chosen))
-            samples += _samples(store, chosen[(number + 1) % len(chosen)] if len(chosen) > 1 else None, embedder)
+            samples += _samples(store, chosen[(number + 1) % len(chosen)] if len(chosen) > 1 else None, embedder, tuning)
         results.append({"file": path.name, "stores": len(chosen), **_figures(samples)})
-    return {"definitions": DEFINITIONS, "files": results}
+    return {"definitions": DEFINITIONS, "tuning": changed(tuning), "files": results}
 
 
-def _samples(store: Conversation, other: Conversation | None, embedder: Embedder | None) -> Iterator[KnowsSample]:
+def _samples(
+    store: Conversation, other: Conversation | None, embedder: Embedder | None, tuning: Sequence[object]
+) -> Iterator[KnowsSample]:
     with (
         tempfile.TemporaryDirectory(prefix="engram-bench-") as folder,
-        Engram.open(Path(folder) / "vault", key=Env().random(32), settings=OURS, embedder=embedder) as vault,
+        Engram.open(Path(folder) / "vault", key=Env().random(32), settings=OURS, embedder=embedder, tuning=tuning) as vault,
     ):
         vault.ingest(store.turns)
         warm(vault, PATIENCE_S)

@@ -20,6 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from engram.bench.tuning import changed
 from engram.bench.warm import warm
 from engram.engine import Engram
 from engram.env import Env
@@ -217,22 +218,28 @@ def run(
     ks: Sequence[int] = (5, 10, 20),
     stores: int | None = None,
     embedder: Embedder | None = None,
+    tuning: Sequence[object] = (),
     progress: ProgressCallback | None = None,
 ) -> Results:
-    """Return all figures, file by file. `stores`: only the first so many of each file. `embedder`: replaces the installed one."""
+    """Return all figures, file by file.
+
+    `stores`: only the first so many of each file. `embedder`: replaces the installed one. `tuning`: `Weights` and `Limits` to try.
+    """
     report = progress or (lambda stage, share: None)
     results = []
     for path in paths:
         tally = _RecallTally()
         chosen = list(islice(read_stores(path), stores))
         for number, store in enumerate(chosen):
-            _StoreRun(store, sorted(set(ks)), tally, embedder).run(_FileProgress(report, path.name, number, len(chosen)).step)
+            _StoreRun(store, sorted(set(ks)), tally, embedder, tuning).run(
+                _FileProgress(report, path.name, number, len(chosen)).step
+            )
         results.append({"file": path.name, "stores": len(chosen), **_figures(tally, sorted(set(ks)))})
     return {
         "definitions": DEFINITIONS,
         "ks": sorted(set(ks)),
         "limit": _limit(ks),
-        "settings": _changed_settings(),
+        "settings": _changed_settings() | changed(tuning),
         "files": results,
     }
 
@@ -263,11 +270,12 @@ class _StoreRun:
     ks: Sequence[int]
     tally: _RecallTally
     embedder: Embedder | None
+    tuning: Sequence[object]
 
     def run(self, report: Callable[[str, float], None]) -> None:
         with tempfile.TemporaryDirectory(prefix="engram-bench-") as folder:
             path = Path(folder) / "vault"
-            with Engram.open(path, key=Env().random(32), settings=OURS, embedder=self.embedder) as vault:
+            with Engram.open(path, key=Env().random(32), settings=OURS, embedder=self.embedder, tuning=self.tuning) as vault:
                 self._ingest(vault, report)
                 warm(vault, PATIENCE_S)
                 self._ask(vault, report)

@@ -20,6 +20,7 @@ from engram.log import Log
 from engram.rules.duplicates import LIKE, stem_overlap, stems
 from engram.rules.episodes import failure_reason, narrative, novelty_of, significance_of, surprise_of, valence_of, warning_of
 from engram.rules.skills import after_use, clusters, learn, match, with_recoveries
+from engram.store.limits import StoreLimits
 from engram.store.ports import Once
 from engram.store.sqlite.recounting import LEARNED_FROM
 from engram.store.validation import check_event, check_words
@@ -200,7 +201,7 @@ class Chronicle:
     def learn(self, reader: Reader) -> list[Skill]:
         """The skills that the episodes of this place teach and that are not known yet."""
         here = replace(reader, policy=Policy.OWN)
-        found = self._store.episodes(here, limit=self._live.now.page_limit)
+        found = self._store.episodes(here, limit=self._live.tuned(StoreLimits).page_limit)
         known = self._store.skills(here)
         fresh = [one for one in found if not any(match(skill, one.goal, {}) for skill in known)]
         return [skill for group in clusters(fresh) if (skill := self._learn(reader, group)) is not None]

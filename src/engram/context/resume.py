@@ -12,6 +12,7 @@ from engram.recall.searcher import Searcher
 from engram.recall.selection import is_flagged
 from engram.rules.gaps import question_in
 from engram.rules.resume import Morning, morning
+from engram.store.limits import StoreLimits
 from engram.store.sqlite.working import MIND
 from engram.types import Outcome, Policy, Reader, Recall
 from engram.values.frozen import replace
@@ -30,7 +31,7 @@ def morning_of(sets: WorkingSets, reader: Reader, *, besides: bool = False) -> M
     since = working_set.active_at
     kept = sets.store.put_away_last(reader, MIND)
     mind = None if kept is None else sets.state_from(kept[1])
-    latest = sets.store.page(reader, limit=min(_LATEST, sets.live.now.page_limit))
+    latest = sets.store.page(reader, limit=min(_LATEST, sets.live.tuned(StoreLimits).page_limit))
     resumed = Working(sets, reader).resume()
     known = {slot.text for slot in resumed.slots} if besides else set()
     slots = [slot for slot in mind.working.slots if slot.text not in known] if mind is not None else ()

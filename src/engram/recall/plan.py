@@ -20,6 +20,7 @@ from engram.models.embedders import Vectors
 from engram.recall.recall_weights import RecallWeights
 from engram.rules.lifecycle import RULES, STORIES
 from engram.settings import Settings
+from engram.store.limits import StoreLimits
 from engram.store.ports import Filter
 from engram.store.validation import check_filter
 from engram.text.english.courtesy import is_courtesy
@@ -193,6 +194,7 @@ QUERY_CHARACTERS = 16_384
 _ANY = Filter()
 _NO_ANALYSIS = QueryAnalysis()
 _WEIGHTS = RecallWeights()
+_PAGE_LIMIT = StoreLimits().page_limit
 
 
 @frozen(kw_only=True)
@@ -248,14 +250,20 @@ class Plan:
         """The words by which the same question is recognized in another order: its content words, sorted."""
         return signature(self.terms)
 
-    def deeper(self, settings: Settings) -> Plan:
+    def deeper(self, page_limit: int) -> Plan:
         """Return a plan that looks further, for when the first search found nothing that is good enough."""
-        breadth = min(self.breadth * 4, settings.page_limit)
+        breadth = min(self.breadth * 4, page_limit)
         return replace(self, breadth=breadth, postings=self.postings * 10, deep=True)
 
 
 def plan(
-    query: Query, settings: Settings, weights: RecallWeights = _WEIGHTS, *, vector_shift: float = 0.0, whole: bool = False
+    query: Query,
+    settings: Settings,
+    weights: RecallWeights = _WEIGHTS,
+    *,
+    page_limit: int = _PAGE_LIMIT,
+    vector_shift: float = 0.0,
+    whole: bool = False,
 ) -> Plan:
     """Return the plan of a question that has passed `checked`; feedback has moved the weight of vectors by `vector_shift`."""
     where = narrowed(query.where, query.mode)
@@ -266,7 +274,7 @@ def plan(
     return Plan(
         query=query,
         where=where,
-        breadth=min(max(weights.recall_candidates, 2 * (query.limit or 0)), settings.page_limit),
+        breadth=min(max(weights.recall_candidates, 2 * (query.limit or 0)), page_limit),
         postings=weights.posting_budget,
         most=query.limit or settings.recall_limit,
         terms=words,

@@ -53,6 +53,7 @@ from engram.recall.trust import Answerability, answerability, trust
 from engram.recall.tuning import Tuning, shifted
 from engram.rules.lifecycle import Lifecycle, lifecycle
 from engram.settings import LiveSettings, Settings
+from engram.store.limits import StoreLimits
 from engram.store.ports import Heard, Question
 from engram.store.sqlite.store import SqliteStore
 from engram.text.terms import identity_of, terms
@@ -265,7 +266,11 @@ class Searcher:
 
     def _plan(self, query: Query, *, whole: bool = False) -> Plan:
         settings, weights = self._live.now, self._live.tuned(RecallWeights)
-        return plan(checked(query), settings, weights, vector_shift=self._vector_shift, whole=whole)
+        return plan(checked(query), settings, weights, page_limit=self._page_limit, vector_shift=self._vector_shift, whole=whole)
+
+    @property
+    def _page_limit(self) -> int:
+        return self._live.tuned(StoreLimits).page_limit
 
     def _search(self, reader: Reader, planned: Plan) -> SearchTrace:
         """Search once, and once more and wider if that brought no hit."""
@@ -279,7 +284,7 @@ class Searcher:
         text_arms = partial(future_result, words, "words were looked up")
         trace = self._search_once(reader, planned, vector, text_arms, notes, watch, settings)
         if trace.worth_deepening:
-            deeper = planned.deeper(settings)
+            deeper = planned.deeper(self._page_limit)
             text_arms = partial(self._text_arms, reader, deeper, watch)
             trace = self._search_once(reader, deeper, vector, text_arms, notes, watch, settings)
         if not trace.hits and not notes:

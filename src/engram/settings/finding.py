@@ -56,9 +56,6 @@ class Finding(Keeping):
         high=86400.0,
         ref="§33.1",
     )
-    around_weight: float = tunable(
-        0.5, "What a word said beside a statement counts, against one of its own.", low=0.0, high=1.0, ref="R1"
-    )
 
     # working memory: what is in mind while a conversation runs
     working_slots: int = tunable(7, "Statements that are in mind at once.", unit="slots", low=1, high=9, ref="§3")

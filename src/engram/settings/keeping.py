@@ -63,10 +63,6 @@ class Keeping:
         ref="§20",
         restart=True,
     )
-    queue_limit: int = tunable(
-        1000, "Writes that may wait; further callers block.", unit="writes", low=1, high=100000, ref="§20", restart=True
-    )
-    group_limit: int = tunable(256, "Waiting writes that share one commit.", unit="writes", low=1, high=10000, ref="§20")
     reader_limit: int = tunable(
         8, "Connections that read at the same time.", unit="connections", low=1, high=64, ref="§20", restart=True
     )
@@ -75,19 +71,6 @@ class Keeping:
     )
     write_patience_s: float = tunable(
         10.0, "How long a write waits for another process to finish its own.", unit="s", low=0.0, high=600.0
-    )
-    read_patience_s: float = tunable(5.0, "How long a read waits for a free connection.", unit="s", low=0.01, high=600.0)
-    drain_s: float = tunable(2.0, "How long closing waits for queued writes.", unit="s", low=0.0, high=60.0, ref="§33.2")
-    full_retry_s: float = tunable(
-        5.0,
-        "After a full disk, how long writes are refused before one is tried again.",
-        unit="s",
-        low=0.0,
-        high=3600.0,
-        ref="§32.1",
-    )
-    change_log_rows: int = tunable(
-        200000, "Entries of the change log that are kept for indexes to catch up from.", unit="rows", low=1000, high=100000000
     )
 
     # silence: what the file system may tell an observer
@@ -99,22 +82,10 @@ class Keeping:
         high=65536,
         ref="§10.4",
     )
-    size_jitter_kib: int = tunable(
-        64, "Free room under which the file grows, at random between 0 and this.", unit="KiB", low=0, high=4096, ref="§10.4.3"
-    )
     neutral_times: bool = tunable(
         True,
         "Set file times to a fixed date after each write; switch off if a backup tool goes by them.",
         ref="§10.4.4",
-    )
-    wal_pages: int = tunable(
-        200,
-        "Pages after which the write-ahead log is folded into the database; it is made this long at once.",
-        unit="pages",
-        low=16,
-        high=100000,
-        ref="§10.6.3",
-        restart=True,
     )
 
     # content
@@ -131,7 +102,6 @@ class Keeping:
         high=36500.0,
         ref="M17",
     )
-    page_limit: int = tunable(1000, "Most memories that one page of a listing holds.", unit="memories", low=1, high=100000)
 
     # capture
     import_bytes: int = tunable(

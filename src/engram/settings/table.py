@@ -103,15 +103,6 @@ class Settings(Finding):
     gap_questions: int = tunable(
         2, "Questions without an answer that are offered in a session, to be asked back.", low=0, high=100, ref="§4.5"
     )
-    gap_days: float = tunable(7.0, "How long the same one is not offered again.", unit="days", low=0.0, high=3650.0, ref="§4.5")
-    gap_kept_days: float = tunable(
-        90.0, "How long one is kept that is not asked again.", unit="days", low=0.0, high=36500.0, ref="§4.5"
-    )
-    gap_rows: int = tunable(200, "Most of them that a scope has.", unit="questions", low=1, high=100000, ref="§4.5")
-    stale_days: float = tunable(
-        90.0, "Age from which it is asked whether what is much used is still so.", unit="days", low=1.0, high=36500.0, ref="§4.5"
-    )
-    stale_uses: int = tunable(5, "How often used is much used.", unit="recalls", low=5, high=1000000, ref="§4.5")
     known_confident: float = tunable(0.7, "Confidence from which a subject counts as well known.", low=0.0, high=1.0, ref="§38")
     known_unknown: float = tunable(0.1, "Confidence under which it counts as unknown.", low=0.0, high=1.0, ref="§38")
     known_fresh_days: float = tunable(
@@ -182,14 +173,6 @@ class Settings(Finding):
     )
 
     # care: checks and backups
-    check_inline_mib: int = tunable(
-        16,
-        "A vault up to this size is checked whole before it is used; a larger one in the background.",
-        unit="MiB",
-        low=0,
-        high=1048576,
-        ref="§32.4",
-    )
     backup_hours: float = tunable(
         24.0, "A backup is made when the last one is older; 0 makes none by itself.", unit="h", low=0.0, high=8760.0, ref="§32.4"
     )
@@ -213,14 +196,6 @@ class Settings(Finding):
         120.0, "How long nobody must have asked anything before it does.", unit="s", low=0.0, high=86400.0, ref="K13"
     )
     dream_every_h: float = tunable(6.0, "How often it does at most.", unit="h", low=0.0, high=8760.0, ref="§22")
-    dream_lease_s: float = tunable(
-        120.0,
-        "A pass that gave no sign of life for so long has died: another process may go on with it.",
-        unit="s",
-        low=1.0,
-        high=86400.0,
-        ref="K13",
-    )
     dream_probes: int = tunable(
         40,
         "Questions made of the vault's own memories that are asked before and after a pass; 0 asks none.",
@@ -277,23 +252,14 @@ class Settings(Finding):
     receipt_hours: float = tunable(24.0, "How long an `Idempotency-Key` is known.", unit="h", low=1.0, high=8760.0)
 
     # audit and health
-    audit_ring: int = tunable(
-        2000, "Audit entries at hand in memory.", unit="entries", low=100, high=100000, ref="§19", restart=True
-    )
     audit_rows: int = tunable(
         100000, "Audit entries kept in the vault; the oldest go first.", unit="rows", low=1000, high=100000000, ref="§19"
-    )
-    audit_batch: int = tunable(
-        1000, "Audit entries of reads that are written together.", unit="entries", low=1, high=2000, ref="§19"
     )
     ram_warning_mib: int = tunable(
         250, "Resident memory from which pressure is called elevated.", unit="MiB", low=50, high=1048576, ref="§21"
     )
     ram_critical_mib: int = tunable(
         350, "Resident memory from which pressure is called critical.", unit="MiB", low=100, high=1048576, ref="§21"
-    )
-    latency_window: int = tunable(
-        1000, "Calls that the latency figures look back on.", unit="calls", low=10, high=100000, ref="§34.8", restart=True
     )
 
 
@@ -308,6 +274,11 @@ _FIXED_IN = {
     "WorkingLimits": (
         "working_tick working_floor working_half_life_min sensory_turns sensory_s momentum_alpha momentum_share "
         "anticipate_likeness"
+    ),
+    "StoreLimits": (
+        "queue_limit group_limit full_retry_s drain_s change_log_rows size_jitter_kib wal_pages page_limit "
+        "read_patience_s latency_window audit_ring audit_batch check_inline_mib around_weight gap_days gap_kept_days "
+        "gap_rows stale_days stale_uses dream_lease_s"
     ),
 }
 """Names that were settings before they moved, with the same values, into the `Weights` or `Limits` of a room."""

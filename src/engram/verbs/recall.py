@@ -19,6 +19,7 @@ from engram.guard.injection import InjectionVerdict, assess_cached
 from engram.recall.evidence import reason
 from engram.recall.plan import QUERY_CHARACTERS, Query
 from engram.recall.selection import without_flagged
+from engram.store.limits import StoreLimits
 from engram.store.ports import Filter, Once
 from engram.text.transcripts import OpenAI
 from engram.types import Explanation, IndexState, Memory, Mode, Reasoning, Recall, Role, Status, Turn, scope_values
@@ -98,7 +99,8 @@ class Asking(View):
         plan = planned(message, model, budget, profile, style, orders=orders, models_file=models_file)
         mind = Working(sets, self._reader)
         # What a long message wants mostly stands at its end, after what was pasted.
-        asked = self._asked(message[-QUERY_CHARACTERS:], min(plan.hits, settings.page_limit // 2), None, now, None, None, None)
+        most = min(plan.hits, self._vault.live.tuned(StoreLimits).page_limit // 2)
+        asked = self._asked(message[-QUERY_CHARACTERS:], most, None, now, None, None, None)
         found = self._vault.prefetcher.answer(self._reader, message, asked)
         record_gap(sets, self._reader, message, found)
         window = build(

@@ -40,7 +40,7 @@ _EVENTS = {
         "operationId": "stream_events",
         "summary": "Tell of changes as they happen, by the ids of memories (server-sent events).",
         "description": "An event `missed` says that there were changes that nobody knows any more: the caller was away for longer"
-        " than the log of changes reaches back (`change_log_rows`), or the vault was restored. Read anew what you hold.",
+        " than the log of changes reaches back, or the vault was restored. Read anew what you hold.",
         "tags": ["events"],
         "parameters": [
             {

@@ -46,10 +46,10 @@ TOPICS = {
     "injection_mode": "Context",
     "edge_reinforce": "Links, strength, skills and boxes",
     "hook_scope": "Hooks of coding agents",
-    "check_inline_mib": "Checks and backups",
+    "backup_hours": "Checks and backups",
     "dream": "At rest",
     "serve_host": "Serving",
-    "audit_ring": "Audit and health",
+    "audit_rows": "Audit and health",
 }
 """Headings of the settings page, by the first setting of each topic in the order of the table."""
 

@@ -167,7 +167,7 @@ class Boxing(Path):
 
     def boxes(self, reader: Reader, *, trace: int | None = None, limit: int = 50) -> list[Box]:
         """Boxes, the latest first; or those of one trace. A box is seen by whoever sees the place it is of."""
-        bounded(limit, self._live.now.page_limit, "a list of boxes")
+        bounded(limit, self._limits.page_limit, "a list of boxes")
         visible, values = predicate(readable(reader), "b.scope", "s")
         along, more = ("", ()) if trace is None else (" AND b.trace = ?", (trace,))
         with self._read(reader, "boxes") as connection:

@@ -46,7 +46,7 @@ class Dreaming(Revising):
             self._flush_audit(wait=True)  # what was recalled until now counts
             walker, now = self._walker(reader), self._env.now()
             holder, new_id = self._env.new_id(), self._env.new_id()
-            lease = timedelta(seconds=self._live.now.dream_lease_s)
+            lease = timedelta(seconds=self._limits.dream_lease_s)
             stopped, ahead = to_micros(now - lease), to_micros(now + lease)  # a clock that was wrong must not hold it for years
 
             def work(connection: apsw.Connection) -> Pass | None:
@@ -250,7 +250,7 @@ class Dreaming(Revising):
 
     def passes(self, reader: Reader, *, limit: int) -> list[Pass]:
         """Passes, the latest first: all for whoever sees all, else the reader's own."""
-        bounded(limit, self._live.now.page_limit, "a list of passes")
+        bounded(limit, self._limits.page_limit, "a list of passes")
         everyones = reader.policy is Policy.ALL
         with self._read(reader, "passes") as connection:
             readable(reader)

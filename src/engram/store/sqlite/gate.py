@@ -23,6 +23,7 @@ from engram.errors import Conflict, DiskFull, EngramError, InvalidQuery, SearchT
 from engram.log import Log
 from engram.settings import LiveSettings, Settings
 from engram.store.latency import Meter
+from engram.store.limits import StoreLimits
 from engram.store.ports import Once
 from engram.store.sqlite import connection as opening
 from engram.store.sqlite import quotas
@@ -50,11 +51,15 @@ def stop_in_time(connection: apsw.Connection) -> None:
 
 class Readers:
     def __init__(
-        self, connect: Callable[[], apsw.Connection], settings: Callable[[], Settings], first: apsw.Connection | None = None
+        self,
+        connect: Callable[[], apsw.Connection],
+        settings: Callable[[], Settings],
+        first: apsw.Connection | None = None,
+        limits: StoreLimits = StoreLimits(),
     ) -> None:
         """first: a connection that is open already."""
         self._connect = connect
-        self._settings = settings
+        self._patience_s = limits.read_patience_s
         self._idle: list[apsw.Connection] = [] if first is None else [first]
         self._outdated: set[apsw.Connection] = set()
         self._limit = settings().reader_limit
@@ -76,7 +81,7 @@ class Readers:
         """A connection inside one read transaction: all statements see the same state of the vault."""
         if self._closed:
             raise StorageError("the vault is closed.", way_out="Open it again.")
-        if not acquire_in_time(self._places, self._settings().read_patience_s):
+        if not acquire_in_time(self._places, self._patience_s):
             raise SearchTimeout(f"no connection was free in time for {doing}.")
         try:
             until = current_deadline()
@@ -163,7 +168,7 @@ class Path:
     """What the verbs are made of. A verb that wrote or read by another way could forget one of these."""
 
     def __init__(self, opened: Opened, live: LiveSettings, env: Env) -> None:
-        settings = live.now
+        limits = live.tuned(StoreLimits)
         self._opened = opened
         self._pid = os.getpid()
         self._closed = False
@@ -176,14 +181,18 @@ class Path:
         self._backing_up = threading.Lock()
         self._begun: set[bytes] = set()  # names of receipts to come
         self._beginning = threading.Lock()
-        self._meter = Meter(env.monotonic, settings.latency_window)
-        self._audit = Audit(env, opened.audit_key, settings.audit_ring)
+        self._meter = Meter(env.monotonic, limits.latency_window)
+        self._audit = Audit(env, opened.audit_key, limits.audit_ring)
         self._accesses = Accesses()
         self._holding: dict[str, str] = {}  # passes at rest that this process has begun, and by which name it holds them
         self._questions = Questions()
         self._tides = Tides(opened, live, env)
-        self._writer = Writer(self._connect_to_write, lambda: live.now, env, self._tides)
-        self._readers = Readers(self._connect_to_read, lambda: live.now, opened.looked)
+        self._writer = Writer(self._connect_to_write, lambda: live.now, env, self._tides, limits)
+        self._readers = Readers(self._connect_to_read, lambda: live.now, opened.looked, limits)
+
+    @property
+    def _limits(self) -> StoreLimits:
+        return self._live.tuned(StoreLimits)
 
     def _write(
         self,
@@ -282,7 +291,7 @@ class Path:
         if ok and _FOR_NOBODY.get():
             return
         waiting = self._audit.note(self._audit.entry(reader, operation, subject=subject, count=count, digest=digest, ok=ok))
-        if waiting >= self._live.now.audit_batch:
+        if waiting >= self._limits.audit_batch:
             self._flush_audit(wait=False)
 
     def _flush_audit(self, *, wait: bool) -> None:
@@ -295,7 +304,7 @@ class Path:
         def work(connection: apsw.Connection) -> None:
             write_audit(connection, entries, settings.audit_rows)
             write_accesses(connection, counts, now)
-            write_questions(connection, asked, now, settings.gap_rows)
+            write_questions(connection, asked, now, self._limits.gap_rows)
 
         try:
             if wait:
@@ -343,8 +352,8 @@ class Path:
         self._closed = True
         self._flush_audit(wait=False)
         # Before the writer, whose connection is the last one out and takes the log with it.
-        self._readers.close(self._live.now.drain_s)
-        self._writer.close(self._live.now.drain_s)
+        self._readers.close(self._limits.drain_s)
+        self._writer.close(self._limits.drain_s)
         self._opened.lock.release()
         if self._live.now.neutral_times:  # read-only too: on a full disk reading leaves a log, and its date
             hide_times(self._opened.folder)

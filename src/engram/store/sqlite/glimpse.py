@@ -17,6 +17,7 @@ from engram.env import Env, from_micros
 from engram.errors import DiskFull, EngramError
 from engram.guard.visibility import readable
 from engram.settings import LiveSettings
+from engram.store.limits import StoreLimits
 from engram.store.sqlite import audit, text_index
 from engram.store.sqlite import connection as opening
 from engram.store.sqlite import connection as sealed
@@ -70,7 +71,7 @@ class Glimpse:
         self._connection.execute("BEGIN")
         self._live = live
         self._env = env
-        self._audit = audit.Audit(env, opened.audit_key, live.now.audit_ring)
+        self._audit = audit.Audit(env, opened.audit_key, live.tuned(StoreLimits).audit_ring)
 
     def frequencies(self, reader: Reader, terms: Sequence[str], *, most: int) -> list[int]:
         """In how many memories of the whole vault each term stands: what tells a rare word from a common one."""
@@ -81,7 +82,7 @@ class Glimpse:
         """Active memories that hold any of the terms, best first."""
         with self._read(reader, "search") as connection:
             hits = text_index.search_text(
-                connection, readable(reader), text_index.ACTIVE, terms, limit, self._live.now.around_weight
+                connection, readable(reader), text_index.ACTIVE, terms, limit, self._live.tuned(StoreLimits).around_weight
             )
             visible, values = predicate(readable(reader), "m.scope", "s")
             wanted = ", ".join("?" * len(hits))
@@ -142,11 +143,11 @@ class Glimpse:
 
     def _write(self, entries: Sequence[AuditEntry]) -> None:
         """In one transaction, which is synced when the log is folded in: by closing, or by whoever else has the vault open."""
-        connection, settings = self._connection, self._live.now
+        connection, settings, limits = self._connection, self._live.now, self._live.tuned(StoreLimits)
         opening.allow_changes(connection)
         opening.sync_commits(connection, "normal")
-        connection.wal_autocheckpoint(settings.wal_pages)
-        silence = Silence(lambda: settings, self._env)
+        connection.wal_autocheckpoint(limits.wal_pages)
+        silence = Silence(lambda: settings, self._env, limits)
         take_turn(connection, "BEGIN IMMEDIATE", settings.write_patience_s, self._env)
         silence.lengthen(self._opened.folder.wal, _LOG_PAGES)
         audit.write(connection, entries, settings.audit_rows)

@@ -63,7 +63,7 @@ class Surveying(Path):
 
     def subjects(self, reader: Reader, *, limit: int, without: Collection[str] = ()) -> list[Subject]:
         """Names that several memories have, and categories but for some, the most told of first."""
-        bounded(limit, self._live.now.page_limit, "a list of subjects")
+        bounded(limit, self._limits.page_limit, "a list of subjects")
         with self._read(reader, "knows") as connection:
             seen, stale = readable(reader), self._stale()
             sorts = [one for one in _categories(connection, seen, stale) if one.name not in without]
@@ -74,7 +74,7 @@ class Surveying(Path):
     def doubts(self, reader: Reader, *, keys: Sequence[int] | None = None, limit: int) -> list[Gap]:
         """Memories that stand against each other, the latest such pairs first, then those that are much used and old, the most
         used first; `keys`: only where one of these is concerned."""
-        bounded(limit, self._live.now.page_limit, "a page")
+        bounded(limit, self._limits.page_limit, "a page")
         with self._read(reader, "gaps") as connection:
             disputes = _contested(connection, readable(reader), keys, limit)
             found = disputes + _stale(connection, readable(reader), keys, limit - len(disputes), self._stale())
@@ -82,8 +82,8 @@ class Surveying(Path):
         return found
 
     def _stale(self) -> tuple[int, int]:
-        settings = self._live.now
-        return settings.stale_uses, to_micros(self._env.now() - timedelta(days=settings.stale_days))
+        limits = self._limits
+        return limits.stale_uses, to_micros(self._env.now() - timedelta(days=limits.stale_days))
 
 
 def _tally(connection: apsw.Connection, seen: Visibility, which: str, values: Sequence[Any], stale: tuple[int, int]) -> Tally:

@@ -16,6 +16,7 @@ from engram.env import Env
 from engram.errors import DiskFull, EngramError, VaultBusy
 from engram.settings import LiveSettings
 from engram.store.folder import Header, VaultFolder, discard, name_newborn, write_header
+from engram.store.limits import StoreLimits
 from engram.store.sqlite import connection as opening
 from engram.store.sqlite import migrations, renewing
 from engram.store.sqlite.connection import explain
@@ -72,7 +73,8 @@ def _make_database(path: Path, key: opening.DatabaseKey, live: LiveSettings, env
         migrations.migrate(connection, env.now())
         with connection:
             renewing.is_new(connection)
-            Silence(lambda: live.now, env).grow(connection, at_least=live.now.wal_pages)
+            limits = live.tuned(StoreLimits)
+            Silence(lambda: live.now, env, limits).grow(connection, at_least=limits.wal_pages)
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     finally:
         connection.close()

@@ -17,6 +17,7 @@ import apsw
 from engram.env import Env
 from engram.settings import Settings
 from engram.store.folder import VaultFolder, neutralise
+from engram.store.limits import StoreLimits
 from engram.store.sqlite.connection import PAGE_BYTES
 from engram.store.sqlite.locks import take_turn
 from engram.values.frozen import mutable
@@ -34,6 +35,7 @@ class Silence:
 
     settings: Callable[[], Settings]
     env: Env
+    limits: StoreLimits = StoreLimits()
     _reserve: int = -1
 
     @property
@@ -85,7 +87,7 @@ class Silence:
         """
         if not self.bucket:
             return
-        length = (self.settings().wal_pages + _PRIMING) * PAGE_BYTES
+        length = (self.limits.wal_pages + _PRIMING) * PAGE_BYTES
         connection.execute("PRAGMA synchronous = OFF")
         try:
             for _ in range(2 * length // (_PRIMING * PAGE_BYTES)):  # others may start the log anew meanwhile: not for ever
@@ -113,7 +115,7 @@ class Silence:
                 file.write(self.env.random(short))
 
     def _draw(self) -> None:
-        self._reserve = self.env.below(self.settings().size_jitter_kib * 1024 // PAGE_BYTES + 1)
+        self._reserve = self.env.below(self.limits.size_jitter_kib * 1024 // PAGE_BYTES + 1)
 
 
 def fold_in_if_free(connection: apsw.Connection) -> None:

@@ -57,7 +57,7 @@ class Reading(Path):
 
     def page(self, reader: Reader, *, limit: int, cursor: str | None = None, where: Filter = Filter()) -> Page:
         """Newest first. A page goes on below the key of the last row: what comes or goes meanwhile moves nothing else."""
-        bounded(limit, self._live.now.page_limit, "a page")
+        bounded(limit, self._limits.page_limit, "a page")
         check_filter(where.kinds, where.statuses, where.since, where.until)
         about, secret = _listing("list", reader, where), self._opened.cursor_key
         before = None if cursor is None else ciphers.open_cursor(cursor, about, secret)
@@ -72,9 +72,9 @@ class Reading(Path):
         check_terms(terms)
         if not terms:
             return []
-        bounded(limit, self._live.now.page_limit, "a search")
+        bounded(limit, self._limits.page_limit, "a search")
         with self._read(reader, "search") as connection:
-            condition, narrow, around = rows.conditions(where), rows.narrow(where), self._live.now.around_weight
+            condition, narrow, around = rows.conditions(where), rows.narrow(where), self._limits.around_weight
             hits = text_index.search_text(connection, readable(reader), condition, terms, limit, around, narrow=narrow)
             found = [TextHit(key, score) for key, score in hits]
         self._note(reader, "search", count=len(found), digest=self._audit.digest(" ".join(terms)))
@@ -126,7 +126,7 @@ class Reading(Path):
 
     def onward(self, reader: Reader, *, after: int, limit: int) -> tuple[list[Memory], list[tuple[int, int, Turn]], list[Edge]]:
         """All that is known above a key, in the order it came: memories, (memory, number, turn) they came from, links."""
-        bounded(limit, self._live.now.page_limit, "a page")
+        bounded(limit, self._limits.page_limit, "a page")
         with self._read(reader, "export") as connection:
             seen = readable(reader)
             found = memories.onward(connection, seen, after=after, limit=limit)
@@ -287,7 +287,7 @@ class Reading(Path):
         """The change log after a point: keys and verbs only, for whoever may see the whole vault's rhythm."""
         with self._watched(reader, "changes"):
             require_owner(reader, "the change log")
-        bounded(limit, self._live.now.change_log_rows, "the change log")
+        bounded(limit, self._limits.change_log_rows, "the change log")
         with self._read(reader, "changes") as connection:
             found = connection.execute("SELECT seq, memory, what FROM changes WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))
             return [ChangeLogEntry(seq, key, what) for seq, key, what in found]
@@ -297,7 +297,7 @@ class Reading(Path):
 
         Missed is what the log does not hold any more, or a vault that was restored never held.
         """
-        bounded(limit, self._live.now.change_log_rows, "the change log")
+        bounded(limit, self._limits.change_log_rows, "the change log")
         visible, values = predicate(readable(reader), "m.scope")
         with self._read(reader, "events") as connection:
             ends = connection.execute("SELECT coalesce(min(seq), 0), coalesce(max(seq), 0) FROM changes").get

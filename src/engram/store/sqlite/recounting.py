@@ -102,7 +102,7 @@ class Recounting(Writing):
         limit: int = 50,
     ) -> list[Episode]:
         """Recorded episodes, the latest first; or those of `ids`, in that order."""
-        bounded(limit, self._live.now.page_limit, "a list of episodes")
+        bounded(limit, self._limits.page_limit, "a list of episodes")
         check_period(since, until)
         with self._read(reader, "episodes") as connection:
             seen = readable(reader)

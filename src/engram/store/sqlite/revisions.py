@@ -236,7 +236,7 @@ class Revising(Writing):
         if memory is None:
             return ""
         where = intern(round.connection, memory.scope), revision.text
-        put = gaps.put_new(round.connection, *where, to_micros(round.now), self._live.now.gap_rows)
+        put = gaps.put_new(round.connection, *where, to_micros(round.now), self._limits.gap_rows)
         return memory.id if put else ""
 
 

@@ -19,6 +19,7 @@ from engram.errors import DiskFull, StorageError, VaultDamaged
 from engram.log import Log
 from engram.settings import LiveSettings
 from engram.store.folder import Header, VaultFolder, name_newborn, read_header, sweep_snapshots
+from engram.store.limits import StoreLimits
 from engram.store.sqlite import connection as opening
 from engram.store.sqlite import migrations
 from engram.store.sqlite.connection import explain
@@ -245,7 +246,7 @@ def _migrate(opened: Opened, live: LiveSettings, env: Env) -> None:
 
 def _check_first(opened: Opened, live: LiveSettings) -> None:
     """A small vault is verified whole before it is used. A larger one is checked beside its use, by the caller."""
-    if opened.folder.database.stat().st_size > live.now.check_inline_mib * 2**20:
+    if opened.folder.database.stat().st_size > live.tuned(StoreLimits).check_inline_mib * 2**20:
         opened.unchecked = True
         return
     from engram.store.sqlite import backups  # late: who comes for a moment does without

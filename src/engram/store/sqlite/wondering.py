@@ -28,11 +28,11 @@ class Wondering(Path):
 
     def gaps(self, reader: Reader, *, limit: int, to_offer: bool = False) -> list[Gap]:
         """Questions that found no answer. `to_offer`: of exactly this place, and not offered within `gap_days`."""
-        settings = self._live.now
-        bounded(limit, settings.page_limit, "a page")
+        limits = self._limits
+        bounded(limit, limits.page_limit, "a page")
         now = self._env.now()
-        week = to_micros(now - timedelta(days=settings.gap_days)) if to_offer else None
-        kept = to_micros(now - timedelta(days=settings.gap_kept_days))
+        week = to_micros(now - timedelta(days=limits.gap_days)) if to_offer else None
+        kept = to_micros(now - timedelta(days=limits.gap_kept_days))
         seen = readable(replace(reader, policy=Policy.OWN) if to_offer else reader)
         if not to_offer:
             self._flush_audit(wait=True)
@@ -43,6 +43,6 @@ class Wondering(Path):
 
     def offered_lately(self, reader: Reader, texts: Sequence[str]) -> set[str]:
         """Those of these questions that were offered here within `gap_days`."""
-        since = to_micros(self._env.now() - timedelta(days=self._live.now.gap_days))
+        since = to_micros(self._env.now() - timedelta(days=self._limits.gap_days))
         with self._read(reader, "gaps") as connection:
             return questions.offered(connection, readable(replace(reader, policy=Policy.OWN)), texts, since)

@@ -23,6 +23,7 @@ from engram.env import Env
 from engram.errors import DiskFull, EngramError, InvalidContent, VaultDamaged, WriteFailed
 from engram.log import Log
 from engram.settings import LiveSettings, Settings
+from engram.store.limits import StoreLimits
 from engram.store.sqlite.connection import explain
 from engram.store.sqlite.locks import take_turn
 from engram.store.sqlite.padding import Silence, fold_in_if_free, hide_times
@@ -102,14 +103,20 @@ class Writer:
     """Made cheap: the thread and its connection come with the first write."""
 
     def __init__(
-        self, connect: Callable[[], apsw.Connection], settings: Callable[[], Settings], env: Env, around: Around
+        self,
+        connect: Callable[[], apsw.Connection],
+        settings: Callable[[], Settings],
+        env: Env,
+        around: Around,
+        limits: StoreLimits = StoreLimits(),
     ) -> None:
         self._connect = connect
         self._settings = settings
+        self._limits = limits
         self._env = env
         self._around = around
         self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self.limit = settings().queue_limit
+        self.limit = limits.queue_limit
         self._places = threading.Semaphore(self.limit)
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
@@ -227,7 +234,7 @@ class Writer:
         """The jobs that share the next commit, and whether the end has come."""
         batch: list[_Job] = []
         job: _Job | None = first
-        limit = self._settings().group_limit
+        limit = self._limits.group_limit
         while job is not None:
             self._places.release()
             if self._abandon and job.begins():
@@ -319,7 +326,7 @@ class Writer:
             if self._refuse is None and connection is not None:  # where nothing ever could be written, `health` says so
                 log.error("%s: the vault is read-only until there is room again", error.code)
             self._refuse = error
-            self._refuse_until = self._env.monotonic() + self._settings().full_retry_s
+            self._refuse_until = self._env.monotonic() + self._limits.full_retry_s
         for job in batch:
             if job.begins():
                 job.answer(error)
@@ -370,7 +377,8 @@ class Tides:
         self._opened = opened
         self._live = live
         self._env = env
-        self._silence = Silence(lambda: live.now, env)
+        self._limits = live.tuned(StoreLimits)
+        self._silence = Silence(lambda: live.now, env, self._limits)
         self._log_pages = 0
 
     def opened(self, connection: apsw.Connection) -> None:
@@ -407,18 +415,18 @@ class Tides:
         return "" if self.fold_in(connection) else _LOG_STILL_READ
 
     def before_commit(self, connection: apsw.Connection) -> None:
-        keep = self._live.now.change_log_rows
+        keep = self._limits.change_log_rows
         connection.execute("DELETE FROM changes WHERE seq <= (SELECT max(seq) FROM changes) - ?", (keep,))
         self._silence.settle(connection)
 
     def after_commit(self, connection: apsw.Connection) -> None:
-        if self._log_pages >= self._live.now.wal_pages:
+        if self._log_pages >= self._limits.wal_pages:
             fold_in_if_free(connection)
         if self._live.now.neutral_times:
             hide_times(self._opened.folder)
 
     def closing(self, connection: apsw.Connection) -> None:
-        take_turn(connection, "BEGIN IMMEDIATE", self._live.now.drain_s, self._env)
+        take_turn(connection, "BEGIN IMMEDIATE", self._limits.drain_s, self._env)
         self._silence.shrink(connection)
         connection.execute("COMMIT")
         # Not TRUNCATE: others may have the vault open, and the log would show their single writes. The last connection
