@@ -7,15 +7,15 @@ from datetime import UTC, datetime
 import pytest
 
 from engram.engine import Engram
-from engram.recall.evidence import border, by_name, conjuncts, names
+from engram.recall.evidence import by_name, conjuncts, names, split_at_event
 from engram.types import Evidence, Outcome, Reader, Scope
 
 
-def said(evidence: Evidence) -> set[str]:
-    return {hit.memory.text for one in evidence.walk() for hit in one.hits}
+def texts_of(evidence: Evidence) -> set[str]:
+    return {hit.memory.text for node in evidence.walk() for hit in node.hits}
 
 
-def test_joined_questions_are_asked_one_by_one(wordy: Engram) -> None:
+def test_two_questions_joined_by_and_are_asked_one_by_one(wordy: Engram) -> None:
     wordy.remember("Marta leads the platform team")
     wordy.remember("Marta collects porcelain owls")
     found = wordy.reason("Which team does Marta lead and what does she collect?")
@@ -23,23 +23,23 @@ def test_joined_questions_are_asked_one_by_one(wordy: Engram) -> None:
     assert found.evidence.parts[1].hits[0].memory.text == "Marta collects porcelain owls"
 
 
-def test_what_is_missing_is_followed_by_the_names_that_came_up(wordy: Engram) -> None:
+def test_missing_words_are_looked_for_with_names_from_the_evidence(wordy: Engram) -> None:
     wordy.remember("The boss of Marta is Quentin")
     wordy.remember("Quentin moved to Porto")
     found = wordy.reason("To which city has the boss of Marta moved?")
-    assert "Quentin moved to Porto" in said(found.evidence)
-    assert "Quentin stands in the evidence" in {one.why for one in found.evidence.walk()}
+    assert "Quentin moved to Porto" in texts_of(found.evidence)
+    assert "the evidence names Quentin" in {node.why for node in found.evidence.walk()}
 
 
-def test_a_question_of_several_is_asked_of_each(wordy: Engram) -> None:
+def test_a_question_about_several_people_is_asked_for_each(wordy: Engram) -> None:
     wordy.remember("Marta likes sailing")
     wordy.remember("Quentin likes climbing")
     found = wordy.reason("Do Marta and Quentin like sports?")
     assert [part.question for part in found.evidence.parts] == ["Do Marta like sports?", "Do Quentin like sports?"]
-    assert said(found.evidence) == {"Marta likes sailing", "Quentin likes climbing"}
+    assert texts_of(found.evidence) == {"Marta likes sailing", "Quentin likes climbing"}
 
 
-def test_a_time_that_hangs_on_an_event_is_looked_up_first(wordy: Engram) -> None:
+def test_the_date_of_an_event_in_the_question_is_looked_up_first(wordy: Engram) -> None:
     wordy.remember("The outage took the checkout down", happened_at=datetime(2024, 5, 8, tzinfo=UTC))
     wordy.remember("We decided to buy a second database", happened_at=datetime(2024, 5, 20, tzinfo=UTC))
     wordy.remember("We decided to paint the office", happened_at=datetime(2024, 1, 2, tzinfo=UTC))
@@ -48,17 +48,17 @@ def test_a_time_that_hangs_on_an_event_is_looked_up_first(wordy: Engram) -> None
     assert [hit.memory.text for hit in after.hits] == ["We decided to buy a second database"]
 
 
-def test_what_nobody_knows_is_a_gap_and_no_answer_is_made_up(wordy: Engram) -> None:
+def test_a_part_without_hits_is_a_gap(wordy: Engram) -> None:
     wordy.remember("Marta leads the platform team")
     found = wordy.reason("Which team does Marta lead and what is the wifi password?")
     assert found.gaps == ("what is the wifi password?",)
 
 
-def test_nothing_known_is_said(mem: Engram) -> None:
+def test_a_question_without_hits_has_the_outcome_nothing_known(mem: Engram) -> None:
     assert mem.reason("zebra?").evidence.outcome is Outcome.NOTHING_KNOWN
 
 
-def test_depth_and_calls_are_kept_and_what_was_not_asked_is_said(wordy: Engram) -> None:
+def test_depth_and_calls_are_bounded_and_a_note_counts_the_questions_not_asked(wordy: Engram) -> None:
     for number in range(20):
         wordy.remember(f"Marta knows Person{number} from school")
     found = wordy.reason("Which instrument does Marta play?", calls=4)
@@ -67,10 +67,10 @@ def test_depth_and_calls_are_kept_and_what_was_not_asked_is_said(wordy: Engram) 
     assert wordy.reason("Which instrument does Marta play?", depth=1).evidence.parts == ()
 
 
-def test_evidence_is_what_the_reader_may_see(wordy: Engram) -> None:
+def test_evidence_holds_only_memories_that_the_reader_may_see(wordy: Engram) -> None:
     wordy.as_reader(Reader(Scope(agent="ada"))).remember("Quentin moved to Porto")
     found = wordy.as_reader(Reader(Scope(agent="rex"))).reason("Where is Quentin and where is Porto?")
-    assert said(found.evidence) == set()
+    assert texts_of(found.evidence) == set()
 
 
 @pytest.mark.parametrize(
@@ -81,16 +81,16 @@ def test_evidence_is_what_the_reader_may_see(wordy: Engram) -> None:
         ("What do salt and pepper cost?", []),
     ],
 )
-def test_conjuncts(question: str, parts: list[str]) -> None:
+def test_a_question_is_split_at_its_conjunctions(question: str, parts: list[str]) -> None:
     assert [part for part, _ in conjuncts(question)] == parts
 
 
-def test_names_are_told_by_their_capitals() -> None:
+def test_names_are_recognized_by_their_capitals() -> None:
     assert names("When did Ada Byron meet Charles in The Hague?") == ["Ada Byron", "Charles", "Hague"]
     assert names("Ada's boss is Bob. The API is down") == ["Ada", "Bob", "API"]
     assert by_name("Where does Ada live?") == []
 
 
-def test_a_border_that_is_a_date_is_no_event() -> None:
-    assert border("What happened after March 2024?") is None
-    assert border("What did we do after the launch?") == ("What did we do?", "after", "the launch")
+def test_a_date_is_no_event_to_split_at() -> None:
+    assert split_at_event("What happened after March 2024?") is None
+    assert split_at_event("What did we do after the launch?") == ("What did we do?", "after", "the launch")

@@ -1,9 +1,9 @@
-"""A question that one look does not answer, taken apart: sub-questions, what is known to each, and what is missing (R17, §15.6).
+"""Gather evidence for a question that one recall does not answer: sub-questions, their hits, and the gaps (R17, §15.6).
 
-Comes in: a question and a way to recall. Goes out: a tree of evidence, for whoever writes the answer. No language model is
-asked and no answer is made up. A question is taken apart at its conjunctions, by the time it hangs on ("after the launch") and
-by whom it names; what is then still missing is looked for with the names that the evidence brought ("Ada's boss is Bob" leads
-to Bob). Depth and calls are bounded. Nothing here writes.
+A question and a function that recalls come in; a tree of evidence goes out, from which the caller writes the answer. No language
+model is used. A question is split at its conjunctions, by the event that it depends on ("after the launch") and by the people it
+names. Words that no hit holds are then looked for with the names that the evidence brought ("Ada's boss is Bob" leads to Bob).
+Depth and number of recalls are bounded. Nothing here writes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from engram.values.frozen import field, mutable, replace
 Look = Callable[[str, datetime | None, datetime | None], Recall]
 
 _SHOWN = 5
-"""Hits that stand in a node of the tree."""
+"""Hits in one node of the tree."""
 
 _JOINTS = re.compile(
     r"\s*[?;]\s+(?=\w)"
@@ -32,7 +32,7 @@ _JOINTS = re.compile(
 )
 _BORDER = re.compile(r"(.+?),?\s+\b(before|after|since|until)\s+(.+?)\s*\??$", re.IGNORECASE)
 _NAME = re.compile(r"[A-Z][\w'’-]*(?:\s+(?:of\s+|de\s+|van\s+|von\s+)?[A-Z][\w'’-]*)*")
-_MOST_NAMED = 8  # a question that names more asks of all of them at once
+_MOST_NAMED = 8  # a question that names more asks about all of them at once
 _POSSESSIVE = re.compile(r"['’]s$")
 _NO_NAMES = word_set(
     """
@@ -47,12 +47,12 @@ _ASKING = word_set("who whom whose what when where why which how long many much 
 
 
 def reason(question: str, look: Look, *, depth: int, calls: int) -> Reasoning:
-    """Evidence for a question, at most so deep and with at most so many recalls."""
+    """Return the evidence for a question, at most `depth` levels deep and with at most `calls` recalls."""
     search = _Search(look, calls)
-    tree = search.grow(question, "what was asked", depth, asked=frozenset())
+    tree = search.grow(question, "the question", depth, asked=frozenset())
     nodes = list(tree.walk())
-    gaps = tuple(dict.fromkeys(one.question for one in nodes if not one.hits and not one.parts))
-    unasked = sum(one.outcome is None for one in nodes)
+    gaps = tuple(dict.fromkeys(node.question for node in nodes if not node.hits and not node.parts))
+    unasked = sum(node.outcome is None for node in nodes)
     notes = (*search.notes, *((f"{unasked} questions were not asked: {calls} recalls were allowed.",) if unasked else ()))
     return Reasoning(tree, gaps, search.calls, _height(tree), notes)
 
@@ -63,7 +63,7 @@ def _height(tree: Evidence) -> int:
 
 @mutable
 class _Search:
-    """One reasoning while it goes: how often it looked, what recall said of itself, which memories it saw."""
+    """The state of one reasoning: recalls made, notes of these recalls, ids of the memories found."""
 
     look: Look
     most: int
@@ -80,77 +80,80 @@ class _Search:
         since: datetime | None = None,
         until: datetime | None = None,
     ) -> Evidence:
+        """Return the evidence for one question and its sub-questions. `asked` are signatures of the questions above it."""
         if self.calls >= self.most:
             return Evidence(question, why, None)
-        found = self._recalled(question, since, until)
-        missing = unsaid(question, found.hits)
-        here = Evidence(question, why, found.outcome, found.hits[:_SHOWN], missing)
-        asked |= {_known_by(question)}
-        news = {hit.memory.id for hit in here.hits} - self.seen
-        self.seen |= news
+        answer = self._recall(question, since, until)
+        node = Evidence(question, why, answer.outcome, answer.hits[:_SHOWN], missing_words(question, answer.hits))
+        asked |= {_signature(question)}
+        new = {hit.memory.id for hit in node.hits} - self.seen
+        self.seen |= new
         if depth <= 1:
-            return here
+            return node
         parts = tuple(self._parts(question, depth - 1, asked))
-        if not parts and news:  # what brought nothing new leads nowhere new
-            parts = tuple(self._leads(here, depth - 1, asked))
-        return replace(here, parts=parts)
+        if not parts and new:  # without new memories there are no new names to follow
+            parts = tuple(self._leads(node, depth - 1, asked))
+        return replace(node, parts=parts)
 
-    def _recalled(self, question: str, since: datetime | None, until: datetime | None) -> Recall:
+    def _recall(self, question: str, since: datetime | None, until: datetime | None) -> Recall:
         self.calls += 1
-        found = self.look(question, since, until)
-        self.notes = tuple(dict.fromkeys((*self.notes, *found.notes)))
-        return found
+        answer = self.look(question, since, until)
+        self.notes = tuple(dict.fromkeys((*self.notes, *answer.notes)))
+        return answer
 
     def _parts(self, question: str, depth: int, asked: frozenset[str]) -> Iterator[Evidence]:
-        """What the question itself falls into; nothing if it is one."""
+        """Yield the evidence for the parts of a question; nothing if it has none."""
         if (pieces := conjuncts(question)) or (pieces := by_name(question)):
             for piece, why in pieces:
-                if _known_by(piece) not in asked:
+                if _signature(piece) not in asked:
                     yield self.grow(piece, why, depth, asked)
-        elif (hung := border(question)) is not None:
-            what, side, event = hung
-            found = self.grow(event, f"when was it: what is asked for is {side} it", 1, asked)
-            yield found
-            moment = _moment(found.hits[0].memory) if found.hits else None
+        elif (bounded := split_at_event(question)) is not None:
+            rest, side, event = bounded
+            dated = self.grow(event, f"the event: the question is about the time {side} it", 1, asked)
+            yield dated
+            moment = _moment(dated.hits[0].memory) if dated.hits else None
             if moment is not None:
                 later = side in ("after", "since")
                 why = f"{side} {moment.date().isoformat()}"
-                yield self.grow(what, why, depth, asked, moment if later else None, None if later else moment)
+                yield self.grow(rest, why, depth, asked, moment if later else None, None if later else moment)
 
-    def _leads(self, here: Evidence, depth: int, asked: frozenset[str]) -> Iterator[Evidence]:
-        """What is missing, asked of those whom the evidence names and the question did not."""
-        known = {word for name in names(here.question) for word in terms(name)}
-        for hit in here.hits if here.missing else ():
+    def _leads(self, node: Evidence, depth: int, asked: frozenset[str]) -> Iterator[Evidence]:
+        """Yield the evidence for the missing words together with each name that the hits have and the question has not."""
+        known = {word for name in names(node.question) for word in terms(name)}
+        for hit in node.hits if node.missing else ():
             for name in names(hit.memory.text):
-                following = f"{name} {' '.join(here.missing)}"
-                if not known & set(terms(name)) and _known_by(following) not in asked:
-                    asked |= {_known_by(following)}
-                    yield self.grow(following, f"{name} stands in the evidence", depth, asked)
+                following = f"{name} {' '.join(node.missing)}"
+                if not known & set(terms(name)) and _signature(following) not in asked:
+                    asked |= {_signature(following)}
+                    yield self.grow(following, f"the evidence names {name}", depth, asked)
 
 
-# ── taking a question apart: pure rules on its words ───────────────────────────────────────────────────────────────────
+# ── splitting a question: pure rules on its words ──────────────────────────────────────────────────────────────────────
 
 
 def conjuncts(question: str) -> list[tuple[str, str]]:
-    """The questions that are joined in this one; each is told whom it is about, if only the first says so."""
+    """Return the questions joined in this one, each with its reason; the name in the first is added to pronouns in the others."""
     pieces = [piece.strip(" ,?") for piece in _JOINTS.split(_one_line(question))]
     pieces = [piece for piece in pieces if len(set(terms(piece))) > 1]
     if len(pieces) < 2:
         return []
     whom = names(pieces[0])
-    return [(_about(piece, whom) + "?", "a part of what was asked") for piece in pieces]
+    return [(_with_name(piece, whom) + "?", "a part of the question") for piece in pieces]
 
 
 def by_name(question: str) -> list[tuple[str, str]]:
-    """The question asked of each one that it names, if it names several."""
+    """Return the question asked about each name in it, if it has several."""
     named = names(question)
     if not 2 <= len(named) <= _MOST_NAMED:
         return []
-    return [(_without(question, [other for other in named if other != name]), f"what it asks of {name}") for name in named]
+    return [(_without(question, [other for other in named if other != name]), f"the question for {name}") for name in named]
 
 
-def border(question: str) -> tuple[str, str, str] | None:
-    """What is asked, on which side, and the event that it hangs on; None if the border is a date, which recall reads itself."""
+def split_at_event(question: str) -> tuple[str, str, str] | None:
+    """Return the question without its event, "before" or "after" and the like, and the event; None if a date takes its place.
+
+    Recall reads dates itself.
+    """
     match = _BORDER.match(_one_line(question))
     if match is None or any(word.isdigit() for word in terms(match[3])) or not set(terms(match[3])) - STOP_WORDS:
         return None
@@ -158,39 +161,39 @@ def border(question: str) -> tuple[str, str, str] | None:
 
 
 def names(text: str) -> list[str]:
-    """Names in a text, as far as capital letters tell: the first word of a sentence is one only if it is no common word."""
-    found = []
+    """Return the names in a text by their capital letters; the first word of a sentence is one only if it is no common word."""
+    found: list[str] = []
     for match in _NAME.finditer(text):
-        said = match.group().split()
-        words = list(dropwhile(lambda word: _POSSESSIVE.sub("", word).lower() in _NO_NAMES, said))
+        capitalized = match.group().split()
+        words = list(dropwhile(lambda word: _POSSESSIVE.sub("", word).lower() in _NO_NAMES, capitalized))
         name = _POSSESSIVE.sub("", " ".join(words))
-        if name and (not _opens_sentence(text, match) or len(words) < len(said) or _is_name(name)):
+        if name and (not _opens_sentence(text, match) or len(words) < len(capitalized) or _is_name(name)):
             found.append(name)
     return list(dict.fromkeys(found))
 
 
 def _one_line(question: str) -> str:
-    """With single spaces: patterns that allow for any number of them would try each run from each of its places."""
+    """Return the question with single spaces: on long runs of spaces the patterns would take quadratic time."""
     return " ".join(question.split())
 
 
-def unsaid(question: str, hits: tuple[Hit, ...]) -> tuple[str, ...]:
-    """Telling words of a question that stand in none of its hits, in their order."""
-    said = {_stem(word) for hit in hits[:_SHOWN] for word in terms(f"{hit.memory.text} {hit.memory.speaker}")}
-    telling = [word for word in terms(question) if word not in STOP_WORDS and word not in _ASKING]
-    return tuple(word for word in telling if _stem(word) not in said)
+def missing_words(question: str, hits: tuple[Hit, ...]) -> tuple[str, ...]:
+    """Return the content words of a question that none of its hits holds, in their order."""
+    held = {_stem(word) for hit in hits[:_SHOWN] for word in terms(f"{hit.memory.text} {hit.memory.speaker}")}
+    content = [word for word in terms(question) if word not in STOP_WORDS and word not in _ASKING]
+    return tuple(word for word in content if _stem(word) not in held)
 
 
 def _moment(memory: Memory) -> datetime | None:
-    """When it happened: as its own words say, else as it was told."""
-    told = memory.happened_at or memory.learned_at
-    meant = resolve(memory.text, told) if told is not None else None
-    return told if meant is None else meant[0]
+    """Return the moment that a memory's own words name, else the one it is dated with."""
+    dated = memory.happened_at or memory.learned_at
+    named = resolve(memory.text, dated) if dated is not None else None
+    return dated if named is None else named[0]
 
 
-def _about(piece: str, whom: list[str]) -> str:
-    leans = whom and not names(piece) and _THEM & set(terms(piece))
-    return f"{piece} ({whom[0]})" if leans else piece
+def _with_name(piece: str, whom: list[str]) -> str:
+    has_pronoun = whom and not names(piece) and _THEM & set(terms(piece))
+    return f"{piece} ({whom[0]})" if has_pronoun else piece
 
 
 def _without(question: str, others: list[str]) -> str:
@@ -209,12 +212,13 @@ def _opens_sentence(text: str, match: re.Match[str]) -> bool:
     return not before or before[-1] in ".!?:"
 
 
-def _known_by(question: str) -> str:
+def _signature(question: str) -> str:
+    """Return the content words of a question, sorted, by which it is recognized in other forms."""
     return " ".join(sorted(set(terms(question)) - STOP_WORDS))
 
 
 def _stem(word: str) -> str:
-    """Enough to see that "live", "lives" and "lived" are one word."""
+    """Return a word without its ending, so that "live", "lives" and "lived" are equal."""
     for ending in ("ing", "ies", "ed", "es", "s", "e"):
         if word.endswith(ending) and len(word) - len(ending) > 2:
             return word[: -len(ending)]

@@ -1,4 +1,4 @@
-"""The order of the best candidates, looked at again: diversity (MMR), or a model that reads question and text at once (§35.1)."""
+"""Reorder the best candidates: for diversity (MMR), by a cross-encoder (§35.1), or the newest first. Pure."""
 
 from __future__ import annotations
 
@@ -10,28 +10,31 @@ import numpy.typing as npt
 from engram.models.embedders import Vectors
 from engram.recall.fusion import Scores
 
+_NEARLY = 0.85  # of the score of the older statement, which the newer one must reach
+
 
 def mmr(scores: npt.NDArray[np.float32], vectors: Vectors, weight: float) -> list[int]:
-    """The order in which to take candidates: places in `scores`, which is best first. NaN vectors are like nothing.
+    """Return the order by maximal marginal relevance, as positions in `scores`, which are best first.
 
-    A score loses up to `weight` of the best score, by the greatest cosine with anything taken before.
+    A score loses up to `weight` of the best score, by the greatest cosine with any candidate placed before it. A NaN vector
+    resembles nothing.
     """
     known = np.nan_to_num(vectors)
-    likeness = known @ known.T
+    cosines = known @ known.T
     best = float(scores[0]) if len(scores) else 0.0
-    left = list(range(len(scores)))
+    remaining = list(range(len(scores)))
     order: list[int] = []
-    worst = np.zeros(len(scores), np.float32)
-    while left:
-        marginal = scores[left] - weight * best * worst[left]
-        taken = left.pop(int(np.argmax(marginal)))
-        order.append(taken)
-        worst = np.maximum(worst, likeness[taken])
+    greatest = np.zeros(len(scores), np.float32)  # cosine of each candidate with any placed one
+    while remaining:
+        marginal = scores[remaining] - weight * best * greatest[remaining]
+        chosen = remaining.pop(int(np.argmax(marginal)))
+        order.append(chosen)
+        greatest = np.maximum(greatest, cosines[chosen])
     return order
 
 
 def by_opinion(scores: npt.NDArray[np.float32], opinions: npt.NDArray[np.float32], weight: float) -> list[int]:
-    """The order by what a reranking model says, blended with what was found before: both in standard deviations."""
+    """Return the order by a reranking model's opinions blended with the scores before it, both in standard deviations."""
     blended = weight * _standard(opinions) + (1.0 - weight) * _standard(scores)
     order: list[int] = np.argsort(-blended, kind="stable").tolist()
     return order
@@ -39,18 +42,21 @@ def by_opinion(scores: npt.NDArray[np.float32], opinions: npt.NDArray[np.float32
 
 def _standard(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     spread = float(values.std()) or 1.0
-    made: npt.NDArray[np.float32] = (values - values.mean()) / np.float32(spread)
-    return made
+    standardized: npt.NDArray[np.float32] = (values - values.mean()) / np.float32(spread)
+    return standardized
 
 
-def newest(scores: Scores, vectors: Vectors, moments: Sequence[int | None], speakers: Sequence[str], like: float) -> list[int]:
-    """The order in which, of candidates by one speaker that say nearly the same of something, the newest stands first.
+def newest(
+    scores: Scores, vectors: Vectors, moments: Sequence[int | None], speakers: Sequence[str], least_cosine: float
+) -> list[int]:
+    """Return the order in which, of statements by one speaker on the same matter, the newest is first.
 
-    Only where it is nearly as good a match: what was true last is worth more than what was said best, but not than the answer.
+    Two statements are on the same matter from a cosine of `least_cosine` on. The newer one must match nearly as well: what was
+    true last is worth more than the best wording, but not more than the answer.
     """
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     units = np.nan_to_num(vectors / np.maximum(lengths, 1e-9))
-    alike = units @ units.T >= like
+    same_matter = units @ units.T >= least_cosine
     order = list(range(len(scores)))
     for place in range(len(order)):
         above = order[place]
@@ -59,10 +65,7 @@ def newest(scores: Scores, vectors: Vectors, moments: Sequence[int | None], spea
             later, earlier = moments[below], moments[above]
             if later is None or earlier is None or later <= earlier or speakers[above] != speakers[below]:
                 continue
-            if alike[above, below] and scores[below] >= _NEARLY * scores[above] > 0:
+            if same_matter[above, below] and scores[below] >= _NEARLY * scores[above] > 0:
                 order.insert(place, order.pop(lower))
                 break
     return order
-
-
-_NEARLY = 0.85

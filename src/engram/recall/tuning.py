@@ -1,4 +1,4 @@
-"""What recall learns from how it went: a warning when answers get poor, and a little more of the arm that helps (§5.3)."""
+"""Learn from answers: warn when they get poor, and shift weight to the arm that finds helpful memories (§5.3)."""
 
 from __future__ import annotations
 
@@ -8,42 +8,44 @@ from collections.abc import Sequence
 
 from engram.types import ArmSignal, Quality
 
-_WINDOW, _FEW = 50, 10
-_POOR = 0.3
+_WINDOW, _FEWEST = 50, 10  # recalls that are remembered, and that are needed for a warning
+_POOR = 0.3  # mean relevancy
 _RATE = 0.05
-_FURTHEST = 0.15
+_MOST_SHIFT = 0.15
 
 
 class Tuning:
-    """Looks back on the last recalls of this process. Holds figures only, never words."""
+    """The relevancy of the last recalls of this process. Holds figures only, never words."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._relevancy: deque[float] = deque(maxlen=_WINDOW)
 
     def note(self, quality: Quality) -> None:
+        """Record the relevancy of an answer that has hits and used vectors."""
         if quality.returned and "vectors" in quality.strategy:
             with self._lock:
                 self._relevancy.append(quality.relevancy)
 
     @property
     def warnings(self) -> tuple[str, ...]:
+        """A warning if the mean relevancy of the last recalls is poor."""
         with self._lock:
-            seen = list(self._relevancy)
-        if len(seen) < _FEW or (mean := sum(seen) / len(seen)) >= _POOR:
+            last = list(self._relevancy)
+        if len(last) < _FEWEST or (mean := sum(last) / len(last)) >= _POOR:
             return ()
-        return (f"the last {len(seen)} answers were far from their questions (mean relevancy {mean:.2f}): is the model right?",)
+        return (f"the last {len(last)} answers were far from their questions (mean relevancy {mean:.2f}): is the model right?",)
 
 
 def shifted(shift: float, weight: float, signals: Sequence[ArmSignal], helpful: bool) -> float:
-    """The shift of the vector arm's weight after one more judgement on a hit.
+    """Return the shift of the vector arm's weight after one more judgement on a hit.
 
-    A hit that helped pulls the weight towards the share that vectors had in finding it; one that did not pushes it away. A
-    judgement moves it by a twentieth of the difference, and all together by no more than 0.15 either way.
+    A helpful hit pulls the weight towards the share that vectors had in finding it; an unhelpful one pushes it away. One
+    judgement moves it by a twentieth of the difference; all together move it by at most 0.15 either way.
     """
     total = sum(abs(signal.share) for signal in signals)
     if not total:
         return shift
     share = sum(abs(signal.share) for signal in signals if signal.arm == "vectors") / total
     moved = shift + _RATE * (share - weight) * (1 if helpful else -1)
-    return min(max(moved, -_FURTHEST), _FURTHEST)
+    return min(max(moved, -_MOST_SHIFT), _MOST_SHIFT)
