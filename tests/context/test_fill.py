@@ -87,7 +87,7 @@ def test_the_block_never_has_a_token_more_than_it_may(
         profile,
         history=said,
         working=lambda room: in_mind if tokens.count(in_mind, family) <= room else "",
-        asides={MORNING: in_mind, UNKNOWN: "Ask, if it fits: where?"},
+        extra={MORNING: in_mind, UNKNOWN: "Ask, if it fits: where?"},
     )
     assert window.tokens == (tokens.count(window.text, family) if window.text else 0) <= budget
     assert window.ids == tuple(item.memory.id for item in window.items if item.tier is not None)
@@ -170,7 +170,7 @@ def _all_there(budget: int) -> set[str]:
         budget,
         history=[Turn(sentence(number), "user") for number in range(40)],
         working=lambda room: "The ledger is being moved" if room > 6 else "",
-        asides={MORNING: "Doing: the ledger", UNKNOWN: "Ask, if it fits: who owns the ledger?"},
+        extra={MORNING: "Doing: the ledger", UNKNOWN: "Ask, if it fits: who owns the ledger?"},
     )
     return {section.name for section in window.sections}
 

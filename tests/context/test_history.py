@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.context.history import COMPRESSED, SUMMARY, VERBATIM, Said, compress, turns_of
+from engram.context.history import COMPRESSED, SUMMARY, VERBATIM, HistoryPiece, compress, turns_of
 from engram.text.tokens import count
 from engram.types import Turn
 
@@ -82,7 +82,7 @@ def must_not_be_lost() -> list[str]:
     return [text for n in kept for text in (f"ledger number {n} in PostgreSQL", f"error E{n:04} in src/ledger/part_{n}.py")]
 
 
-def _check_whole_sentences(turns: list[Turn], pieces: list[Said]) -> None:
+def _check_whole_sentences(turns: list[Turn], pieces: list[HistoryPiece]) -> None:
     for piece in pieces:
         if piece.form == VERBATIM:
             assert piece.text == turns[piece.first].text

@@ -198,7 +198,7 @@ def test_what_is_in_mind_does_not_stand_there_twice(tmp_path: Path) -> None:
         mem.working.attend(kept)
         window = mem.context("What is the zebra protocol?", model=MODEL)
         assert window.text.count("The zebra protocol is the one we agreed on") == 1
-        assert {item.reason for item in window.items if item.memory.id == kept.id} == {"stands there as what is in mind"}
+        assert {item.reason for item in window.items if item.memory.id == kept.id} == {"stands there as working memory"}
 
 
 @pytest.mark.parametrize(
@@ -280,7 +280,7 @@ def test_confidence_is_said_where_it_is_low_and_the_year_where_it_changes(tmp_pa
 
 
 def test_of_hits_that_are_as_good_another_turn_goes_before_more_of_the_same() -> None:
-    assert worth(0.9, 1.0, 5, 20, told=0) > worth(0.9, 1.0, 5, 20, told=1) > worth(0.9, 1.0, 5, 20, told=2) > 0
+    assert worth(0.9, 1.0, 5, 20, same_turn=0) > worth(0.9, 1.0, 5, 20, same_turn=1) > worth(0.9, 1.0, 5, 20, same_turn=2) > 0
 
 
 def test_an_answer_may_be_worth_more_than_two_remarks_of_its_length() -> None:

@@ -1,8 +1,8 @@
-"""What was said before, in as many tokens as there are: all of it word for word if that fits; else the last turns so, as far
-back as there is room beside what the rest comes to, which is a line a turn and then what must not be lost (§8.3).
+"""Compress the conversation so far into a number of tokens (§8.3). Pure.
 
-Extractive: every sentence stands as it was said, whole. What was decided, which files and what errors came up is kept longest;
-long code and tool output is left out first, for it can be looked up again.
+If all turns fit they stand verbatim. Else the last turns stand verbatim, the turns before them as one line each, and the oldest
+ones as a summary. Extractive: every sentence stands whole and as it was said. Decisions, files and errors are kept longest; long
+code and tool output goes first, for it can be looked up again.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from engram.values.frozen import frozen
 Count = Callable[[str], int]
 VERBATIM, COMPRESSED, SUMMARY = "verbatim", "compressed", "summary"
 
-_ORDERS = ("system", "developer")
+_INSTRUCTION_ROLES = ("system", "developer")
 
 _VERBATIM_TURNS = 6  # at least, if they fit
 _COMPRESSED_TURNS = 20
 _SUMMARY_SHARE, _SUMMARY_MOST = 0.1, 0.25  # of the tokens that the summarized turns had
-_FULL = 0.95
-_LONG = 4  # what has more than a fourth of all room is something pasted: it stands as an excerpt
+_FULL = 0.95  # share of the budget from which it counts as used
+_LONG = 4  # a turn with more than a fourth of the budget was pasted: it stands as an excerpt
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _CODE_LINES = 5
-_SHORTEST, _LONGEST = 4, 60  # tokens of what still stands for a turn
-_LETTERS = 10  # of a token, at most, in anything that is read
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]{2}")  # about a word, where none has a space after it
-_MATTERS = 2.0  # a decision, an error, a file
-_TELLING: tuple[tuple[re.Pattern[str], float], ...] = (
+_SHORTEST, _LONGEST = 4, 60  # tokens of one line
+_LETTERS = 10  # of a token, at most, in natural text
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]{2}")  # about one word of a script without spaces
+_MATTERS = 2.0  # value of a sentence with a decision, an error or a file
+_CUES: tuple[tuple[re.Pattern[str], float], ...] = (
     (
         re.compile(
             r"\b(?:decid|chose|agreed|settled|let's (?:use|go)|we(?:'ll| will) (?:use|go)|switch|instead|never|always|must)",
@@ -61,12 +61,12 @@ _TELLING: tuple[tuple[re.Pattern[str], float], ...] = (
 
 
 def turns_of(history: Iterable[Turn | OpenAI]) -> list[Turn]:
-    """What was said before as turns. A message without words, such as a call of a tool, says nothing."""
+    """Return the history as turns, without messages that have no words, such as tool calls."""
     if isinstance(history, str | bytes | Mapping) or not isinstance(history, Iterable):
         raise _no_history()
     turns = []
-    for one in history:
-        turn = one if isinstance(one, Turn) else turn_of(one)
+    for given in history:
+        turn = given if isinstance(given, Turn) else turn_of(given)
         if turn is None or not (isinstance(turn.text, str) and isinstance(turn.speaker, str)):  # type: ignore[redundant-expr]
             raise _no_history()
         if turn.text.strip():
@@ -74,10 +74,10 @@ def turns_of(history: Iterable[Turn | OpenAI]) -> list[Turn]:
     return turns
 
 
-def orders_and_talk(turns: Sequence[Turn]) -> tuple[str, list[Turn]]:
-    """What the program itself tells the model, which is no talk and is never shortened; and what was said."""
-    orders = [turn.text for turn in turns if turn.speaker.lower() in _ORDERS]
-    return "\n\n".join(orders), [turn for turn in turns if turn.speaker.lower() not in _ORDERS]
+def split_instructions(turns: Sequence[Turn]) -> tuple[str, list[Turn]]:
+    """Return the program's instructions to the model, which are never shortened, and the turns of the conversation."""
+    instructions = [turn.text for turn in turns if turn.speaker.lower() in _INSTRUCTION_ROLES]
+    return "\n\n".join(instructions), [turn for turn in turns if turn.speaker.lower() not in _INSTRUCTION_ROLES]
 
 
 def _no_history() -> InvalidQuery:
@@ -87,8 +87,8 @@ def _no_history() -> InvalidQuery:
 
 
 @frozen
-class Said:
-    """A piece of the history as it stands in the prompt; `turns` of those given it stands for, `first` of them."""
+class HistoryPiece:
+    """A piece of the history in the prompt. It stands for `turns` turns, the first of which has the position `first`."""
 
     text: str
     speaker: str
@@ -99,37 +99,38 @@ class Said:
 
     @property
     def shown(self) -> str:
-        return shown(self.speaker, self.text, self.form)
+        """The piece as it stands in the prompt."""
+        return _line(self.speaker, self.text, self.form)
 
 
-def shown(speaker: str, text: str, form: str) -> str:
-    """As it stands in the prompt. A dash says that it is an excerpt."""
+def _line(speaker: str, text: str, form: str) -> str:
+    """Return a piece as it stands in the prompt; a dash marks an excerpt."""
     return text if form == SUMMARY else f"{'' if form == VERBATIM else '- '}{spoken(' '.join(speaker.split()), text)}"
 
 
-def compress(turns: Sequence[Turn], budget: int, count: Count) -> list[Said]:
-    """The history in the order it was said, in no more than `budget` tokens."""
+def compress(turns: Sequence[Turn], budget: int, count: Count) -> list[HistoryPiece]:
+    """Return the history in its order, in at most `budget` tokens."""
     sizes = [_cost(turn.speaker, turn.text, VERBATIM, count) for turn in turns]
     if sum(sizes) <= budget:
-        return [_whole(turns, at, size) for at, size in enumerate(sizes)]
-    short = _Short(turns, sizes, budget, count)
-    found = _pieces(turns, sizes, short, budget, count)
-    if sum(piece.tokens for piece in found) < _FULL * budget:  # the summary had less to say than was kept for it
-        short.most = sum(piece.tokens for piece in found if piece.form == SUMMARY)
-        found = _pieces(turns, sizes, short, budget, count)
-    return found
+        return [_verbatim(turns, at, size) for at, size in enumerate(sizes)]
+    lines = _Lines(turns, sizes, budget, count)
+    pieces = _pieces(turns, sizes, lines, budget, count)
+    if sum(piece.tokens for piece in pieces) < _FULL * budget:  # the summary is shorter than the room reserved for it
+        lines.summary_most = sum(piece.tokens for piece in pieces if piece.form == SUMMARY)
+        pieces = _pieces(turns, sizes, lines, budget, count)
+    return pieces
 
 
-def _pieces(turns: Sequence[Turn], sizes: Sequence[int], short: _Short, budget: int, count: Count) -> list[Said]:
-    kept: list[Said] = []
+def _pieces(turns: Sequence[Turn], sizes: Sequence[int], lines: _Lines, budget: int, count: Count) -> list[HistoryPiece]:
+    kept: list[HistoryPiece] = []
     left, at = budget, len(turns)
     while at > 0:
         recent = len(turns) - at < _VERBATIM_TURNS
-        room = left - (short.told(at - 1) if recent else short.need(at - 1))
+        room = left - (lines.summary_tokens(at - 1) if recent else lines.tokens(at - 1))
         if sizes[at - 1] <= room:
-            piece = _whole(turns, at - 1, sizes[at - 1])
+            piece = _verbatim(turns, at - 1, sizes[at - 1])
         elif recent or sizes[at - 1] > budget // _LONG:
-            piece = _excerpt(turns, at - 1, room // 2, count) or short.line(at - 1) or _left_out(turns, at - 1, sizes, count)
+            piece = _excerpt(turns, at - 1, room // 2, count) or lines.line(at - 1) or _omission(turns, at - 1, sizes, count)
         else:
             break
         at -= 1
@@ -137,83 +138,89 @@ def _pieces(turns: Sequence[Turn], sizes: Sequence[int], short: _Short, budget: 
             kept.append(piece)
             left -= piece.tokens
     old = max(at - _COMPRESSED_TURNS, 0)
-    room = min(short.told(old), left)
-    lines = [line for place in range(at - 1, old - 1, -1) if (line := short.line(place)) is not None]
-    for line in sorted(lines, key=lambda line: -_worth(line.text)):  # of those that tell as much, the latest
-        if line.tokens <= left - room:
+    reserved = min(lines.summary_tokens(old), left)
+    found = [line for place in range(at - 1, old - 1, -1) if (line := lines.line(place)) is not None]
+    for line in sorted(found, key=lambda line: -_value(line.text)):  # of equal value the latest first
+        if line.tokens <= left - reserved:
             kept.append(line)
             left -= line.tokens
-    told = _summary(turns[:old], min(left, int(_SUMMARY_MOST * sum(sizes[:old]))), count)
-    return [*([told] if told is not None else []), *sorted(kept, key=lambda piece: piece.first)]
+    summary = _summary(turns[:old], min(left, int(_SUMMARY_MOST * sum(sizes[:old]))), count)
+    return [*([summary] if summary is not None else []), *sorted(kept, key=lambda piece: piece.first)]
 
 
-class _Short:
-    """What turns come to as a line each and, before those, as a summary of so many tokens at `most`; each is read once."""
+class _Lines:
+    """Turns as one line each, and the tokens that older turns take as lines and summary. Each turn is read once.
+
+    `summary_most` bounds the tokens of the summary.
+    """
 
     def __init__(self, turns: Sequence[Turn], sizes: Sequence[int], budget: int, count: Count) -> None:
-        self._turns, self._count, self.most = turns, count, budget // 4
+        self._turns, self._count, self.summary_most = turns, count, budget // 4
         self._before = [0, *accumulate(sizes)]
-        self._lines: dict[int, Said | None] = {}
+        self._lines: dict[int, HistoryPiece | None] = {}
 
-    def line(self, place: int) -> Said | None:
-        """What matters of a turn or, if nothing does, the sentence that tells most of it."""
+    def line(self, place: int) -> HistoryPiece | None:
+        """Return the important sentences of a turn; if none is, the most valuable one."""
         if place not in self._lines:
             self._lines[place] = _excerpt(self._turns, place, _LONGEST, self._count, least=_MATTERS)
         return self._lines[place]
 
-    def told(self, old: int) -> int:
-        """What the summary of the first so many should have."""
-        return min(int(_SUMMARY_SHARE * self._before[old]), self.most)
+    def summary_tokens(self, old: int) -> int:
+        """Return the tokens to reserve for a summary of the first `old` turns."""
+        return min(int(_SUMMARY_SHARE * self._before[old]), self.summary_most)
 
-    def need(self, number: int) -> int:
-        """What the first so many turns take, if none of them stands word for word."""
+    def tokens(self, number: int) -> int:
+        """Return the tokens of the first `number` turns as lines and a summary, if none of them stands verbatim."""
         old = max(number - _COMPRESSED_TURNS, 0)
-        return self.told(old) + sum(line.tokens for place in range(old, number) if (line := self.line(place)) is not None)
+        lines = (self.line(place) for place in range(old, number))
+        return self.summary_tokens(old) + sum(line.tokens for line in lines if line is not None)
 
 
-def _whole(turns: Sequence[Turn], at: int, tokens: int) -> Said:
-    return Said(turns[at].text, turns[at].speaker, VERBATIM, at, 1, tokens)
+def _verbatim(turns: Sequence[Turn], at: int, tokens: int) -> HistoryPiece:
+    return HistoryPiece(turns[at].text, turns[at].speaker, VERBATIM, at, 1, tokens)
 
 
-def _left_out(turns: Sequence[Turn], at: int, sizes: Sequence[int], count: Count) -> Said:
-    """In the place of something long that has no sentence short enough."""
+def _omission(turns: Sequence[Turn], at: int, sizes: Sequence[int], count: Count) -> HistoryPiece:
+    """Return a note in place of a long turn that has no sentence short enough."""
     text, speaker = f"[{sizes[at]:,} tokens left out]", turns[at].speaker
-    return Said(text, speaker, COMPRESSED, at, 1, _cost(speaker, text, COMPRESSED, count))
+    return HistoryPiece(text, speaker, COMPRESSED, at, 1, _cost(speaker, text, COMPRESSED, count))
 
 
-def _excerpt(turns: Sequence[Turn], at: int, room: int, count: Count, least: float = 0.0) -> Said | None:
-    """The most telling sentences of a turn in their order, within the room; None if not one fits. After the first, those that
-    tell at `least` so much."""
-    speaker, found = turns[at].speaker, _sentences(turns[at].text)
-    worths = [_worth(sentence) for sentence in found]
+def _excerpt(turns: Sequence[Turn], at: int, room: int, count: Count, least: float = 0.0) -> HistoryPiece | None:
+    """Return the most valuable sentences of a turn in their order, within the room; None if none fits.
+
+    The second and further sentences must have a value of at `least` so much.
+    """
+    speaker, parts = turns[at].speaker, _sentences(turns[at].text)
+    values = [_value(sentence) for sentence in parts]
     spent = _cost(speaker, "", COMPRESSED, count)
     chosen: list[int] = []
-    for place in sorted(range(len(found)), key=lambda place: -worths[place]):
-        if spent + _SHORTEST > room or (chosen and worths[place] < least):
+    for place in sorted(range(len(parts)), key=lambda place: -values[place]):
+        if spent + _SHORTEST > room or (chosen and values[place] < least):
             break
-        tokens = count(found[place]) + 1 if len(found[place]) <= _LETTERS * room else room
+        tokens = count(parts[place]) + 1 if len(parts[place]) <= _LETTERS * room else room
         if spent + tokens <= room:
             chosen.append(place)
             spent += tokens
-    text = " ".join(found[place] for place in sorted(chosen))
+    text = " ".join(parts[place] for place in sorted(chosen))
     tokens = _cost(speaker, text, COMPRESSED, count)
-    return Said(text, speaker, COMPRESSED, at, 1, tokens) if text and tokens <= room else None
+    return HistoryPiece(text, speaker, COMPRESSED, at, 1, tokens) if text and tokens <= room else None
 
 
-def _summary(old: Sequence[Turn], room: int, count: Count) -> Said | None:
-    """The most telling sentences of all that is older, in their order, within the room."""
+def _summary(old: Sequence[Turn], room: int, count: Count) -> HistoryPiece | None:
+    """Return the most valuable sentences of the oldest turns, in their order, within the room; None if none fits."""
     head = f"Earlier ({len(old)} turns):"
     spent = count(head) + 2
     if not old or spent >= room:
         return None
-    found = [(at, place, said) for at, turn in enumerate(old) for place, said in enumerate(_sentences(turn.text))]
-    worths = {said: _worth(said) for _, _, said in found}  # what comes again is judged once
-    last = {said: (at, place, said) for at, place, said in found}  # and told once, where it was said last
+    found = [(at, place, sentence) for at, turn in enumerate(old) for place, sentence in enumerate(_sentences(turn.text))]
+    values = {sentence: _value(sentence) for _, _, sentence in found}  # a repeated sentence is judged once
+    last = {sentence: (at, place, sentence) for at, place, sentence in found}  # and stands once, where it was said last
     chosen = []
-    for at, place, said in sorted(last.values(), key=lambda one: (-worths[one[2]], -one[0])):
-        if spent + _SHORTEST > room or not worths[said]:
+    for at, place, sentence in sorted(last.values(), key=lambda entry: (-values[entry[2]], -entry[0])):
+        if spent + _SHORTEST > room or not values[sentence]:
             break
-        line = shown(old[at].speaker, said, COMPRESSED)
+        line = _line(old[at].speaker, sentence, COMPRESSED)
         tokens = count(line) + 1 if len(line) <= _LETTERS * _LONGEST else room
         if tokens <= _LONGEST and spent + tokens <= room:
             chosen.append((at, place, line))
@@ -221,22 +228,24 @@ def _summary(old: Sequence[Turn], room: int, count: Count) -> Said | None:
     if not chosen:
         return None
     text = "\n".join([head, *(line for _, _, line in sorted(chosen))])
-    return Said(text, "", SUMMARY, 0, len(old), count(text) + 1)
+    return HistoryPiece(text, "", SUMMARY, 0, len(old), count(text) + 1)
 
 
 def _sentences(text: str) -> list[str]:
+    """Return the sentences of a text without its long code blocks."""
     bare = _CODE.sub(lambda block: block.group() if block.group().count("\n") <= _CODE_LINES else " ", text)
     return [" ".join(bare[start:end].split()) for start, end in sentences.spans(bare) if bare[start:end].strip()]
 
 
-def _worth(sentence: str) -> float:
-    sentence = sentence[: _LETTERS * _LONGEST]  # some patterns look at a run without a break from each of its letters
+def _value(sentence: str) -> float:
+    """Return how much a sentence matters: decisions, errors, files, plans, numbers, names, and some length."""
+    sentence = sentence[: _LETTERS * _LONGEST]  # some patterns take quadratic time on a long run without spaces
     words = len(sentence.split()) + len(_UNSPACED.findall(sentence))
     if words < 3:
         return 0.0
-    return sum(weight for pattern, weight in _TELLING if pattern.search(sentence)) + min(words, 20) / 40
+    return sum(weight for pattern, weight in _CUES if pattern.search(sentence)) + min(words, 20) / 40
 
 
 def _cost(speaker: str, text: str, form: str, count: Count) -> int:
-    """With the line end after it."""
-    return count(shown(speaker, text, form) + "\n")
+    """Return the tokens of a piece, with the line end after it."""
+    return count(_line(speaker, text, form) + "\n")

@@ -1,9 +1,9 @@
-"""Which memories stand in a block of so many tokens, and at which tier: the most value for the tokens there are.
+"""Choose the memories of a block of so many tokens, and the form of each: the most value per token. Pure.
 
-Each memory has up to four forms. The best one is sure of a place at some tier; then step by step whatever adds the most value
-for a token, a further memory or a longer form of one that is in, until nothing more fits. Steps of one memory only get dearer
-for what they add (its convex hull), so going by value per token is optimal but for the last misfit; what room that leaves
-goes to the next steps that still fit.
+Each memory has up to four forms. The best one is sure of a place in some form. Then, step by step, the block takes whatever adds
+the most value per token, a further memory or a longer form of one that is in, until nothing more fits. The steps of one memory
+lie on the convex hull of cost and value, so the greedy order is optimal but for the last step that does not fit; the room that
+this leaves goes to the next steps that fit.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from engram.values.frozen import frozen
 
 
 class Tier(IntEnum):
-    """How much of a memory stands in a prompt."""
+    """The form of a memory in a prompt."""
 
     FULL = 0
     SUMMARY = 1
@@ -24,29 +24,29 @@ class Tier(IntEnum):
 
 
 FIDELITY = {Tier.FULL: 1.0, Tier.SUMMARY: 0.95, Tier.KEY_FACT: 0.63, Tier.TAG: 0.15}
-"""What a shorter form is worth of the whole. A key fact keeps 63 % of the words that answer a question (LoCoMo, development
-split); a tag has no less of them, but does not say what of them: it only tells that there is something to ask for."""
+"""Value of a form against the whole text. A key fact keeps 63 % of the words that answer a question (LoCoMo, development
+split); a tag has as many of them without what they say: it only shows that there is something to ask for."""
 
 
 @frozen
-class Candidate:
-    """What could be packed: its worth, and what each tier costs as it would stand in the block (None: no such form)."""
+class PackingCandidate:
+    """A memory that could be packed: its worth, and the tokens of each form in the block (None: it has no such form)."""
 
     worth: float
     costs: tuple[int | None, int | None, int | None, int | None]
 
 
 Step = tuple[float, int, int, int, Tier]
-"""Into the block, or from one form to the next longer: (-gain per token, place, how-manieth of its candidate, cost, tier)."""
+"""A step into the block or from one form to a longer one: (-gain per token, candidate, number of the step, cost, tier)."""
 
 
-def ranked(candidates: Sequence[Candidate]) -> list[Step]:
-    """All steps, the best value for a token first; what budgets of any size are filled by."""
+def ranked(candidates: Sequence[PackingCandidate]) -> list[Step]:
+    """Return the steps of all candidates, the most value per token first; they serve budgets of any size."""
     return sorted(step for place, candidate in enumerate(candidates) for step in _steps(place, candidate))
 
 
-def pack(candidates: Sequence[Candidate], budget: int, steps: Sequence[Step] | None = None) -> list[Tier | None]:
-    """The tier of each candidate, None if it is left out. The costs of what is in add up to no more than `budget`."""
+def pack(candidates: Sequence[PackingCandidate], budget: int, steps: Sequence[Step] | None = None) -> list[Tier | None]:
+    """Return the tier of each candidate, None if it is left out; the costs add up to at most `budget`."""
     chosen: list[Tier | None] = [None] * len(candidates)
     taken = [0] * len(candidates)
     steps = ranked(candidates) if steps is None else steps
@@ -56,7 +56,7 @@ def pack(candidates: Sequence[Candidate], budget: int, steps: Sequence[Step] | N
         chosen[best], cost = _longest(candidates[best], left)
         taken[best] = next((step[2] + 1 for step in steps if step[1] == best and step[4] == chosen[best]), len(Tier))
         left -= cost
-    # Steps of one candidate only get dearer for what they add, so they come up in their order.
+    # The steps of one candidate add less and less per token, so they come up in their order.
     for _, place, number, cost, tier in steps:
         if number == taken[place] and cost <= left:
             chosen[place] = tier
@@ -65,8 +65,8 @@ def pack(candidates: Sequence[Candidate], budget: int, steps: Sequence[Step] | N
     return chosen
 
 
-def _longest(candidate: Candidate, left: int) -> tuple[Tier | None, int]:
-    """The first hit is never dropped for being long: the longest form that fits into half the room, else any that fits."""
+def _longest(candidate: PackingCandidate, left: int) -> tuple[Tier | None, int]:
+    """Return the longest form that fits into half the room, else any that fits: the best one is never dropped for length."""
     for room in (left // 2, left):
         for tier in Tier:
             cost = candidate.costs[tier]
@@ -79,14 +79,14 @@ _TIERS = tuple(Tier)
 _WORTHS = tuple(FIDELITY.values())
 
 
-def _steps(place: int, candidate: Candidate) -> list[Step]:
-    """The forms on the convex hull of cost and value, from nothing up."""
+def _steps(place: int, candidate: PackingCandidate) -> list[Step]:
+    """Return the steps of a candidate: its forms on the convex hull of cost and value, shortest first."""
     worth, costs = candidate.worth, candidate.costs
     steps: list[Step] = []
     at_cost, at_value = 0, 0.0
     waiting = sorted([(cost, _WORTHS[tier] * worth, tier) for tier, cost in enumerate(costs) if cost])
     while waiting:
-        # The next form is the one that adds most for a token; of those that add as much, the longest.
+        # The next form is the one that adds most per token; of equal ones the longest.
         rate, cost, value, tier = max([((v - at_value) / max(c - at_cost, 1), c, v, t) for c, v, t in waiting])
         if value <= at_value:
             break

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from engram.context.budget import planned
-from engram.context.history import orders_and_talk, turns_of
+from engram.context.history import split_instructions, turns_of
 from engram.context.resume import extra_sections, record_gap, record_window
 from engram.context.window import ContextWindow, build
 from engram.deadline import if_time_allows, wait_limit
@@ -94,7 +94,7 @@ class Asking(View):
         is divided (chat, task, cron, orchestrator, swarm, flow). mode: how much is said unasked (minimal, standard, deep).
         """
         settings, sets, searcher = self._vault.live.now, self._vault.working_sets, self._vault.searcher
-        orders, said = orders_and_talk(turns_of(history))
+        orders, said = split_instructions(turns_of(history))
         style, models_file = mode or settings.injection_mode, settings.models_file or None
         plan = planned(message, model, budget, profile, style, orders=orders, models_file=models_file)
         mind = Working(sets, self._reader)
@@ -113,9 +113,9 @@ class Asking(View):
             cost=plan.cost,
             working=lambda room: mind.export(Form.PLAIN, room).text if room > 0 else "",
             safe=lambda line: not settings.guard_injection or assess_cached(line).verdict is InjectionVerdict.CLEAN,
-            near=searcher.is_relevant,
+            relevant=searcher.is_relevant,
             history=said,
-            asides=extra_sections(sets, searcher, self._reader, message, found, plan.mode),
+            extra=extra_sections(sets, searcher, self._reader, message, found, plan.mode),
         )
         window = replace(window, budget=plan.budget, instructions=orders)
         standing = {item.memory.key for item in window.items if item.tier is not None}
