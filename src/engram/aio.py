@@ -281,7 +281,7 @@ def _abandon(recording: Recording) -> None:
 
 
 class AsyncEngram:
-    """One open vault as one reader sees it; as `Engram`. Use it as an async context manager, or await `close`."""
+    """An open vault as a reader sees it; as `Engram`. Use it as an async context manager, or await `close`."""
 
     def __init__(self, mem: Engram, threads: Threads) -> None:
         self._mem = mem

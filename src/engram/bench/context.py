@@ -70,7 +70,7 @@ class _ContextTally:
 
 @frozen
 class _TurnTexts:
-    """One store's turns: their texts by ref, the tokens of each text, and the last turns that fit into each budget."""
+    """The turns of a store: their texts by ref, the tokens of each text, and the last turns that fit into each budget."""
 
     texts: Mapping[str, str]
     costs: Mapping[str, int]

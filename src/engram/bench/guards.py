@@ -41,7 +41,7 @@ GUESSED = frozenset({"PERSON", "STREET_ADDRESS", "ADDRESS", "ZIP_CODE"})
 
 @frozen
 class DetectionFigures:
-    """One kind of personal data: labelled spans and the share found; detected spans and the share that is right."""
+    """Figures of a kind of personal data: labelled spans and the share found; detected spans and the share that is right."""
 
     labelled: int
     recall: float
@@ -51,7 +51,7 @@ class DetectionFigures:
 
 @frozen
 class FlagRates:
-    """One group of texts: their number, the share flagged or rejected (`caught`), and the share rejected."""
+    """Figures of a group of texts: their number, the share flagged or rejected (`caught`), and the share rejected."""
 
     attack: bool
     texts: int

@@ -47,7 +47,7 @@ DEFINITIONS = {
 
 @frozen
 class KnowsSample:
-    """One text: the kind of question it comes from, its form, and the judgements of `knows` and recall."""
+    """A judged text: the kind of question it comes from, its form, and the judgements of `knows` and recall."""
 
     kind: str
     form: str

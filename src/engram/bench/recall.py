@@ -70,7 +70,7 @@ class BenchQuestion:
 
 @frozen
 class Conversation:
-    """One line of a file, which calls it a store: the turns of a conversation, and questions about it."""
+    """A line of a file, there called a store: the turns of a conversation, and questions about it."""
 
     name: str
     turns: tuple[Turn, ...]

@@ -83,7 +83,7 @@ def encoder() -> tuple[Embedder, bool]:
 
 @mutable
 class SpeedBench:
-    """One run: a folder with a vault, a plain FTS5 table, and a matrix of the same vectors."""
+    """A run: a folder with a vault, a plain FTS5 table, and a matrix of the same vectors."""
 
     folder: Path
     key: bytes

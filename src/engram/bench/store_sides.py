@@ -233,7 +233,7 @@ Side = DirectSide | EngramSide
 
 @mutable
 class StoreBench:
-    """One run: a folder with a vault and a plain database that hold the same memories.
+    """A run: a folder with a vault and a plain database that hold the same memories.
 
     A side is named by its place: 0 is the plain database, 1 is our store. trial: few and short rounds, to see that the run works.
     held: the number of memories on each side, which is the number of the next sentence. visible: the ids on each side that the

@@ -83,7 +83,7 @@ def _attribute(text: str) -> dict[str, str] | None:
 
 
 def memory(request: PageRequest) -> PageView:
-    """One memory with its provenance, versions, links and facts, and the forms that change it."""
+    """A memory with its provenance, versions, links and facts, and the forms that change it."""
     id = request.path["id"]
     details = request.call("show", id=id)
     names = named(request, details.memory, details.metadata)
