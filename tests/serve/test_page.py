@@ -13,7 +13,7 @@ from serve.paged import Visitor, kept, signed_in, token
 from serve.served import serving
 
 from engram.engine import Engram
-from engram.serve.page import vault
+from engram.serve.page import dreams, settings
 from engram.serve.page.graph import NARROW, WIDE, Canvas, GraphLink, GraphNode, draw
 from engram.serve.page.html import ago
 from engram.serve.page.request import PageRequest, Redirect
@@ -280,13 +280,13 @@ def test_a_pass_that_outlasts_a_request_is_resumed(tmp_path: Path) -> None:
         for text in ("The API runs on Fly in Frankfurt", "The API runs on Fly in Frankfurt now"):
             mem.remember(text)
         asked = PageRequest(mem, Session("", ""), {}, {}, {"verb": "consolidate"}, timeout=1e-6)
-        untried, cut = vault.trial(asked), vault.run(asked)
+        untried, cut = dreams.trial(asked), dreams.run(asked)
         assert isinstance(untried, Redirect)
         assert (untried.place, cut.place) == ("/ui/rest?done=untried", "/ui/rest?done=unfinished")
         mem.settings.set(dream=True)
         everything = replace(asked, mem=mem.as_reader(Reader(policy=Policy.ALL, role=Role.OWNER)))
-        assert vault.run(everything).place == "/ui/rest?done=goes_on"
-        assert vault.run(replace(asked, timeout=300.0)).place == "/ui/rest?done=rested"
+        assert dreams.run(everything).place == "/ui/rest?done=goes_on"
+        assert dreams.run(replace(asked, timeout=300.0)).place == "/ui/rest?done=rested"
         assert len(mem.list()) == 1
         with signed_in(mem) as owner:
             assert "it goes on from there" in owner.read(cut.place)
@@ -323,7 +323,7 @@ def test_a_changed_setting_takes_effect_or_the_page_names_what_overrides_it(
         refused = owner.post("/ui/settings", name=name, value=value)
         assert (refused.status, "E2004" in refused.body.decode()) == (400, True)
     told = owner.read("/ui/settings")
-    for begin, topic in vault.TOPICS.items():
+    for begin, topic in settings.TOPICS.items():
         assert begin in TABLE
         assert re.search(rf"<h2 [^>]*>{topic} ", told), topic
     assert "fixed by the program" in owner.read("/ui/settings?find=answer_grid_ms")

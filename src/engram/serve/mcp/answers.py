@@ -4,7 +4,7 @@ A memory has three dozen fields and a model pays tokens for each of them, so an 
 that differ from their defaults. Field names and values are those of the wire form: an MCP answer is always a subset of what the
 other faces return. Stored text stands inside the fence, which marks it as data and by which capture recognises it.
 
-Cut the answers of `list` and `reason`, which take no token budget, to the setting `mcp_answer_tokens`.
+The answers of `list` and `reason`, which take no token budget, are cut to the setting `mcp_answer_tokens`.
 """
 
 from __future__ import annotations
@@ -235,6 +235,9 @@ _TEXTS: Mapping[type, Callable[[Any], str]] = {
     VaultStatus: _status_text,
     CreatedEdge: lambda link: f"[{link.source}] {link.kind} [{link.target}]: {'linked' if link.edges else 'was linked already'}.",
 }
+
+
+# ── within a token budget ────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def list_within_budget(mem: Engram, arguments: Mapping[str, Any]) -> Page:

@@ -1,4 +1,4 @@
-"""The tools `search` and `fetch` of ChatGPT's connectors and deep research: results by id, title and url, then one in full."""
+"""The tools `search` and `fetch` of ChatGPT's connectors and deep research, over `adapters.chatgpt`."""
 
 from __future__ import annotations
 
@@ -6,54 +6,29 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from engram.errors import InvalidQuery, NotFound
-from engram.serve.mcp import resources
+from engram.adapters import chatgpt
+from engram.errors import InvalidQuery
+from engram.serve.mcp.resources import uri_of
 from engram.serve.mcp.tools import DATA, Tool, ToolAnswer
 from engram.serve.operations import limits
 from engram.serve.operations.schema import Schema
-from engram.text.fence import fence, harmless
-from engram.types import Memory, Turn
 
 if TYPE_CHECKING:
     from engram.engine import Engram
 
-_RESULTS = 10
-_TITLE = 80  # characters
 _TEXT: Schema = {"type": "string"}
 
 
 def search(mem: Engram, arguments: Mapping[str, Any]) -> ToolAnswer:
-    """Return id, title and url of at most ten memories."""
+    """Answer `search`; calls count against the rate limit of questions."""
     query = _text(arguments, "query")
     with limits.limited(mem):
-        hits = mem.recall(query).hits[:_RESULTS]
-    return _json_answer({"results": [_reference(hit.memory) for hit in hits]})
+        return _json_answer(chatgpt.search(mem, query, uri_of))
 
 
 def fetch(mem: Engram, arguments: Mapping[str, Any]) -> ToolAnswer:
-    """Return a memory in full, with the turns it came from."""
-    memory = mem.get(_text(arguments, "id"))
-    if memory is None or not mem.sound([memory]):
-        raise NotFound("there is no memory of that id that this identity may see.", way_out="Take an id that `search` returned.")
-    turns = "\n".join(f"{turn.speaker}: {turn.text}" for turn in mem.words(memory.id) if _is_clean(mem, turn))
-    when = memory.happened_at or memory.learned_at
-    about = {"category": memory.category, "status": memory.status.value, **({"date": when.date().isoformat()} if when else {})}
-    text = memory.text if not turns else f"{memory.text}\n\nAs it was said:\n{turns}"
-    return _json_answer(_reference(memory) | {"text": fence(text), "metadata": about})
-
-
-def _is_clean(mem: Engram, turn: Turn) -> bool:
-    """Return whether a turn holds no prompt injection. A harmless statement may come from a turn that holds one elsewhere."""
-    from engram.capture.screen import judged  # compiling its patterns takes longer than making the list of tools
-    from engram.guard.injection import InjectionVerdict
-
-    return judged(turn.text, mem.settings.now).verdict is InjectionVerdict.CLEAN
-
-
-def _reference(memory: Memory) -> dict[str, Any]:
-    words = harmless(" ".join(memory.text.split()))
-    title = words if len(words) <= _TITLE else words[: _TITLE - 1] + "…"
-    return {"id": memory.id, "title": title, "url": resources.uri_of(memory.id)}
+    """Answer `fetch`."""
+    return _json_answer(chatgpt.fetch(mem, _text(arguments, "id"), uri_of))
 
 
 def _json_answer(data: Any) -> ToolAnswer:

@@ -5,7 +5,7 @@ wait. Both are answered here while the rest of the program loads, in the same fo
 handshake is passed on to the SDK too, and its answer to it is dropped. Any other message is left to the SDK. A line that is no
 valid message is refused here: the SDK would drop it unanswered, and its sender would wait.
 
-Start the server on standard input; the handshake and the list of tools are answered while the SDK loads.
+`start` is the whole command `engram mcp`: it begins to answer, then loads the tools, then the SDK.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The tools of the profiles `core` and `full`: the operation of each, the arguments a model is shown, and its answer.
 
 `core` is ten tools, few enough for a model to choose well among them; `full` adds every other operation. The two other profiles
-offer the tools of another server, so that prompts written for it work: the reference memory server's (`graph`), and ChatGPT's
-`search` and `fetch` (`chatgpt`).
+offer the tools of another server, so that prompts written for it work: the reference memory server's (`reference_server`), and
+ChatGPT's `search` and `fetch` (`chatgpt`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Pages about memories: the list with its filters, one memory in full, and the forms that change it.
-
-The first page: the search field, the number of memories, the latest of them, and the vault's state.
-"""
+"""Pages about memories: the first page, the list with its filters, a memory in full, and the forms that change it."""
 
 from __future__ import annotations
 
@@ -17,6 +14,8 @@ from engram.types import Kind, Memory, Sensitivity, Status, scope_values
 from engram.values.entities import Belief
 from engram.values.episodes import Episode, Skill
 
+_RECENT = 8  # memories on the first page
+_NAMES = 12  # entities on the first page
 _PAGE = 30  # memories a page
 _MAX_PAGES = 5  # pages of the list that are read for one page with a filter that the list does not have
 _SUBJECTS = 6
@@ -24,6 +23,29 @@ _LINKS = 24
 _VERSIONS = 20
 _SKILLS = 1000
 _FILTERS = ("kind", "category", "status", "layer", "of", "since", "until", "attribute")
+
+
+# ── the first page ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def home(request: PageRequest) -> PageView:
+    """The first page."""
+    condition = request.call("status") if request.may("status") else None
+    page = request.call("list", limit=_RECENT)
+    passes = request.call("dreams", limit=1).passes if request.may("dreams") else ()
+    names = request.call("entities", limit=_NAMES).entities
+    return PageView(
+        "home.html", {"condition": condition, "recent": page.memories, "names": names, "rested": next(iter(passes), None)}
+    )
+
+
+def remember(request: PageRequest) -> Redirect:
+    """Store a statement, from the first page or as the answer to an open question."""
+    memory = request.call("remember", text=request.text("text"))
+    return Redirect(place(f"/memory/{memory.id}", done="kept"))
+
+
+# ── the list ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def browse(request: PageRequest) -> PageView:
@@ -79,7 +101,7 @@ def _attribute(text: str) -> dict[str, str] | None:
     return {name.strip(): value.strip()} if text else None
 
 
-# ── one of them ────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── one memory ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def memory(request: PageRequest) -> PageView:
@@ -225,24 +247,3 @@ def _back(request: PageRequest, done: str) -> Redirect:
     if request.text("from") == "review":
         return Redirect(place("/review", done=done))
     return Redirect(place(f"/memory/{id}", done=done))
-
-
-_RECENT = 8
-_NAMES = 12
-
-
-def home(request: PageRequest) -> PageView:
-    """The first page."""
-    condition = request.call("status") if request.may("status") else None
-    page = request.call("list", limit=_RECENT)
-    passes = request.call("dreams", limit=1).passes if request.may("dreams") else ()
-    names = request.call("entities", limit=_NAMES).entities
-    return PageView(
-        "home.html", {"condition": condition, "recent": page.memories, "names": names, "rested": next(iter(passes), None)}
-    )
-
-
-def remember(request: PageRequest) -> Redirect:
-    """Store a statement, from the first page or as the answer to an open question."""
-    memory = request.call("remember", text=request.text("text"))
-    return Redirect(place(f"/memory/{memory.id}", done="kept"))

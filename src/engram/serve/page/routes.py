@@ -14,8 +14,7 @@ from engram.log import Log
 from engram.serve.http.app import Served, answered, caller_of
 from engram.serve.network.doors import is_own
 from engram.serve.network.problems import StrangePage, Unauthorized, body_of, status_of
-from engram.serve.page import entities, graph, memories, recall, vault
-from engram.serve.page import memories as home
+from engram.serve.page import dreams, entities, graph, memories, recall, review, settings, vault
 from engram.serve.page.html import HEADERS, asset, rendered
 from engram.serve.page.request import PageRequest, PageView, Redirect, place
 from engram.serve.page.sign_in import Sessions
@@ -26,8 +25,8 @@ log = Log("engram.page")
 Handler = Callable[[PageRequest], PageView | Redirect]
 
 PAGES: Mapping[str, Handler] = {
-    "GET ": home.home,
-    "POST /remember": home.remember,
+    "GET ": memories.home,
+    "POST /remember": memories.remember,
     "GET /search": recall.search,
     "GET /reason": recall.reason,
     "GET /context": recall.context,
@@ -46,17 +45,17 @@ PAGES: Mapping[str, Handler] = {
     "GET /entity": entities.entity,
     "GET /timeline": entities.timeline,
     "GET /graph": graph.graph,
-    "GET /review": vault.review,
-    "GET /rest": vault.rest,
-    "POST /rest/trial": vault.trial,
-    "POST /rest/run": vault.run,
-    "POST /rest/undo": vault.undo,
+    "GET /review": review.review,
+    "GET /rest": dreams.rest,
+    "POST /rest/trial": dreams.trial,
+    "POST /rest/run": dreams.run,
+    "POST /rest/undo": dreams.undo,
     "GET /health": vault.health,
     "POST /health/backup": vault.backup,
     "POST /health/check": vault.check,
     "GET /audit": vault.audit,
-    "GET /settings": vault.settings,
-    "POST /settings": vault.change,
+    "GET /settings": settings.settings,
+    "POST /settings": settings.change,
 }
 _SIGN_IN = place("/sign-in")
 _FORM = "application/x-www-form-urlencoded"
@@ -161,10 +160,10 @@ def _require_own(request: Request) -> None:
 
 
 async def _form(request: Request, served: Served) -> dict[str, str]:
-    settings = served.mem.settings.now
+    limits = served.mem.settings.now
     if request.method != "POST":
         return {}
-    body = await body_of(request, settings.serve_body_kib * 1024, settings.serve_timeout_s)
+    body = await body_of(request, limits.serve_body_kib * 1024, limits.serve_timeout_s)
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
         raise InvalidContent(f"the form is not sent as {_FORM}.", way_out="Use the page.")
     try:
