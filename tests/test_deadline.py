@@ -91,7 +91,7 @@ def test_a_deadline_is_a_number_of_seconds(mem: Engram, seconds: Any) -> None:
 # ── asking ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_question_that_takes_too_long_is_an_error_and_never_an_empty_answer(mem: Engram, slow: Slow, clock: HandClock) -> None:
+def test_a_question_that_times_out_is_an_error_and_never_an_empty_answer(mem: Engram, slow: Slow, clock: HandClock) -> None:
     slow.meanwhile = lambda: clock.advance(10)
     for ask in (
         lambda: mem.recall("Where does the API run?"),
@@ -105,7 +105,7 @@ def test_a_question_that_takes_too_long_is_an_error_and_never_an_empty_answer(me
         assert len(mem.recall("Where does the API run?")) == 1
 
 
-def test_every_look_up_stops_once_the_time_is_over(mem: Engram, clock: HandClock) -> None:
+def test_every_read_stops_once_the_deadline_has_passed(mem: Engram, clock: HandClock) -> None:
     kept = mem.list()[0].id
     looks: dict[str, Callable[[], object]] = {
         "get": lambda: mem.get(kept), "list": mem.list, "words": lambda: mem.words(kept), "health": mem.health,
@@ -119,7 +119,7 @@ def test_every_look_up_stops_once_the_time_is_over(mem: Engram, clock: HandClock
                 pytest.fail(f"{name} answered: {look()}")
 
 
-def test_a_statement_under_way_is_interrupted_and_the_connection_is_as_good_as_new(real: Engram) -> None:
+def test_a_running_statement_is_interrupted_and_the_connection_stays_usable(real: Engram) -> None:
     endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
     store = store_of(real)
     with pytest.raises(SearchTimeout), real.deadline(0.2), store._readers.use("counting") as connection:
@@ -128,7 +128,7 @@ def test_a_statement_under_way_is_interrupted_and_the_connection_is_as_good_as_n
         assert len(real.list()) == 1
 
 
-def test_an_encoder_that_never_answers_is_left_behind(real: Engram, slow: Slow) -> None:
+def test_an_encoder_that_never_answers_is_abandoned_at_the_deadline(real: Engram, slow: Slow) -> None:
     gate = threading.Event()
     slow.meanwhile = lambda: gate.wait(120)
     try:
@@ -143,7 +143,7 @@ def test_an_encoder_that_never_answers_is_left_behind(real: Engram, slow: Slow) 
     assert len(real.list()) == 1
 
 
-def test_an_endpoint_that_is_too_slow_for_us_is_not_taken_for_one_that_is_down(tmp_path: Path) -> None:
+def test_an_endpoint_slower_than_the_deadline_is_not_marked_as_down(tmp_path: Path) -> None:
     gate = threading.Event()
     with (
         serving() as server,
@@ -166,7 +166,7 @@ def test_an_endpoint_that_is_too_slow_for_us_is_not_taken_for_one_that_is_down(t
 # ── writing ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_write_that_waits_too_long_for_its_turn_changes_nothing(tmp_path: Path, real: Engram) -> None:
+def test_a_write_that_times_out_in_the_queue_changes_nothing(tmp_path: Path, real: Engram) -> None:
     """Another process has the vault to write for long."""
     begun, go = threading.Event(), threading.Event()
 
@@ -194,7 +194,7 @@ def test_a_write_that_waits_too_long_for_its_turn_changes_nothing(tmp_path: Path
     assert list(real.list()) == [kept]
 
 
-def test_a_write_is_stopped_between_two_statements_and_takes_nobody_with_it(real: Engram) -> None:
+def test_a_write_stopped_between_two_statements_does_not_affect_other_writes(real: Engram) -> None:
     def endless(connection: Any) -> None:
         connection.execute("INSERT INTO meta (name, value) VALUES ('half', 1)")
         while True:
@@ -208,7 +208,7 @@ def test_a_write_is_stopped_between_two_statements_and_takes_nobody_with_it(real
     assert real.remember(CAT).id
 
 
-def test_what_was_kept_is_reported_though_a_model_had_no_time_to_read_it(tmp_path: Path, env: Env, clock: HandClock) -> None:
+def test_stored_turns_are_reported_although_the_model_ran_out_of_time(tmp_path: Path, env: Env, clock: HandClock) -> None:
     def extract(turns: Sequence[Turn], context: Sequence[Turn]) -> list[Extracted]:
         clock.advance(60)
         return []
@@ -222,7 +222,7 @@ def test_what_was_kept_is_reported_though_a_model_had_no_time_to_read_it(tmp_pat
         assert mem._vault.observer.read_waiting().counts["read"] == 1  # it was not given up, and the model not blamed
 
 
-def test_new_words_are_kept_though_their_vector_has_to_wait(mem: Engram, slow: Slow, clock: HandClock) -> None:
+def test_an_update_is_stored_although_its_vector_ran_out_of_time(mem: Engram, slow: Slow, clock: HandClock) -> None:
     kept = mem.list()[0]
     slow.meanwhile = lambda: clock.advance(10)
     with mem.deadline(5):
@@ -231,7 +231,7 @@ def test_new_words_are_kept_though_their_vector_has_to_wait(mem: Engram, slow: S
     assert mem.backfill() == 1
 
 
-def test_an_ingest_that_is_cut_short_says_how_far_it_came_and_goes_on_there(mem: Engram, clock: HandClock) -> None:
+def test_an_interrupted_ingest_reports_its_progress_and_resumes_there(mem: Engram, clock: HandClock) -> None:
     mem.settings.set(ingest_batch=5)
     said = [Turn(f"I bought a boat called Ida {n} in harbour {n * 7}.", ref=f"r{n}") for n in range(20)]
     with pytest.raises(EngramError, match="after 10 of these turns") as problem, mem.deadline(5):
@@ -245,7 +245,7 @@ def test_an_ingest_that_is_cut_short_says_how_far_it_came_and_goes_on_there(mem:
 # ── calling off ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_whoever_waits_for_something_that_is_called_off_is_let_go(real: Engram, slow: Slow) -> None:
+def test_a_cancelled_call_stops_waiting(real: Engram, slow: Slow) -> None:
     entered, gate = threading.Event(), threading.Event()
 
     def wait() -> None:
@@ -273,7 +273,7 @@ def test_whoever_waits_for_something_that_is_called_off_is_let_go(real: Engram, 
     assert len(real.list()) == 1
 
 
-def test_a_run_whose_time_is_over_keeps_what_was_in_mind_and_leaves_nothing_else(mem: Engram, clock: HandClock) -> None:
+def test_a_run_past_its_deadline_saves_working_memory_and_leaves_nothing_else(mem: Engram, clock: HandClock) -> None:
     """S12: it is put away, for this process and the next, though the deadline has passed."""
     with mem.deadline(5), mem.begin("Please deploy the API to Fly.io", model="gpt-4o") as run:
         clock.advance(6)
@@ -287,7 +287,7 @@ def test_a_run_whose_time_is_over_keeps_what_was_in_mind_and_leaves_nothing_else
         assert run.end("That too.").counts["turns"] == 2
 
 
-def test_an_episode_whose_time_is_over_has_an_end(mem: Engram, clock: HandClock) -> None:
+def test_an_episode_past_its_deadline_is_ended(mem: Engram, clock: HandClock) -> None:
     def late_in_it() -> None:
         with mem.deadline(5), mem.episode("deploy the API") as episode:
             clock.advance(6)
@@ -298,7 +298,7 @@ def test_an_episode_whose_time_is_over_has_an_end(mem: Engram, clock: HandClock)
     assert [one.outcome for one in mem.episodes()] == [EpisodeOutcome.FAILURE]
 
 
-def test_a_vault_is_closed_in_order_though_the_time_is_over(tmp_path: Path, env: Env, clock: HandClock) -> None:
+def test_a_vault_closes_cleanly_after_the_deadline_has_passed(tmp_path: Path, env: Env, clock: HandClock) -> None:
     mem = opened(tmp_path / "vault", env)
     mem.working.attend("ship the release")
     with mem.deadline(5):
@@ -322,7 +322,7 @@ def test_waiting_costs_nothing_when_there_is_no_deadline(real: Engram) -> None:
     assert rules.acquire_in_time(threading.Semaphore(1), 0.0)
 
 
-def test_a_backup_made_in_time_is_whole_and_one_that_is_called_off_leaves_nothing(real: Engram, tmp_path: Path) -> None:
+def test_a_backup_within_the_deadline_is_complete_and_a_cancelled_one_leaves_nothing(real: Engram, tmp_path: Path) -> None:
     with real.deadline(60):
         assert real.backup().intact
     with real.deadline(60) as until:

@@ -31,32 +31,32 @@ def milliseconds_in(ulid: str) -> int:
 @example(FIRST)
 @example(LAST)
 @example(datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC))
-def test_a_moment_comes_back_to_the_microsecond(moment: datetime) -> None:
+def test_a_datetime_survives_conversion_to_microseconds(moment: datetime) -> None:
     assert from_micros(to_micros(moment)) == moment
 
 
 @given(st.integers(to_micros(FIRST), to_micros(LAST)))
-def test_micros_come_back(micros: int) -> None:
+def test_microseconds_survive_conversion_to_a_datetime(micros: int) -> None:
     assert to_micros(from_micros(micros)) == micros
 
 
 @given(st.datetimes(timezones=OFFSETS))
 @example(datetime.max.replace(tzinfo=timezone(-timedelta(hours=12))))
 @example(datetime.min.replace(tzinfo=timezone(timedelta(hours=14))))
-def test_whatever_zone_it_was_said_in_it_can_be_read_back(moment: datetime) -> None:
+def test_times_of_any_zone_can_be_read_back(moment: datetime) -> None:
     back = from_micros(to_micros(moment))
     assert back.tzinfo is UTC
     assert back == min(max(moment, FIRST), LAST)
 
 
 @given(st.datetimes())
-def test_a_naive_time_is_utc(moment: datetime) -> None:
+def test_a_naive_time_is_taken_as_utc(moment: datetime) -> None:
     assert to_micros(moment) == to_micros(moment.replace(tzinfo=UTC))
 
 
 @given(st.lists(st.datetimes(timezones=st.just(UTC)), min_size=2), st.lists(st.binary(min_size=10, max_size=10), min_size=1))
 @example([LAST, FIRST, LAST], [b"\xff" * 10])
-def test_ids_only_rise_whatever_clock_and_dice_do(moments: list[datetime], dice: list[bytes]) -> None:
+def test_ids_increase_whatever_the_clock_and_random_source_do(moments: list[datetime], dice: list[bytes]) -> None:
     clock, rolls = iter(moments), 0
 
     def random(size: int) -> bytes:
@@ -71,11 +71,11 @@ def test_ids_only_rise_whatever_clock_and_dice_do(moments: list[datetime], dice:
 
 
 @given(st.datetimes(min_value=datetime(1970, 1, 1), timezones=st.just(UTC)))
-def test_an_id_tells_when_it_was_made(moment: datetime) -> None:
+def test_an_id_contains_its_creation_time(moment: datetime) -> None:
     assert milliseconds_in(Env(now=lambda: moment).new_id()) == to_micros(moment) // 1000
 
 
-def test_a_clock_before_1970_does_not_push_ids_to_the_end_of_time(clock: HandClock) -> None:
+def test_a_clock_before_1970_counts_as_1970_in_ids(clock: HandClock) -> None:
     ulids = Ulids(clock.now, lambda size: bytes(size))
     clock.set(datetime(1950, 1, 1, tzinfo=UTC))
     assert milliseconds_in(ulids()) == 0
@@ -109,14 +109,14 @@ def test_threads_never_share_an_id(env: Env) -> None:
     assert all(own == sorted(own) for own in made)
 
 
-def test_the_clock_stands_still_until_it_is_turned(env: Env, clock: HandClock) -> None:
+def test_the_clock_of_tests_moves_only_when_advanced(env: Env, clock: HandClock) -> None:
     day, tick = env.now(), env.monotonic()
     env.sleep(90)
     clock.advance(0.5)
     assert (env.now() - day, env.monotonic() - tick) == (timedelta(seconds=90.5), 90.5)
 
 
-def test_the_real_world_is_the_default() -> None:
+def test_the_default_env_uses_the_system_clock_and_randomness() -> None:
     env = Env()
     before = datetime.now(UTC)
     assert before <= env.now() <= datetime.now(UTC)
@@ -126,16 +126,16 @@ def test_the_real_world_is_the_default() -> None:
     assert env.new_id() < env.new_id()
 
 
-def test_ids_cannot_be_handed_in_past_the_clock() -> None:
+def test_new_id_cannot_be_passed_to_an_env() -> None:
     with pytest.raises(TypeError):
         Env(new_id=lambda: "mine")  # type: ignore[call-arg]
 
 
-def test_a_changed_env_dates_its_ids_by_its_own_clock(env: Env) -> None:
+def test_a_replaced_env_makes_ids_from_its_own_clock(env: Env) -> None:
     later = dataclasses.replace(env, now=lambda: datetime(2030, 1, 1, tzinfo=UTC))
     assert milliseconds_in(later.new_id()) == to_micros(datetime(2030, 1, 1, tzinfo=UTC)) // 1000
 
 
 @given(st.integers(1, 2**24), st.binary(min_size=8, max_size=8))
-def test_dice_stay_below_their_limit(limit: int, roll: bytes) -> None:
+def test_below_returns_numbers_under_the_limit(limit: int, roll: bytes) -> None:
     assert 0 <= Env(random=lambda size: roll).below(limit) < limit

@@ -79,22 +79,22 @@ def test_every_error_that_is_raised_has_a_code_of_its_own() -> None:
     assert all("code" in vars(kind) and re.fullmatch(r"E[1-5]\d{3}", kind.code) for kind in KINDS[1:])
 
 
-def test_a_code_begins_like_its_family() -> None:
+def test_a_code_begins_with_the_digit_of_its_family() -> None:
     families = {family.code[1]: family for family in EngramError.__subclasses__()}
     assert all(issubclass(leaf, families[leaf.code[1]]) for leaf in LEAVES)
 
 
-def test_the_drawing_is_the_tree() -> None:
+def test_the_drawing_in_the_docstring_matches_the_class_tree() -> None:
     tree = {kind.__name__: (kind.__base__.__name__ if kind is not EngramError else "") for kind in KINDS if kind.__base__}
     assert {name: parent for name, (parent, _) in drawn().items()} == tree
 
 
-def test_the_drawing_shows_the_code_of_every_leaf() -> None:
+def test_the_drawing_in_the_docstring_shows_the_code_of_every_error() -> None:
     assert {name: code for name, (_, code) in drawn().items() if code} == {leaf.__name__: leaf.code for leaf in LEAVES}
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_an_error_says_its_code_what_happened_and_the_way_out(kind: type[EngramError]) -> None:
+def test_the_text_of_an_error_has_code_and_message_and_way_out(kind: type[EngramError]) -> None:
     error = kind("It did not work.")
     assert str(error) == f"{kind.code}: It did not work. {kind.default_way_out}".rstrip()
     assert (error.message, error.way_out) == ("It did not work.", kind.default_way_out)
@@ -110,7 +110,7 @@ def test_a_way_out_can_be_given_or_left_out() -> None:
     assert str(errors.NotFound("No such backup.", way_out="")) == "E1008: No such backup."
 
 
-def test_an_error_crosses_a_process_whole() -> None:
+def test_an_error_survives_pickling() -> None:
     error = errors.VaultBusy("Somebody is in it.", way_out="Wait.")
     for other in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
         assert (type(other), other.message, other.way_out, str(other)) == (type(error), error.message, error.way_out, str(error))
@@ -121,7 +121,7 @@ def test_one_except_catches_everything_engram_raises() -> None:
         raise errors.ConfigInvalid("No such setting.")
 
 
-def test_who_asks_is_called_by_one_word() -> None:
+def test_messages_call_a_caller_identity() -> None:
     """An identity, as on the command line; a `Reader` is what programs call it."""
     sources = Path(errors.__file__).parent.rglob("*.py")
     raised = (node for path in sources for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Raise))

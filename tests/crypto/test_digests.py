@@ -33,14 +33,14 @@ RFC_4231 = [
 
 
 @pytest.mark.parametrize(("key", "message", "expected"), RFC_4231)
-def test_a_keyed_digest_is_what_the_rfc_says(key: bytes, message: bytes, expected: str) -> None:
+def test_hmac_matches_the_test_vectors_of_the_rfc(key: bytes, message: bytes, expected: str) -> None:
     assert hmac_sha256(key, message).hex() == expected
 
 
 @given(key=st.binary(max_size=200), message=st.binary(max_size=500))
 @example(key=b"k" * 64, message=b"")
 @example(key=b"k" * 65, message=b"m" * 64)
-def test_digests_are_those_of_the_standard_library(key: bytes, message: bytes) -> None:
+def test_digests_equal_those_of_hashlib(key: bytes, message: bytes) -> None:
     held = bytearray(key)
     assert sha256(message) == hashlib.sha256(message).digest()
     assert hmac_sha256(held, bytearray(message)) == hmac.digest(key, message, "sha256")
@@ -48,7 +48,7 @@ def test_digests_are_those_of_the_standard_library(key: bytes, message: bytes) -
 
 
 @pytest.mark.parametrize("missing", [(), ("_sha2", "_sha256")])
-def test_a_build_without_the_function_takes_openssls(missing: tuple[str, ...]) -> None:
+def test_a_build_without_the_module_falls_back_to_hashlib(missing: tuple[str, ...]) -> None:
     program = (
         f"import sys; sys.modules.update(dict.fromkeys({missing!r})); from engram.crypto.digests import hmac_sha256; "
         "print('_hashlib' in sys.modules, hmac_sha256(b'Jefe', b'what do ya want for nothing?').hex())"

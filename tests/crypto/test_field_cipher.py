@@ -19,12 +19,12 @@ def cipher(key: bytes = KEY) -> FieldCipher:
 
 
 @given(st.text(max_size=200), st.text(max_size=40))
-def test_what_is_sealed_comes_back_in_its_place(text: str, place: str) -> None:
+def test_a_sealed_field_opens_in_its_own_place(text: str, place: str) -> None:
     clean, place = (one.encode("utf-8", "replace").decode() for one in (text, place))
     assert cipher().unseal(cipher().seal(clean, place), place) == clean
 
 
-def test_it_does_not_open_elsewhere_changed_or_with_another_key() -> None:
+def test_a_sealed_field_that_was_moved_or_changed_or_has_another_key_is_refused() -> None:
     sealed = cipher().seal("my card is 4111", "text/7")
     assert "4111" not in sealed
     for place, raw, key in (
@@ -38,7 +38,7 @@ def test_it_does_not_open_elsewhere_changed_or_with_another_key() -> None:
             cipher(key).unseal(raw, place)
 
 
-def test_the_key_is_handed_on_under_another() -> None:
+def test_a_field_key_is_wrapped_under_another_key() -> None:
     old, new = cipher(), cipher(bytes(32))
     sealed = old.seal("words", "text/1")
     assert new.unwrap(new.wrap(old)).unseal(sealed, "text/1") == "words"
@@ -47,7 +47,7 @@ def test_the_key_is_handed_on_under_another() -> None:
 
 
 @pytest.mark.parametrize("dimensions", [8, 384, 1024])
-def test_a_projected_vector_tells_nothing_and_comes_back(dimensions: int) -> None:
+def test_a_projected_vector_reveals_nothing_and_is_restored_by_the_key(dimensions: int) -> None:
     vectors = np.random.default_rng(3).standard_normal((40, dimensions)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     stored = encode(vectors)
@@ -63,7 +63,7 @@ def test_a_projected_vector_tells_nothing_and_comes_back(dimensions: int) -> Non
     assert abs(float(restore(*decode([other], dimensions))[0] @ plain[0])) < (0.9 if dimensions == 8 else 0.4)
 
 
-def test_recall_loses_less_than_three_percent() -> None:
+def test_projecting_vectors_costs_less_than_three_percent_of_recall() -> None:
     """The ten nearest among projected and turned back, against the ten nearest as they were stored."""
     dice = np.random.default_rng(5)
     centres = dice.standard_normal((60, 384))

@@ -129,9 +129,7 @@ def test_a_header_survives_its_toml_form(header: KeyHeader) -> None:
 
 
 @given(headers(), st.data())
-def test_a_header_with_any_part_missing_or_bent_is_sound_or_damaged_and_nothing_else(
-    header: KeyHeader, data: st.DataObject
-) -> None:
+def test_a_mutated_header_is_either_valid_or_vault_damaged(header: KeyHeader, data: st.DataObject) -> None:
     table: dict[str, object] = dict(to_table(header))
     name = data.draw(st.sampled_from(sorted(table)))
     anything = st.none() | st.text() | st.integers() | st.floats() | st.booleans() | st.lists(st.integers())
@@ -150,7 +148,7 @@ header_names = st.sampled_from(["vault_id", "key_source", "key_fingerprint", "kd
 
 
 @given(st.dictionaries(header_names | st.text(), st.text()))
-def test_a_table_that_is_no_header_is_damage(table: dict[str, str]) -> None:
+def test_a_table_that_is_not_a_header_raises_vault_damaged(table: dict[str, str]) -> None:
     with pytest.raises(VaultDamaged):
         from_table(table)
 
@@ -171,7 +169,7 @@ def test_a_table_that_is_no_header_is_damage(table: dict[str, str]) -> None:
     ],
     ids=str,
 )
-def test_a_header_that_could_lead_astray_is_damage(change: dict[str, str]) -> None:
+def test_a_header_with_a_dangerous_vault_id_or_source_raises_vault_damaged(change: dict[str, str]) -> None:
     with pytest.raises(VaultDamaged) as refusal:
         from_table({**to_table(KeyHeader(VAULT_ID, "file", "0123456789abcdef")), **change})
     assert refusal.value.code == "E1002"
@@ -180,13 +178,13 @@ def test_a_header_that_could_lead_astray_is_damage(change: dict[str, str]) -> No
 @pytest.mark.parametrize(
     "change", [{"kdf_memory_kib": 1 << 40}, {"kdf_passes": 0}, {"kdf_passes": True}, {"kdf_surprise": 1}], ids=str
 )
-def test_a_header_that_asks_for_an_absurd_kdf_is_damage(change: dict[str, int], env: Env, vault: Path) -> None:
+def test_a_header_with_absurd_kdf_parameters_raises_vault_damaged(change: dict[str, int], env: Env, vault: Path) -> None:
     created = create(VAULT_ID, PASSPHRASE, env, vault=vault, ask=lambda: "words")
     with pytest.raises(VaultDamaged):
         from_table({**to_table(created.header), **change})
 
 
-def test_other_names_may_stand_in_the_table() -> None:
+def test_unknown_names_in_the_header_table_are_ignored() -> None:
     header = KeyHeader(VAULT_ID, "file", "0123456789abcdef")
     assert from_table({**to_table(header), "format": 1, "cipher": "aegis"}) == header
 
@@ -211,7 +209,7 @@ def test_a_key_file_is_for_its_owner_only_in_a_folder_for_its_owner_only(env: En
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-def test_a_key_file_says_what_it_is_and_holds_one_line_more(env: Env, vault: Path) -> None:
+def test_a_key_file_holds_a_comment_and_the_key(env: Env, vault: Path) -> None:
     created = create(VAULT_ID, FILE, env, vault=vault)
     comment, key = key_file(created).read_text().splitlines()
     assert comment.startswith("#")
@@ -273,7 +271,7 @@ def test_a_key_file_that_a_link_leads_into_the_vault_is_refused(env: Env, vault:
     assert list(vault.iterdir()) == []
 
 
-def test_the_standard_place_is_refused_too_if_it_lies_in_the_vault(
+def test_the_default_key_folder_is_refused_if_it_lies_in_the_vault(
     env: Env, monkeypatch: pytest.MonkeyPatch, vault: Path
 ) -> None:
     monkeypatch.setenv("ENGRAM_CONFIG", str(vault / "config.toml"))
@@ -281,7 +279,7 @@ def test_the_standard_place_is_refused_too_if_it_lies_in_the_vault(
         create(VAULT_ID, FILE, env, vault=vault)
 
 
-def test_a_file_that_is_in_the_way_is_left_alone(env: Env, vault: Path) -> None:
+def test_an_existing_file_is_not_overwritten_by_a_new_key(env: Env, vault: Path) -> None:
     first = create(VAULT_ID, FILE, env, vault=vault)
     before = key_file(first).read_bytes()
     with pytest.raises(ConfigInvalid, match="not overwritten"):
@@ -298,7 +296,7 @@ def test_a_link_planted_where_the_key_file_goes_is_not_followed(env: Env, vault:
     assert not (tmp_path / "stolen").exists()
 
 
-def test_overwriting_a_key_file_has_to_be_asked_for(env: Env, vault: Path) -> None:
+def test_a_key_file_is_overwritten_only_on_request(env: Env, vault: Path) -> None:
     create(VAULT_ID, FILE, env, vault=vault)
     second = create(VAULT_ID, FILE, env, vault=vault, overwrite=True)
     assert same(unlock(second.header, FILE, vault=vault), second.master)
@@ -322,14 +320,14 @@ def test_a_write_that_fails_leaves_no_half_key_and_no_key_in_memory(
 
 
 @posix_only
-def test_a_key_folder_that_cannot_be_made_is_said_so(env: Env, vault: Path, tmp_path: Path) -> None:
+def test_a_key_folder_that_cannot_be_made_raises_write_failed(env: Env, vault: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(EngramError) as refusal:
         create(VAULT_ID, dataclasses.replace(FILE, key_file=str(tmp_path / "file" / "my.key")), env, vault=vault)
     assert "my.key" in refusal.value.message
 
 
-def test_a_missing_key_file_is_locked_and_named_and_no_new_one_is_made(env: Env, vault: Path) -> None:
+def test_a_missing_key_file_raises_vault_locked_and_no_new_key_is_made(env: Env, vault: Path) -> None:
     created = create(VAULT_ID, FILE, env, vault=vault)
     key_file(created).unlink()
     with pytest.raises(VaultLocked) as refusal:
@@ -339,7 +337,7 @@ def test_a_missing_key_file_is_locked_and_named_and_no_new_one_is_made(env: Env,
 
 
 @pytest.mark.parametrize("content", [b"", b"# only a comment\n", b"engram1-SPOILT-TEXT\n", b"\xff\xfe\x00SPOILT", b"x" * 9999])
-def test_a_spoilt_key_file_is_locked_and_not_repeated(content: bytes, env: Env, vault: Path) -> None:
+def test_a_damaged_key_file_raises_vault_locked_without_quoting_it(content: bytes, env: Env, vault: Path) -> None:
     created = create(VAULT_ID, FILE, env, vault=vault)
     key_file(created).write_bytes(content)
     with pytest.raises(VaultLocked) as refusal:
@@ -389,7 +387,7 @@ def test_a_key_file_that_was_moved_into_the_vault_opens_with_a_warning(
 
 
 @pytest.mark.parametrize("vault_id", ["", "..", "../up", "a/b", "a\\b", "x" * 65])
-def test_a_vault_id_that_is_no_file_name_is_refused(vault_id: str, env: Env, vault: Path) -> None:
+def test_a_vault_id_that_is_not_a_valid_file_name_is_refused(vault_id: str, env: Env, vault: Path) -> None:
     with pytest.raises(ValueError, match="vault id"):
         create(vault_id, FILE, env, vault=vault)
 
@@ -408,9 +406,7 @@ def test_a_passphrase_opens_the_vault_again(kdf: str, env: Env, vault: Path) -> 
     assert same(unlock(header, SETTINGS, vault=vault, ask=lambda: "some words"), created.master)
 
 
-def test_the_passphrase_of_the_environment_is_taken_before_anybody_is_asked(
-    env: Env, vault: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_passphrase_of_the_environment_precedes_the_prompt(env: Env, vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def nobody() -> str:
         raise AssertionError("was asked")
 
@@ -419,7 +415,7 @@ def test_the_passphrase_of_the_environment_is_taken_before_anybody_is_asked(
     assert same(unlock(created.header, PASSPHRASE, vault=vault, ask=nobody), created.master)
 
 
-def test_a_wrong_passphrase_is_locked(env: Env, vault: Path) -> None:
+def test_a_wrong_passphrase_raises_vault_locked(env: Env, vault: Path) -> None:
     created = create(VAULT_ID, PASSPHRASE, env, vault=vault, ask=lambda: "some words")
     with pytest.raises(VaultLocked) as refusal:
         unlock(created.header, PASSPHRASE, vault=vault, ask=lambda: "mistaken-words")
@@ -427,7 +423,7 @@ def test_a_wrong_passphrase_is_locked(env: Env, vault: Path) -> None:
 
 
 @pytest.mark.parametrize("ask", [None, lambda: None], ids=["nobody to ask", "no answer"])
-def test_no_passphrase_is_locked_with_a_way_out(ask: Callable[[], None] | None, env: Env, vault: Path) -> None:
+def test_a_missing_passphrase_raises_vault_locked_with_a_way_out(ask: Callable[[], None] | None, env: Env, vault: Path) -> None:
     created = create(VAULT_ID, PASSPHRASE, env, vault=vault, ask=lambda: "some words")
     for attempt in (
         lambda: unlock(created.header, PASSPHRASE, vault=vault, ask=ask),
@@ -453,13 +449,13 @@ def test_two_vaults_with_one_passphrase_share_nothing(env: Env, vault: Path) -> 
     assert one.fingerprint != two.fingerprint
 
 
-def test_a_cost_that_could_not_be_opened_again_is_refused_at_once(env: Env, vault: Path) -> None:
+def test_a_kdf_cost_out_of_bounds_is_refused_before_the_vault_is_made(env: Env, vault: Path) -> None:
     settings = dataclasses.replace(PASSPHRASE, kdf="scrypt", scrypt_log_n=24)
     with pytest.raises(ConfigInvalid, match="log_n = 24"):
         create(VAULT_ID, settings, env, vault=vault, ask=lambda: "words")
 
 
-def test_a_passphrase_header_without_its_wrapped_key_is_damage(vault: Path) -> None:
+def test_a_passphrase_header_without_its_wrapped_key_raises_vault_damaged(vault: Path) -> None:
     with pytest.raises(VaultDamaged):
         unlock(KeyHeader(VAULT_ID, "passphrase", "0123456789abcdef"), SETTINGS, vault=vault, ask=lambda: "words")
 
@@ -474,7 +470,7 @@ def test_a_keychain_opens_the_vault_again(ring: Any, env: Env, vault: Path) -> N
     assert "keychain" in created.notice
 
 
-def test_a_locked_keychain_is_locked_and_gets_no_new_key(ring: Any, env: Env, vault: Path) -> None:
+def test_a_locked_keychain_raises_vault_locked_and_gets_no_new_key(ring: Any, env: Env, vault: Path) -> None:
     created = create(VAULT_ID, KEYCHAIN, env, vault=vault)
     before = dict(ring.entries)
     ring.locked = True
@@ -484,7 +480,7 @@ def test_a_locked_keychain_is_locked_and_gets_no_new_key(ring: Any, env: Env, va
     assert ring.entries == before
 
 
-def test_an_emptied_keychain_is_locked_and_gets_no_new_key(ring: Any, env: Env, vault: Path) -> None:
+def test_an_empty_keychain_raises_vault_locked_and_gets_no_new_key(ring: Any, env: Env, vault: Path) -> None:
     created = create(VAULT_ID, KEYCHAIN, env, vault=vault)
     ring.entries.clear()
     with pytest.raises(VaultLocked, match="has no key"):
@@ -492,12 +488,12 @@ def test_an_emptied_keychain_is_locked_and_gets_no_new_key(ring: Any, env: Env, 
     assert ring.entries == {}
 
 
-def test_a_vault_whose_keychain_went_away_is_locked(no_ring: None, vault: Path) -> None:
+def test_a_vault_without_its_keychain_raises_vault_locked(no_ring: None, vault: Path) -> None:
     with pytest.raises(VaultLocked, match="no OS keychain"):
         unlock(KeyHeader(VAULT_ID, "keychain", "0123456789abcdef"), SETTINGS, vault=vault)
 
 
-def test_a_keychain_that_was_asked_for_and_is_not_there_is_not_replaced_by_a_file(no_ring: None, env: Env, vault: Path) -> None:
+def test_a_requested_keychain_that_is_missing_is_not_replaced_by_a_file(no_ring: None, env: Env, vault: Path) -> None:
     with pytest.raises(VaultLocked, match="keychain"):
         create(VAULT_ID, KEYCHAIN, env, vault=vault)
     assert not key_folder().exists()
@@ -540,7 +536,7 @@ def test_an_empty_passphrase_in_the_environment_counts_as_none(
 # ── a key that is given ──
 
 
-def test_a_given_key_is_kept_by_whoever_gave_it(ring: Any, env: Env, vault: Path) -> None:
+def test_a_key_passed_in_is_not_stored(ring: Any, env: Env, vault: Path) -> None:
     created = create(VAULT_ID, SETTINGS, env, vault=vault, key=MasterKey(bytearray(b"k" * 32)))
     assert created.header == KeyHeader(VAULT_ID, "given", MasterKey(bytearray(b"k" * 32)).fingerprint)
     assert ring.entries == {}
@@ -550,14 +546,14 @@ def test_a_given_key_is_kept_by_whoever_gave_it(ring: Any, env: Env, vault: Path
         unlock(created.header, SETTINGS, vault=vault)
 
 
-def test_a_given_key_opens_a_vault_whose_own_place_is_lost(env: Env, vault: Path) -> None:
+def test_a_key_passed_in_opens_a_vault_whose_stored_key_is_lost(env: Env, vault: Path) -> None:
     created = create(VAULT_ID, FILE, env, vault=vault)
     text = created.master.recovery_text()
     key_file(created).unlink()
     assert same(unlock(created.header, FILE, vault=vault, key=MasterKey.from_recovery_text(text)), created.master)
 
 
-def test_a_given_key_that_is_not_this_vaults_is_locked_and_wiped(env: Env, vault: Path) -> None:
+def test_a_wrong_key_passed_in_raises_vault_locked_and_is_wiped(env: Env, vault: Path) -> None:
     created = create(VAULT_ID, FILE, env, vault=vault)
     wrong = bytearray(b"w" * 32)
     with pytest.raises(VaultLocked, match="not the key"):
@@ -565,7 +561,7 @@ def test_a_given_key_that_is_not_this_vaults_is_locked_and_wiped(env: Env, vault
     assert wrong == bytearray(32)
 
 
-def test_a_found_key_that_is_not_this_vaults_is_locked(ring: Any, env: Env, vault: Path) -> None:
+def test_a_stored_key_of_another_vault_raises_vault_locked(ring: Any, env: Env, vault: Path) -> None:
     in_file = create(VAULT_ID, FILE, env, vault=vault).header
     in_ring = create(VAULT_ID, KEYCHAIN, env, vault=vault).header
     under_words = create(VAULT_ID, PASSPHRASE, env, vault=vault, ask=lambda: "words").header
@@ -603,7 +599,7 @@ def test_changing_a_passphrase_asks_for_the_new_one_even_if_the_environment_has_
     assert same(unlock(new.header, PASSPHRASE, vault=vault), old.master)
 
 
-def test_a_key_that_is_not_this_vaults_is_put_nowhere(ring: Any, env: Env, vault: Path) -> None:
+def test_the_key_of_another_vault_is_not_stored(ring: Any, env: Env, vault: Path) -> None:
     created = create(VAULT_ID, PASSPHRASE, env, vault=vault, ask=lambda: "words")
     with MasterKey(bytearray(b"w" * 32)) as wrong:
         for source in ("file", "keychain", "passphrase", "given"):
@@ -621,7 +617,7 @@ def test_a_move_that_fails_leaves_the_key_usable(ring: Any, env: Env, vault: Pat
     assert same(unlock(created.header, FILE, vault=vault), created.master)
 
 
-def test_a_move_that_was_done_before_is_done_again_without_harm(env: Env, vault: Path) -> None:
+def test_moving_a_key_twice_is_harmless(env: Env, vault: Path) -> None:
     old = create(VAULT_ID, PASSPHRASE, env, vault=vault, ask=lambda: "words")
     first = move_key(old.header, old.master, SETTINGS, env, vault=vault, source="file")
     assert move_key(old.header, old.master, SETTINGS, env, vault=vault, source="file") == first
@@ -636,7 +632,7 @@ def test_a_move_does_not_replace_the_key_file_of_another_key(env: Env, vault: Pa
     assert key_file(other).read_bytes() == before
 
 
-def test_a_place_that_does_not_exist_is_refused(env: Env, vault: Path) -> None:
+def test_an_unknown_key_source_is_refused(env: Env, vault: Path) -> None:
     created = create(VAULT_ID, FILE, env, vault=vault)
     with pytest.raises(ConfigInvalid, match="cloud"):
         move_key(created.header, created.master, SETTINGS, env, vault=vault, source="cloud")
@@ -645,7 +641,7 @@ def test_a_place_that_does_not_exist_is_refused(env: Env, vault: Path) -> None:
 # ── forgetting a place ──
 
 
-def test_a_forgotten_key_file_is_overwritten_and_gone(env: Env, vault: Path, tmp_path: Path) -> None:
+def test_a_removed_key_file_is_overwritten_and_deleted(env: Env, vault: Path, tmp_path: Path) -> None:
     created = create(VAULT_ID, FILE, env, vault=vault)
     witness = tmp_path / "witness"
     os.link(key_file(created), witness)
@@ -656,7 +652,7 @@ def test_a_forgotten_key_file_is_overwritten_and_gone(env: Env, vault: Path, tmp
 
 
 @posix_only
-def test_a_forgotten_key_file_behind_a_link_is_gone_at_both_ends(env: Env, vault: Path, tmp_path: Path) -> None:
+def test_removing_a_key_file_behind_a_link_deletes_file_and_link(env: Env, vault: Path, tmp_path: Path) -> None:
     created = create(VAULT_ID, FILE, env, vault=vault)
     key_file(created).rename(tmp_path / "moved.key")
     key_file(created).symlink_to(tmp_path / "moved.key")
@@ -665,21 +661,21 @@ def test_a_forgotten_key_file_behind_a_link_is_gone_at_both_ends(env: Env, vault
     assert not (tmp_path / "moved.key").exists()
 
 
-def test_a_forgotten_keychain_entry_is_gone(ring: Any, env: Env, vault: Path) -> None:
+def test_a_removed_keychain_entry_is_deleted(ring: Any, env: Env, vault: Path) -> None:
     created = create(VAULT_ID, KEYCHAIN, env, vault=vault)
     assert remove_key(created.header, SETTINGS)
     assert ring.entries == {}
     assert not remove_key(created.header, SETTINGS)
 
 
-def test_a_place_that_holds_another_key_by_now_is_left_alone(ring: Any, env: Env, vault: Path) -> None:
+def test_a_place_that_holds_another_key_is_not_cleared(ring: Any, env: Env, vault: Path) -> None:
     for settings in (FILE, KEYCHAIN):
         created = create(VAULT_ID, settings, env, vault=vault)
         assert not remove_key(dataclasses.replace(created.header, fingerprint="0123456789abcdef"), settings)
         assert same(unlock(created.header, settings, vault=vault), created.master)
 
 
-def test_the_place_still_in_use_is_left_alone(ring: Any, env: Env, vault: Path) -> None:
+def test_the_place_still_in_use_is_not_cleared(ring: Any, env: Env, vault: Path) -> None:
     for settings in (FILE, KEYCHAIN):
         created = create(VAULT_ID, settings, env, vault=vault)
         again = move_key(created.header, created.master, settings, env, vault=vault, source=created.header.source)
@@ -687,7 +683,7 @@ def test_the_place_still_in_use_is_left_alone(ring: Any, env: Env, vault: Path) 
         assert same(unlock(again.header, settings, vault=vault), created.master)
 
 
-def test_a_header_is_a_place_that_needs_no_clearing(env: Env, vault: Path) -> None:
+def test_a_wrapped_key_in_the_header_needs_no_clearing(env: Env, vault: Path) -> None:
     under_words = create(VAULT_ID, PASSPHRASE, env, vault=vault, ask=lambda: "words").header
     assert not remove_key(under_words, SETTINGS)
     assert not remove_key(dataclasses.replace(under_words, source="given"), SETTINGS)
@@ -696,7 +692,7 @@ def test_a_header_is_a_place_that_needs_no_clearing(env: Env, vault: Path) -> No
 # ── silence ──
 
 
-def test_nothing_secret_is_logged_shown_or_written_anywhere_but_in_its_place(
+def test_secrets_appear_in_no_log_or_message_or_other_file(
     ring: Any, env: Env, vault: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG):

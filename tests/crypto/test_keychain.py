@@ -108,7 +108,7 @@ def master() -> MasterKey:
     return MasterKey.generate(os.urandom)
 
 
-def test_what_was_written_is_read_again(use: Use, master: MasterKey) -> None:
+def test_a_stored_key_is_read_back(use: Use, master: MasterKey) -> None:
     use(MemoryRing())
     assert keychain.available()
     assert keychain.write("vault", master)
@@ -117,20 +117,20 @@ def test_what_was_written_is_read_again(use: Use, master: MasterKey) -> None:
     assert found.fingerprint == master.fingerprint
 
 
-def test_entries_stand_under_the_service_engram_and_the_vaults_id(use: Use, master: MasterKey) -> None:
+def test_entries_are_stored_under_the_service_engram_and_the_vaults_id(use: Use, master: MasterKey) -> None:
     ring = MemoryRing()
     use(ring)
     keychain.write("vault", master)
     assert list(ring.entries) == [("engram", "vault")]
 
 
-def test_a_vault_without_an_entry_has_none(use: Use, master: MasterKey) -> None:
+def test_a_vault_without_an_entry_has_no_key(use: Use, master: MasterKey) -> None:
     use(MemoryRing())
     keychain.write("other", master)
     assert keychain.read("vault") is None
 
 
-def test_a_deleted_key_is_gone_and_deleting_again_is_no_error(use: Use, master: MasterKey) -> None:
+def test_deleting_a_key_twice_is_not_an_error(use: Use, master: MasterKey) -> None:
     use(MemoryRing())
     keychain.write("vault", master)
     assert keychain.delete("vault")
@@ -138,7 +138,7 @@ def test_a_deleted_key_is_gone_and_deleting_again_is_no_error(use: Use, master: 
     assert keychain.delete("vault")
 
 
-def test_a_key_that_would_not_go_is_reported(master: MasterKey) -> None:
+def test_a_key_that_cannot_be_deleted_is_reported(master: MasterKey) -> None:
     ring = StubbornRing()
     keychain.write("vault", master, backend=ring)
     assert not keychain.delete("vault", backend=ring)
@@ -146,7 +146,9 @@ def test_a_key_that_would_not_go_is_reported(master: MasterKey) -> None:
 
 
 @pytest.mark.parametrize("backend", [PlaintextRing, null.Keyring, fail.Keyring], ids=["plaintext", "null", "fail"])
-def test_a_backend_that_is_no_keychain_is_refused_and_gets_nothing(backend: type, use: Use, master: MasterKey) -> None:
+def test_a_backend_that_is_not_a_system_keychain_is_refused_and_receives_no_key(
+    backend: type, use: Use, master: MasterKey
+) -> None:
     PlaintextRing.entries.clear()
     for given in (backend(), Chain(backend())):
         use(given)
@@ -161,7 +163,7 @@ def test_a_backend_that_is_no_keychain_is_refused_and_gets_nothing(backend: type
     assert PlaintextRing.entries == {}
 
 
-def test_a_chain_is_looked_into_and_its_real_member_used_alone(use: Use, master: MasterKey) -> None:
+def test_only_the_trusted_member_of_a_chain_is_used(use: Use, master: MasterKey) -> None:
     PlaintextRing.entries.clear()
     real = MemoryRing()
     use(Chain(*(kind() for kind in (PlaintextRing, null.Keyring)), real))
@@ -183,7 +185,7 @@ def test_a_chain_is_looked_into_and_its_real_member_used_alone(use: Use, master:
     ],
 )
 @pytest.mark.filterwarnings("ignore::ImportWarning")  # of the GObject bindings, which libsecret loads
-def test_every_real_keychain_of_the_installed_keyring_is_trusted(name: str) -> None:
+def test_every_system_keychain_of_the_installed_keyring_is_trusted(name: str) -> None:
     assert keychain.available(backend=keyring.core._load_keyring_class(name)())
 
 
@@ -192,7 +194,7 @@ def test_a_key_that_does_not_read_back_counts_as_not_stored(ring: type, master: 
     assert not keychain.write("vault", master, backend=ring())
 
 
-def test_a_locked_keychain_is_locked_with_a_way_out() -> None:
+def test_a_locked_keychain_raises_vault_locked_with_a_way_out() -> None:
     with pytest.raises(VaultLocked, match="KeyringLocked") as refusal:
         keychain.read("vault", backend=LockedRing())
     assert "Unlock" in refusal.value.way_out
@@ -209,7 +211,7 @@ def test_a_locked_keychain_is_locked_with_a_way_out() -> None:
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_errors_of_a_backend_are_mapped_and_their_words_stay_behind(foreign: Exception) -> None:
+def test_errors_of_a_backend_are_mapped_without_quoting_them(foreign: Exception) -> None:
     class Failing(MemoryRing):
         def get_password(self, service: str, username: str) -> str | None:
             raise foreign
@@ -221,7 +223,7 @@ def test_errors_of_a_backend_are_mapped_and_their_words_stay_behind(foreign: Exc
     assert "SECRETWORDS" not in "".join(traceback.format_exception(refusal.value))
 
 
-def test_an_error_that_keyring_itself_does_not_know_is_mapped_too() -> None:
+def test_errors_that_keyring_does_not_wrap_are_mapped_too() -> None:
     exceptions = pytest.importorskip("secretstorage.exceptions")
 
     class Failing(MemoryRing):
@@ -232,7 +234,7 @@ def test_an_error_that_keyring_itself_does_not_know_is_mapped_too() -> None:
         keychain.read("vault", backend=Failing())
 
 
-def test_an_entry_that_is_no_key_is_locked_and_not_repeated() -> None:
+def test_an_entry_that_is_not_a_key_is_refused_without_quoting_it() -> None:
     ring = MemoryRing()
     ring.entries["engram", "vault"] = "engram1-SOMETHING-ELSE"
     with pytest.raises(VaultLocked, match="not a valid key") as refusal:
@@ -251,7 +253,7 @@ def test_without_the_keyring_package_there_is_no_keychain(monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     "named", ["no.such.module.Keyring", "keyring.backends.null.Missing", "nonsense", "keyring.backends.macOS.Keyring"]
 )
-def test_a_keyring_configured_to_something_unusable_is_no_keychain(named: str) -> None:
+def test_a_keyring_configured_to_an_unusable_backend_counts_as_no_keychain(named: str) -> None:
     if sys.platform == "darwin" and "macOS" in named:
         pytest.skip("usable here")
     code = "from engram.crypto import keychain; print(keychain.available())"
@@ -260,7 +262,7 @@ def test_a_keyring_configured_to_something_unusable_is_no_keychain(named: str) -
     assert done.stdout.strip() == "False"
 
 
-def test_the_machine_is_probed_once_a_process(use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_keychain_is_probed_once_per_process(use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
     use(MemoryRing())
     probes: list[int] = []
     original = keyring.get_keyring
@@ -274,7 +276,7 @@ def test_the_machine_is_probed_once_a_process(use: Use, monkeypatch: pytest.Monk
     assert len(probes) == 1
 
 
-def test_keyring_is_not_imported_before_it_is_asked() -> None:
+def test_keyring_is_imported_only_on_first_use() -> None:
     code = "import sys, engram.crypto.key_sources; print('keyring' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.strip() == "False"

@@ -42,7 +42,7 @@ def hkdf_sha256(key: bytes, *, salt: bytes, info: bytes, length: int) -> bytes:
     return HKDF(SHA256(), length, salt=salt or None, info=info).derive(key)
 
 
-def test_a_key_is_derived_as_the_rfc_says() -> None:
+def test_hkdf_matches_the_test_vectors_of_the_rfc() -> None:
     made = hkdf(bytearray(b"\x0b" * 22), bytes(range(0xF0, 0xFA)), salt=bytes(range(13)))
     assert made.hex() == "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf"
     salt, key = os.urandom(16), bytearray(os.urandom(32))
@@ -86,7 +86,7 @@ def test_a_key_of_the_wrong_length_is_refused(length: int) -> None:
         MasterKey(bytearray(length))
 
 
-def test_generate_takes_its_bytes_from_the_dice_it_is_given() -> None:
+def test_a_generated_key_uses_the_random_source_it_is_given() -> None:
     assert MasterKey.generate(lambda count: bytes(range(count))).fingerprint == master_of(bytes(range(32))).fingerprint
 
 
@@ -99,20 +99,20 @@ def test_wiping_zeroes_the_very_buffer_that_was_passed_in() -> None:
     assert ctypes.string_at(address, 32) == bytes(32)
 
 
-def test_leaving_the_context_wipes() -> None:
+def test_leaving_the_context_wipes_the_key() -> None:
     buffer = bytearray(b"k" * 32)
     with MasterKey(buffer) as master:
         assert len(master.fingerprint) == 16
     assert buffer == bytearray(32)
 
 
-def test_a_key_that_nobody_holds_any_more_is_zeroed() -> None:
+def test_a_garbage_collected_key_is_zeroed() -> None:
     buffer = bytearray(b"k" * 32)
     MasterKey(buffer)
     assert buffer == bytearray(32)
 
 
-def test_a_wiped_key_answers_nothing() -> None:
+def test_a_wiped_key_refuses_every_use() -> None:
     master = MasterKey.generate(os.urandom)
     master.wipe()
     for use in (
@@ -125,7 +125,7 @@ def test_a_wiped_key_answers_nothing() -> None:
             use()
 
 
-def test_a_key_shows_nothing_of_itself_and_is_neither_pickled_nor_copied() -> None:
+def test_a_key_has_no_revealing_repr_and_cannot_be_pickled_or_copied() -> None:
     key = b"0123456789abcdefghijklmnopqrstuv"
     master = master_of(key)
     assert repr(master) == str(master) == f"{master}" == "<MasterKey>"
@@ -138,12 +138,12 @@ def test_a_key_shows_nothing_of_itself_and_is_neither_pickled_nor_copied() -> No
 
 
 @given(key_bytes)
-def test_a_recovery_text_gives_the_key_back(key: bytes) -> None:
+def test_a_recovery_text_restores_the_key(key: bytes) -> None:
     text = master_of(key).recovery_text()
     assert MasterKey.from_recovery_text(text).subkey(Purpose.DATABASE) == master_of(key).subkey(Purpose.DATABASE)
 
 
-def test_a_recovery_text_looks_as_it_always_did() -> None:
+def test_the_format_of_recovery_texts_is_stable() -> None:
     assert master_of(bytes(range(32))).recovery_text() == FROZEN
 
 
@@ -168,7 +168,7 @@ def test_one_mistyped_character_is_caught(key: bytes, place: int, typed: str) ->
 
 
 @given(key_bytes, st.integers(min_value=0, max_value=54))
-def test_two_neighbours_in_the_wrong_order_are_caught(key: bytes, place: int) -> None:
+def test_two_transposed_characters_are_caught(key: bytes, place: int) -> None:
     prefix, *groups = master_of(key).recovery_text().split("-")
     body = "".join(groups)
     assume(body[place] != body[place + 1])
@@ -177,7 +177,7 @@ def test_two_neighbours_in_the_wrong_order_are_caught(key: bytes, place: int) ->
 
 
 @given(st.text(max_size=120))
-def test_any_other_text_is_refused_without_being_repeated(text: str) -> None:
+def test_any_other_text_is_refused_without_quoting_it(text: str) -> None:
     for typed in (f"zqx{text}", f"engram1-zqx{text}"):
         with pytest.raises(VaultLocked) as refusal:
             MasterKey.from_recovery_text(typed)
@@ -195,7 +195,7 @@ def test_any_other_text_is_refused_without_being_repeated(text: str) -> None:
         (lambda text: "", "begins with"),
     ],
 )
-def test_a_spoilt_recovery_text_is_refused_with_the_reason(spoil: Callable[[str], str], why: str) -> None:
+def test_an_invalid_recovery_text_is_refused_with_the_reason(spoil: Callable[[str], str], why: str) -> None:
     text = master_of(b"s" * 32).recovery_text()
     with pytest.raises(VaultLocked, match=why) as refusal:
         MasterKey.from_recovery_text(spoil(text))
@@ -204,14 +204,14 @@ def test_a_spoilt_recovery_text_is_refused_with_the_reason(spoil: Callable[[str]
 
 
 @pytest.mark.parametrize("kdf", [QUICK, SCRYPT], ids=["argon2id", "scrypt"])
-def test_the_right_passphrase_gives_the_key_back(kdf: Kdf) -> None:
+def test_the_right_passphrase_unwraps_the_key(kdf: Kdf) -> None:
     master = MasterKey.generate(os.urandom)
     wrapped = wrap(master, "correct horse battery staple", kdf, vault_id="vault", random=os.urandom)
     assert unwrap(wrapped, "correct horse battery staple", kdf, vault_id="vault").fingerprint == master.fingerprint
 
 
 @pytest.mark.parametrize("kdf", [QUICK, SCRYPT], ids=["argon2id", "scrypt"])
-def test_a_wrong_passphrase_is_locked_and_not_repeated(kdf: Kdf) -> None:
+def test_a_wrong_passphrase_raises_vault_locked_without_quoting_it(kdf: Kdf) -> None:
     wrapped = wrap(MasterKey.generate(os.urandom), "right", kdf, vault_id="vault", random=os.urandom)
     with pytest.raises(VaultLocked) as refusal:
         unwrap(wrapped, "mistaken-words", kdf, vault_id="vault")
@@ -241,17 +241,17 @@ def test_a_flipped_bit_anywhere_in_the_wrapped_key_is_noticed() -> None:
 
 
 @pytest.mark.parametrize("wrapped", [b"", bytes(59), bytes(61)])
-def test_a_wrapped_key_of_the_wrong_length_is_damage(wrapped: bytes) -> None:
+def test_a_wrapped_key_of_the_wrong_length_raises_vault_damaged(wrapped: bytes) -> None:
     with pytest.raises(VaultDamaged):
         unwrap(wrapped, "words", QUICK, vault_id="vault")
 
 
-def test_the_master_key_does_not_stand_in_what_is_wrapped() -> None:
+def test_the_wrapped_bytes_do_not_contain_the_master_key() -> None:
     key = os.urandom(32)
     assert key not in wrap(master_of(key), "words", QUICK, vault_id="vault", random=os.urandom)
 
 
-def test_the_nonce_comes_from_the_dice_that_are_passed_in() -> None:
+def test_the_nonce_comes_from_the_given_random_source() -> None:
     wrapped = wrap(master_of(b"k" * 32), "words", QUICK, vault_id="vault", random=lambda count: b"\x07" * count)
     assert wrapped[:12] == b"\x07" * 12
 
@@ -260,7 +260,7 @@ def test_the_nonce_comes_from_the_dice_that_are_passed_in() -> None:
     ("typed_here", "typed_there"),
     [("caf\u00e9 \u212b", "cafe\u0301 A\u030a"), ("\uff50\uff41\uff53\uff53", "pass"), ("\ufb01sh", "fish")],
 )
-def test_one_passphrase_typed_on_two_keyboards_is_the_same(typed_here: str, typed_there: str) -> None:
+def test_composed_and_decomposed_letters_are_the_same_passphrase(typed_here: str, typed_there: str) -> None:
     master = MasterKey.generate(os.urandom)
     wrapped = wrap(master, typed_here, QUICK, vault_id="vault", random=os.urandom)
     assert unwrap(wrapped, typed_there, QUICK, vault_id="vault").fingerprint == master.fingerprint
@@ -306,7 +306,7 @@ def bent(base: Mapping[str, int], **changes: object) -> dict[str, int]:
         ("", SALT, {}),
     ],
 )
-def test_parameters_that_no_vault_was_made_with_are_damage(name: str, salt: bytes, parameters: Mapping[str, int]) -> None:
+def test_kdf_parameters_out_of_bounds_raise_vault_damaged(name: str, salt: bytes, parameters: Mapping[str, int]) -> None:
     with pytest.raises(VaultDamaged) as refusal:
         Kdf(name, salt, parameters)
     assert refusal.value.code == "E1002"
@@ -321,7 +321,7 @@ def test_a_kdf_cannot_be_changed_after_it_was_checked() -> None:
         kdf.parameters["passes"] = 0  # type: ignore[index]
 
 
-def test_memory_that_is_not_there_is_said_so() -> None:
+def test_a_derivation_without_enough_memory_raises_memory_pressure() -> None:
     resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_AS)
     costly = Kdf("argon2id", SALT, {"memory_kib": 4 * 1024 * 1024, "passes": 1, "lanes": 1})

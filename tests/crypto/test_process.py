@@ -73,11 +73,11 @@ os.abort()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_hardening_twice_says_the_same_as_once() -> None:
+def test_hardening_twice_reports_the_same_as_once() -> None:
     assert answer("from engram.crypto.process import harden; print(harden() == harden())") == "True"
 
 
-def test_a_platform_without_the_switches_is_reported_and_not_refused() -> None:
+def test_a_platform_without_hardening_is_reported_without_an_error() -> None:
     code = """
 import sys
 sys.platform = "win32"
@@ -88,7 +88,7 @@ print(len(process.harden()), process.lock_buffer(bytearray(32)), process.unlock_
 
 
 @linux_only
-def test_a_locked_page_stays_locked_until_its_last_buffer_is_let_go() -> None:
+def test_a_locked_page_stays_locked_until_its_last_buffer_is_unlocked() -> None:
     code = """
 import re
 from engram.crypto.process import lock_buffer, unlock_buffer
@@ -105,7 +105,7 @@ print(*shown, locked())
 
 
 @linux_only
-def test_a_lock_that_the_limit_forbids_is_answered_with_false() -> None:
+def test_a_lock_over_the_system_limit_returns_false() -> None:
     code = """
 import os, resource
 from engram.crypto.process import lock_buffer
@@ -123,7 +123,7 @@ def test_an_empty_buffer_has_nothing_to_lock() -> None:
 
 
 @linux_only
-def test_resident_memory_follows_what_is_held() -> None:
+def test_resident_memory_grows_with_allocations() -> None:
     code = """
 from engram.crypto.process import rss_bytes
 before = rss_bytes()
@@ -136,5 +136,5 @@ print(1 << 20 < before < 512 << 20, 60 << 20 < held - before < 200 << 20, rss_by
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no getrusage")
-def test_the_peak_is_asked_for_where_there_is_no_proc() -> None:
+def test_without_proc_the_peak_memory_is_returned() -> None:
     assert process._peak_rss_bytes() > 1 << 20

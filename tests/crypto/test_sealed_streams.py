@@ -30,13 +30,13 @@ def opened(content: bytes, key: bytearray = KEY, name: str = "n") -> bytes:
 
 
 @pytest.mark.parametrize("size", [0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE, 3 * PIECE + 5])
-def test_what_goes_in_comes_out(size: int) -> None:
+def test_a_sealed_file_decrypts_to_its_content(size: int) -> None:
     content = bytes(number % 251 for number in range(size))
     assert opened(sealed(content[: size // 3], content[size // 3 :])) == content
 
 
 @given(st.lists(st.integers(0, 3 * PIECE // 2), max_size=6), st.integers(1, PIECE))
-def test_it_is_read_in_pieces_of_any_size(sizes: list[int], step: int) -> None:
+def test_a_sealed_file_can_be_read_in_chunks_of_any_size(sizes: list[int], step: int) -> None:
     content = bytes(7) * (sum(sizes) // 7)
     opener = SealedFileReader(io.BytesIO(sealed(content)), KEY, "n")
     parts = []
@@ -46,14 +46,14 @@ def test_it_is_read_in_pieces_of_any_size(sizes: list[int], step: int) -> None:
 
 
 @pytest.mark.parametrize("place", [0, len(MAGIC), HEAD, HEAD + 7, HEAD + WHOLE, -1])
-def test_a_flipped_bit_does_not_open(place: int) -> None:
+def test_a_sealed_file_with_a_flipped_bit_is_refused(place: int) -> None:
     content = bytearray(sealed(bytes(2 * PIECE)))
     content[place] ^= 1
     with pytest.raises(EncryptionFailed):
         opened(bytes(content))
 
 
-def test_what_was_cut_off_reordered_doubled_or_appended_to_does_not_open() -> None:
+def test_a_truncated_or_reordered_or_extended_file_is_refused() -> None:
     whole = sealed(bytes(PIECE), b"\1" * PIECE, b"\2" * 9)
     head, first, second, last = whole[:HEAD], whole[HEAD : HEAD + WHOLE], whole[HEAD + WHOLE : HEAD + 2 * WHOLE], whole[-25:]
     assert head + first + second + last == whole
@@ -63,7 +63,7 @@ def test_what_was_cut_off_reordered_doubled_or_appended_to_does_not_open() -> No
             assert opened(wrong) == "nothing"
 
 
-def test_another_key_another_name_or_another_files_pieces_do_not_open() -> None:
+def test_a_sealed_file_with_another_key_or_name_or_foreign_pieces_is_refused() -> None:
     content = sealed(b"words")
     other = sealed(b"words", salt=2)
     for call in (
@@ -75,5 +75,5 @@ def test_another_key_another_name_or_another_files_pieces_do_not_open() -> None:
             call()
 
 
-def test_the_same_content_never_looks_the_same() -> None:
+def test_the_same_content_never_encrypts_to_the_same_bytes() -> None:
     assert sealed(bytes(99))[HEAD:] != sealed(bytes(99), salt=2)[HEAD:]

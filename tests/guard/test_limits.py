@@ -26,17 +26,17 @@ from engram.types import Policy, Reader, Role, Scope
 
 
 @given(st.floats(-2, 2, allow_nan=False))
-def test_there_are_four_scores(score: float) -> None:
+def test_scores_are_rounded_to_four_steps(score: float) -> None:
     assert limits.score_step(score) in (0.9, 0.7, 0.5, 0.2)
     assert limits.score_step(score) <= limits.score_step(score + 0.1)
 
 
 @given(st.floats(0, 1, exclude_max=True))
-def test_noise_is_even(uniform: float) -> None:
+def test_laplace_noise_is_symmetric(uniform: float) -> None:
     assert limits.laplace(uniform) == pytest.approx(-limits.laplace(1 - uniform), abs=1e-3) or uniform in (0.0, 0.5)
 
 
-def test_an_answer_keeps_its_order_and_loses_its_measure(tmp_path: Path) -> None:
+def test_a_coarsened_answer_keeps_its_order_and_loses_exact_scores(tmp_path: Path) -> None:
     ask = OPERATIONS["recall"]
     with open_mind(tmp_path / "vault") as mem:
         for fact in FACTS:
@@ -49,7 +49,7 @@ def test_an_answer_keeps_its_order_and_loses_its_measure(tmp_path: Path) -> None
     assert {signal.score for hit in told for signal in hit.why.signals} <= {0.9, 0.7, 0.5, 0.2}
 
 
-def test_what_begins_is_told_how_well_a_skill_fits_on_no_finer_a_measure(tmp_path: Path) -> None:
+def test_skill_scores_are_coarsened_too(tmp_path: Path) -> None:
     begin = OPERATIONS["begin_episode"]
     with open_mind(tmp_path / "vault", words_only=True) as mem:
         for _ in range(3):
@@ -62,7 +62,7 @@ def test_what_begins_is_told_how_well_a_skill_fits_on_no_finer_a_measure(tmp_pat
     assert told["skills"]
 
 
-def test_the_one_too_many_is_refused_whichever_process_asks(tmp_path: Path) -> None:
+def test_a_question_over_the_limit_is_refused_in_every_process(tmp_path: Path) -> None:
     with open_mind(tmp_path / "vault", ask_per_minute=3) as mem, open_mind(tmp_path / "vault", ask_per_minute=3) as other:
         for asker in (mem, other, mem):
             asker.ration()
@@ -70,7 +70,7 @@ def test_the_one_too_many_is_refused_whichever_process_asks(tmp_path: Path) -> N
             other.ration()
 
 
-def test_who_asks_again_too_early_is_kept_out_no_longer(slowly: tuple[Engram, HandClock]) -> None:
+def test_a_refused_question_does_not_extend_the_wait(slowly: tuple[Engram, HandClock]) -> None:
     mem, clock = slowly
     mem.settings.set(ask_per_minute=2)
     mem.ration()
@@ -88,7 +88,7 @@ def test_who_asks_again_too_early_is_kept_out_no_longer(slowly: tuple[Engram, Ha
         mem.ration()
 
 
-def test_an_agent_asks_on_every_turn_and_with_helpers_a_guest_does_not(slowly: tuple[Engram, HandClock]) -> None:
+def test_agents_have_a_higher_rate_limit_than_guests(slowly: tuple[Engram, HandClock]) -> None:
     mem, clock = slowly
     for _ in range(3):
         for _ in range(8 * 2 * 6):  # eight at once, each asks twice in a turn of ten seconds
@@ -102,7 +102,7 @@ def test_an_agent_asks_on_every_turn_and_with_helpers_a_guest_does_not(slowly: t
     mem.ration()
 
 
-def test_a_question_does_not_wait_for_who_writes_for_long(tmp_path: Path) -> None:
+def test_a_question_waits_only_briefly_for_a_writer(tmp_path: Path) -> None:
     with open_mind(tmp_path / "vault", words_only=True, ask_per_minute=1) as mem:
         entered, leave = threading.Event(), threading.Event()
         writer = mem._vault.store._writer
@@ -125,7 +125,7 @@ with open_mind(Path(sys.argv[1]), words_only=True, ask_per_minute=3) as mem:
 """
 
 
-def test_another_process_counts_the_same(tmp_path: Path) -> None:
+def test_rate_limits_are_counted_across_processes(tmp_path: Path) -> None:
     with open_mind(tmp_path / "vault", words_only=True, ask_per_minute=3) as mem:
         paths = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
         subprocess.run(
@@ -140,7 +140,9 @@ def test_another_process_counts_the_same(tmp_path: Path) -> None:
 
 
 @given(st.floats(0, 100), st.floats(0.001, 10), st.floats(0, 10))
-def test_an_answer_goes_out_on_the_grid_and_no_later_than_it_must(elapsed: float, grid: float, most: float) -> None:
+def test_an_answer_is_delayed_to_the_next_grid_point_and_no_longer_than_the_maximum(
+    elapsed: float, grid: float, most: float
+) -> None:
     free, bound = limits.grid_delay(elapsed, grid), limits.grid_delay(elapsed, grid, most)
     points = (elapsed + free) / grid
     assert points == pytest.approx(round(points))
@@ -170,7 +172,7 @@ def slowly(tmp_path: Path) -> Iterator[tuple[Engram, HandClock]]:
         yield mem, clock
 
 
-def test_what_is_found_hidden_missing_or_refused_takes_the_same_time(slowly: tuple[Engram, HandClock]) -> None:
+def test_hits_and_misses_and_hidden_and_refused_memories_take_the_same_time(slowly: tuple[Engram, HandClock]) -> None:
     mem, clock = slowly
     mem.remember("The boat lies at the pier")
     mem.as_reader(Reader(Scope(agent="ann"))).remember("The boat is sold")
@@ -188,7 +190,7 @@ def test_what_is_found_hidden_missing_or_refused_takes_the_same_time(slowly: tup
     assert clock.monotonic() - began == pytest.approx(0.05)
 
 
-def test_a_deadline_comes_before_the_grid_and_the_owner_waits_for_nothing(slowly: tuple[Engram, HandClock]) -> None:
+def test_a_deadline_overrides_the_grid_and_the_owner_is_not_delayed(slowly: tuple[Engram, HandClock]) -> None:
     mem, clock = slowly
     ask = OPERATIONS["recall"]
     asked = read(ask, {"query": "where is the boat kayak"})
@@ -220,7 +222,7 @@ def test_every_operation_that_takes_a_question_is_counted() -> None:
             assert operation.name in rationing.PROBES or rationing.PROBES_WITH.get(operation.name) in asks, operation.name
 
 
-def test_a_session_has_an_end_and_another_identity_its_own_count(tmp_path: Path) -> None:
+def test_each_session_and_each_identity_has_its_own_limit(tmp_path: Path) -> None:
     limited = {"ask_per_minute": 0, "ask_per_session": 2}
     with open_mind(tmp_path / "vault", **limited) as mem, open_mind(tmp_path / "vault", agent="ann", **limited) as ann:
         mem.ration("s")

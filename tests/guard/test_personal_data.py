@@ -48,7 +48,7 @@ SEEN = [
 
 
 @pytest.mark.parametrize(("kind", "text", "value"), SEEN, ids=lambda part: str(part)[:24])
-def test_what_is_personal_is_found_in_its_place(kind: str, text: str, value: str) -> None:
+def test_personal_data_is_found_with_its_kind_and_span(kind: str, text: str, value: str) -> None:
     assert (kind, value) in [(one.kind, text[one.start : one.end]) for one in personal_data.find(text)]
 
 
@@ -74,11 +74,11 @@ def test_what_is_personal_is_found_in_its_place(kind: str, text: str, value: str
         "Steuer-ID 86095742718",
     ],
 )
-def test_what_only_looks_alike_is_kept_in_the_clear(text: str) -> None:
+def test_lookalikes_of_personal_data_stay_cleartext(text: str) -> None:
     assert personal_data.sensitivity_of(personal_data.find(text)) is Sensitivity.CLEARTEXT
 
 
-def test_the_closest_thing_in_a_text_decides_its_tier() -> None:
+def test_the_most_sensitive_span_decides_the_sensitivity_of_a_text() -> None:
     assert personal_data.sensitivity_of(personal_data.find("Quist lives in Oslo and likes jazz")) is Sensitivity.CLEARTEXT
     assert personal_data.sensitivity_of(personal_data.find("mail ann@mail.example")) is Sensitivity.SENSITIVE
     assert personal_data.sensitivity_of(personal_data.find("mail ann@mail.example, SSN 078-05-1120")) is Sensitivity.CONFIDENTIAL
@@ -90,7 +90,7 @@ def test_masking_leaves_the_rest_of_the_sentence() -> None:
     assert personal_data.mask("Dr. Quist likes boats") == "Dr. Quist likes boats"
 
 
-def test_looking_closely_finds_all_that_is_kept_closely() -> None:
+def test_the_fast_search_finds_all_sensitive_spans() -> None:
     for _, text, _ in SEEN:
         assert personal_data.find_sensitive(text) == tuple(
             one for one in personal_data.find(text) if one.tier is not Sensitivity.CLEARTEXT
@@ -98,7 +98,7 @@ def test_looking_closely_finds_all_that_is_kept_closely() -> None:
 
 
 @given(st.text(max_size=300))
-def test_spans_are_in_order_inside_the_text_and_apart(text: str) -> None:
+def test_spans_are_ordered_and_inside_the_text_and_do_not_overlap(text: str) -> None:
     end = 0
     for one in personal_data.find(text):
         assert end <= one.start < one.end <= len(text)
@@ -106,7 +106,7 @@ def test_spans_are_in_order_inside_the_text_and_apart(text: str) -> None:
 
 
 @given(st.integers(0, 10**15))
-def test_one_digit_that_changes_breaks_the_sum(number: int) -> None:
+def test_one_changed_digit_breaks_the_checksum(number: int) -> None:
     for check in range(10):
         if personal_data.luhn(f"{number}{check}"):
             assert not personal_data.luhn(f"{number}{(check + 1) % 10}")

@@ -48,7 +48,7 @@ TOKENS = [
 
 @pytest.mark.parametrize(("kind", "token"), TOKENS, ids=[f"{kind}-{n}" for n, (kind, _) in enumerate(TOKENS)])
 @pytest.mark.parametrize("around", ["{}", "Use {} for now, please.", "export KEY={}\n", '{{"key": "{}"}}', "(`{}`)"])
-def test_a_key_with_a_shape_of_its_own(kind: str, token: str, around: str) -> None:
+def test_tokens_with_a_vendor_format_are_found(kind: str, token: str, around: str) -> None:
     text = around.format(token)
     (found,) = find(text)
     assert found.kind == kind
@@ -75,7 +75,7 @@ def test_a_key_with_a_shape_of_its_own(kind: str, token: str, around: str) -> No
         ("our access token is q8Zt4LmP0xVc7Nb2", "q8Zt4LmP0xVc7Nb2"),
     ],
 )  # fmt: skip
-def test_a_secret_that_is_given(text: str, secret: str) -> None:
+def test_labelled_secrets_are_found(text: str, secret: str) -> None:
     (found,) = find(text)
     assert text[found.start : found.end] == secret
 
@@ -102,12 +102,12 @@ def test_a_secret_that_is_given(text: str, secret: str) -> None:
         "Passwort und Geheimnis sind deutsche Wörter.", "git@github.com:owner/repo.git", "ssh://git@host/repo", "a token: 5",
     ],
 )  # fmt: skip
-def test_what_is_no_secret(text: str) -> None:
+def test_text_about_secrets_and_lookalikes_is_not_a_secret(text: str) -> None:
     assert find(text) == ()
 
 
 @given(st.text(max_size=200))
-def test_any_text_has_places_in_order(text: str) -> None:
+def test_spans_of_secrets_are_ordered_and_do_not_overlap(text: str) -> None:
     end = 0
     for secret in find(text):
         assert end <= secret.start < secret.end <= len(text)
@@ -124,6 +124,6 @@ def test_any_text_has_places_in_order(text: str) -> None:
     ],
     ids=range(14),
 )  # fmt: skip
-def test_a_megabyte_made_to_be_slow_is_read_through(hostile: str) -> None:
+def test_adversarial_megabytes_are_scanned_in_linear_time(hostile: str) -> None:
     """A pattern that is quadratic would take hours; the suite's limit a test is what fails."""
     find(hostile)

@@ -47,25 +47,25 @@ def may_change(reader: Reader, memory: Scope) -> bool:
 
 
 @given(READERS, SCOPES)
-def test_what_is_visible_is_what_the_rule_says(reader: Reader, memory: Scope) -> None:
+def test_visibility_equals_the_rule_in_words(reader: Reader, memory: Scope) -> None:
     assume(not refused(reader))
     assert readable(reader).admits(memory) is sees(reader, memory)
 
 
 @given(READERS, SCOPES)
-def test_what_is_writable_is_what_the_rule_says(reader: Reader, memory: Scope) -> None:
+def test_writability_equals_the_rule_in_words(reader: Reader, memory: Scope) -> None:
     assume(not refused(reader))
     assert writable(reader).admits(memory) is may_change(reader, memory)
 
 
 @given(READERS, SCOPES)
-def test_nobody_writes_what_it_cannot_read(reader: Reader, memory: Scope) -> None:
+def test_no_reader_may_write_where_it_may_not_read(reader: Reader, memory: Scope) -> None:
     assume(not refused(reader))
     assert not writable(reader).admits(memory) or readable(reader).admits(memory)
 
 
 @given(READERS)
-def test_a_policy_is_refused_to_roles_and_places_that_it_is_not_for(reader: Reader) -> None:
+def test_a_policy_is_refused_to_roles_and_scopes_without_a_right_to_it(reader: Reader) -> None:
     if refused(reader):
         with pytest.raises(AccessDenied):
             readable(reader)
@@ -77,20 +77,20 @@ def test_a_policy_is_refused_to_roles_and_places_that_it_is_not_for(reader: Read
 
 
 @given(SCOPES, st.sampled_from([Policy.OWN, Policy.AGENT]), SCOPES)
-def test_policies_of_an_agent_only_narrow(here: Scope, policy: Policy, memory: Scope) -> None:
+def test_narrower_policies_see_a_subset(here: Scope, policy: Policy, memory: Scope) -> None:
     assume(here.agent)
     wide = readable(Reader(here, Policy.AGENT_GLOBAL))
     assert wide.admits(memory) or not readable(Reader(here, policy)).admits(memory)
 
 
 @given(SCOPES, SCOPES, st.sampled_from(SCOPE_DIMENSIONS), st.text(min_size=1, max_size=3))
-def test_being_in_more_places_never_hides_anything(here: Scope, memory: Scope, dimension: str, place: str) -> None:
+def test_a_reader_in_more_scopes_sees_at_least_as_much(here: Scope, memory: Scope, dimension: str, place: str) -> None:
     here, further_in = replace(here, **{dimension: ""}), replace(here, **{dimension: place})
     assert readable(Reader(further_in)).admits(memory) or not readable(Reader(here)).admits(memory)
 
 
 @given(SCOPES, st.sampled_from(SCOPE_DIMENSIONS), st.text(min_size=1, max_size=3))
-def test_naming_a_further_place_hides_a_memory_from_all_who_are_not_there(memory: Scope, dimension: str, place: str) -> None:
+def test_a_memory_that_names_a_further_scope_is_hidden_from_readers_outside_it(memory: Scope, dimension: str, place: str) -> None:
     wide, narrow = replace(memory, **{dimension: ""}), replace(memory, **{dimension: place})
     outsider = Reader(replace(memory, **{dimension: "elsewhere"}))
     assert readable(outsider).admits(wide)
@@ -115,18 +115,18 @@ def test_naming_a_further_place_hides_a_memory_from_all_who_are_not_there(memory
         (Scope(squad="web"), False),
     ],
 )
-def test_an_orchestrator_sees_its_whole_project_and_no_conversation_of_others(memory: Scope, seen: bool) -> None:
+def test_an_orchestrator_sees_its_whole_project_but_no_other_conversations(memory: Scope, seen: bool) -> None:
     chief = Reader(Scope(project="apollo", agent="chief", channel="mail"), Policy.PROJECT, Role.ORCHESTRATOR)
     assert readable(chief).admits(memory) is seen
 
 
-def test_a_guest_reads_only_unless_it_is_granted_more() -> None:
+def test_a_guest_may_only_read_unless_granted_more() -> None:
     """M12: network callers are read-only by default; `may_write=True` is the grant."""
     guest = Reader(Scope(agent="rex", channel="web"), role=Role.GUEST)
     assert not writable(guest).admits(Scope(agent="rex", channel="web"))
 
 
-def test_a_granted_guest_writes_only_under_its_channel() -> None:
+def test_a_guest_with_write_access_writes_only_to_its_channel() -> None:
     guest = Reader(Scope(agent="rex", channel="web"), role=Role.GUEST, may_write=True)
     assert writable(guest).admits(Scope(channel="web"))
     assert writable(guest).admits(Scope(agent="rex", channel="web"))
@@ -141,7 +141,7 @@ def test_a_guest_without_a_channel_writes_nowhere() -> None:
     assert writable(guest) == Visibility(())
 
 
-def test_the_refusal_says_why_and_names_no_place() -> None:
+def test_a_refusal_names_the_reason_and_no_scope() -> None:
     with pytest.raises(AccessDenied, match="may only read"):
         require_writable(Reader(Scope(agent="rex"), may_write=False), Scope(agent="rex"))
     with pytest.raises(AccessDenied) as caught:
@@ -150,13 +150,13 @@ def test_the_refusal_says_why_and_names_no_place() -> None:
 
 
 @pytest.mark.parametrize("role", [Role.GUEST, Role.AGENT, Role.ORCHESTRATOR])
-def test_care_of_the_vault_is_the_owners(role: Role) -> None:
+def test_only_the_owner_may_maintain_the_vault(role: Role) -> None:
     require_owner(Reader(role=Role.OWNER), "a backup")
     with pytest.raises(AccessDenied):
         require_owner(Reader(role=role), "a backup")
 
 
-def test_no_box_admits_nothing_and_the_owner_admits_everything() -> None:
+def test_an_empty_visibility_admits_nothing_and_the_owners_admits_everything() -> None:
     assert not Visibility(()).admits(Scope())
     assert not Visibility(()).everything
     everything = readable(Reader(policy=Policy.ALL, role=Role.OWNER))
@@ -164,7 +164,7 @@ def test_no_box_admits_nothing_and_the_owner_admits_everything() -> None:
     assert everything.admits(Scope("p", "s", "a", "c", "u"))
 
 
-def test_every_dimension_counts() -> None:
+def test_every_scope_dimension_restricts_visibility() -> None:
     """A dimension added to Scope and forgotten in the rule would be open to everyone."""
     for dimension in SCOPE_DIMENSIONS:
         private = Scope(**{dimension: "x"})

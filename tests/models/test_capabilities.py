@@ -67,7 +67,7 @@ def test_the_windows_of_the_specification(model: str, window: int) -> None:
     assert (found.window, found.known) == (window, True)
 
 
-def test_the_whole_of_a_frontier_model() -> None:
+def test_all_capabilities_of_a_frontier_model() -> None:
     assert capabilities("claude-opus-4-6-20260115") == Capabilities(
         name="claude-opus-4-6-20260115",
         window=200_000,
@@ -97,7 +97,7 @@ def test_the_whole_of_a_frontier_model() -> None:
         ("qwen3.5", "qwen3.5"),
     ],
 )
-def test_each_has_its_tokenizer(model: str, tokenizer: str) -> None:
+def test_every_model_has_the_right_tokenizer(model: str, tokenizer: str) -> None:
     assert capabilities(model).tokenizer == tokenizer
 
 
@@ -126,31 +126,31 @@ def test_each_has_its_tokenizer(model: str, tokenizer: str) -> None:
         ("gemini-pro", "gemini-3.1-pro"),
     ],
 )
-def test_a_name_is_found_however_it_is_put(model: str, same: str) -> None:
+def test_a_model_is_found_under_every_spelling_of_its_name(model: str, same: str) -> None:
     found, named = capabilities(model), capabilities(same)
     assert found.known
     assert _without_name(found) == _without_name(named)
 
 
-def test_the_longest_beginning_counts_and_numbers_are_whole() -> None:
+def test_the_longest_known_prefix_wins_and_does_not_split_numbers() -> None:
     assert capabilities("gpt-4.1-mini").window == 1_047_576
     assert capabilities("gpt-4-1106-preview").window == 128_000
     assert capabilities("o1-mini").output != capabilities("o1").output
     assert not capabilities("o10").known
 
 
-def test_a_name_nobody_knows_gets_the_cautious_guess() -> None:
+def test_an_unknown_name_gets_cautious_defaults() -> None:
     assert capabilities("someone/Brand-New") == Capabilities(
         name="brand-new", window=32_000, output=4_096, tokenizer="estimate", tools=True, known=False
     )
 
 
 @given(st.text(max_size=60))
-def test_every_name_has_an_answer(model: str) -> None:
+def test_every_name_has_capabilities(model: str) -> None:
     assert capabilities(model).window > 0
 
 
-def test_an_own_file_goes_over_what_is_shipped(tmp_path: Path) -> None:
+def test_a_users_file_overrides_the_shipped_table(tmp_path: Path) -> None:
     own = _file(
         tmp_path,
         """
@@ -219,7 +219,7 @@ def test_a_file_that_cannot_be_read_is_refused_too(tmp_path: Path) -> None:
         assert refused.value.code == "E5003"
 
 
-def test_the_unknown_may_be_given_any_tokenizer_there_is(tmp_path: Path) -> None:
+def test_the_defaults_may_be_given_any_known_tokenizer(tmp_path: Path) -> None:
     for family in tokens.families():
         own = tmp_path / f"{family}.toml"
         own.write_text(f'[unknown]\ntokenizer = "{family}"', "utf-8")

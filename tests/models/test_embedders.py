@@ -11,7 +11,7 @@ import pytest
 
 
 @pytest.mark.parametrize("given", [None, "0"])
-def test_nothing_is_written_about_this_machine_and_the_environment_stays(tmp_path: Path, given: str | None) -> None:
+def test_the_runtime_writes_no_telemetry_and_leaves_the_environment_unchanged(tmp_path: Path, given: str | None) -> None:
     code = "import os; from engram.models.embedders import runtime; runtime(); print(os.environ.get('ORT_DISABLE_TELEMETRY'))"
     kept = {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     world = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}

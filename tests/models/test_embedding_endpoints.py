@@ -58,7 +58,7 @@ Opened = Callable[..., RemoteEmbedder]
 
 
 @pytest.mark.parametrize(("provider", "path"), [("ollama", "/api/embed"), ("openai", "/v1/embeddings")])
-def test_both_protocols_are_spoken(server: Server, opened: Opened, provider: str, path: str) -> None:
+def test_both_embedding_protocols_work(server: Server, opened: Opened, provider: str, path: str) -> None:
     remote = opened(server, provider)
     texts = ["the cat sleeps", "dogs bark", "ein Käfer 🐞"]
     made = remote.passages(texts)
@@ -68,7 +68,7 @@ def test_both_protocols_are_spoken(server: Server, opened: Opened, provider: str
     assert np.allclose(remote.query("dogs bark"), made[1], atol=1e-6)
 
 
-def test_many_texts_go_in_batches(server: Server, opened: Opened) -> None:
+def test_many_texts_are_sent_in_batches(server: Server, opened: Opened) -> None:
     made = opened(server, batch=4).passages([f"text {n}" for n in range(10)])
     assert [len(one.body["input"]) for one in server.embedded] == [4, 4, 2]
     assert np.allclose(made[9], hashing_embedder(512).query("text 9"), atol=1e-6)
@@ -76,14 +76,14 @@ def test_many_texts_go_in_batches(server: Server, opened: Opened) -> None:
 
 
 @pytest.mark.parametrize("provider", ["ollama", "openai"])
-def test_a_length_can_be_asked_for(server: Server, opened: Opened, provider: str) -> None:
+def test_the_length_of_vectors_can_be_requested(server: Server, opened: Opened, provider: str) -> None:
     remote = opened(server, provider, dimensions=64)
     assert (remote.fingerprint, server.asked) == (f"{provider}:m:64", []), "known without asking"
     assert remote.query("x").shape == (64,)
     assert server.embedded[0].body["dimensions"] == 64
 
 
-def test_prefixes_go_before_questions_and_passages(server: Server, opened: Opened) -> None:
+def test_prefixes_are_added_to_questions_and_passages(server: Server, opened: Opened) -> None:
     remote = opened(server, query_prefix="q: ", passage_prefix="p: ")
     remote.query("one")
     remote.passages(["two"])
@@ -91,7 +91,7 @@ def test_prefixes_go_before_questions_and_passages(server: Server, opened: Opene
     assert remote.fingerprint != opened(server, dimensions=512).fingerprint, "other vectors than without"
 
 
-def test_the_vault_tells_the_length_while_the_endpoint_is_silent(server: Server, opened: Opened) -> None:
+def test_the_length_of_vectors_is_known_from_the_vault_before_the_first_request(server: Server, opened: Opened) -> None:
     assert opened(server, known=Space("text", "ollama:m:512", 512)).dimensions == 512
     assert opened(server, known=Space("text", "ollama:another:512", 512)).dimensions == 0
     assert server.asked == []
@@ -148,7 +148,7 @@ WRONG: dict[str, tuple[Reply, type[EmbeddingError]]] = {
 
 
 @pytest.mark.parametrize("how", WRONG)
-def test_a_wrong_answer_is_an_error_with_a_code_that_quotes_nothing(
+def test_a_malformed_response_is_an_error_with_a_code_that_quotes_nothing(
     server: Server, opened: Opened, how: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("SOME_KEY", KEY)
@@ -164,7 +164,9 @@ def test_a_wrong_answer_is_an_error_with_a_code_that_quotes_nothing(
     assert not any(one.path == "/elsewhere" for one in server.asked)
 
 
-def test_a_key_goes_into_the_header_and_nowhere_else(server: Server, opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_api_key_is_sent_in_the_header_and_appears_nowhere_else(
+    server: Server, opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
     remote = opened(server, "openai")
     remote.query("x")
     assert "authorization" not in server.asked[-1].headers
@@ -190,7 +192,7 @@ def test_a_key_goes_into_the_header_and_nowhere_else(server: Server, opened: Ope
         "http://b x/",
     ],
 )
-def test_what_is_no_address_is_refused_without_being_shown(env: Env, url: str) -> None:
+def test_an_invalid_address_is_refused_without_quoting_it(env: Env, url: str) -> None:
     remote = RemoteEmbedder(replace(EmbeddingEndpoint(provider=PROVIDERS["openai"], model="m", url=url)), env)
     with pytest.raises(EmbedderUnavailable, match="embed_url") as caught:
         remote.query("x")
@@ -202,7 +204,7 @@ def test_what_is_no_address_is_refused_without_being_shown(env: Env, url: str) -
     )
 
 
-def test_without_the_extra_it_is_named(server: Server, opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_optional_dependency_is_named(server: Server, opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     imported = builtins.__import__
 
     def without(name: str, *rest: Any, **more: Any) -> Any:
@@ -219,7 +221,7 @@ def test_without_the_extra_it_is_named(server: Server, opened: Opened, monkeypat
 
 
 @pytest.mark.parametrize("first", [said(503, {}), said(429, {}, **{"Retry-After": "2"}), None])
-def test_what_came_to_nothing_is_tried_once_more(server: Server, opened: Opened, clock: HandClock, first: Reply | None) -> None:
+def test_a_failed_request_is_retried_once(server: Server, opened: Opened, clock: HandClock, first: Reply | None) -> None:
     def reply(asked: Asked) -> Reply | None:
         return first if len(server.embedded) == 1 else server.speak(asked)
 
@@ -231,7 +233,7 @@ def test_what_came_to_nothing_is_tried_once_more(server: Server, opened: Opened,
     assert clock.monotonic() - before == pytest.approx(waited)
 
 
-def test_it_does_not_wait_longer_than_it_may(server: Server, opened: Opened, clock: HandClock) -> None:
+def test_a_retry_is_skipped_if_it_would_exceed_the_time_limit(server: Server, opened: Opened, clock: HandClock) -> None:
     server.reply = lambda asked: said(429, {}, **{"Retry-After": "3600"})
     before = clock.monotonic()
     with pytest.raises(EmbedderUnavailable, match="429"):
@@ -239,14 +241,14 @@ def test_it_does_not_wait_longer_than_it_may(server: Server, opened: Opened, clo
     assert (len(server.embedded), clock.monotonic()) == (1, before)
 
 
-def test_a_second_failure_is_the_last(server: Server, opened: Opened) -> None:
+def test_a_request_is_not_retried_twice(server: Server, opened: Opened) -> None:
     server.reply = lambda asked: said(502, {})
     with pytest.raises(EmbedderUnavailable, match="502"):
         opened(server).query("x")
     assert len(server.embedded) == 2
 
 
-def test_one_that_listens_and_says_nothing_is_given_up(env: Env) -> None:
+def test_an_endpoint_that_accepts_and_never_answers_times_out(env: Env) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         remote = RemoteEmbedder(EmbeddingEndpoint(provider=PROVIDERS["ollama"], model="m", url=url, connect_s=0.05), env)
@@ -273,7 +275,7 @@ def test_one_that_is_down_is_not_asked_again_before_its_time(server: Server, ope
     assert remote.query("x").shape == (512,)
 
 
-def test_one_that_fails_a_request_is_left_alone_too(server: Server, opened: Opened, clock: HandClock) -> None:
+def test_no_request_is_sent_soon_after_a_failed_one(server: Server, opened: Opened, clock: HandClock) -> None:
     remote = opened(server)
     remote.query("x")
     server.reply = lambda asked: said(500, {})
@@ -283,7 +285,7 @@ def test_one_that_fails_a_request_is_left_alone_too(server: Server, opened: Open
     assert len(server.embedded) == 1 + 2, "one request and its second try"
 
 
-def test_one_that_answers_is_not_probed_before_each_request(server: Server, opened: Opened, clock: HandClock) -> None:
+def test_an_endpoint_that_answers_is_not_probed_before_each_request(server: Server, opened: Opened, clock: HandClock) -> None:
     remote = opened(server)
     for _ in range(5):
         remote.query("x")
@@ -291,12 +293,12 @@ def test_one_that_answers_is_not_probed_before_each_request(server: Server, open
     assert len([one for one in server.asked if one.method == "GET"]) == 1, "an answer is a sign of life"
 
 
-def test_a_server_without_a_list_of_models_may_serve_vectors(server: Server, opened: Opened) -> None:
+def test_a_server_without_the_probe_path_still_serves_vectors(server: Server, opened: Opened) -> None:
     server.reply = probed_too(lambda asked: said(404, {}) if asked.method == "GET" else server.speak(asked))
     assert opened(server, "openai").query("x").shape == (512,)
 
 
-def test_an_address_where_nobody_listens(env: Env) -> None:
+def test_a_refused_connection_is_reported_as_unreachable(env: Env) -> None:
     with serving() as gone:
         pass
     remote = RemoteEmbedder(endpoint(gone), env)
@@ -310,7 +312,7 @@ def test_proxies_of_the_environment_are_not_used(server: Server, opened: Opened,
     assert opened(server).query("x").shape == (512,)
 
 
-def test_a_body_is_what_the_server_reads(server: Server, opened: Opened) -> None:
+def test_any_text_survives_the_request_body(server: Server, opened: Opened) -> None:
     half = json.loads('"\\ud800"')
     opened(server).query(half)
     assert server.embedded[0].body["input"] == [half]

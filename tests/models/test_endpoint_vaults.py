@@ -43,7 +43,7 @@ def go_down(server: Server) -> None:
     server.reply = probed_too(lambda asked: None)
 
 
-def test_a_vault_remembers_and_recalls_by_an_endpoint(server: Server, env: Env, tmp_path: Path) -> None:
+def test_a_vault_remembers_and_recalls_with_an_embedding_endpoint(server: Server, env: Env, tmp_path: Path) -> None:
     with open_vault(tmp_path / "vault", server, env) as mem:
         for fact in FACTS:
             mem.remember(fact)
@@ -55,7 +55,7 @@ def test_a_vault_remembers_and_recalls_by_an_endpoint(server: Server, env: Env, 
         assert (mem.encoder().fingerprint, mem.encoder().dimensions) == ("ollama:some-model:512", 512)
 
 
-def test_nothing_goes_anywhere_unless_an_endpoint_is_named(server: Server, env: Env, tmp_path: Path) -> None:
+def test_no_request_is_sent_unless_an_endpoint_is_named(server: Server, env: Env, tmp_path: Path) -> None:
     with open_vault(tmp_path / "vault", server, env, model="none") as mem:
         mem.remember(FACTS[0])
         mem.recall("Heroku")
@@ -63,13 +63,15 @@ def test_nothing_goes_anywhere_unless_an_endpoint_is_named(server: Server, env: 
     assert server.asked == []
 
 
-def test_opening_and_closing_ask_nothing(server: Server, env: Env, tmp_path: Path) -> None:
+def test_opening_and_closing_a_vault_send_no_request(server: Server, env: Env, tmp_path: Path) -> None:
     with open_vault(tmp_path / "vault", server, env) as mem:
         mem.list()
     assert server.asked == []
 
 
-def test_while_it_is_down_words_answer_at_once_and_say_so(server: Server, env: Env, clock: HandClock, tmp_path: Path) -> None:
+def test_while_the_endpoint_is_down_recall_answers_by_words_and_says_so(
+    server: Server, env: Env, clock: HandClock, tmp_path: Path
+) -> None:
     with open_vault(tmp_path / "vault", server, env) as mem:
         mem.remember(FACTS[0])
         mem.recall("Heroku")
@@ -89,7 +91,7 @@ def test_while_it_is_down_words_answer_at_once_and_say_so(server: Server, env: E
         assert mem.recall("Heroku", limit=1).quality.strategy == "vectors+words"
 
 
-def test_what_is_heard_while_it_is_down_is_kept_and_gets_its_vector_when_it_is_back(
+def test_memories_stored_while_the_endpoint_is_down_get_their_vectors_later(
     server: Server, env: Env, clock: HandClock, tmp_path: Path
 ) -> None:
     go_down(server)
@@ -111,7 +113,7 @@ def test_what_is_heard_while_it_is_down_is_kept_and_gets_its_vector_when_it_is_b
         assert mem.recall("Friday deploys", limit=1).quality.strategy == "vectors+words"
 
 
-def test_an_open_vault_in_which_nothing_happens_asks_nothing(server: Server, env: Env, clock: HandClock, tmp_path: Path) -> None:
+def test_an_idle_vault_sends_no_request(server: Server, env: Env, clock: HandClock, tmp_path: Path) -> None:
     with open_vault(tmp_path / "vault", server, env, care_pause_s=0.05, dream=False) as mem:
         mem.remember(FACTS[0])
         wait_until(lambda: mem._vault._filled_to == mem._vault.store.latest_change(ME))
@@ -121,7 +123,7 @@ def test_an_open_vault_in_which_nothing_happens_asks_nothing(server: Server, env
         assert (len(server.asked), mem.audit(limit=1)) == before, "an idle vault writes no audit and sends no request"
 
 
-def test_one_text_that_is_refused_does_not_hold_up_the_others(server: Server, env: Env, tmp_path: Path) -> None:
+def test_one_refused_text_does_not_delay_the_others(server: Server, env: Env, tmp_path: Path) -> None:
     with open_vault(tmp_path / "vault", server, env) as mem:
         server.reply = probed_too(lambda asked: said(400, {}))
         for fact in FACTS[:4]:
@@ -133,7 +135,7 @@ def test_one_text_that_is_refused_does_not_hold_up_the_others(server: Server, en
         assert mem.health().pending_embeddings == 1
 
 
-def test_words_that_changed_meanwhile_get_no_vector_of_the_old_ones(
+def test_a_text_that_changed_meanwhile_does_not_get_the_vector_of_the_old_text(
     server: Server, env: Env, clock: HandClock, tmp_path: Path
 ) -> None:
     with open_vault(tmp_path / "vault", server, env) as mem:
@@ -151,7 +153,7 @@ def test_words_that_changed_meanwhile_get_no_vector_of_the_old_ones(
         assert mem.health().pending_embeddings == 1
 
 
-def test_another_length_than_the_vaults_is_e3003_and_the_memory_is_kept(server: Server, env: Env, tmp_path: Path) -> None:
+def test_vectors_of_another_length_raise_e3003_and_the_memory_is_stored(server: Server, env: Env, tmp_path: Path) -> None:
     with open_vault(tmp_path / "vault", server, env) as mem:
         mem.remember(FACTS[0])
     server.dimensions = 256
@@ -182,7 +184,7 @@ def test_a_vault_of_another_model_says_so_from_the_first_recall(
         assert mem.recall("Heroku", limit=1).quality.strategy == "vectors+words"
 
 
-def test_an_encoder_that_is_installed_later_fills_what_is_missing(
+def test_an_encoder_that_is_installed_later_fills_missing_vectors(
     server: Server, env: Env, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not MODELS:
@@ -216,7 +218,7 @@ def test_a_key_is_in_no_log_and_no_file(
         assert API_KEY.encode() not in file.read_bytes(), file
 
 
-def test_what_is_private_or_secret_in_a_question_is_not_sent(server: Server, env: Env, tmp_path: Path) -> None:
+def test_private_or_secret_parts_of_a_question_are_not_sent(server: Server, env: Env, tmp_path: Path) -> None:
     secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
     with open_vault(tmp_path / "vault", server, env, catch_secrets=False) as mem:
         mem.remember(f"The key of the API is {secret}")

@@ -86,7 +86,7 @@ Model = Callable[..., LanguageModel]
 # ── the wire ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_both_protocols_are_spoken_with_a_schema(server: Server, model: Model) -> None:
+def test_both_chat_protocols_send_the_schema(server: Server, model: Model) -> None:
     server.reply = speaking('{"n": 3}')
     assert model("ollama").value(ASK) == model("openai").value(ASK) == {"n": 3}
     ollama, openai = server.embedded
@@ -99,7 +99,7 @@ def test_both_protocols_are_spoken_with_a_schema(server: Server, model: Model) -
         assert one.body["messages"] == [{"role": "system", "content": "Count."}, {"role": "user", "content": ASK.prompt}]
 
 
-def test_an_answer_that_does_not_fit_is_asked_for_once_more(server: Server, model: Model) -> None:
+def test_an_answer_that_violates_the_schema_is_requested_once_more(server: Server, model: Model) -> None:
     server.reply = speaking("Here you are: three", '```json\n{"n": 3}\n```')
     assert model().value(ASK) == {"n": 3}
     roles = [one["role"] for one in server.embedded[1].body["messages"]]
@@ -107,7 +107,7 @@ def test_an_answer_that_does_not_fit_is_asked_for_once_more(server: Server, mode
     assert "not JSON" in server.embedded[1].body["messages"][-1]["content"]
 
 
-def test_twice_is_enough_and_the_error_quotes_nothing(server: Server, model: Model) -> None:
+def test_two_bad_answers_raise_an_error_that_quotes_nothing(server: Server, model: Model) -> None:
     server.reply = speaking('{"n": "zqxj"}')
     with pytest.raises(GenerationFailed) as caught:
         model().value(ASK)
@@ -115,7 +115,7 @@ def test_twice_is_enough_and_the_error_quotes_nothing(server: Server, model: Mod
     assert "zqxj" not in str(caught.value)
 
 
-def test_a_server_that_knows_no_schema_is_asked_in_words(server: Server, model: Model) -> None:
+def test_a_server_without_schema_support_gets_the_schema_in_the_prompt(server: Server, model: Model) -> None:
     spoken = speaking('{"n": 3}')
 
     def reply(asked: Asked) -> Reply:
@@ -128,7 +128,7 @@ def test_a_server_that_knows_no_schema_is_asked_in_words(server: Server, model: 
     assert json.dumps(SCHEMA) in server.embedded[2].body["messages"][0]["content"]
 
 
-def test_a_model_that_takes_no_temperature_is_held_to_the_schema_all_the_same(server: Server, model: Model) -> None:
+def test_a_model_that_refuses_a_temperature_still_gets_the_schema(server: Server, model: Model) -> None:
     spoken = speaking('{"n": 3}')
     server.reply = lambda asked: said(400, {"error": "temperature"}) if "temperature" in asked.body else spoken(asked)
     asked = model("openai")
@@ -137,7 +137,7 @@ def test_a_model_that_takes_no_temperature_is_held_to_the_schema_all_the_same(se
     assert all("response_format" in one.body for one in server.embedded)
 
 
-def test_an_ollama_that_knows_no_schema_keeps_its_window(server: Server, model: Model) -> None:
+def test_an_ollama_without_schema_support_keeps_its_context_window(server: Server, model: Model) -> None:
     spoken = speaking('{"n": 3}')
     server.reply = lambda asked: spoken(asked) if asked.body["format"] == "json" else said(400, {"error": "of type string"})
     assert model("ollama").value(ASK) == {"n": 3}
@@ -146,7 +146,7 @@ def test_an_ollama_that_knows_no_schema_keeps_its_window(server: Server, model: 
     assert json.dumps(SCHEMA) in last["messages"][0]["content"]
 
 
-def test_a_model_that_only_thinks_is_asked_not_to(server: Server, model: Model) -> None:
+def test_thinking_is_disabled_for_a_model_that_returns_only_thinking(server: Server, model: Model) -> None:
     silent = said(200, {"message": {"content": "", "thinking": '{"n": 2}'}, "done": True})
     spoken = speaking('{"n": 3}')
     server.reply = lambda asked: spoken(asked) if asked.body.get("think") is False else silent
@@ -180,7 +180,7 @@ def lines(*pieces: str) -> bytes:
         ("openai", completion(content='{"n": 3}', usage={"prompt_tokens": -9, "completion_tokens": True})),
     ],
 )
-def test_an_answer_is_taken_in_the_shapes_that_servers_give_it(
+def test_answers_are_parsed_in_every_form_that_servers_use(
     server: Server, model: Model, provider: str, content: bytes | dict[str, Any]
 ) -> None:
     sent = content if isinstance(content, bytes) else json.dumps(content).encode()
@@ -190,7 +190,7 @@ def test_an_answer_is_taken_in_the_shapes_that_servers_give_it(
     assert asked.budget.spent()[1] > ASK.cost, "where nobody counts, the answer counts too"
 
 
-def test_one_that_declines_is_not_asked_again_and_its_cost_counts(server: Server, model: Model) -> None:
+def test_a_declined_request_is_not_retried_and_its_cost_counts(server: Server, model: Model) -> None:
     usage = {"prompt_tokens": 40, "completion_tokens": 30}
     server.reply = lambda asked: said(200, completion(content=None, refusal="No.", usage=usage))
     asked = model("openai")
@@ -200,7 +200,7 @@ def test_one_that_declines_is_not_asked_again_and_its_cost_counts(server: Server
 
 
 @pytest.mark.parametrize("content", ['{"n": 3', '<think>Perhaps {"n": 2}', None])
-def test_an_answer_that_was_cut_off_is_asked_for_in_short(server: Server, model: Model, content: str | None) -> None:
+def test_a_truncated_answer_is_requested_again_in_a_shorter_form(server: Server, model: Model, content: str | None) -> None:
     whole = speaking('{"n": 1}')
     server.reply = lambda asked: said(200, completion("length", content=content)) if len(server.embedded) == 1 else whole(asked)
     assert model("openai").value(ASK) == {"n": 1}
@@ -209,7 +209,9 @@ def test_an_answer_that_was_cut_off_is_asked_for_in_short(server: Server, model:
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"choices": []}', b'{"message": {"content": null}}', b"\xff", b"{" * 100])
 @pytest.mark.parametrize("provider", ["ollama", "openai"])
-def test_an_answer_that_is_none_is_an_error_with_a_code(server: Server, model: Model, content: bytes, provider: str) -> None:
+def test_a_response_that_is_not_an_answer_is_an_error_with_a_code(
+    server: Server, model: Model, content: bytes, provider: str
+) -> None:
     server.reply = lambda asked: (200, {"Content-Type": "application/json"}, content)
     with pytest.raises(GenerationFailed) as caught:
         model(provider).text(ASK)
@@ -229,7 +231,7 @@ def test_one_that_is_down_is_not_asked_again_before_its_time(server: Server, mod
     assert asked.text(ASK) == "yes"
 
 
-def test_one_that_says_when_to_come_again_is_left_alone_until_then(server: Server, model: Model, clock: HandClock) -> None:
+def test_a_retry_after_header_is_respected(server: Server, model: Model, clock: HandClock) -> None:
     server.reply = lambda asked: said(429, {}, **{"Retry-After": "120"})
     asked, before = model(), clock.monotonic()
     with pytest.raises(GeneratorUnavailable, match="after 120 s"):
@@ -254,9 +256,7 @@ def dripping(let_go: threading.Event, first: bytes = b"HTTP/1.1 200 OK\r\nX-Drip
 
 
 @pytest.mark.parametrize("first", [b"HTTP/1.1 200 OK\r\nX-Drip: ", b""])
-def test_whatever_a_server_does_a_deadline_is_kept_and_who_calls_off_is_let_go(
-    server: Server, model: Model, first: bytes
-) -> None:
+def test_deadlines_and_cancellation_hold_whatever_a_server_does(server: Server, model: Model, first: bytes) -> None:
     let_go = threading.Event()
     server.reply = dripping(let_go, first)
     try:
@@ -274,12 +274,12 @@ def test_whatever_a_server_does_a_deadline_is_kept_and_who_calls_off_is_let_go(
         let_go.set()
 
 
-def test_a_server_without_the_right_papers_is_told_from_one_that_is_not_there(server: Server, model: Model) -> None:
+def test_an_untrusted_certificate_is_distinguished_from_an_unreachable_server(server: Server, model: Model) -> None:
     assert "certificate" in model("openai", llm_url=server.url.replace("http", "https")).trouble
 
 
 @pytest.mark.parametrize("key", ["sk-…-0815", "sk-0815\r\nX-Other: 1"])
-def test_what_can_be_no_key_is_not_sent(server: Server, model: Model, key: str) -> None:
+def test_an_impossible_api_key_is_not_sent(server: Server, model: Model, key: str) -> None:
     server.reply = speaking("yes")
     assert model("openai", key).text(ASK) == "yes"
     assert "authorization" not in server.asked[-1].headers
@@ -306,7 +306,7 @@ def test_a_key_goes_into_the_header_and_into_no_log_and_no_error(
         ({"llm_url": "http://me:secret@127.0.0.1"}, "user name or password"),
     ],
 )
-def test_what_can_be_no_endpoint_says_so(env: Env, changes: dict[str, str], told: str) -> None:
+def test_invalid_endpoint_settings_are_named(env: Env, changes: dict[str, str], told: str) -> None:
     settings = Settings(**{"llm": "openai:m", **changes})  # type: ignore[arg-type]
     made = language_model(lambda: settings, lambda: "", in_memory_ledger(), env)
     assert made is not None
@@ -314,7 +314,7 @@ def test_what_can_be_no_endpoint_says_so(env: Env, changes: dict[str, str], told
     assert made.generator.place == "" or "secret" not in made.generator.place
 
 
-def test_without_a_name_there_is_none(env: Env) -> None:
+def test_without_a_setting_there_is_no_language_model(env: Env) -> None:
     assert language_model(Settings, lambda: "", in_memory_ledger(), env) is None
 
 
@@ -322,7 +322,7 @@ def test_without_a_name_there_is_none(env: Env) -> None:
 
 
 @pytest.mark.parametrize("text", ['{"n": 1}', ' ```json\n{"n": 1}\n```', 'So: {"n": 1}.', '<think>{"n": 2}</think>{"n": 1}'])
-def test_json_is_taken_out_of_words(text: str) -> None:
+def test_json_is_extracted_from_surrounding_text(text: str) -> None:
     assert parse_json(text) == {"n": 1}
 
 
@@ -337,12 +337,12 @@ def test_json_is_taken_out_of_words(text: str) -> None:
         ([], "the answer is not of type object"),
     ],
 )
-def test_a_value_is_held_against_its_schema(value: object, told: str) -> None:
+def test_a_value_is_checked_against_its_schema(value: object, told: str) -> None:
     assert schema_violation(value, SCHEMA).endswith(told)
     assert bool(schema_violation(value, SCHEMA)) == bool(told)
 
 
-def test_lists_words_and_nothing_are_known() -> None:
+def test_the_schema_types_array_string_and_null_are_known() -> None:
     schema = {"type": "array", "items": {"type": ["string", "null"], "enum": ["a", None]}}
     assert schema_violation(["a", None], schema) == ""
     assert schema_violation(["a", "b"], schema).startswith("the answer[1] is not one of")
@@ -366,7 +366,7 @@ def test_calls_are_counted_by_the_hour_and_by_the_day(server: Server, model: Mod
     assert len(server.embedded) == 3
 
 
-def test_tokens_are_what_the_endpoint_says(server: Server, model: Model) -> None:
+def test_spent_tokens_are_those_the_endpoint_reports(server: Server, model: Model) -> None:
     server.reply = speaking("yes", tokens=70)
     asked = model(llm_tokens_hour=100)
     asked.text(ASK)
@@ -385,7 +385,7 @@ def open_with(path: Path, clock: HandClock, llm: str | Callable[[str], str] | No
     return engram.open(path, key=KEY, agent="rex", session="s", llm=llm, settings=given, clock=clock.now)
 
 
-def test_what_is_said_is_read_by_the_model_through_the_same_path(server: Server, clock: HandClock, tmp_path: Path) -> None:
+def test_a_vault_reads_turns_with_its_language_model(server: Server, clock: HandClock, tmp_path: Path) -> None:
     told = "The user will move house to Bergen in May"
     server.reply = speaking(statements(told, category="decision", happened_on="2026-05-01"))
     with open_with(tmp_path / "v", clock, llm="ollama:m", llm_url=server.url) as mem:
@@ -412,7 +412,7 @@ def test_any_function_is_a_language_model(clock: HandClock, tmp_path: Path) -> N
     assert WEIGHTY in asked[0]
 
 
-def test_what_is_private_or_secret_is_never_sent(server: Server, clock: HandClock, tmp_path: Path) -> None:
+def test_private_or_secret_text_is_never_sent(server: Server, clock: HandClock, tmp_path: Path) -> None:
     server.reply = speaking(statements())
     with open_with(tmp_path / "v", clock, llm="openai:m", llm_url=f"{server.url}/v1", catch_secrets=False) as mem:
         mem.ingest([Turn(f"{WEIGHTY} <private>zqxj</private> The key is {API_KEY}x9.", session="s")])
@@ -422,7 +422,7 @@ def test_what_is_private_or_secret_is_never_sent(server: Server, clock: HandCloc
     assert "kwyjibo" not in sent
 
 
-def test_while_it_is_down_rules_go_on_and_it_is_said(server: Server, clock: HandClock, tmp_path: Path) -> None:
+def test_while_the_model_is_down_rules_capture_and_health_says_so(server: Server, clock: HandClock, tmp_path: Path) -> None:
     server.reply = probed_too(lambda asked: None)
     with open_with(tmp_path / "v", clock, llm="ollama:m", llm_url=server.url) as mem:
         for turn in (WEIGHTY, "I have decided to sell the boat.", "The harbour is cold."):
@@ -442,7 +442,7 @@ def test_a_budget_holds_for_every_process_of_a_vault(server: Server, clock: Hand
     assert any("2 calls" in note for note in report.notes)
 
 
-def test_however_many_ask_at_once_a_budget_holds(clock: HandClock, tmp_path: Path) -> None:
+def test_a_budget_holds_under_concurrent_calls(clock: HandClock, tmp_path: Path) -> None:
     """Each of two that share a vault asks from four threads."""
     spent: list[int] = []
 
@@ -471,7 +471,7 @@ def test_however_many_ask_at_once_a_budget_holds(clock: HandClock, tmp_path: Pat
         assert one.language().tokens_hour == 0
 
 
-def test_what_an_answer_may_cost_is_given_back_where_there_is_none(model: Model, server: Server) -> None:
+def test_reserved_tokens_are_returned_after_a_failed_call(model: Model, server: Server) -> None:
     server.reply = lambda asked: said(500, {})
     asked = model(llm_tokens_hour=5000)
     for _ in range(2):
@@ -480,7 +480,7 @@ def test_what_an_answer_may_cost_is_given_back_where_there_is_none(model: Model,
     assert asked.budget.spent()[1] < 1000
 
 
-def test_nothing_goes_anywhere_unless_a_model_is_named(server: Server, clock: HandClock, tmp_path: Path) -> None:
+def test_no_request_is_sent_unless_a_model_is_named(server: Server, clock: HandClock, tmp_path: Path) -> None:
     with open_with(tmp_path / "v", clock, llm_url=server.url) as mem:
         mem.observe(user=WEIGHTY)
         mem.health()
@@ -498,7 +498,9 @@ def test_a_key_is_in_no_file(server: Server, clock: HandClock, tmp_path: Path, m
         assert not file.is_file() or API_KEY.encode() not in file.read_bytes()
 
 
-def test_a_key_of_the_keychain_is_used(server: Server, clock: HandClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_api_key_in_the_keychain_is_used(
+    server: Server, clock: HandClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(keychain, "password", {"ENGRAM_LLM_KEY": API_KEY}.get)
     server.reply = speaking(statements())
     with open_with(tmp_path / "v", clock, llm="openai:m", llm_url=f"{server.url}/v1") as mem:
@@ -506,7 +508,7 @@ def test_a_key_of_the_keychain_is_used(server: Server, clock: HandClock, tmp_pat
     assert server.embedded[0].headers["authorization"] == f"Bearer {API_KEY}"
 
 
-def test_what_was_said_stands_in_a_fence_that_it_cannot_leave(clock: HandClock, tmp_path: Path) -> None:
+def test_turns_are_fenced_in_the_prompt_and_cannot_close_the_fence(clock: HandClock, tmp_path: Path) -> None:
     prompts: list[str] = []
 
     def answers(prompt: str) -> str:
@@ -538,7 +540,7 @@ def test_closing_does_not_wait_for_a_model(clock: HandClock, tmp_path: Path) -> 
     let_go.set()
 
 
-def test_long_turns_are_read_in_portions(clock: HandClock, tmp_path: Path) -> None:
+def test_long_turns_are_read_in_several_requests(clock: HandClock, tmp_path: Path) -> None:
     prompts: list[str] = []
 
     def answers(prompt: str) -> str:
@@ -555,7 +557,7 @@ def fact(subject: str, predicate: str, thing: str, *, many: bool = False, over: 
     return {"subject": subject, "predicate": predicate, "object": thing, "many": many, "over": over}
 
 
-def test_what_a_model_reads_goes_through_the_seam_of_facts_and_names(server: Server, clock: HandClock, tmp_path: Path) -> None:
+def test_statements_of_a_model_yield_facts_and_entities(server: Server, clock: HandClock, tmp_path: Path) -> None:
     """An update of its own wording ends what it contradicts; names are one person's; what is not founded is left out."""
     first = statements("Ada Quist mans the harbour desk", facts=[fact("Ada Quist", "mans", "harbour desk")])
     second = statements(
@@ -575,7 +577,7 @@ def test_what_a_model_reads_goes_through_the_seam_of_facts_and_names(server: Ser
         assert (past["harbour desk"].status, past["harbour desk"].memory in old.ids) == ("retracted", True)
 
 
-def test_what_was_corrected_is_not_brought_back_by_a_model(server: Server, clock: HandClock, tmp_path: Path) -> None:
+def test_a_corrected_memory_is_not_restored_by_a_model(server: Server, clock: HandClock, tmp_path: Path) -> None:
     server.reply = speaking(statements("Ada works at Acme"))
     with open_with(tmp_path / "v", clock, llm="ollama:m", llm_url=server.url) as mem:
         true = mem.feedback(mem.remember("Ada works at Acme.").id, correction="Ada works at Globex.")

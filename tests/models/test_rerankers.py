@@ -13,13 +13,13 @@ from engram.models import catalog
 from engram.models.rerankers import OnnxReranker
 
 
-def test_a_folder_that_is_not_complete_is_named_with_what_it_lacks(tmp_path: Path) -> None:
+def test_an_incomplete_reranker_folder_is_refused_naming_the_missing_files(tmp_path: Path) -> None:
     with pytest.raises(EmbedderUnavailable, match=r"model\.onnx") as caught:
         OnnxReranker(tmp_path / "small-cross").score("q", ["a"])
     assert "small-cross" in str(caught.value)
 
 
-def test_every_text_gets_a_number_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_text_gets_its_own_score(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bundled encoder has the inputs of a cross-encoder; what it says is no opinion, but it is one a pair."""
     monkeypatch.setenv("ENGRAM_MODELS", MODELS)
     model = catalog.find()

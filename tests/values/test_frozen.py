@@ -105,7 +105,7 @@ class Bent:
         return f"<{self.size}>"
 
 
-def test_it_is_made_as_a_dataclass_is() -> None:
+def test_an_instance_is_made_like_that_of_a_dataclass() -> None:
     assert Place("Ida") == Place(name="Ida", height=0.0, notes={})
     assert Place("Ida").notes is not Place("Ida").notes
     assert Peak("Ida", 2456.0, climbed=True).seen == []
@@ -120,7 +120,7 @@ def test_it_is_made_as_a_dataclass_is() -> None:
         Peak("Ida", 2456.0, {}, "", True)  # type: ignore[misc]
 
 
-def test_it_never_changes_and_holds_nothing_else() -> None:
+def test_an_instance_is_immutable_and_has_no_dict() -> None:
     place = Place("Ida")
     with pytest.raises(FrozenInstanceError):
         place.height = 3.0  # type: ignore[misc]
@@ -132,7 +132,7 @@ def test_it_never_changes_and_holds_nothing_else() -> None:
     assert place == Place("Ida")
 
 
-def test_it_is_told_by_its_fields() -> None:
+def test_instances_compare_and_hash_by_their_fields() -> None:
     assert Place("Ida", secret="gold") == Place("Ida", secret="silver")
     assert Place("Ida") != Place("Oeta")
     assert Place("Ida") != Peak("Ida")
@@ -144,7 +144,7 @@ def test_it_is_told_by_its_fields() -> None:
     assert repr(Bent(3)) == "<3>"
 
 
-def test_one_field_is_compared_as_several_are() -> None:
+def test_a_single_field_is_compared_like_several() -> None:
     unknown = Depth(float("nan"))
     assert copy.copy(unknown) == unknown
     assert hash(Depth(3.0)) == hash((3.0,))
@@ -152,12 +152,12 @@ def test_one_field_is_compared_as_several_are() -> None:
         assert Depth(np.array([1, 2])) == Depth(np.array([1, 3]))  # type: ignore[arg-type]
 
 
-def test_what_says_itself_when_it_is_equal_can_still_be_in_a_set() -> None:
+def test_a_class_with_its_own_eq_stays_hashable() -> None:
     assert Alike(3) == Alike(4)
     assert hash(Alike(3)) == hash(Alike(3))
 
 
-def test_it_is_known_as_a_dataclass() -> None:
+def test_the_standard_library_accepts_the_class_as_a_dataclass() -> None:
     place: Any = Peak("Ida", 2456.0, {"in": "Crete"}, climbed=True)
     for library in (dataclasses, ours):
         assert library.is_dataclass(Peak)
@@ -177,7 +177,7 @@ def test_it_is_known_as_a_dataclass() -> None:
             assert (name, height) == ("Ida", 2456.0)
 
 
-def test_its_signature_is_known_before_there_is_a_value() -> None:
+def test_the_signature_is_known_before_the_first_instance() -> None:
     @frozen
     class Lake:
         name: str
@@ -196,7 +196,7 @@ def test_its_signature_is_known_before_there_is_a_value() -> None:
     assert get_type_hints(Place.__init__)["notes"] == Mapping[str, str]
 
 
-def test_others_may_make_more_of_it() -> None:
+def test_a_class_may_be_subclassed_with_or_without_the_decorator() -> None:
     class Plain(Bent):
         def __post_init__(self) -> None:
             object.__setattr__(self, "size", 7)
@@ -230,18 +230,18 @@ def test_a_field_may_have_any_name() -> None:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 13), reason="there is none before")
-def test_it_is_replaced_as_all_values_are() -> None:
+def test_copy_replace_works() -> None:
     assert copy.replace(Depth(3.0), metres=4.0) == Depth(4.0)  # type: ignore[attr-defined,unused-ignore]
 
 
-def test_it_is_copied_and_pickled() -> None:
+def test_an_instance_can_be_copied_and_pickled() -> None:
     place = Place("Ida", 2456.0, {"in": "Crete"}, "gold")
     for again in (copy.copy(place), copy.deepcopy(place), pickle.loads(pickle.dumps(place))):
         assert again == place
         assert again.secret == "gold"
 
 
-def test_what_it_does_not_know_is_refused() -> None:
+def test_unsupported_declarations_are_refused() -> None:
     with pytest.raises(TypeError, match="use default_factory"):
 
         @frozen
@@ -271,7 +271,7 @@ def test_what_it_does_not_know_is_refused() -> None:
             name: str  # type: ignore[misc]
 
 
-def test_what_changes_is_told_by_its_fields_and_is_in_no_set() -> None:
+def test_a_mutable_instance_compares_by_its_fields_and_is_unhashable() -> None:
     tour = Tour("Athens")
     tour.stops.append("Delphi")
     tour.length, tour.map = 164.0, "folded"
@@ -286,14 +286,14 @@ def test_what_changes_is_told_by_its_fields_and_is_in_no_set() -> None:
         Tour("Athens", length=3.0)  # type: ignore[call-arg]
 
 
-def test_what_is_not_compared_is_itself() -> None:
+def test_without_eq_instances_compare_by_identity() -> None:
     points = np.array([1, 2])
     one, other = Shape(points), Shape(points)
     assert one != other
     assert len({one, one, other}) == 2
 
 
-def test_arguments_are_taken_alike_before_and_after_the_first_few() -> None:
+def test_arguments_are_bound_alike_before_and_after_init_is_compiled() -> None:
     def called(*given: Any, **named: Any) -> Any:
         @frozen
         class Pair:
@@ -361,7 +361,7 @@ def answer(call: Any, *given: Any, **named: Any) -> Any:
 
 
 @given(st.lists(CLASS, min_size=1, max_size=3), st.booleans(), st.lists(CALL, min_size=1, max_size=4))
-def test_it_does_what_the_standard_library_does(shapes: list[Drawn], settled: bool, calls: list[Any]) -> None:
+def test_random_classes_behave_like_standard_dataclasses(shapes: list[Drawn], settled: bool, calls: list[Any]) -> None:
     standard = partial(dataclass, frozen=settled, slots=True)
     try:
         theirs = line_of(shapes, dataclasses, standard)
