@@ -295,7 +295,7 @@ class OpenVault:
             rest = partial(self._pauses, rss_bytes())
             # Another process is at it, or nothing can be written.
             with suppress(Conflict, DiskFull, VaultDamaged), self._called_off_by_closing():
-                run(self.job_context(_OWNER), jobs_of(verb), self.searcher, verb=verb, rest=rest)
+                run(self.job_context(_OWNER), jobs_of(verb), self.searcher, verb=verb, should_stop=rest)
 
     @contextmanager
     def _called_off_by_closing(self) -> Iterator[None]:

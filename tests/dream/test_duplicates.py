@@ -10,7 +10,7 @@ from dream.vaults import keep
 from recall.minds import KEY, MODELS, NO_MODEL, real_encoder
 
 import engram
-from engram.dream.duplicates import same
+from engram.dream.duplicates import is_duplicate
 from engram.engine import Engram
 from engram.types import Memory, Policy, Reader, Role, Scope, Status, Turn
 
@@ -31,12 +31,12 @@ ALIKE = [
 
 @pytest.mark.parametrize(("one", "other", "alike"), PAIRS)
 def test_words_decide_whether_two_statements_are_duplicates(one: str, other: str, alike: bool) -> None:
-    assert same(Memory(text=one), Memory(text=other)) is alike
+    assert is_duplicate(Memory(text=one), Memory(text=other)) is alike
 
 
 def test_updates_and_corrections_are_not_duplicates() -> None:
     told = [(row["old"], row["new"]) for row in labelled("updates") + labelled("rewordings")]
-    assert [pair for pair in told if same(Memory(text=pair[0]), Memory(text=pair[1]))] == []
+    assert [pair for pair in told if is_duplicate(Memory(text=pair[0]), Memory(text=pair[1]))] == []
 
 
 def test_among_similar_memories_only_duplicates_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,7 +90,7 @@ def test_an_undo_keeps_changes_made_since_the_pass(mem: Engram) -> None:
 def test_a_stopped_pass_is_resumed(mem: Engram) -> None:
     keep(mem, *(f"Shelf {number} holds jars of plum jam" for number in range(200)), *PAIR)
 
-    stopped = run(context_of(mem), [MERGE], mem._vault.searcher, verb="dream", rest=lambda: True)
+    stopped = run(context_of(mem), [MERGE], mem._vault.searcher, verb="dream", should_stop=lambda: True)
     assert stopped.ending is PassStatus.RUNNING
     done = run(context_of(mem), [MERGE], mem._vault.searcher, verb="dream")
 

@@ -11,7 +11,7 @@ import pytest
 from dream.vaults import context_of, rows
 from hand_clock import HandClock
 
-from engram.dream.rehearsal import REPLAY, overlays, revisions
+from engram.dream.rehearsal import REPLAY, overlays, proposals
 from engram.dream.runner import run
 from engram.engine import Engram
 from engram.rules.lifecycle import Lifecycle, lifecycle
@@ -144,7 +144,7 @@ def test_the_date_of_falling_below_a_retention_is_exact(mode: str) -> None:
     ],
 )
 def test_minor_or_unfading_memories_are_not_rehearsed(memory: Memory) -> None:
-    assert revisions(memory, after(400), SETTINGS) == []
+    assert proposals(memory, after(400), SETTINGS) == []
 
 
 def test_emotional_memories_are_rehearsed_sooner() -> None:
@@ -154,10 +154,10 @@ def test_emotional_memories_are_rehearsed_sooner() -> None:
 
 
 def _left_at_rehearsal(memory: Memory) -> float:
-    (due,) = revisions(memory, START, SETTINGS)
+    (due,) = proposals(memory, START, SETTINGS)
     assert isinstance(due, Recheck)
     assert due.at is not None
-    made = revisions(memory, due.at, SETTINGS)
+    made = proposals(memory, due.at, SETTINGS)
     assert isinstance(made[0], Rehearse)
     return retention(memory, due.at, SETTINGS)
 

@@ -86,7 +86,7 @@ def test_an_unfinished_dream_is_resumed_as_a_dream(mem: Engram) -> None:
     keep(mem, *PAIR)
     owner = mem.as_reader(OWNER)
     longer = replace(MERGE, page=lambda context, cursor: replace(MERGE.page(context, cursor), more=True))
-    run(context_of(mem, OWNER), [longer], None, verb="dream", rest=lambda: True)
+    run(context_of(mem, OWNER), [longer], None, verb="dream", should_stop=lambda: True)
     assert owner.dreams()[0].ending is PassStatus.RUNNING
     context = context_of(mem, OWNER)
     assert verb_due(replace(context, settings=replace(context.settings, dream=True)), LONG_AGO) == "dream"

@@ -140,14 +140,18 @@ def test_a_dependent_message_is_searched_with_the_conversations_question_vector(
     """Question and passage vectors of an encoder differ, so the mean of question vectors is used."""
     said, asked, bare = (np.eye(3, dtype=np.float32)[place] for place in range(3))
     way = advance(
-        Momentum(), "The payment API fails", said, assess_topic(Momentum(), "The payment API fails", asked, 0.0), asked=asked
+        Momentum(),
+        "The payment API fails",
+        said,
+        assess_topic(Momentum(), "The payment API fails", asked, 0.0),
+        as_question=asked,
     )
     drawn = blend(way, "why?", bare)
     assert float(drawn @ asked) > 0.9
     assert float(drawn @ said) == 0.0
-    on = advance(way, "The payment API is slow", said, TopicReading(Topic.CONTINUATION, 0.0), asked=bare)
+    on = advance(way, "The payment API is slow", said, TopicReading(Topic.CONTINUATION, 0.0), as_question=bare)
     assert on.course is not None
     assert 0 < float(on.course @ bare) < float(on.course @ asked)
-    off = advance(on, "Do you like jazz?", said, TopicReading(Topic.SWITCH, 0.0), asked=bare)
+    off = advance(on, "Do you like jazz?", said, TopicReading(Topic.SWITCH, 0.0), as_question=bare)
     assert off.course is not None
     assert float(off.course @ asked) == 0.0

@@ -139,7 +139,7 @@ def test_a_request_for_more_hits_is_searched(mem: Engram) -> None:
 def test_nothing_is_prefetched_for_a_reader_without_contexts(mem: Engram) -> None:
     mem.observe(user=ASKED)
     mem._vault.prefetcher.settle()
-    assert mem._vault.ahead._expected == {}
+    assert mem._vault.prefetcher._results == {}
 
 
 def test_prefetched_hits_count_as_used_when_shown(mem: Engram) -> None:

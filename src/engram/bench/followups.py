@@ -104,7 +104,7 @@ def _prefetch(
 
 def _topic_after(text: str, embedder: Embedder) -> Momentum:
     reading = assess_topic(Momentum(), text, None, embedder.background[0])
-    return advance(Momentum(), text, embedder.passages([text])[0], reading, asked=embedder.query(text))
+    return advance(Momentum(), text, embedder.passages([text])[0], reading, as_question=embedder.query(text))
 
 
 def _always_drawn(topic: Momentum, vector: Vector) -> Vector:

@@ -29,13 +29,13 @@ def morning_of(sets: WorkingSets, reader: Reader, *, besides: bool = False) -> M
     """Return the briefing for a reader's scope; `besides`: without the slots that are in working memory now."""
     working_set = sets.of(reader)
     since = working_set.active_at
-    kept = sets.store.put_away_last(reader, MIND)
-    mind = None if kept is None else sets.state_from(kept[1])
+    saved = sets.store.put_away_last(reader, MIND)
+    state = None if saved is None else sets.state_from(saved[1])
     latest = sets.store.page(reader, limit=min(_LATEST, sets.live.tuned(StoreLimits).page_limit))
     resumed = Working(sets, reader).resume()
     known = {slot.text for slot in resumed.slots} if besides else set()
-    slots = [slot for slot in mind.working.slots if slot.text not in known] if mind is not None else ()
-    news = [one for one in latest.memories if not (sets.live.now.guard_injection and is_flagged(one))]
+    slots = [slot for slot in state.working.slots if slot.text not in known] if state is not None else ()
+    news = [memory for memory in latest.memories if not (sets.live.now.guard_injection and is_flagged(memory))]
     return morning(since, resumed, slots, news)
 
 
@@ -49,7 +49,7 @@ def extra_sections(
     unknown = [reflection(found.outcome)] if mode.reflects and question_in(message) else []
     if mode.asks and (asked := _gap(sets, searcher, reader, message)):
         unknown.append(_ASK + asked)
-    lines[UNKNOWN] = "\n".join(one for one in unknown if one)
+    lines[UNKNOWN] = "\n".join(line for line in unknown if line)
     return {name: text for name, text in lines.items() if text}
 
 
@@ -86,8 +86,8 @@ def _gap(sets: WorkingSets, searcher: Searcher, reader: Reader, message: str) ->
     for gap in sets.store.gaps(reader, limit=_TRIES + len(offered), to_offer=True):
         if gap.text in offered or gap.text in message:
             continue
-        found = searcher.recall_uncounted(reader, Query(text=gap.text, now=sets.env.now()))
-        if found.outcome is not Outcome.ANSWERED:
+        answer = searcher.recall_uncounted(reader, Query(text=gap.text, now=sets.env.now()))
+        if answer.outcome is not Outcome.ANSWERED:
             return gap.text
         sets.store.wondered(reader, gap.text, answered=True)
     return _doubt(sets, reader, message)
@@ -97,6 +97,8 @@ def _doubt(sets: WorkingSets, reader: Reader, message: str) -> str:
     """Return a question about contested, or old and much used, memories of this scope; empty if offered lately."""
     offered = sets.of(reader).offered
     doubts = sets.store.doubts(replace(reader, policy=Policy.OWN), limit=_TRIES + len(offered))
-    texts = [one.text for one in doubts if one.text not in offered and one.text not in message and len(one.text) <= _LONGEST]
-    lately = sets.store.offered_lately(reader, texts) if texts else set()
-    return next((text for text in texts if text not in lately), "")
+    texts = [
+        doubt.text for doubt in doubts if doubt.text not in offered and doubt.text not in message and len(doubt.text) <= _LONGEST
+    ]
+    recently = sets.store.offered_lately(reader, texts) if texts else set()
+    return next((text for text in texts if text not in recently), "")

@@ -29,32 +29,32 @@ def page(context: JobContext, cursor: Cursor) -> JobPage:
     """Return the next page: which memories are to be merged into which."""
     touched = context.touched(cursor)
     retired: dict[str, str] = {}
-    for memory, near in _neighbours(context, [one for one in touched.memories if _is_a_statement(one)]):
-        for other in near:
-            pair = ranked(memory, other)
-            if pair is not None and not {one.id for one in pair} & retired.keys() and same(*pair):
+    for memory, neighbours in _neighbours(context, [memory for memory in touched.memories if _is_a_statement(memory)]):
+        for neighbour in neighbours:
+            pair = ranked(memory, neighbour)
+            if pair is not None and not {member.id for member in pair} & retired.keys() and is_duplicate(*pair):
                 retired[pair[0].id] = pair[1].id
-    heirs = set(retired.values())
-    return touched.page([Merge(old, heir) for old, heir in retired.items() if old not in heirs])
+    successors = set(retired.values())
+    return touched.page([Merge(old, successor) for old, successor in retired.items() if old not in successors])
 
 
-def ranked(one: Memory, other: Memory) -> tuple[Memory, Memory] | None:
+def ranked(first: Memory, second: Memory) -> tuple[Memory, Memory] | None:
     """Return the memory to retire and the one to keep; None if neither may be retired.
 
     Kept is the pinned one, else that of the more trusted source, the longer text, more corroborations, the older.
     """
-    if one.id == other.id:
+    if first.id == second.id:
         return None
-    old, heir = sorted((one, other), key=_worth)
-    return (old, heir) if may_merge(old, heir) else None
+    old, successor = sorted((first, second), key=_preference)
+    return (old, successor) if may_merge(old, successor) else None
 
 
-def same(old: Memory, heir: Memory) -> bool:
+def is_duplicate(old: Memory, successor: Memory) -> bool:
     """True if two neighbours say the same about the same day, by the same speaker."""
-    if not (_is_a_statement(old) and _is_a_statement(heir)):
+    if not (_is_a_statement(old) and _is_a_statement(successor)):
         return False
-    alike = (old.kind, old.tier, named(old.speaker)) == (heir.kind, heir.tier, named(heir.speaker))
-    return alike and day_of(old) == day_of(heir) and _in_other_words(old.text, heir.text)
+    alike = (old.kind, old.tier, named(old.speaker)) == (successor.kind, successor.tier, named(successor.speaker))
+    return alike and day_of(old) == day_of(successor) and _means_the_same(old.text, successor.text)
 
 
 def _is_a_statement(memory: Memory) -> bool:
@@ -62,47 +62,49 @@ def _is_a_statement(memory: Memory) -> bool:
     return memory.kind is not Kind.SKILL and memory.category != EPISODE
 
 
-def _in_other_words(one: str, other: str) -> bool:
+def _means_the_same(first: str, second: str) -> bool:
     """True if neither text adds to the other; a longer one may mean something else ("is ready", "is ready for review")."""
-    return means_the_same(one, other) or (adds_nothing(one, other) and adds_nothing(other, one))
+    return means_the_same(first, second) or (adds_nothing(first, second) and adds_nothing(second, first))
 
 
-def _worth(memory: Memory) -> tuple[bool, int, int, int, int]:
+def _preference(memory: Memory) -> tuple[bool, int, int, int, int]:
     return memory.pinned, TRUST[memory.source], len(memory.text), memory.corroborations, -memory.key
 
 
 def _neighbours(context: JobContext, memories: Sequence[Memory]) -> Iterable[tuple[Memory, list[Memory]]]:
     """Yield each memory with its neighbours in the same scope."""
-    for some in by_scope(memories):
-        keys = _near(context, some)
-        fetched = context.store.fetch(context.here(some[0]), list(dict.fromkeys(key for near in keys for key in near)))
-        found = {one.key: one for one in fetched}
-        for memory, near in zip(some, keys, strict=True):
-            yield memory, [found[key] for key in near if key in found and key != memory.key]
+    for group in by_scope(memories):
+        keys = _neighbour_keys(context, group)
+        fetched = context.store.fetch(
+            context.scoped_to(group[0]), list(dict.fromkeys(key for near_keys in keys for key in near_keys))
+        )
+        by_key = {neighbour.key: neighbour for neighbour in fetched}
+        for memory, near_keys in zip(group, keys, strict=True):
+            yield memory, [by_key[key] for key in near_keys if key in by_key and key != memory.key]
 
 
-def _near(context: JobContext, some: Sequence[Memory]) -> list[list[int]]:
+def _neighbour_keys(context: JobContext, group: Sequence[Memory]) -> list[list[int]]:
     """Return the keys of the neighbours of each memory; all memories are of one scope."""
-    here = context.here(some[0])
-    rows = context.index.vectors(here, [one.key for one in some]) if context.index is not None else None
+    reader = context.scoped_to(group[0])
+    rows = context.index.vectors(reader, [memory.key for memory in group]) if context.index is not None else None
     if context.index is None or rows is None:
-        return [_by_words(context, one) for one in some]
-    whole = [bool(np.isfinite(row).all()) for row in rows]
-    found = context.index.search_many(here, np.nan_to_num(rows), _NEIGHBOURS)
-    if found is None:
-        return [_by_words(context, one) for one in some]
+        return [_by_words(context, memory) for memory in group]
+    complete = [bool(np.isfinite(row).all()) for row in rows]
+    results = context.index.search_many(reader, np.nan_to_num(rows), _NEIGHBOURS)
+    if results is None:
+        return [_by_words(context, memory) for memory in group]
     return [
-        near.keys[near.scores >= context.settings.merge_cosine].tolist() if there else _by_words(context, one)
-        for one, near, there in zip(some, found, whole, strict=True)
+        nearest.keys[nearest.scores >= context.settings.merge_cosine].tolist() if has_vector else _by_words(context, memory)
+        for memory, nearest, has_vector in zip(group, results, complete, strict=True)
     ]
 
 
 def _by_words(context: JobContext, memory: Memory) -> list[int]:
     """Return the keys of memories that share its rarest words, within a budget of postings."""
-    here = context.here(memory)
-    planner = TermPlanner(lambda terms, most: context.store.frequencies(here, terms, most=most))
-    wanted = planner.plan(terms(memory.text), _POSTINGS, 0).terms
-    return [hit.key for hit in context.store.search_text(here, wanted, limit=_NEIGHBOURS)] if wanted else []
+    reader = context.scoped_to(memory)
+    planner = TermPlanner(lambda terms, most: context.store.frequencies(reader, terms, most=most))
+    search_terms = planner.plan(terms(memory.text), _POSTINGS, 0).terms
+    return [hit.key for hit in context.store.search_text(reader, search_terms, limit=_NEIGHBOURS)] if search_terms else []
 
 
 MERGE = Job("merge", "Merge memories of one scope that say the same.", page, light=True)

@@ -28,14 +28,14 @@ from engram.values.frozen import frozen, replace
 NAME = "links"
 SIMILAR = "similar_to"
 _A_DAY = timedelta(days=1)
-_SURE = 0.5
-_ASKED = 12
+_CONFIDENCE = 0.5
+_CANDIDATES = 12
 """Neighbours to consider: some of them are linked already, or were stated at the same moment."""
-_ONE_BREATH = timedelta(minutes=30)
+_SAME_MOMENT = timedelta(minutes=30)
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 _PRIOR = (1.0, 0.05)
 """Assumed mean and deviation of cosines in a small vault; they make an edge unlikely."""
-_INSIGHT, _GAINS, _MOST = 3, 0.1, 0.9
+_HUB_EDGES, _HUB_GAIN, _HUB_MOST = 3, 0.1, 0.9
 
 
 @frozen
@@ -51,29 +51,31 @@ def page(context: JobContext, cursor: Cursor) -> JobPage:
     if context.index is None or not context.index.ready:
         return JobPage((), cursor, more=False, since=0, visited=0)  # a later pass continues here, once the index is loaded
     touched = context.touched_or_due(NAME, cursor)
-    return touched.page([one for some in by_scope(touched.memories) for one in _revisions(context, some)])
+    return touched.page([proposal for group in by_scope(touched.memories) for proposal in _proposals(context, group)])
 
 
-def _revisions(context: JobContext, memories: Sequence[Memory]) -> list[Proposal]:
+def _proposals(context: JobContext, memories: Sequence[Memory]) -> list[Proposal]:
     """Return proposals for memories of one scope: new edges, importance gained by them, faded edges, dates of the next visit."""
-    near = neighbours(context, memories, _ASKED)
-    ends = {one.memory.id for some in near.values() for one in some} | {memory.id for memory in memories}
-    known = context.store.edges(context.here(memories[0]), sorted(ends))
+    neighbours_of = neighbours(context, memories, _CANDIDATES)
+    ends = {neighbour.memory.id for group in neighbours_of.values() for neighbour in group} | {memory.id for memory in memories}
+    known = context.store.edges(context.scoped_to(memories[0]), sorted(ends))
     faded = dict.fromkeys(edge for edge in known if edge.kind == SIMILAR and is_faded(edge, context.now, context.settings))
-    made = missing_edges([memory for memory in memories if memory.id in near], near, known, faded, context.settings)
-    left = [
+    new_edges = missing_edges(
+        [memory for memory in memories if memory.id in neighbours_of], neighbours_of, known, faded, context.settings
+    )
+    remaining = [
         *(edge for edge in known if edge.kind == SIMILAR and edge not in faded),
-        *(replace(edge, created_at=context.now) for edge in made),
+        *(replace(edge, created_at=context.now) for edge in new_edges),
     ]
     return [
         *map(RemoveLink, faded),
-        *map(AddLink, made),
-        *importance_gains(memories, made),
-        *_dates(memories, left, context.now, context.settings),
+        *map(AddLink, new_edges),
+        *importance_gains(memories, new_edges),
+        *_next_visits(memories, remaining, context.now, context.settings),
     ]
 
 
-def _dates(memories: Sequence[Memory], links: Iterable[Edge], now: datetime, settings: Settings) -> list[Recheck]:
+def _next_visits(memories: Sequence[Memory], links: Iterable[Edge], now: datetime, settings: Settings) -> list[Recheck]:
     """Return the date on which each memory is visited again: a day after the first of its edges has faded."""
     first: dict[str, datetime] = {}
     for edge in links:
@@ -82,16 +84,18 @@ def _dates(memories: Sequence[Memory], links: Iterable[Edge], now: datetime, set
     return [Recheck(memory.id, max(first[memory.id], now) + _A_DAY) for memory in memories if memory.id in first]
 
 
-def importance_gains(memories: Sequence[Memory], made: Iterable[Edge]) -> list[Reweigh]:
+def importance_gains(memories: Sequence[Memory], new_edges: Iterable[Edge]) -> list[Reweigh]:
     """Return the gain of importance for memories that get three or more edges at once."""
-    fresh = Counter(end for edge in made for end in (edge.source, edge.target))
-    gained = ((memory, min(memory.importance + _GAINS, _MOST)) for memory in memories if fresh[memory.id] >= _INSIGHT)
-    return [Reweigh(memory.id, importance=more) for memory, more in gained if more > memory.importance]
+    new_counts = Counter(end for edge in new_edges for end in (edge.source, edge.target))
+    gained = (
+        (memory, min(memory.importance + _HUB_GAIN, _HUB_MOST)) for memory in memories if new_counts[memory.id] >= _HUB_EDGES
+    )
+    return [Reweigh(memory.id, importance=importance) for memory, importance in gained if importance > memory.importance]
 
 
 def missing_edges(
     memories: Sequence[Memory],
-    near: Mapping[str, Sequence[Neighbour]],
+    neighbours_of: Mapping[str, Sequence[Neighbour]],
     known: Iterable[Edge],
     faded: Collection[Edge],
     settings: Settings,
@@ -100,55 +104,55 @@ def missing_edges(
 
     No memory gets more than `dream_links` similarity edges that have not faded.
     """
-    linked, having = set(), Counter[str]()
+    linked, edge_counts = set(), Counter[str]()
     for edge in known:
         linked.add(frozenset((edge.source, edge.target)))
-        having.update((edge.source, edge.target) if edge.kind == SIMILAR and edge not in faded else ())
-    made = []
+        edge_counts.update((edge.source, edge.target) if edge.kind == SIMILAR and edge not in faded else ())
+    new_edges = []
     for memory in memories:
-        for other in near[memory.id]:
-            pair = frozenset((memory.id, other.memory.id))
-            full = max(having[memory.id], having[other.memory.id]) >= settings.dream_links
-            if full or pair in linked or not belong_together(memory, other, settings):
+        for neighbour in neighbours_of[memory.id]:
+            pair = frozenset((memory.id, neighbour.memory.id))
+            full = max(edge_counts[memory.id], edge_counts[neighbour.memory.id]) >= settings.dream_links
+            if full or pair in linked or not belong_together(memory, neighbour, settings):
                 continue
-            newer, older = sorted((memory, other.memory), key=lambda one: -one.key)
-            weight = min(other.nearer / (2.0 * settings.dream_nearer), 1.0)
-            made.append(Edge(newer.id, older.id, SIMILAR, round(weight, 3), _SURE))
+            newer, older = sorted((memory, neighbour.memory), key=lambda end: -end.key)
+            weight = min(neighbour.nearer / (2.0 * settings.dream_nearer), 1.0)
+            new_edges.append(Edge(newer.id, older.id, SIMILAR, round(weight, 3), _CONFIDENCE))
             linked.add(pair)
-            having.update(pair)
-    return made
+            edge_counts.update(pair)
+    return new_edges
 
 
-def belong_together(memory: Memory, other: Neighbour, settings: Settings) -> bool:
+def belong_together(memory: Memory, neighbour: Neighbour, settings: Settings) -> bool:
     """True if the two are close, different, and not of the same moment of one session. Flagged memories never belong."""
-    there = other.memory
-    if there.id == memory.id or memory.flagged or there.flagged or other.nearer < settings.dream_nearer:
+    near_memory = neighbour.memory
+    if near_memory.id == memory.id or memory.flagged or near_memory.flagged or neighbour.nearer < settings.dream_nearer:
         return False
-    apart = abs((there.learned_at or _NEVER) - (memory.learned_at or _NEVER))
-    return memory.session != there.session or apart > _ONE_BREATH
+    apart = abs((near_memory.learned_at or _NEVER) - (memory.learned_at or _NEVER))
+    return memory.session != near_memory.session or apart > _SAME_MOMENT
 
 
 def neighbours(context: JobContext, memories: Sequence[Memory], most: int) -> dict[str, list[Neighbour]]:
     """Return the nearest memories of the same scope for each memory that has a vector, by id, the nearest first."""
-    here, index = context.here(memories[0]), context.index
-    vectors = None if index is None else index.vectors(here, [memory.key for memory in memories])
+    reader, index = context.scoped_to(memories[0]), context.index
+    vectors = None if index is None else index.vectors(reader, [memory.key for memory in memories])
     if index is None or vectors is None:
         return {}
-    having = np.flatnonzero(np.isfinite(vectors).all(axis=1)).tolist()
-    found = index.search_many(here, vectors[having], most) if having else None
-    if found is None:
+    with_vector = np.flatnonzero(np.isfinite(vectors).all(axis=1)).tolist()
+    results = index.search_many(reader, vectors[with_vector], most) if with_vector else None
+    if results is None:
         return {}
-    keys = list(dict.fromkeys(key for one in found for key in one.keys.tolist()))
-    known = {memory.key: memory for memory in context.store.fetch(here, keys)}
-    near: dict[str, list[Neighbour]] = {}
-    for place, one in zip(having, found, strict=True):
+    keys = list(dict.fromkeys(key for nearest in results for key in nearest.keys.tolist()))
+    known = {memory.key: memory for memory in context.store.fetch(reader, keys)}
+    neighbours_of: dict[str, list[Neighbour]] = {}
+    for place, nearest in zip(with_vector, results, strict=True):
         middle, spread = index.background(vectors[place], _PRIOR)
-        near[memories[place].id] = [
+        neighbours_of[memories[place].id] = [
             Neighbour(known[key], (score - middle) / max(spread, 1e-6), score)
-            for key, score in zip(one.keys.tolist(), one.scores.tolist(), strict=True)
+            for key, score in zip(nearest.keys.tolist(), nearest.scores.tolist(), strict=True)
             if key in known
         ]
-    return near
+    return neighbours_of
 
 
 LINK = Job(NAME, "Link memories that are close in meaning, and remove such links that have faded.", page)

@@ -21,22 +21,22 @@ _PEERS, _FIELDS = 40, 1000
 
 def page(context: JobContext, cursor: Cursor) -> JobPage:
     touched = context.touched(cursor)
-    found = _Fields(context)
-    return touched.page([one for memory in touched.memories for one in _questions(context, memory, found)])
+    fields = _Fields(context)
+    return touched.page([gap for memory in touched.memories for gap in _questions(context, memory, fields)])
 
 
-def _questions(context: JobContext, memory: Memory, found: _Fields) -> list[RecordGap]:
+def _questions(context: JobContext, memory: Memory, fields: _Fields) -> list[RecordGap]:
     """Return the question that a memory leaves open, if there is one."""
     if memory.source is Source.INFERRED or is_flagged(memory):
         return []
-    here = context.here(memory)
-    for said in context.store.said_by(here, [memory.key]):
-        alike = found.of_like(here, said.predicate)
-        own = alike.get(said.subject) or found.of(here, [said.subject]).get(said.subject, set())
-        for field in missing_fields(own, [fields for subject, fields in alike.items() if subject != said.subject]):
-            if context.store.is_told(here, said.subject, field):
+    reader = context.scoped_to(memory)
+    for fact in context.store.said_by(reader, [memory.key]):
+        peers = fields.of_like(reader, fact.predicate)
+        own = peers.get(fact.subject) or fields.of(reader, [fact.subject]).get(fact.subject, set())
+        for field in missing_fields(own, [fields for subject, fields in peers.items() if subject != fact.subject]):
+            if context.store.is_told(reader, fact.subject, field):
                 continue  # `own` holds only the most confident facts of an entity with many
-            name = within_sentence(as_written(said.subject, memory.text))
+            name = within_sentence(as_written(fact.subject, memory.text))
             text = question_for(field, "the user" if name == "The user" else name)
             if question_in(text):
                 return [RecordGap(memory.id, text)]
@@ -50,18 +50,18 @@ class _Fields:
         self._context = context
         self._alike: dict[tuple[Scope, str], Mapping[str, set[str]]] = {}
 
-    def of_like(self, here: Reader, predicate: str) -> Mapping[str, set[str]]:
+    def of_like(self, reader: Reader, predicate: str) -> Mapping[str, set[str]]:
         """Return the fields of the entities that have this predicate, by entity."""
-        name = (here.scope, predicate)
-        if name not in self._alike:
-            having = self._context.store.saying(here, predicate, most=_PEERS)
-            self._alike[name] = self.of(here, list(dict.fromkeys(one.subject for one in having)))
-        return self._alike[name]
+        cache_key = (reader.scope, predicate)
+        if cache_key not in self._alike:
+            facts = self._context.store.saying(reader, predicate, most=_PEERS)
+            self._alike[cache_key] = self.of(reader, list(dict.fromkeys(fact.subject for fact in facts)))
+        return self._alike[cache_key]
 
-    def of(self, here: Reader, subjects: Sequence[str]) -> Mapping[str, set[str]]:
+    def of(self, reader: Reader, subjects: Sequence[str]) -> Mapping[str, set[str]]:
         fields: dict[str, set[str]] = {}
-        for one in self._context.store.said_of(here, subjects, most=_FIELDS):
-            fields.setdefault(one.subject, set()).add(one.predicate)
+        for fact in self._context.store.said_of(reader, subjects, most=_FIELDS):
+            fields.setdefault(fact.subject, set()).add(fact.predicate)
         return fields
 
 

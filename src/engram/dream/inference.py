@@ -18,64 +18,74 @@ from engram.store.sqlite.relating import Related
 from engram.types import Kind, Memory, Reader
 from engram.values.dreams import Cursor, Derive
 
-_FAR = 4
+_CHAIN_STEPS = 4
 """Premises followed before and after a fact: the longest chain of premises has five."""
-_BROAD = 64
-_MOST = 256
+_WIDEST = 64
+_MOST_FACTS = 256
 _IMPORTANCE = 0.3
 _INFERRED_FROM = "inferred_from"
 
 
 def page(context: JobContext, cursor: Cursor) -> JobPage:
     touched = context.touched(cursor)
-    return touched.page([one for some in by_scope(touched.memories) for one in _following(context, some)])
+    return touched.page([proposal for group in by_scope(touched.memories) for proposal in _conclusions(context, group)])
 
 
-def _following(context: JobContext, memories: Sequence[Memory]) -> list[Derive]:
+def _conclusions(context: JobContext, memories: Sequence[Memory]) -> list[Derive]:
     """Return the conclusions from facts of these memories, which are all of one scope."""
-    here, mine = context.here(memories[0]), {memory.id for memory in memories}
-    said = _leading(context.store.said_by(here, [memory.key for memory in memories]))
-    if not said:
+    reader, page_ids = context.scoped_to(memories[0]), {memory.id for memory in memories}
+    facts = _usable(context.store.said_by(reader, [memory.key for memory in memories]))
+    if not facts:
         return []
     known = {
-        Relation(one.subject, one.predicate, one.object, one.confidence, one.memory)
-        for one in (*said, *_beyond(context, here, said, backwards=False), *_beyond(context, here, said, backwards=True))
+        Relation(fact.subject, fact.predicate, fact.object, fact.confidence, fact.memory)
+        for fact in (
+            *facts,
+            *_reachable(context, reader, facts, backwards=False),
+            *_reachable(context, reader, facts, backwards=True),
+        )
     }
-    found = [one for one in infer(known) if not mine.isdisjoint(one.premises)][: context.settings.dream_inferences]
-    wanted = list(dict.fromkeys(premise for one in found for premise in one.premises))
-    told = {memory.id: memory for memory in without_flagged(context.store.get(here, wanted), context.settings)}
-    return [_derived(context, one, told) for one in found if all(premise in told for premise in one.premises)]
+    conclusions = [conclusion for conclusion in infer(known) if not page_ids.isdisjoint(conclusion.premises)][
+        : context.settings.dream_inferences
+    ]
+    premise_ids = list(dict.fromkeys(premise for conclusion in conclusions for premise in conclusion.premises))
+    premises = {memory.id: memory for memory in without_flagged(context.store.get(reader, premise_ids), context.settings)}
+    return [
+        _derived(context, conclusion, premises)
+        for conclusion in conclusions
+        if all(premise in premises for premise in conclusion.premises)
+    ]
 
 
-def _beyond(context: JobContext, here: Reader, said: Sequence[Related], *, backwards: bool) -> list[Related]:
+def _reachable(context: JobContext, reader: Reader, facts: Sequence[Related], *, backwards: bool) -> list[Related]:
     """Return facts about the objects of these facts, and so on; `backwards`: facts whose objects are their subjects."""
-    found: dict[Related, None] = {}
-    front = {one.subject if backwards else one.object for one in said}
-    passed = set(front)
-    for _ in range(_FAR):
-        step = _leading(context.store.said_of(here, sorted(front)[:_BROAD], backwards=backwards, most=_MOST))
-        found |= dict.fromkeys(step)
-        front = {one.subject if backwards else one.object for one in step} - passed
-        passed |= front
-        if not front or len(found) >= _MOST:
+    reached: dict[Related, None] = {}
+    frontier = {fact.subject if backwards else fact.object for fact in facts}
+    visited = set(frontier)
+    for _ in range(_CHAIN_STEPS):
+        step = _usable(context.store.said_of(reader, sorted(frontier)[:_WIDEST], backwards=backwards, most=_MOST_FACTS))
+        reached |= dict.fromkeys(step)
+        frontier = {fact.subject if backwards else fact.object for fact in step} - visited
+        visited |= frontier
+        if not frontier or len(reached) >= _MOST_FACTS:
             break
-    return list(found)
+    return list(reached)
 
 
-def _leading(said: Iterable[Related]) -> list[Related]:
-    return [one for one in said if supports_inference(one.predicate)]
+def _usable(facts: Iterable[Related]) -> list[Related]:
+    return [fact for fact in facts if supports_inference(fact.predicate)]
 
 
-def _derived(context: JobContext, one: Inferred, told: dict[str, Memory]) -> Derive:
-    text = conclusion_sentence(one, [told[premise].text for premise in one.premises])
+def _derived(context: JobContext, conclusion: Inferred, premises: dict[str, Memory]) -> Derive:
+    text = conclusion_sentence(conclusion, [premises[premise].text for premise in conclusion.premises])
     memory = Memory(
         text=text,
         kind=Kind.FACT,
-        confidence=one.confidence,
+        confidence=conclusion.confidence,
         importance=_IMPORTANCE,
         **weighed(text, context.settings),
     )
-    return Derive(memory, one.premises, by=_INFERRED_FROM)
+    return Derive(memory, conclusion.premises, by=_INFERRED_FROM)
 
 
 INFER = Job("infer", "Store conclusions that follow from known facts.", page)

@@ -16,20 +16,28 @@ TRUST = {Source.USER: 3, Source.TOOL: 2, Source.ASSISTANT: 2, Source.IMPORT: 1, 
 """Trust in a source; a memory may only be merged into one of equal or higher trust."""
 
 
-def allowed(revisions: Sequence[Proposal], known: Mapping[str, Memory]) -> list[Proposal]:
+def allowed(proposals: Sequence[Proposal], known: Mapping[str, Memory]) -> list[Proposal]:
     """Return the proposals that break no rule. `known`: the memories they name, by id."""
-    return [one for one in revisions if _may(one, known)]
+    return [proposal for proposal in proposals if _may(proposal, known)]
 
 
-def may_merge(old: Memory, heir: Memory) -> bool:
-    """True if `old` may be merged into `heir`."""
-    protected = retention_policy(old) is RetentionPolicy.PROTECTED and retention_policy(heir) is not RetentionPolicy.PROTECTED
-    sound = not old.flagged and not heir.flagged
-    return sound and not old.pinned and not protected and TRUST[old.source] <= TRUST[heir.source] and old.scope == heir.scope
+def may_merge(old: Memory, successor: Memory) -> bool:
+    """True if `old` may be merged into `successor`."""
+    protected = (
+        retention_policy(old) is RetentionPolicy.PROTECTED and retention_policy(successor) is not RetentionPolicy.PROTECTED
+    )
+    sound = not old.flagged and not successor.flagged
+    return (
+        sound
+        and not old.pinned
+        and not protected
+        and TRUST[old.source] <= TRUST[successor.source]
+        and old.scope == successor.scope
+    )
 
 
-def _may(revision: Proposal, known: Mapping[str, Memory]) -> bool:
-    match revision:
+def _may(proposal: Proposal, known: Mapping[str, Memory]) -> bool:
+    match proposal:
         case Merge(memory, into):
             return memory in known and into in known and may_merge(known[memory], known[into])
         case Archive(memory):
@@ -37,6 +45,6 @@ def _may(revision: Proposal, known: Mapping[str, Memory]) -> bool:
         case AddLink(edge):
             return not any(known[end].flagged for end in (edge.source, edge.target) if end in known)
         case Derive(sources=sources):
-            return not any(known[one].flagged for one in sources if one in known)
+            return not any(known[source].flagged for source in sources if source in known)
         case _:
             return True

@@ -9,7 +9,7 @@ For the author of a job:
   may write, and where the next page starts. A job that uses it costs as much as has changed, not as much as is stored.
 - `context.touched_or_due(job, cursor)` also returns memories for which the job proposed a date (`Recheck`): for decisions that
   depend on time, or on use, which is not in the change log.
-- Only memories of exactly the same scope may be related (`by_scope`): read neighbours as `context.here(memory)`.
+- Only memories of exactly the same scope may be related (`by_scope`): read neighbours as `context.scoped_to(memory)`.
 - Run again without new memories, a job must propose nothing that is already so. (The store skips an edge that exists, a memory
   that is retired, a text that is known.)
 - The store skips memories that changed after `JobPage.since`; they are visited again because they changed.
@@ -45,35 +45,35 @@ class JobContext:
 
     def touched(self, cursor: Cursor, limit: int = PAGE) -> TouchedMemories:
         """Return the active memories that changed since the cursor, each once, in the order of their changes."""
-        found, after, more, latest, visited = self.store.touched(self.reader, cursor, limit)
-        standing = tuple(one for one in found if one.status is Status.ACTIVE)
-        retired = tuple(one.id for one in found if one.status is not Status.ACTIVE)
-        return TouchedMemories(standing, after, more, latest, visited, retired)
+        memories, after, more, latest, visited = self.store.touched(self.reader, cursor, limit)
+        active = tuple(memory for memory in memories if memory.status is Status.ACTIVE)
+        retired = tuple(memory.id for memory in memories if memory.status is not Status.ACTIVE)
+        return TouchedMemories(active, after, more, latest, visited, retired)
 
     def touched_or_due(self, job: str, cursor: Cursor, limit: int = PAGE) -> TouchedMemories:
         """Return the touched memories, and those whose date, proposed by this job as a `Recheck`, has come."""
         touched = self.touched(cursor, limit)
-        known = {one.id for one in touched.memories}
+        known = {memory.id for memory in touched.memories}
         due = self.store.due(self.reader, job, self.now, limit)
         return replace(
             touched,
-            memories=(*touched.memories, *(one for one in due if one.id not in known)),
+            memories=(*touched.memories, *(memory for memory in due if memory.id not in known)),
             more=touched.more or len(due) == limit,
             visited=touched.visited + len(due),
-            due=(*touched.retired, *(one.id for one in due)),
+            due=(*touched.retired, *(memory.id for memory in due)),
         )
 
-    def here(self, memory: Memory) -> Reader:
+    def scoped_to(self, memory: Memory) -> Reader:
         """Return a reader that sees exactly the scope of a memory."""
         return replace(self.reader, scope=memory.scope, policy=Policy.OWN)
 
 
 def by_scope(memories: Iterable[Memory]) -> list[list[Memory]]:
     """Group memories by scope."""
-    found: dict[Scope, list[Memory]] = {}
+    groups: dict[Scope, list[Memory]] = {}
     for memory in memories:
-        found.setdefault(memory.scope, []).append(memory)
-    return list(found.values())
+        groups.setdefault(memory.scope, []).append(memory)
+    return list(groups.values())
 
 
 @frozen
@@ -92,21 +92,21 @@ class TouchedMemories:
     retired: tuple[str, ...] = ()
     due: tuple[str, ...] = ()
 
-    def page(self, revisions: Sequence[Proposal]) -> JobPage:
+    def page(self, proposals: Sequence[Proposal]) -> JobPage:
         """Return the page with these proposals, and one that clears the date of each due memory that got no new date.
 
         Without it, every pass would visit all memories that were ever retired.
         """
-        dated = {one.memory for one in revisions if isinstance(one, Recheck)}
-        seen = [Recheck(one, None) for one in self.due if one not in dated]
-        return JobPage((*revisions, *seen), self.cursor, more=self.more, since=self.since, visited=self.visited)
+        dated = {proposal.memory for proposal in proposals if isinstance(proposal, Recheck)}
+        cleared = [Recheck(memory_id, None) for memory_id in self.due if memory_id not in dated]
+        return JobPage((*proposals, *cleared), self.cursor, more=self.more, since=self.since, visited=self.visited)
 
 
 @frozen
 class JobPage:
     """The changes that a job proposes, and the cursor of its next page. `visited`: number of rows read."""
 
-    revisions: tuple[Proposal, ...]
+    proposals: tuple[Proposal, ...]
     cursor: Cursor
     more: bool
     since: int

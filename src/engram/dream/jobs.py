@@ -20,17 +20,17 @@ JOBS: tuple[Job, ...] = (MERGE, SETTLE, REPLAY, PROMOTE, FADE, INFER, GATHER, LI
 CONSOLIDATE, DREAM = "consolidate", "dream"
 
 
-def light() -> tuple[Job, ...]:
+def light_jobs() -> tuple[Job, ...]:
     """Return the jobs of `consolidate`."""
     return tuple(job for job in JOBS if job.light)
 
 
 def jobs_of(verb: str) -> tuple[Job, ...]:
-    return JOBS if verb == DREAM else light()
+    return JOBS if verb == DREAM else light_jobs()
 
 
-def named(names: Sequence[str], among: Sequence[Job] = JOBS) -> tuple[Job, ...]:
+def jobs_named(names: Sequence[str], among: Sequence[Job] = JOBS) -> tuple[Job, ...]:
     """Return the jobs of these names; without names, all of `among`."""
     if wrong := set(names) - {job.name for job in JOBS}:
-        raise InvalidQuery(f"there is no job {min(wrong)!r}.", way_out=f"Take of {', '.join(job.name for job in JOBS)}.")
+        raise InvalidQuery(f"there is no job {min(wrong)!r}.", way_out=f"Pass some of {', '.join(job.name for job in JOBS)}.")
     return tuple(job for job in (JOBS if names else among) if not names or job.name in names)

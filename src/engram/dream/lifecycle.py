@@ -24,7 +24,7 @@ _PRECISE = timedelta(hours=6)
 def page(context: JobContext, cursor: Cursor) -> JobPage:
     """Give changed memories their date; archive those that are due, or give them a later date."""
     touched = context.touched_or_due(_NAME, cursor)
-    return touched.page([one for memory in touched.memories for one in _fate(memory, context)])
+    return touched.page([proposal for memory in touched.memories for proposal in _proposals(memory, context)])
 
 
 def archive_date(memory: Memory, now: datetime, settings: Settings) -> datetime | None:
@@ -41,10 +41,10 @@ def archive_date(memory: Memory, now: datetime, settings: Settings) -> datetime 
     return late
 
 
-def _fate(memory: Memory, context: JobContext) -> tuple[Proposal, ...]:
-    why = archive_reason(memory, context.now, context.settings)
-    if why:
-        return Archive(memory.id, why), Recheck(memory.id, None)
+def _proposals(memory: Memory, context: JobContext) -> tuple[Proposal, ...]:
+    reason = archive_reason(memory, context.now, context.settings)
+    if reason:
+        return Archive(memory.id, reason), Recheck(memory.id, None)
     return (Recheck(memory.id, archive_date(memory, context.now, context.settings)),)
 
 

@@ -35,26 +35,26 @@ class ProbeResult:
     share: float | None
 
 
-def choose_probes(context: JobContext, about: Sequence[Memory]) -> tuple[str, ...]:
+def choose_probes(context: JobContext, about_to_change: Sequence[Memory]) -> tuple[str, ...]:
     """Return the ids to probe: up to half from the memories about to change, the rest sampled evenly from the vault."""
     most = context.settings.dream_probes
     sampled = context.store.sample(context.reader, 2 * most) if most else []
-    near = [one.id for one in about if _is_worth(one, context)][: most // 2]
-    rest = [one.id for one in sampled if _is_worth(one, context)]
-    return tuple(dict.fromkeys([*near, *rest]))[:most]
+    changing = [memory.id for memory in about_to_change if _is_worth(memory, context)][: most // 2]
+    rest = [memory.id for memory in sampled if _is_worth(memory, context)]
+    return tuple(dict.fromkeys([*changing, *rest]))[:most]
 
 
 def run_probes(context: JobContext, searcher: ProbeSearcher, ids: Sequence[str]) -> ProbeResult:
     """Probe each of these memories."""
     memories = context.store.get(context.reader, ids)
-    heirs = context.store.heirs(context.reader, [one.id for one in memories])
-    answered = [_is_found(context, searcher, one, heirs.get(one.id, one.id)) for one in memories]
-    return ProbeResult(tuple(one.id for one in memories), sum(answered) / len(answered) if answered else None)
+    successors = context.store.heirs(context.reader, [memory.id for memory in memories])
+    answered = [_is_found(context, searcher, memory, successors.get(memory.id, memory.id)) for memory in memories]
+    return ProbeResult(tuple(memory.id for memory in memories), sum(answered) / len(answered) if answered else None)
 
 
-def _is_found(context: JobContext, searcher: ProbeSearcher, memory: Memory, heir: str) -> bool:
+def _is_found(context: JobContext, searcher: ProbeSearcher, memory: Memory, successor: str) -> bool:
     asked = Query(text=" ".join(content_words(memory.text)[:_WORDS]), now=context.now, limit=_FIRST)
-    return any(hit.memory.id == heir for hit in searcher.recall_uncounted(context.here(memory), asked))
+    return any(hit.memory.id == successor for hit in searcher.recall_uncounted(context.scoped_to(memory), asked))
 
 
 def _is_worth(memory: Memory, context: JobContext) -> bool:

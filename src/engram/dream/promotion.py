@@ -23,18 +23,20 @@ _SETTLES = timedelta(minutes=30)
 
 def page(context: JobContext, cursor: Cursor) -> JobPage:
     touched = context.touched_or_due(NAME, cursor)
-    return touched.page([one for memory in touched.memories for one in revisions(memory, context.now, context.settings)])
+    return touched.page(
+        [proposal for memory in touched.memories for proposal in proposals(memory, context.now, context.settings)]
+    )
 
 
-def revisions(memory: Memory, now: datetime, settings: Settings) -> list[Proposal]:
+def proposals(memory: Memory, now: datetime, settings: Settings) -> list[Proposal]:
     """Return the move to another layer, if there is one, and the date of the next visit."""
     if not _may_move(memory):
         return []
-    there = target_layer(memory, now, retention(memory, now, settings))
-    placed: list[Proposal] = [] if there is None else [SetLayer(memory.id, there.value)]
+    layer = target_layer(memory, now, retention(memory, now, settings))
+    moves: list[Proposal] = [] if layer is None else [SetLayer(memory.id, layer.value)]
     age = timedelta(0) if memory.learned_at is None else now - memory.learned_at
-    soonest = _SETTLES if there is None and layer_of(memory) is Layer.WORKING else _SOONEST
-    return [*placed, Recheck(memory.id, now + max(age, soonest))]
+    soonest = _SETTLES if layer is None and layer_of(memory) is Layer.WORKING else _SOONEST
+    return [*moves, Recheck(memory.id, now + max(age, soonest))]
 
 
 def _may_move(memory: Memory) -> bool:

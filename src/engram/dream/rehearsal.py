@@ -28,17 +28,17 @@ _SOONER = 0.1
 _OVERLAID = 0.5
 _ALIKE = 1.6
 """Multiple of the closeness at which memories are linked: the same thing on another day."""
-_ASKED = 6
+_CANDIDATES = 6
 _EVENTS = (Layer.WORKING, Layer.EPISODIC)
 
 
 def page(context: JobContext, cursor: Cursor) -> JobPage:
     touched = context.touched_or_due(NAME, cursor)
-    rehearsed = [one for memory in touched.memories for one in revisions(memory, context.now, context.settings)]
+    rehearsed = [proposal for memory in touched.memories for proposal in proposals(memory, context.now, context.settings)]
     return touched.page([*rehearsed, *_interfering(context, touched.memories)])
 
 
-def revisions(memory: Memory, now: datetime, settings: Settings) -> list[Proposal]:
+def proposals(memory: Memory, now: datetime, settings: Settings) -> list[Proposal]:
     """Return a rehearsal if the memory is about to fade, and the date on which it will be next."""
     if not is_worth(memory, settings):
         return []
@@ -63,17 +63,19 @@ def is_worth(memory: Memory, settings: Settings) -> bool:
 def _interfering(context: JobContext, memories: Iterable[Memory]) -> list[Reweigh]:
     """Return the loss of strength of older memories by interference of these."""
     overlaid: dict[str, Reweigh] = {}
-    for here in by_scope(memories):
-        near = neighbours(context, here, _ASKED) if context.index is not None else {}
-        for memory in here:
-            for older in _overlaid(memory, near.get(memory.id, ()), context.now, context.settings):
+    for group in by_scope(memories):
+        neighbours_of = neighbours(context, group, _CANDIDATES) if context.index is not None else {}
+        for memory in group:
+            for older in _overlaid(memory, neighbours_of.get(memory.id, ()), context.now, context.settings):
                 overlaid[older.id] = Reweigh(older.id, strength=_OVERLAID)
     return list(overlaid.values())
 
 
 def _overlaid(newer: Memory, near: Sequence[Neighbour], now: datetime, settings: Settings) -> list[Memory]:
     return [
-        one.memory for one in near if one.nearer >= _ALIKE * settings.dream_nearer and overlays(newer, one.memory, now, settings)
+        neighbour.memory
+        for neighbour in near
+        if neighbour.nearer >= _ALIKE * settings.dream_nearer and overlays(newer, neighbour.memory, now, settings)
     ]
 
 

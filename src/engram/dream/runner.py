@@ -1,6 +1,6 @@
-"""One pass: jobs one after the other, a page at a time; the whole pass is undone if recall got worse.
+"""A pass: jobs one after the other, a page at a time; the whole pass is undone if recall got worse.
 
-Between pages it calls `rest`, which waits for a pause in the use and returns True when it is time to stop. A pass that was
+Between pages it calls `should_stop`, which waits for a pause in the use and returns True when it is time to stop. A pass that was
 stopped there, or killed anywhere, is resumed by the next one.
 """
 
@@ -40,7 +40,7 @@ class _PassTally:
     pages: Counter[str] = field(default_factory=Counter)
     stopped: bool = False
 
-    def take(self, job: str, page: JobPage, applied: AppliedProposals) -> None:
+    def add(self, job: str, page: JobPage, applied: AppliedProposals) -> None:
         self.pages[job] += 1
         self.visited[job] += page.visited
         for what, ids in applied.ids.items():
@@ -52,10 +52,10 @@ class _PassTally:
 
     def report(self, verb: str, **more: object) -> PassReport:
         counts = {what: len(ids) for what, ids in self.changes.items()}
-        seen = {f"{job}.visited": number for job, number in self.visited.items()}
-        ids = dict.fromkeys(one for some in self.changes.values() for one in some)
-        told = {what: tuple(ids) for what, ids in self.changes.items()}
-        return PassReport(operation=verb, ids=tuple(ids), counts={**seen, **counts}, changes=told, **more)  # type: ignore[arg-type]
+        visited = {f"{job}.visited": number for job, number in self.visited.items()}
+        ids = dict.fromkeys(memory_id for change_ids in self.changes.values() for memory_id in change_ids)
+        changes = {what: tuple(change_ids) for what, change_ids in self.changes.items()}
+        return PassReport(operation=verb, ids=tuple(ids), counts={**visited, **counts}, changes=changes, **more)  # type: ignore[arg-type]
 
 
 def run(
@@ -64,12 +64,12 @@ def run(
     searcher: ProbeSearcher | None,
     *,
     verb: str,
-    rest: Callable[[], bool] = lambda: False,
-    tell: Callable[[Progress], None] = lambda progress: None,
+    should_stop: Callable[[], bool] = lambda: False,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> PassReport:
-    """Run these jobs to their end, or until `rest` returns True."""
+    """Run these jobs to their end, or until `should_stop` returns True."""
     with context.store.for_nobody():
-        return _run(context, jobs, searcher, verb, rest, tell)
+        return _run(context, jobs, searcher, verb, should_stop, on_progress)
 
 
 def _run(
@@ -77,23 +77,23 @@ def _run(
     jobs: Sequence[Job],
     searcher: ProbeSearcher | None,
     verb: str,
-    rest: Callable[[], bool],
-    tell: Callable[[Progress], None],
+    should_stop: Callable[[], bool],
+    on_progress: Callable[[Progress], None],
 ) -> PassReport:
-    begun = context.store.begin_pass(context.reader, verb)
-    if begun is None:
+    started = context.store.begin_pass(context.reader, verb)
+    if started is None:
         raise Conflict("a pass is running, here or in another process.", way_out="Wait for it to end; `dreams` shows it.")
     tally = _PassTally()
-    over = False
+    finished = False
     try:
-        guard = _Guard(context, searcher, begun)
+        guard = _Guard(context, searcher, started)
         for job in jobs:
-            _work(context, job, guard, tally, rest, tell)
+            _run_job(context, job, guard, tally, should_stop, on_progress)
             if tally.stopped:
                 note = "the pass was stopped before its end; the next one resumes it."
-                return tally.report(verb, notes=(note,), pass_id=begun.id, ending=PassStatus.RUNNING, before=guard.before)
-        report = _ended(context, verb, guard, tally)
-        over = True
+                return tally.report(verb, notes=(note,), pass_id=started.id, ending=PassStatus.RUNNING, before=guard.before)
+        report = _end(context, verb, guard, tally)
+        finished = True
         return report
     except (SearchTimeout, WriteFailed) as error:
         if not (deadline_passed() and tally.changes):
@@ -101,39 +101,39 @@ def _run(
         message = "the deadline passed before the end of the pass; its changes so far are kept."
         raise SearchTimeout(message, way_out="Run it again: it resumes there.") from error
     finally:
-        if not over:
+        if not finished:
             with without_deadline():
-                context.store.let_go(context.reader, begun.id)
+                context.store.let_go(context.reader, started.id)
 
 
 def preview(
-    context: JobContext, jobs: Sequence[Job], *, verb: str, tell: Callable[[Progress], None] = lambda progress: None
+    context: JobContext, jobs: Sequence[Job], *, verb: str, on_progress: Callable[[Progress], None] = lambda progress: None
 ) -> PassReport:
     """Return the changes that these jobs would make, each by itself; nothing is written, not even their cursors.
 
     Due memories stay due, so that of those only the first page is visited.
     """
     with context.store.for_nobody():
-        return _trial(context, jobs, verb, tell)
+        return _preview(context, jobs, verb, on_progress)
 
 
-def _trial(context: JobContext, jobs: Sequence[Job], verb: str, tell: Callable[[Progress], None]) -> PassReport:
+def _preview(context: JobContext, jobs: Sequence[Job], verb: str, on_progress: Callable[[Progress], None]) -> PassReport:
     tally = _PassTally()
     for job in jobs:
         cursor = context.store.reach(context.reader, job.name)
         for page in _pages(context, job, cursor):
-            revisions = _checked(context, page)
+            proposals = _checked(context, page)
             applied = (
-                context.store.would_revise(context.reader, job.name, revisions, since=page.since)
-                if revisions
+                context.store.would_revise(context.reader, job.name, proposals, since=page.since)
+                if proposals
                 else AppliedProposals()
             )
-            tally.take(job.name, page, applied)
-            tell(tally.progress(job.name))
+            tally.add(job.name, page, applied)
+            on_progress(tally.progress(job.name))
             if page.cursor == cursor:
                 break
             cursor = page.cursor
-    return tally.report(verb, notes=("this was a trial: nothing was changed.",))
+    return tally.report(verb, notes=("this was a dry run: nothing was changed.",))
 
 
 def _pages(context: JobContext, job: Job, cursor: Cursor) -> Iterable[JobPage]:
@@ -144,81 +144,82 @@ def _pages(context: JobContext, job: Job, cursor: Cursor) -> Iterable[JobPage]:
         cursor, more = page.cursor, page.more
 
 
-def _work(
+def _run_job(
     context: JobContext,
     job: Job,
     guard: _Guard,
     tally: _PassTally,
-    rest: Callable[[], bool],
-    tell: Callable[[Progress], None],
+    should_stop: Callable[[], bool],
+    on_progress: Callable[[Progress], None],
 ) -> None:
     start = context.store.reach(context.reader, job.name)
     for page in _pages(context, job, start):
-        revisions = _checked(context, page)
-        if any(not isinstance(one, Recheck) for one in revisions):
-            guard.look(revisions)
-        if page.cursor != start or revisions:
+        proposals = _checked(context, page)
+        if any(not isinstance(proposal, Recheck) for proposal in proposals):
+            guard.probe(proposals)
+        if page.cursor != start or proposals:
             applied = context.store.revise(
-                context.reader, guard.id, job.name, revisions, start=start, upto=page.cursor, since=page.since
+                context.reader, guard.id, job.name, proposals, start=start, upto=page.cursor, since=page.since
             )
             if applied is None:
-                return  # another process has taken over the pass
-            tally.take(job.name, page, applied)
-        tell(tally.progress(job.name))
+                return  # another process has taken finished the pass
+            tally.add(job.name, page, applied)
+        on_progress(tally.progress(job.name))
         start = page.cursor
-        if page.more and rest():
+        if page.more and should_stop():
             tally.stopped = True
             return
 
 
 def _checked(context: JobContext, page: JobPage) -> list[Proposal]:
     """Return the proposals of a page that break no rule and do not restore a corrected statement (M19)."""
-    if not page.revisions:
+    if not page.proposals:
         return []
-    ids = dict.fromkeys(one for revision in page.revisions for one in named_in(revision))
+    ids = dict.fromkeys(memory_id for proposal in page.proposals for memory_id in named_in(proposal))
     known = {memory.id: memory for memory in context.store.get(context.reader, list(ids))}
     return [
-        one for one in allowed(page.revisions, known) if not (isinstance(one, Derive) and _was_corrected(context, one, known))
+        proposal
+        for proposal in allowed(page.proposals, known)
+        if not (isinstance(proposal, Derive) and _was_corrected(context, proposal, known))
     ]
 
 
-def _was_corrected(context: JobContext, made: Derive, known: dict[str, Memory]) -> bool:
-    origin = next((known[one] for one in made.sources if one in known), None)
+def _was_corrected(context: JobContext, derived: Derive, known: dict[str, Memory]) -> bool:
+    origin = next((known[source] for source in derived.sources if source in known), None)
     if origin is None:
         return True
-    said = Said.of(made.memory.text, made.memory.text, made.memory.speaker, None)
-    return bool(heirs_of(context.store, context.index, context.here(origin), [said], context.settings))
+    statement = Said.of(derived.memory.text, derived.memory.text, derived.memory.speaker, None)
+    return bool(heirs_of(context.store, context.index, context.scoped_to(origin), [statement], context.settings))
 
 
 class _Guard:
     """Probes recall before the first change of a pass and after the last."""
 
-    def __init__(self, context: JobContext, searcher: ProbeSearcher | None, begun: Pass) -> None:
-        self.id = begun.id
-        self.before = begun.before
+    def __init__(self, context: JobContext, searcher: ProbeSearcher | None, started: Pass) -> None:
+        self.id = started.id
+        self.before = started.before
         self._context = context
         self._searcher = searcher
-        self._ids = context.store.tried_by(context.reader, begun.id)
+        self._ids = context.store.tried_by(context.reader, started.id)
 
-    def look(self, revisions: Sequence[Proposal]) -> None:
+    def probe(self, proposals: Sequence[Proposal]) -> None:
         """Probe recall once, before the first change; a resumed pass was probed when it began."""
         if self.before is not None or self._searcher is None or not self._context.settings.dream_probes:
             return
-        ids = dict.fromkeys(one for revision in revisions for one in named_in(revision))
-        found = run_probes(
-            self._context, self._searcher, choose_probes(self._context, self._context.store.get(self._context.reader, list(ids)))
-        )
-        if found.share is not None:
-            self._ids, self.before = found.ids, found.share
-            self._context.store.beat(self._context.reader, self.id, before=found.share, probes=found.ids)
+        ids = dict.fromkeys(memory_id for proposal in proposals for memory_id in named_in(proposal))
+        memories = self._context.store.get(self._context.reader, list(ids))
+        result = run_probes(self._context, self._searcher, choose_probes(self._context, memories))
+        if result.share is not None:
+            self._ids, self.before = result.ids, result.share
+            self._context.store.beat(self._context.reader, self.id, before=result.share, probes=result.ids)
 
     def after(self) -> float | None:
-        return (
-            None if self.before is None or self._searcher is None else run_probes(self._context, self._searcher, self._ids).share
-        )
+        if self.before is None or self._searcher is None:
+            return None
+        return run_probes(self._context, self._searcher, self._ids).share
 
 
-def _ended(context: JobContext, verb: str, guard: _Guard, tally: _PassTally) -> PassReport:
+def _end(context: JobContext, verb: str, guard: _Guard, tally: _PassTally) -> PassReport:
     """End the pass, or undo it if fewer probes find their memory."""
     after = guard.after()
     if guard.before is not None and after is not None and guard.before - after > context.settings.dream_loss:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from engram.dream.job import JobContext
-from engram.dream.jobs import CONSOLIDATE, light
+from engram.dream.jobs import CONSOLIDATE, light_jobs
 from engram.values.dreams import PassStatus
 from engram.values.frozen import frozen
 
@@ -39,5 +39,5 @@ def _wants_one(context: JobContext) -> bool:
     if last is not None and abs(context.now - last.began_at) < every:  # abs: the clock may have been set back
         return False
     latest = context.store.latest_change(context.reader)
-    behind = any(context.store.reach(context.reader, job.name).change < latest > 0 for job in light())
-    return behind or any(context.store.due(context.reader, job.name, context.now, 1) for job in light())
+    behind = any(context.store.reach(context.reader, job.name).change < latest > 0 for job in light_jobs())
+    return behind or any(context.store.due(context.reader, job.name, context.now, 1) for job in light_jobs())

@@ -24,48 +24,52 @@ _FULLER = "a fuller summary replaces it"
 
 def page(context: JobContext, cursor: Cursor) -> JobPage:
     touched = context.touched(cursor)
-    seen: set[tuple[str, ...]] = set()
-    made: list[Proposal] = []
+    visited: set[tuple[str, ...]] = set()
+    proposals: list[Proposal] = []
     for memory in touched.memories:
         if memory.source is Source.INFERRED:
             continue
-        here = context.here(memory)
-        for subject in dict.fromkeys(fact.subject for fact in context.store.said_by(here, [memory.key])):
-            place = (*scope_values(memory.scope), subject)
-            if place not in seen:
-                seen.add(place)
-                made += _gathered(context, here, subject)
-    return touched.page(made)
+        reader = context.scoped_to(memory)
+        for subject in dict.fromkeys(fact.subject for fact in context.store.said_by(reader, [memory.key])):
+            scope_and_subject = (*scope_values(memory.scope), subject)
+            if scope_and_subject not in visited:
+                visited.add(scope_and_subject)
+                proposals += _proposals(context, reader, subject)
+    return touched.page(proposals)
 
 
-def _gathered(context: JobContext, here: Reader, subject: str) -> list[Proposal]:
+def _proposals(context: JobContext, reader: Reader, subject: str) -> list[Proposal]:
     """Return proposals that store the summaries of a subject and archive those that they replace."""
-    facts = [SourcedFact(*fact) for fact in context.store.said_of(here, [subject], most=_FACTS)]
+    facts = [SourcedFact(*fact) for fact in context.store.said_of(reader, [subject], most=_FACTS)]
     ids = list(dict.fromkeys(fact.memory for fact in facts))
-    words = {memory.id: memory.text for memory in without_flagged(context.store.get(here, ids), context.settings)}
-    made: list[Proposal] = []
-    for gist in summarize(facts, words):
-        made += [*_outgrown(context, here, gist), _derived(context, gist)]
-    return made
+    words = {memory.id: memory.text for memory in without_flagged(context.store.get(reader, ids), context.settings)}
+    proposals: list[Proposal] = []
+    for summary in summarize(facts, words):
+        proposals += [*_replaced(context, reader, summary), _derived(context, summary)]
+    return proposals
 
 
-def _outgrown(context: JobContext, here: Reader, gist: FactSummary) -> list[Archive]:
-    edges = context.store.edges(here, gist.memories)
+def _replaced(context: JobContext, reader: Reader, summary: FactSummary) -> list[Archive]:
+    edges = context.store.edges(reader, summary.memories)
     ids = dict.fromkeys(edge.source for edge in edges if edge.kind == _INFERRED_FROM)
-    older = context.store.get(here, list(ids)) if ids else []
-    return [Archive(one.id, _FULLER) for one in older if one.attributes.get(GIST) == gist.about and one.text != gist.text]
+    older = context.store.get(reader, list(ids)) if ids else []
+    return [
+        Archive(memory.id, _FULLER)
+        for memory in older
+        if memory.attributes.get(GIST) == summary.about and memory.text != summary.text
+    ]
 
 
-def _derived(context: JobContext, gist: FactSummary) -> Derive:
+def _derived(context: JobContext, summary: FactSummary) -> Derive:
     memory = Memory(
-        text=gist.text,
+        text=summary.text,
         kind=Kind.FACT,
-        confidence=gist.confidence,
+        confidence=summary.confidence,
         importance=_IMPORTANCE,
-        attributes={GIST: gist.about},
-        **weighed(gist.text, context.settings),
+        attributes={GIST: summary.about},
+        **weighed(summary.text, context.settings),
     )
-    return Derive(memory, gist.memories, by=_INFERRED_FROM)
+    return Derive(memory, summary.memories, by=_INFERRED_FROM)
 
 
 GATHER = Job("gather", "Summarize several facts of one subject in one sentence.", page)

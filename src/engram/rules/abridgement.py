@@ -49,10 +49,10 @@ def statement(turn: Turn, most: int = _STATEMENT_TOKENS) -> str:
     ranked = sorted(split_sentences(turn.text), key=lambda sentence: -len(content_words(sentence)))
     if not ranked or not content_words(ranked[0]):
         return ""
-    turned = third_person(ranked[0], turn.speaker)
+    in_third_person = third_person(ranked[0], turn.speaker)
     name = named(turn.speaker)
-    said = turned or f"{name[:1].upper()}{name[1:]}: {ranked[0]}"
-    return shorten(f"{said[:1].upper()}{said[1:]}", most)
+    text = in_third_person or f"{name[:1].upper()}{name[1:]}: {ranked[0]}"
+    return shorten(f"{text[:1].upper()}{text[1:]}", most)
 
 
 def shorten(text: str, most: int) -> str:
@@ -60,10 +60,10 @@ def shorten(text: str, most: int) -> str:
     text = " ".join(text.split())
     if count(text) <= most:
         return text
-    found = split_sentences(text[: most * _TOKEN_CHARACTERS + 1])
-    if whole := _most(lambda end: " ".join(found[:end]), range(1, len(found)), most):
+    sentence_list = split_sentences(text[: most * _TOKEN_CHARACTERS + 1])
+    if whole := _most(lambda end: " ".join(sentence_list[:end]), range(1, len(sentence_list)), most):
         return whole
-    first = found[0] if found else text
+    first = sentence_list[0] if sentence_list else text
     clause = _most(lambda end: first[:end], [match.start() for match in _CLAUSE_END.finditer(first)], most)
     return clause if len(clause.split()) >= _LEAST_WORDS else _cut(first, most)
 
@@ -102,9 +102,9 @@ def _cut(text: str, most: int) -> str:
 
 def one_level_shorter(text: str) -> str:
     """Return a text with one level less of detail: its first sentence, else its leading clause, else the text itself."""
-    found = split_sentences(text)
-    if len(found) > 1:
-        return found[0]
+    sentence_list = split_sentences(text)
+    if len(sentence_list) > 1:
+        return sentence_list[0]
     for match in _CLAUSE_END.finditer(text):
         if len(text[: match.start()].split()) >= _LEAST_WORDS:
             return text[: match.start()]

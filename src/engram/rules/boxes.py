@@ -101,11 +101,11 @@ def new_box(item: BoxItem) -> OpenBox:
 
 def similarity_to_box(box: OpenBox, item: BoxItem) -> float:
     """Return how well a statement fits the subject of a box, 0 … 1."""
-    near = similarity(item.vector, box.total, 0.0)
-    if near is not None:
-        return min(max(near / _ALIKE, 0.0), 1.0)
-    mine = _stems_of(item.words)
-    return len(mine & box.stems) / len(mine) if len(mine) >= _SAYS_LITTLE else 1.0
+    cosine = similarity(item.vector, box.total, 0.0)
+    if cosine is not None:
+        return min(max(cosine / _ALIKE, 0.0), 1.0)
+    item_stems = _stems_of(item.words)
+    return len(item_stems & box.stems) / len(item_stems) if len(item_stems) >= _SAYS_LITTLE else 1.0
 
 
 def seal_reason(box: OpenBox, item: BoxItem, settings: Settings) -> SealReason:
@@ -122,8 +122,8 @@ def fill(items: Iterable[BoxItem], growing: Mapping[Stream, OpenBox], settings: 
     current, changed = dict(growing), list[OpenBox]()
     for item in items:
         box = current.get(item.stream)
-        if box is not None and (why := seal_reason(box, item, settings)) is not SealReason.OPEN:
-            box.sealed = why
+        if box is not None and (reason := seal_reason(box, item, settings)) is not SealReason.OPEN:
+            box.sealed = reason
             if box not in changed:
                 changed.append(box)
             box = None
@@ -138,12 +138,12 @@ def fill(items: Iterable[BoxItem], growing: Mapping[Stream, OpenBox], settings: 
 
 def trace_of(topic: tuple[str, ...], known: Iterable[tuple[int, tuple[str, ...]]]) -> int | None:
     """Return the trace of the box with the most similar topic; None if the topic is new."""
-    mine = _stems_of(topic)
+    topic_stems = _stems_of(topic)
     best = (_SAME, -math.inf)
-    for trace, theirs in known:  # hundreds for every box, so the overlap is computed inline
-        stems = _stems_of(theirs)
-        if (both := len(mine & stems)) and (near := (2.0 * both / (len(mine) + len(stems)), trace)) > best:
-            best = near
+    for trace, other_topic in known:  # hundreds for every box, so the overlap is computed inline
+        stems = _stems_of(other_topic)
+        if (shared := len(topic_stems & stems)) and (candidate := (2.0 * shared / (len(topic_stems) + len(stems)), trace)) > best:
+            best = candidate
     return None if best[1] == -math.inf else int(best[1])
 
 

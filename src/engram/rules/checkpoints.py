@@ -37,17 +37,17 @@ def checkpoint_to_bytes(checkpoint: Checkpoint, screened_version: int) -> bytes:
 def screened_version(body: bytes) -> int:
     """Return the version of the injection rules that found a stored checkpoint clean; 0 if none did, or it is unreadable."""
     try:
-        found = from_json_bytes(body).get("screened", 0)
+        version = from_json_bytes(body).get("screened", 0)
     except ValueError:
         return 0
-    return found if isinstance(found, int) else 0
+    return version if isinstance(version, int) else 0
 
 
 def checkpoint_from_bytes(body: bytes, at: datetime) -> Checkpoint | None:
     """Return a stored checkpoint; None if it was written in a format this release does not know."""
     try:
-        found = from_json_bytes(body)
-        return Checkpoint(goal=found["goal"], decided=tuple(found["decided"]), open=tuple(found["open"]), at=at)
+        fields = from_json_bytes(body)
+        return Checkpoint(goal=fields["goal"], decided=tuple(fields["decided"]), open=tuple(fields["open"]), at=at)
     except (ValueError, KeyError, TypeError):
         return None
 
@@ -57,7 +57,7 @@ def to_json_bytes(value: dict[str, Any]) -> bytes:
 
 
 def from_json_bytes(body: bytes) -> dict[str, Any]:
-    found = json.loads(body)
-    if not isinstance(found, dict) or found.get("format") != _FORMAT:
+    fields = json.loads(body)
+    if not isinstance(fields, dict) or fields.get("format") != _FORMAT:
         raise ValueError("written by another release")
-    return found
+    return fields

@@ -166,12 +166,16 @@ def stems(text: str) -> frozenset[str]:
     return frozenset(word[:STEM] for word in content_words(text))
 
 
-def stem_overlap(one: Set[str], other: Set[str]) -> float:
+def stem_overlap(first: Set[str], second: Set[str]) -> float:
     """Return the Dice overlap of two sets of stems, 0 … 1."""
-    return 2.0 * len(one & other) / (len(one) + len(other)) if one and other else 0.0
+    return 2.0 * len(first & second) / (len(first) + len(second)) if first and second else 0.0
 
 
-def alike(one: str, other: str) -> bool:
+def alike(first: str, second: str) -> bool:
     """True if two texts overlap enough; texts without content words must be equal but for case and outer space."""
-    mine, theirs = stems(one), stems(other)
-    return stem_overlap(mine, theirs) >= LIKE if mine and theirs else one.strip().casefold() == other.strip().casefold()
+    first_stems, second_stems = stems(first), stems(second)
+    return (
+        stem_overlap(first_stems, second_stems) >= LIKE
+        if first_stems and second_stems
+        else first.strip().casefold() == second.strip().casefold()
+    )

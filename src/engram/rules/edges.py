@@ -34,10 +34,10 @@ _IN_SIGHT = 36_500.0  # days
 
 def confidence_at(edge: Edge, now: datetime, settings: Settings) -> float:
     """Return the confidence of an edge now: after a grace period it falls linearly, but not below half of `edge_floor`."""
-    seen = edge.reinforced_at or edge.created_at
-    if edge.kind in LASTING or seen is None:
+    last_seen = edge.reinforced_at or edge.created_at
+    if edge.kind in LASTING or last_seen is None:
         return edge.confidence
-    idle = now - seen - timedelta(days=settings.edge_grace_days)
+    idle = now - last_seen - timedelta(days=settings.edge_grace_days)
     lost = max(idle / timedelta(days=30), 0.0) * settings.edge_fade
     return max(edge.confidence - lost, min(edge.confidence, settings.edge_floor / 2))
 
@@ -49,22 +49,22 @@ def is_faded(edge: Edge, now: datetime, settings: Settings) -> bool:
 
 def fades_at(edge: Edge, settings: Settings) -> datetime | None:
     """Return when the edge will have faded if it is not reinforced; None if that is over 100 years away."""
-    seen = edge.reinforced_at or edge.created_at
-    if edge.kind in LASTING or seen is None or not settings.edge_floor or not settings.edge_fade:
+    last_seen = edge.reinforced_at or edge.created_at
+    if edge.kind in LASTING or last_seen is None or not settings.edge_floor or not settings.edge_fade:
         return None
     days = settings.edge_grace_days + 30.0 * max(edge.confidence - settings.edge_floor, 0.0) / settings.edge_fade
-    return seen + timedelta(days=days) if days < _IN_SIGHT else None
+    return last_seen + timedelta(days=days) if days < _IN_SIGHT else None
 
 
-def reinforced(known: Edge, told: Edge, now: datetime, settings: Settings) -> Edge:
+def reinforced(known: Edge, stated: Edge, now: datetime, settings: Settings) -> Edge:
     """Return a known edge reinforced by a new statement of it: one step more confident, or as confident as the statement."""
-    surer = min(confidence_at(known, now, settings) + settings.edge_reinforce, 1.0)
+    confidence = min(confidence_at(known, now, settings) + settings.edge_reinforce, 1.0)
     return Edge(
-        told.source,
-        told.target,
-        told.kind,
-        told.weight,
-        max(surer, min(told.confidence, 1.0)),
+        stated.source,
+        stated.target,
+        stated.kind,
+        stated.weight,
+        max(confidence, min(stated.confidence, 1.0)),
         known.created_at,
         reinforced_at=now,
     )
@@ -96,20 +96,20 @@ def traverse(
     The strength of an edge is its weight times its confidence now; an edge less confident than `edge_floor` is not followed. Each
     step reads the edges of all memories that the step before reached, in one call.
     """
-    ways = {start: EdgePath(0, 1.0, ()) for start in starts}
-    edge = set(ways)
+    paths = {start: EdgePath(0, 1.0, ()) for start in starts}
+    frontier = set(paths)
     for distance in range(1, depth + 1):
         reached: dict[str, EdgePath] = {}
-        for link in edges_of(sorted(edge)):
-            if is_faded(link, now, settings) or (kinds and link.kind not in kinds):
+        for edge in edges_of(sorted(frontier)):
+            if is_faded(edge, now, settings) or (kinds and edge.kind not in kinds):
                 continue
-            carried = confidence_at(link, now, settings) * min(max(link.weight, 0.0), 1.0)
-            for here, there in ((link.source, link.target), (link.target, link.source)):
-                if here in edge and there not in ways:
-                    way = EdgePath(distance, ways[here].strength * carried, (*ways[here].by, link.kind))
-                    reached[there] = max(reached.get(there, way), way, key=lambda one: one.strength)
-        ways |= reached
-        edge = set(reached)
-        if not edge:
+            strength = confidence_at(edge, now, settings) * min(max(edge.weight, 0.0), 1.0)
+            for near_end, far_end in ((edge.source, edge.target), (edge.target, edge.source)):
+                if near_end in frontier and far_end not in paths:
+                    path = EdgePath(distance, paths[near_end].strength * strength, (*paths[near_end].by, edge.kind))
+                    reached[far_end] = max(reached.get(far_end, path), path, key=lambda path: path.strength)
+        paths |= reached
+        frontier = set(reached)
+        if not frontier:
             break
-    return {there: way for there, way in ways.items() if way.distance}
+    return {far_end: path for far_end, path in paths.items() if path.distance}

@@ -33,8 +33,13 @@ _VALENCES = {
     EpisodeOutcome.FAILURE: -0.6,
     EpisodeOutcome.ONGOING: 0.0,
 }
-_STRIKING = {EpisodeOutcome.SUCCESS: 0.5, EpisodeOutcome.PARTIAL: 0.4, EpisodeOutcome.ABANDONED: 0.4, EpisodeOutcome.FAILURE: 0.9}
-_TOLD = 1200
+_OUTCOME_WEIGHTS = {
+    EpisodeOutcome.SUCCESS: 0.5,
+    EpisodeOutcome.PARTIAL: 0.4,
+    EpisodeOutcome.ABANDONED: 0.4,
+    EpisodeOutcome.FAILURE: 0.9,
+}
+_EVENT_CHARACTERS = 1200
 """Characters of events in a narrative: enough for recall to find the episode, few enough for a prompt."""
 
 
@@ -64,16 +69,16 @@ def failure_reason(episode: Episode) -> str:
 
 def narrative(goal: str, outcome: EpisodeOutcome, events: Sequence[EpisodeEvent], result: str) -> str:
     """Return an episode as one text, by which recall finds it: goal, outcome, events, result."""
-    told, room = [], _TOLD
+    pieces, room = [], _EVENT_CHARACTERS
     for event in events:
         piece = f"{event.type.replace('_', ' ')}: {' '.join(event.text.split())}" if event.text else event.type
         if len(piece) > room:
-            told.append("…")
+            pieces.append("…")
             break
-        told.append(piece)
+        pieces.append(piece)
         room -= len(piece)
     parts = [f"{goal.strip().rstrip('.')} ({outcome.value})."]
-    parts += [f"{'; '.join(told)}."] if told else []
+    parts += [f"{'; '.join(pieces)}."] if pieces else []
     parts += [f"In the end: {result.strip()}"] if result.strip() else []
     return " ".join(parts)
 
@@ -85,7 +90,7 @@ def valence_of(outcome: EpisodeOutcome) -> float:
 
 def surprise_of(outcome: EpisodeOutcome, before: Sequence[EpisodeOutcome]) -> float:
     """Return the distance of an outcome from the mean of similar earlier ones, 0 … 1; 0 if there were none."""
-    scored = [SCORES[one] for one in before if one in SCORES]
+    scored = [SCORES[earlier] for earlier in before if earlier in SCORES]
     if outcome not in SCORES or not scored:
         return 0.0
     expected = (sum(scored) + 0.5) / (len(scored) + 1)  # smoothed by one outcome of 0.5
@@ -94,23 +99,23 @@ def surprise_of(outcome: EpisodeOutcome, before: Sequence[EpisodeOutcome]) -> fl
 
 def significance_of(outcome: EpisodeOutcome, surprise: float, novelty: float) -> float:
     """Return the significance of an episode, 0 … 1, from outcome, surprise, novelty and a constant for having a goal."""
-    return min(0.4 * _STRIKING.get(outcome, 0.0) + 0.3 * surprise + 0.2 + 0.1 * novelty, 1.0)
+    return min(0.4 * _OUTCOME_WEIGHTS.get(outcome, 0.0) + 0.3 * surprise + 0.2 + 0.1 * novelty, 1.0)
 
 
 def novelty_of(goal: str, others: Sequence[str]) -> float:
     """Return 1 for a goal unlike all others, 0 for one that was pursued before."""
-    mine = stems(goal)
-    return 1.0 - max((stem_overlap(mine, stems(other)) for other in others), default=0.0)
+    goal_stems = stems(goal)
+    return 1.0 - max((stem_overlap(goal_stems, stems(other)) for other in others), default=0.0)
 
 
-_FORBIDS = re.compile(
+_PROHIBITIONS = re.compile(
     r"\b(?:must(?:n't| not| never)|(?:are|is|was|were) (?:forbidden|prohibited|not allowed)|no longer allowed"
     r"|under no circumstances|should(?:n't| not| never) (?:be|use|run|touch|do|go|try)|may not be|cannot be used"
     r"|(?:don't|do not|never) [^.;]{1,60} again)\b",
     re.IGNORECASE,
 )
 """A prohibition anywhere in a text, whoever states it."""
-_BIDS_NOT = re.compile(
+_IMPERATIVES = re.compile(
     r"(?:^|(?<=[.!;:] ))(?:please |ok,? |and )?"
     r"(?:never|don't|do not|avoid|beware|be careful|careful|watch out|stay away|keep away)\b",
     re.IGNORECASE,
@@ -130,15 +135,18 @@ _LABEL = re.compile(r"^[^:\n]{1,40}: ")
 
 def warning_of(episode: Episode) -> str:
     """Return the warning of a failed episode: its goal, the last action and the result."""
-    done, why = [event.text for event in episode.events if is_attempt(event) and event.text], failure_reason(episode).strip()
-    last = f"; the last thing that was done: {done[-1].strip().rstrip('.')}" if done else ""
-    return f"Tried and failed: {episode.goal.strip().rstrip('.')}{last}." + (f" {why}" if why else "")
+    actions, reason = (
+        [event.text for event in episode.events if is_attempt(event) and event.text],
+        failure_reason(episode).strip(),
+    )
+    last = f"; the last thing that was done: {actions[-1].strip().rstrip('.')}" if actions else ""
+    return f"Tried and failed: {episode.goal.strip().rstrip('.')}{last}." + (f" {reason}" if reason else "")
 
 
 def is_warning(memory: Memory) -> bool:
     """True if a memory states a prohibition or a failed attempt."""
     if memory.category == WARNING:
         return True
-    said = _LABEL.sub("", memory.text).replace("’", "'")
-    told = memory.category in _RULES and _ANYWHERE.search(said) is not None
-    return told or any(pattern.search(said) for pattern in (_FORBIDS, _BIDS_NOT, _FAILED))
+    text = _LABEL.sub("", memory.text).replace("’", "'")
+    forbids = memory.category in _RULES and _ANYWHERE.search(text) is not None
+    return forbids or any(pattern.search(text) for pattern in (_PROHIBITIONS, _IMPERATIVES, _FAILED))

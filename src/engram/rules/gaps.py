@@ -30,8 +30,8 @@ def question_in(text: str) -> str:
     for sentence in reversed(split_sentences(text)):
         words = terms(sentence)
         asks = sentence.rstrip("\"'”’)]! ").endswith(tuple(_MARKS)) or (bool(words) and words[0] in _ASKING)
-        own = [word for word in content_words(sentence) if word not in _ASKING]
-        if asks and not _ASKS_FOR_WORK.match(sentence.strip()) and len(own) >= _LEAST_WORDS and len(sentence) <= _LONGEST:
+        content = [word for word in content_words(sentence) if word not in _ASKING]
+        if asks and not _ASKS_FOR_WORK.match(sentence.strip()) and len(content) >= _LEAST_WORDS and len(sentence) <= _LONGEST:
             return sentence
     return ""
 
@@ -56,8 +56,10 @@ def missing_fields(own: Set[str], peers: Sequence[Set[str]]) -> list[str]:
     """
     if len(peers) < _PEERS:
         return []
-    usual = Counter(field for fields in peers for field in fields - own)
-    return [field for field, count in sorted(usual.items(), key=lambda one: (-one[1], one[0])) if count >= _USUAL * len(peers)]
+    counts = Counter(field for fields in peers for field in fields - own)
+    return [
+        field for field, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if count >= _USUAL * len(peers)
+    ]
 
 
 def question_for(field: str, name: str, *, ask: Mapping[str, str] = _VERBS) -> str:

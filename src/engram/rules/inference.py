@@ -29,7 +29,7 @@ _TRANSITIVE = frozenset(
     .replace("    ", "")
     .split("|")
 )
-_CARRIED = {
+_COMPOSITIONS = {
     ("lives in", "located in"): "lives in",
     ("lives in", "part of"): "lives in",
     ("works at", "part of"): "works at",
@@ -75,14 +75,14 @@ def normal_form(kind: str) -> str:
 
 def supports_inference(kind: str) -> bool:
     """True if conclusions can follow from such a relation."""
-    bare = normal_form(kind)
-    return bare in _TRANSITIVE or any(bare in pair for pair in _CARRIED)
+    kind = normal_form(kind)
+    return kind in _TRANSITIVE or any(kind in pair for pair in _COMPOSITIONS)
 
 
 def composed(first: str, second: str) -> str | None:
     """Return the relation of A to C, given that of A to B and that of B to C; None if they do not compose."""
-    one, other = normal_form(first), normal_form(second)
-    return one if one == other and one in _TRANSITIVE else _CARRIED.get((one, other))
+    former, latter = normal_form(first), normal_form(second)
+    return former if former == latter and former in _TRANSITIVE else _COMPOSITIONS.get((former, latter))
 
 
 def infer(relations: Iterable[Relation], about: str | None = None, *, least: float = LEAST) -> tuple[Inferred, ...]:
@@ -91,64 +91,75 @@ def infer(relations: Iterable[Relation], about: str | None = None, *, least: flo
     about: only conclusions about this source.
     """
     known = list(relations)
-    stated = {(one.source, normal_form(one.kind), one.target) for one in known}
-    leading: dict[str, list[Relation]] = {}
-    for one in known:
-        if one.confidence > least and one.source != one.target:
-            leading.setdefault(one.source, []).append(one)
+    stated = {(relation.source, normal_form(relation.kind), relation.target) for relation in known}
+    outgoing: dict[str, list[Relation]] = {}
+    for relation in known:
+        if relation.confidence > least and relation.source != relation.target:
+            outgoing.setdefault(relation.source, []).append(relation)
     best: dict[tuple[str, str, str], Inferred] = {}
-    for start in leading if about is None else [about]:
-        for made in _from(start, leading, least):
-            name = (made.source, made.kind, made.target)
-            if name not in stated and (name not in best or best[name].confidence < made.confidence):
-                best[name] = made
-    return tuple(sorted(best.values(), key=lambda one: (-one.confidence, one.source, one.kind, one.target)))
+    for start in outgoing if about is None else [about]:
+        for conclusion in _conclusions_about(start, outgoing, least):
+            triple = (conclusion.source, conclusion.kind, conclusion.target)
+            if triple not in stated and (triple not in best or best[triple].confidence < conclusion.confidence):
+                best[triple] = conclusion
+    return tuple(
+        sorted(best.values(), key=lambda relation: (-relation.confidence, relation.source, relation.kind, relation.target))
+    )
 
 
-def _from(start: str, leading: dict[str, list[Relation]], least: float) -> Iterable[Inferred]:
+def _conclusions_about(start: str, outgoing: dict[str, list[Relation]], least: float) -> Iterable[Inferred]:
     """Yield the conclusions about one source, from paths of up to five premises without a cycle.
 
     Of the paths of equal length to the same target only the most confident is continued: a dense graph has millions of paths.
     """
-    ways: list[tuple[str, str, float, tuple[str, ...], set[str]]]
-    ways = [
-        (one.target, normal_form(one.kind), one.confidence, (one.premise,), {start, one.target}) for one in leading.get(start, ())
+    paths: list[tuple[str, str, float, tuple[str, ...], set[str]]]
+    paths = [
+        (relation.target, normal_form(relation.kind), relation.confidence, (relation.premise,), {start, relation.target})
+        for relation in outgoing.get(start, ())
     ]
     for _ in range(_LONGEST - 1):
-        further: dict[tuple[str, str], tuple[str, str, float, tuple[str, ...], set[str]]] = {}
-        for at, kind, weakest, premises, passed in ways:
-            for one in leading.get(at, ()):
-                made = composed(kind, one.kind)
-                sure = min(weakest, one.confidence)
-                if made is None or not _passes_on(at, made) or not _may_have(start, made):
+        longer: dict[tuple[str, str], tuple[str, str, float, tuple[str, ...], set[str]]] = {}
+        for end, kind, weakest, premises, visited in paths:
+            for relation in outgoing.get(end, ()):
+                composition = composed(kind, relation.kind)
+                confidence = min(weakest, relation.confidence)
+                if composition is None or not _composes_through(end, composition) or not _may_inherit(start, composition):
                     continue
-                if one.target in passed or sure * _STEP ** len(premises) <= least:
+                if relation.target in visited or confidence * _STEP ** len(premises) <= least:
                     continue
-                known = further.get((one.target, made))
-                if known is None or known[2] < sure:
-                    further[one.target, made] = (one.target, made, sure, (*premises, one.premise), passed | {one.target})
-                    yield Inferred(start, made, one.target, sure * _STEP ** len(premises), (*premises, one.premise))
-        ways = list(further.values())
+                known = longer.get((relation.target, composition))
+                if known is None or known[2] < confidence:
+                    longer[relation.target, composition] = (
+                        relation.target,
+                        composition,
+                        confidence,
+                        (*premises, relation.premise),
+                        visited | {relation.target},
+                    )
+                    yield Inferred(
+                        start, composition, relation.target, confidence * _STEP ** len(premises), (*premises, relation.premise)
+                    )
+        paths = list(longer.values())
 
 
-def _passes_on(middle: str, kind: str) -> bool:
+def _composes_through(middle: str, kind: str) -> bool:
     """True if a relation composes through `middle`. Most do not through a person: Tom's book does not belong to Tom's club."""
     return not _is_person(middle) or kind.endswith(" than") or kind in _OF_PEOPLE
 
 
-def _may_have(source: str, kind: str) -> bool:
+def _may_inherit(source: str, kind: str) -> bool:
     """False for a person who would inherit a dependency: using a tool is not depending on all that the tool needs."""
     return not (_is_person(source) and kind in _OF_THINGS)
 
 
 def _is_person(name: str) -> bool:
-    bare = name.casefold()
-    return bare in _SELF or bare.partition(" ")[0] in GIVEN_NAMES
+    folded = name.casefold()
+    return folded in _SELF or folded.partition(" ")[0] in GIVEN_NAMES
 
 
 _OF_PEOPLE = frozenset({"ancestor of", "descendant of", "same as"})
 _OF_THINGS = frozenset({"depends on", "requires", "needs"})
-_AS_THEY_ARE = frozenset(
+_VERBS = frozenset(
     """
     contains|belongs to|depends on|requires|needs|blocks|is a|precedes|follows|causes|leads to|runs on|implies|lives in|works at
     works in
@@ -157,28 +168,30 @@ _AS_THEY_ARE = frozenset(
     .replace("    ", "")
     .split("|")
 )
-_ONE_OF = frozenset({"kind of", "type of", "subclass of", "instance of", "descendant of", "member of"})
+_WITH_ARTICLE = frozenset({"kind of", "type of", "subclass of", "instance of", "descendant of", "member of"})
 _SELF = {"user": "the user", "i": "the user"}
-_SAID_AS = {"ancestor of": "is an ancestor of", "same as": "is the same as"}
+_WORDINGS = {"ancestor of": "is an ancestor of", "same as": "is the same as"}
 
 
-def conclusion_sentence(one: Inferred, told: Sequence[str]) -> str:
+def conclusion_sentence(conclusion: Inferred, premises: Sequence[str]) -> str:
     """Return a conclusion as a sentence, with source and target as the premises write them.
 
-    told: the texts of the premises, in their order.
+    premises: the texts of the premises, in their order.
     """
     verb = (
-        one.kind if one.kind in _AS_THEY_ARE else _SAID_AS.get(one.kind) or f"is {'a ' if one.kind in _ONE_OF else ''}{one.kind}"
+        conclusion.kind
+        if conclusion.kind in _VERBS
+        else _WORDINGS.get(conclusion.kind) or f"is {'a ' if conclusion.kind in _WITH_ARTICLE else ''}{conclusion.kind}"
     )
-    first, last = as_written(one.source, told[0]), as_written(one.target, told[-1])
+    first, last = as_written(conclusion.source, premises[0]), as_written(conclusion.target, premises[-1])
     text = f"{first} {verb} {within_sentence(last)}"
     return f"{text[0].upper()}{text[1:]}."
 
 
 def as_written(name: str, text: str) -> str:
     """Return a name as it is written in a text, with its article; unchanged if it does not occur there."""
-    found = re.search(rf"(?:\bthe )?(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE)
-    return found.group() if found else _SELF.get(name, name)
+    match = re.search(rf"(?:\bthe )?(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE)
+    return match.group() if match else _SELF.get(name, name)
 
 
 def within_sentence(name: str) -> str:

@@ -52,30 +52,34 @@ def level(confidence: float, settings: Settings) -> KnowledgeLevel:
     return KnowledgeLevel.UNCERTAIN if confidence >= settings.known_unknown else KnowledgeLevel.UNKNOWN
 
 
-def summary_sentence(level: KnowledgeLevel, figures: KnowledgeFigures, holes: Sequence[Gap]) -> str:
+def summary_sentence(level: KnowledgeLevel, figures: KnowledgeFigures, gaps: Sequence[Gap]) -> str:
     """Return a sentence that states the level, the figures and the open questions."""
     if not figures.memories:
-        return " ".join(filter(None, ("Nothing is known of this.", _holes(holes))))
+        return " ".join(filter(None, ("Nothing is known of this.", _holes(gaps))))
     sessions = f" from {_many(figures.sessions, 'session')}" if figures.sessions else ""
     since = f", the latest of {figures.last:%Y-%m-%d}" if figures.last is not None else ""
-    marks = [f"{number} {what}" for number, what in ((figures.contested, "in dispute"), (figures.stale, "old")) if number]
+    notes = [f"{number} {what}" for number, what in ((figures.contested, "in dispute"), (figures.stale, "old")) if number]
     head = f"{_WORDS[level]}: {_many(figures.memories, 'memory', 'memories')}{sessions}{since}"
-    return " ".join(filter(None, (f"{', '.join([head, *marks])}.", _holes(holes))))
+    return " ".join(filter(None, (f"{', '.join([head, *notes])}.", _holes(gaps))))
 
 
-def _holes(holes: Sequence[Gap]) -> str:
-    asked = [one for one in holes if one.kind is GapKind.UNANSWERED]
-    return f"{_many(len(asked), 'question')} about it {'has' if len(asked) == 1 else 'have'} no answer yet." if asked else ""
+def _holes(gaps: Sequence[Gap]) -> str:
+    unanswered = [gap for gap in gaps if gap.kind is GapKind.UNANSWERED]
+    return (
+        f"{_many(len(unanswered), 'question')} about it {'has' if len(unanswered) == 1 else 'have'} no answer yet."
+        if unanswered
+        else ""
+    )
 
 
 def knowledge_map(domains: Sequence[Knowledge], memories: int) -> KnowledgeMap:
     """Return the knowledge map of these domains, the best known first."""
-    ordered = tuple(sorted(domains, key=lambda one: (-one.confidence, -one.figures.memories, one.subject)))
-    well = [one.subject for one in ordered if one.level is KnowledgeLevel.CONFIDENT]
-    weak = [one.subject for one in reversed(ordered) if one.level is not KnowledgeLevel.CONFIDENT]
-    parts = [f"{named}: {', '.join(some[:3])}" for named, some in (("best known", well), ("least", weak)) if some]
-    said = "; ".join(parts) or "no subject is named often enough to tell"
-    return KnowledgeMap(ordered, memories, f"{said[:1].upper()}{said[1:]}.")
+    ordered = tuple(sorted(domains, key=lambda domain: (-domain.confidence, -domain.figures.memories, domain.subject)))
+    well = [domain.subject for domain in ordered if domain.level is KnowledgeLevel.CONFIDENT]
+    weak = [domain.subject for domain in reversed(ordered) if domain.level is not KnowledgeLevel.CONFIDENT]
+    parts = [f"{title}: {', '.join(subjects[:3])}" for title, subjects in (("best known", well), ("least", weak)) if subjects]
+    summary = "; ".join(parts) or "no subject is named often enough to tell"
+    return KnowledgeMap(ordered, memories, f"{summary[:1].upper()}{summary[1:]}.")
 
 
 def _many(number: int, thing: str, things: str = "") -> str:
@@ -101,10 +105,10 @@ def buckets(moments: Sequence[datetime]) -> tuple[str, tuple[Bucket, ...]]:
         starts.append(after)
     counts = [counted[start] for start in starts]
     high = fmean(counts) + pstdev(counts)
-    made = tuple(
+    result = tuple(
         Bucket(start, _next(start, width) or last, count, peak=count > high) for start, count in zip(starts, counts, strict=True)
     )
-    return width, made
+    return width, result
 
 
 def _start(moment: datetime, width: str) -> datetime:

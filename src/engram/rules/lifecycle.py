@@ -74,8 +74,8 @@ def in_mode(memory: Memory, mode: Mode) -> bool:
 
 def layer_of(memory: Memory) -> Layer:
     """Return the layer a memory was assigned to, else the one that fits its content."""
-    if (said := memory.attributes.get(LAYER, "")) in set(Layer):
-        return Layer(said)
+    if (assigned := memory.attributes.get(LAYER, "")) in set(Layer):
+        return Layer(assigned)
     if memory.category in _CODE:
         return Layer.CODEBASE
     sort = sort_of(memory)
@@ -84,20 +84,20 @@ def layer_of(memory: Memory) -> Layer:
     )
 
 
-def target_layer(memory: Memory, now: datetime, left: float) -> Layer | None:
-    """Return the layer a memory should move to by its use and retention (`left`); None if it stays, as pinned ones do.
+def target_layer(memory: Memory, now: datetime, retention_left: float) -> Layer | None:
+    """Return the layer a memory should move to by its use and retention (`retention_left`); None if it stays, as pinned ones do.
 
     Idempotent: after the move, a second call at the same moment returns None.
     """
     if memory.pinned:
         return None
-    there = demotion(memory, left)
-    while (above_it := promotion(memory, now, left)) is not None:
-        memory, there = replace(memory, attributes={**memory.attributes, LAYER: above_it.value}), above_it
-    return there
+    layer = demotion(memory, retention_left)
+    while (higher := promotion(memory, now, retention_left)) is not None:
+        memory, layer = replace(memory, attributes={**memory.attributes, LAYER: higher.value}), higher
+    return layer
 
 
-def promotion(memory: Memory, now: datetime, left: float = 1.0) -> Layer | None:
+def promotion(memory: Memory, now: datetime, retention_left: float = 1.0) -> Layer | None:
     """Return the layer a memory is promoted to, or None.
 
     A working memory becomes episodic after half an hour or two uses; an important, often used event that has not faded becomes
@@ -109,14 +109,14 @@ def promotion(memory: Memory, now: datetime, left: float = 1.0) -> Layer | None:
         return Layer.EPISODIC if settled or memory.accesses >= _HEEDED else None
     if layer is Layer.EPISODIC:
         asked_for = memory.importance >= _MATTERS and memory.accesses >= _USED
-        return Layer.SEMANTIC if asked_for and left >= _IN_USE else None
+        return Layer.SEMANTIC if asked_for and retention_left >= _IN_USE else None
     return None
 
 
-def demotion(memory: Memory, left: float) -> Layer | None:
-    """Return EPISODIC for an event that was promoted to semantic and has faded (`left`: its retention); else None."""
+def demotion(memory: Memory, retention_left: float) -> Layer | None:
+    """Return EPISODIC for an event that was promoted to semantic and has faded (`retention_left`: its retention); else None."""
     raised = memory.attributes.get(LAYER) == Layer.SEMANTIC and sort_of(memory) is MemorySort.NARRATIVE
-    return Layer.EPISODIC if raised and left < _FADED and not memory.pinned else None
+    return Layer.EPISODIC if raised and retention_left < _FADED and not memory.pinned else None
 
 
 def above(layer: Layer) -> Layer | None:
@@ -265,14 +265,14 @@ def archive_reason(memory: Memory, now: datetime, settings: Settings) -> str:
     retention is below 0.15, its importance below 0.3, its uses below 3 and its arousal low. Knowledge and rules stay.
     """
     age = timedelta(0) if memory.learned_at is None else now - memory.learned_at
-    kept = retention_policy(memory)
-    if memory.status is not Status.ACTIVE or kept is RetentionPolicy.PROTECTED:
+    policy = retention_policy(memory)
+    if memory.status is not Status.ACTIVE or policy is RetentionPolicy.PROTECTED:
         return ""
-    if kept is RetentionPolicy.EPHEMERAL:
+    if policy is RetentionPolicy.EPHEMERAL:
         return "was a guess that nothing corroborated" if age > _EPHEMERAL_FOR else ""
     if _is_ended_commitment(memory):
         over = timedelta(0) if memory.valid_until is None else now - memory.valid_until
         return "was a commitment that ended long ago" if over > _ARCHIVED_AFTER else ""
-    slight = memory.importance < 0.3 and memory.accesses < 3 and memory.affect.arousal < _STIRS
-    faded = slight and retention(memory, now, settings) < 0.15
+    minor = memory.importance < 0.3 and memory.accesses < 3 and memory.affect.arousal < _STIRS
+    faded = minor and retention(memory, now, settings) < 0.15
     return "has faded" if age > _ARCHIVED_AFTER and faded and layer_of(memory) in _FADING else ""

@@ -34,17 +34,17 @@ class Morning:
 
 def morning(since: datetime | None, resumed: Resumed, slots: Sequence[Slot], latest: Sequence[Memory]) -> Morning:
     """Return the briefing. `slots`: working memory when work stopped, however old; `latest`: the last memories, newest first."""
-    newer = [one for one in latest if since is None or (one.learned_at is not None and one.learned_at > since)]
-    weightiest = sorted(newer, key=lambda one: -one.importance)[:_NEWS]
-    news = tuple(one for one in newer if one in weightiest)
-    told = {resumed.goal, *resumed.decided, *resumed.open}
-    in_mind = tuple(slot.text for slot in slots if slot.text not in told)[:_IN_MIND]
+    recent = [memory for memory in latest if since is None or (memory.learned_at is not None and memory.learned_at > since)]
+    important = sorted(recent, key=lambda memory: -memory.importance)[:_NEWS]
+    news = tuple(memory for memory in recent if memory in important)
+    stated = {resumed.goal, *resumed.decided, *resumed.open}
+    in_mind = tuple(slot.text for slot in slots if slot.text not in stated)[:_IN_MIND]
     lines = [
         *_lines("Doing", (resumed.goal,)),
         *_lines("Decided", resumed.decided),
         *_lines("Open", resumed.open),
         *_lines("In mind", in_mind),
-        *_lines("New since" if since is not None else "Known", [one.text for one in news]),
+        *_lines("New since" if since is not None else "Known", [memory.text for memory in news]),
     ]
     head = [f"Last here {since:%Y-%m-%d %H:%M} UTC."] if since is not None and lines else []
     return Morning(
@@ -58,5 +58,5 @@ def morning(since: datetime | None, resumed: Resumed, slots: Sequence[Slot], lat
     )
 
 
-def _lines(title: str, said: Sequence[str]) -> list[str]:
-    return [f"{title}: {' '.join(shorten(text, _LINE_TOKENS).split())}" for text in said if text.strip()]
+def _lines(title: str, texts: Sequence[str]) -> list[str]:
+    return [f"{title}: {' '.join(shorten(text, _LINE_TOKENS).split())}" for text in texts if text.strip()]

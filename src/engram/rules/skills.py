@@ -51,12 +51,12 @@ def clusters(episodes: Sequence[Episode], like: float = LIKE) -> list[list[Episo
     """Group episodes by goal: each joins the first group whose first goal is similar to its own."""
     groups: list[tuple[frozenset[str], list[Episode]]] = []
     for episode in episodes:
-        mine = stems(episode.goal)
-        home = next((group for theirs, group in groups if stem_overlap(mine, theirs) >= like), None)
-        if home is None:
-            groups.append((mine, [episode]))
+        goal_stems = stems(episode.goal)
+        group_found = next((group for group_stems, group in groups if stem_overlap(goal_stems, group_stems) >= like), None)
+        if group_found is None:
+            groups.append((goal_stems, [episode]))
         else:
-            home.append(episode)
+            group_found.append(episode)
     return [group for _, group in groups]
 
 
@@ -65,31 +65,33 @@ def learn(episodes: Sequence[Episode], least: int = 3) -> LearnedSkill | None:
 
     None if fewer than `least` succeeded, or if they have fewer than two steps in common.
     """
-    good = [episode for episode in episodes if episode.outcome is EpisodeOutcome.SUCCESS]
-    if len(good) < least:
+    successes = [episode for episode in episodes if episode.outcome is EpisodeOutcome.SUCCESS]
+    if len(successes) < least:
         return None
-    cues = _cues([episode.goal for episode in good])
-    common = common_steps([steps(episode.events) for episode in good])
-    if not cues or len(common) < _LEAST_STEPS:
+    cues = _cues([episode.goal for episode in successes])
+    shared = common_steps([steps(episode.events) for episode in successes])
+    if not cues or len(shared) < _LEAST_STEPS:
         return None
-    done = tuple(SkillStep(text, _handler(text, episodes)) for text in common)
-    name = min((episode.goal for episode in good), key=len).strip().rstrip(".")
+    skill_steps = tuple(SkillStep(text, _handler(text, episodes)) for text in shared)
+    name = min((episode.goal for episode in successes), key=len).strip().rstrip(".")
     return LearnedSkill(
         name=name,
-        text=skill_text(name, done),
+        text=skill_text(name, skill_steps),
         cues=cues,
         threshold=_THRESHOLD,
-        preconditions=_preconditions(good),
-        steps=done,
+        preconditions=_preconditions(successes),
+        steps=skill_steps,
         practice=_practice(episodes),
         failure_modes=_failures(episodes),
     )
 
 
-def skill_text(name: str, done: Sequence[SkillStep]) -> str:
+def skill_text(name: str, skill_steps: Sequence[SkillStep]) -> str:
     """Return a skill as one text, by which recall finds it."""
-    lines = [f"{number}. {step.text.strip().rstrip('.')}" for number, step in enumerate(done, 1)]
-    handlers = [f"If step {n} fails: {step.on_failure.strip().rstrip('.')}." for n, step in enumerate(done, 1) if step.on_failure]
+    lines = [f"{number}. {step.text.strip().rstrip('.')}" for number, step in enumerate(skill_steps, 1)]
+    handlers = [
+        f"If step {n} fails: {step.on_failure.strip().rstrip('.')}." for n, step in enumerate(skill_steps, 1) if step.on_failure
+    ]
     return " ".join([f"How to {name[:1].lower()}{name[1:]}: {'; '.join(lines)}.", *handlers])
 
 
@@ -98,17 +100,17 @@ def common_steps(sequences: Sequence[Sequence[str]]) -> tuple[str, ...]:
     if not sequences:
         return ()
     shared = tuple(sequences[0])
-    for other in sequences[1:]:
-        shared = _common(shared, other)
+    for sequence in sequences[1:]:
+        shared = _common(shared, sequence)
     return shared
 
 
-def _common(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
-    best: list[list[tuple[str, ...]]] = [[()] * (len(other) + 1) for _ in range(len(one) + 1)]
-    for i, mine in enumerate(one, 1):
-        for j, theirs in enumerate(other, 1):
-            if alike(mine, theirs):
-                best[i][j] = (*best[i - 1][j - 1], mine)
+def _common(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
+    best: list[list[tuple[str, ...]]] = [[()] * (len(second) + 1) for _ in range(len(first) + 1)]
+    for i, first_step in enumerate(first, 1):
+        for j, second_step in enumerate(second, 1):
+            if alike(first_step, second_step):
+                best[i][j] = (*best[i - 1][j - 1], first_step)
             else:
                 best[i][j] = max(best[i - 1][j], best[i][j - 1], key=len)
     return best[-1][-1]
@@ -116,16 +118,18 @@ def _common(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
 
 def _cues(goals: Sequence[str]) -> tuple[Cue, ...]:
     """Return the words that most goals share, weighted by the number of goals."""
-    seen = Counter(stem for goal in goals for stem in stems(goal))
-    kept = {stem: count for stem, count in seen.items() if count >= _COMMON * len(goals)}
-    whole = sum(kept.values())
-    return tuple(Cue(stem, count / whole) for stem, count in sorted(kept.items()))
+    counts = Counter(stem for goal in goals for stem in stems(goal))
+    frequent = {stem: count for stem, count in counts.items() if count >= _COMMON * len(goals)}
+    total = sum(frequent.values())
+    return tuple(Cue(stem, count / total) for stem, count in sorted(frequent.items()))
 
 
-def _preconditions(good: Sequence[Episode]) -> tuple[Precondition, ...]:
+def _preconditions(successes: Sequence[Episode]) -> tuple[Precondition, ...]:
     """Return the attributes that all successful episodes share with equal values."""
-    first = good[0].memory.attributes
-    shared = {name: value for name, value in first.items() if all(one.memory.attributes.get(name) == value for one in good)}
+    first = successes[0].memory.attributes
+    shared = {
+        name: value for name, value in first.items() if all(episode.memory.attributes.get(name) == value for episode in successes)
+    }
     return tuple(Precondition(name, value) for name, value in sorted(shared.items()) if name not in _NOT_ASKED_FOR)
 
 
@@ -135,46 +139,46 @@ def _handler(step: str, episodes: Iterable[Episode]) -> str:
         if episode.outcome is not EpisodeOutcome.SUCCESS:
             continue
         for number, event in enumerate(episode.events[:-1]):
-            before = [one for one in episode.events[: number + 1] if not is_error(one) or one.ok is False]
+            before = [other for other in episode.events[: number + 1] if not is_error(other) or other.ok is False]
             if is_error(event) and before and alike(before[-1].text, step):
-                helped = next((one.text for one in episode.events[number + 1 :] if is_step(one)), "")
-                if helped and not alike(helped, step):
-                    return helped
+                recovery = next((other.text for other in episode.events[number + 1 :] if is_step(other)), "")
+                if recovery and not alike(recovery, step):
+                    return recovery
     return ""
 
 
 def _practice(episodes: Sequence[Episode]) -> Practice:
     ended = [episode for episode in episodes if episode.outcome in SCORES]
-    took = [(one.ended_at - one.started_at).total_seconds() for one in ended if one.ended_at is not None]
+    durations = [(episode.ended_at - episode.started_at).total_seconds() for episode in ended if episode.ended_at is not None]
     count = Counter(episode.outcome for episode in ended)
     return Practice(
         executions=len(ended),
         successes=count[EpisodeOutcome.SUCCESS],
         failures=count[EpisodeOutcome.FAILURE],
         partials=count[EpisodeOutcome.PARTIAL],
-        rate=sum(SCORES[one.outcome] for one in ended) / len(ended) if ended else 0.0,
-        seconds=sum(took) / len(took) if took else 0.0,
-        used_at=max((one.ended_at for one in ended if one.ended_at is not None), default=None),
+        rate=sum(SCORES[episode.outcome] for episode in ended) / len(ended) if ended else 0.0,
+        seconds=sum(durations) / len(durations) if durations else 0.0,
+        used_at=max((episode.ended_at for episode in ended if episode.ended_at is not None), default=None),
     )
 
 
 def _failures(episodes: Sequence[Episode]) -> tuple[FailureMode, ...]:
     modes: tuple[FailureMode, ...] = ()
     for episode in episodes:
-        if episode.outcome is EpisodeOutcome.FAILURE and (why := failure_reason(episode)):
-            modes = _failed_so(modes, why, "", episode.ended_at or episode.started_at)
+        if episode.outcome is EpisodeOutcome.FAILURE and (reason := failure_reason(episode)):
+            modes = _failed_so(modes, reason, "", episode.ended_at or episode.started_at)
     return modes
 
 
-def _failed_so(modes: tuple[FailureMode, ...], why: str, recovery: str, at: datetime) -> tuple[FailureMode, ...]:
+def _failed_so(modes: tuple[FailureMode, ...], reason: str, recovery: str, at: datetime) -> tuple[FailureMode, ...]:
     """Add a failure; a known failure mode is counted once more."""
     for number, mode in enumerate(modes):
-        if alike(mode.text, why):
-            again = replace(
+        if alike(mode.text, reason):
+            updated = replace(
                 mode, occurrences=mode.occurrences + 1, last_at=max(mode.last_at, at), recovery=recovery or mode.recovery
             )
-            return (*modes[:number], again, *modes[number + 1 :])
-    return (*modes, FailureMode(why, recovery, 1, at))
+            return (*modes[:number], updated, *modes[number + 1 :])
+    return (*modes, FailureMode(reason, recovery, 1, at))
 
 
 def match(skill: Skill, situation: str, context: Mapping[str, str]) -> SkillMatch | None:
@@ -182,21 +186,25 @@ def match(skill: Skill, situation: str, context: Mapping[str, str]) -> SkillMatc
 
     None below the skill's threshold, or if the context fails a precondition and the success rate is not high.
     """
-    said = stems(situation).union(*(stems(value) for value in context.values()))
-    score = sum(cue.weight for cue in skill.cues if cue.stem in said)
+    situation_stems = stems(situation).union(*(stems(value) for value in context.values()))
+    score = sum(cue.weight for cue in skill.cues if cue.stem in situation_stems)
     return matched(skill, score, context) if score >= skill.threshold else None
 
 
 def matched(skill: Skill, score: float, context: Mapping[str, str]) -> SkillMatch | None:
     """Return the match if the context meets the preconditions; an empty context meets all of them."""
-    unmet = tuple(f"{one.name} = {one.value}" for one in skill.preconditions if context.get(one.name) != one.value)
+    unmet = tuple(
+        f"{precondition.name} = {precondition.value}"
+        for precondition in skill.preconditions
+        if context.get(precondition.name) != precondition.value
+    )
     if context and unmet and skill.practice.rate <= _TRUSTED:
         return None
     return SkillMatch(skill, min(score, 1.0), unmet)
 
 
 def ranked(matches: Iterable[SkillMatch]) -> list[SkillMatch]:
-    return sorted(matches, key=lambda one: (-one.score * one.skill.practice.rate, one.skill.id))
+    return sorted(matches, key=lambda match: (-match.score * match.skill.practice.rate, match.skill.id))
 
 
 def after_use(
@@ -225,17 +233,17 @@ def with_recoveries(skill: Skill, episode: Episode, at: datetime) -> Skill:
     """Return the skill with the recoveries that this successful episode found for its errors."""
     if episode.outcome is not EpisodeOutcome.SUCCESS:
         return skill
-    known = [step.text for step in skill.steps] + [one.text for one in skill.refinements]
+    known = [step.text for step in skill.steps] + [other.text for other in skill.refinements]
     for number, event in enumerate(episode.events):
         if not is_error(event) or not event.text:
             continue
-        helped = next((one.text for one in episode.events[number + 1 :] if is_step(one)), "")
-        if not helped or not content_words(helped) or any(alike(helped, text) for text in known):
+        recovery = next((other.text for other in episode.events[number + 1 :] if is_step(other)), "")
+        if not recovery or not content_words(recovery) or any(alike(recovery, text) for text in known):
             continue
         skill = replace(
             skill,
-            refinements=(*skill.refinements, Refinement(helped, episode.id, at)),
-            failure_modes=_failed_so(skill.failure_modes, event.text, helped, at),
+            refinements=(*skill.refinements, Refinement(recovery, episode.id, at)),
+            failure_modes=_failed_so(skill.failure_modes, event.text, recovery, at),
         )
-        known.append(helped)
+        known.append(recovery)
     return skill

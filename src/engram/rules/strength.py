@@ -42,22 +42,26 @@ def half_life(memory: Memory, settings: Settings) -> float:
 def retention(memory: Memory, now: datetime, settings: Settings) -> float:
     """Return the share of a memory that is left since its last use or rehearsal, 0 … 1."""
     life, mode = half_life(memory, settings), settings.retention_mode
-    left = forgetting_curve(_days_since_use(memory, now) / life, mode)
+    since_use = forgetting_curve(_days_since_use(memory, now) / life, mode)
     rehearsed_at = rehearsals_of(memory)[1]
-    return left if rehearsed_at is None else max(left, _REHEARSED * forgetting_curve(_days(rehearsed_at, now) / life, mode))
+    return (
+        since_use
+        if rehearsed_at is None
+        else max(since_use, _REHEARSED * forgetting_curve(_days(rehearsed_at, now) / life, mode))
+    )
 
 
-def falls_below_at(memory: Memory, left: float, now: datetime, settings: Settings) -> datetime | None:
-    """Return when retention will fall below `left` if the memory is not used; None if that is over 100 years away."""
-    if retention(memory, now, settings) < left:
+def falls_below_at(memory: Memory, least: float, now: datetime, settings: Settings) -> datetime | None:
+    """Return when retention will fall below `least` if the memory is not used; None if that is over 100 years away."""
+    if retention(memory, now, settings) < least:
         return now
-    near, far = 0.0, _LIFETIME
-    if retention(memory, now + timedelta(days=far), settings) >= left:
+    early, late = 0.0, _LIFETIME
+    if retention(memory, now + timedelta(days=late), settings) >= least:
         return None
-    while far - near > _HOUR:
-        middle = (near + far) / 2.0
-        near, far = (middle, far) if retention(memory, now + timedelta(days=middle), settings) >= left else (near, middle)
-    return now + timedelta(days=far)
+    while late - early > _HOUR:
+        middle = (early + late) / 2.0
+        early, late = (middle, late) if retention(memory, now + timedelta(days=middle), settings) >= least else (early, middle)
+    return now + timedelta(days=late)
 
 
 def forgetting_curve(half_lives: float, mode: str) -> float:

@@ -66,8 +66,8 @@ def summarize(facts: Iterable[SourcedFact], words: Mapping[str, str]) -> list[Fa
             best = groups.setdefault((fact.subject, verb), {})
             if thing not in best or best[thing].confidence < fact.confidence:
                 best[thing] = fact
-    made = (_gist(subject, verb, best, words) for (subject, verb), best in sorted(groups.items()))
-    return [one for one in made if one is not None]
+    summaries = (_gist(subject, verb, best, words) for (subject, verb), best in sorted(groups.items()))
+    return [summary for summary in summaries if summary is not None]
 
 
 def _said(fact: SourcedFact) -> tuple[str, str]:
@@ -78,17 +78,17 @@ def _said(fact: SourcedFact) -> tuple[str, str]:
 
 
 def _gist(subject: str, verb: str, best: Mapping[str, SourcedFact], words: Mapping[str, str]) -> FactSummary | None:
-    named = {thing: within_sentence(as_written(thing, words[fact.memory])) for thing, fact in best.items()}
-    whole = [thing for thing, name in named.items() if thing in words[best[thing].memory].casefold() and _is_plain(name)]
-    surest = sorted(whole, key=lambda thing: (-best[thing].confidence, best[thing].memory))[:_MOST]
+    names = {thing: within_sentence(as_written(thing, words[fact.memory])) for thing, fact in best.items()}
+    plain = [thing for thing, name in names.items() if thing in words[best[thing].memory].casefold() and _is_plain(name)]
+    surest = sorted(plain, key=lambda thing: (-best[thing].confidence, best[thing].memory))[:_MOST]
     chosen = sorted(surest, key=lambda thing: (best[thing].memory, thing))
     memories = tuple(dict.fromkeys(best[thing].memory for thing in chosen))
     if len(chosen) < FEWEST or len(memories) < 2:
         return None
     who = as_written(subject, words[memories[0]])
-    text = f"{who} {verb} {_listed([named[thing] for thing in chosen])}."
-    sure = min(best[thing].confidence for thing in chosen)
-    return FactSummary(f"{subject} {verb}", f"{text[0].upper()}{text[1:]}", sure, memories)
+    text = f"{who} {verb} {_listed([names[thing] for thing in chosen])}."
+    confidence = min(best[thing].confidence for thing in chosen)
+    return FactSummary(f"{subject} {verb}", f"{text[0].upper()}{text[1:]}", confidence, memories)
 
 
 def _is_plain(name: str) -> bool:

@@ -94,56 +94,61 @@ class TopicReading:
     along: float | None = None
 
 
-def assess_topic(momentum: Momentum, text: str, asked: Vector | None, background: float) -> TopicReading:
-    """Assess whether a message continues the topic, before it is added. `asked`: its vector as a question."""
+def assess_topic(momentum: Momentum, text: str, as_question: Vector | None, background: float) -> TopicReading:
+    """Assess whether a message continues the topic, before it is added. `as_question`: its vector as a question."""
     if not momentum.turns:
         return TopicReading(Topic.CONTINUATION, _BIAS + _NEAR)
-    near = similarity(asked, momentum.last, background)
-    along = similarity(asked, momentum.centroid, background)
+    to_last = similarity(as_question, momentum.last, background)
+    to_centroid = similarity(as_question, momentum.centroid, background)
     mentioned = {word for turn in momentum.words for word in turn}
     questions = [words for sentence in split_sentences(text) if _QUESTION.search(sentence) and (words := set(_stems(sentence)))]
     asks_new = any(words.isdisjoint(mentioned) for words in questions)
-    like = _by_words(text, mentioned) if near is None else near
-    score = _BIAS + _NEAR * like + _ANSWERS * momentum.asked + _ASKS_NEW * asks_new
+    closeness = _by_words(text, mentioned) if to_last is None else to_last
+    score = _BIAS + _NEAR * closeness + _ANSWERS * momentum.asked + _ASKS_NEW * asks_new
     if not content_words(text) or (dependence(text) >= _LEANS and not asks_new):
         topic = Topic.CONTINUATION  # "ok, thanks" has no topic, and "deploy it" refers to the current one
     else:
         topic = Topic.SWITCH if score >= _SWITCH else Topic.DRIFT if score >= _DRIFT else Topic.CONTINUATION
-    return TopicReading(topic, score, near, along)
+    return TopicReading(topic, score, to_last, to_centroid)
 
 
 def advance(
-    momentum: Momentum, text: str, said: Vector | None, reading: TopicReading, alpha: float = 0.3, asked: Vector | None = None
+    momentum: Momentum,
+    text: str,
+    as_passage: Vector | None,
+    reading: TopicReading,
+    alpha: float = 0.3,
+    as_question: Vector | None = None,
 ) -> Momentum:
-    """Return the momentum with one more turn; `said`, `asked`: its vector as a passage and as a question.
+    """Return the momentum with one more turn; `as_passage`, `as_question`: its vector as a passage and as a question.
 
     A turn without content words changes nothing.
     """
     words = _stems(text)
     if not words and momentum.turns:
         return momentum
-    fresh = momentum.centroid is None or reading.topic is Topic.SWITCH
-    centroid, velocity, confidence = said, None, _FIRST
-    if said is not None and momentum.centroid is not None and not fresh:
-        centroid = alpha * said + (1.0 - alpha) * momentum.centroid
-        velocity = said - momentum.centroid
+    restart = momentum.centroid is None or reading.topic is Topic.SWITCH
+    centroid, velocity, confidence = as_passage, None, _FIRST
+    if as_passage is not None and momentum.centroid is not None and not restart:
+        centroid = alpha * as_passage + (1.0 - alpha) * momentum.centroid
+        velocity = as_passage - momentum.centroid
         # The specification compares the velocity with a zero vector, for which the cosine is undefined. Its intent, how far
         # the turn leads away, is 1 - similarity to the centroid.
         away = 1.0 - min(max(reading.along or 0.0, 0.0), 1.0)
         confidence = min(momentum.confidence * 0.8 + 0.2, 1.0) * (1.0 - away * 0.5 * (reading.topic is not Topic.CONTINUATION))
-    elif said is None:
+    elif as_passage is None:
         centroid, velocity, confidence = momentum.centroid, momentum.velocity, momentum.confidence * 0.8
-    found = split_sentences(text)
+    sentence_list = split_sentences(text)
     before = () if reading.topic is Topic.SWITCH else momentum.words
     return Momentum(
         centroid=centroid,
         velocity=velocity,
-        last=said if said is not None else momentum.last,
+        last=as_passage if as_passage is not None else momentum.last,
         confidence=confidence,
         turns=momentum.turns + 1,
-        asked=bool(found) and _QUESTION.search(found[-1]) is not None,
+        asked=bool(sentence_list) and _QUESTION.search(sentence_list[-1]) is not None,
         words=(*before, words)[-_WINDOW:],
-        course=_mean(None if fresh else momentum.course, asked, alpha),
+        course=_mean(None if restart else momentum.course, as_question, alpha),
     )
 
 
@@ -156,15 +161,15 @@ def _mean(so_far: Vector | None, one_more: Vector | None, alpha: float) -> Vecto
 def blend(momentum: Momentum, text: str, query: Vector, share: float = 0.9) -> Vector:
     """Return the query vector mixed with the conversation's, by the message's dependence and the confidence. Unit length."""
     weight = share * dependence(text) * momentum.confidence
-    way = momentum.course if momentum.course is not None else momentum.centroid
-    if way is None or weight <= 0.0:
+    topic = momentum.course if momentum.course is not None else momentum.centroid
+    if topic is None or weight <= 0.0:
         return query
-    length = _length(way)
-    if length == 0.0 or way.shape != query.shape:
+    length = _length(topic)
+    if length == 0.0 or topic.shape != query.shape:
         return query
-    drawn: Vector = (1.0 - weight) * query + weight * way / length
-    size = _length(drawn)
-    return drawn / size if size > 0.0 else query
+    mixed: Vector = (1.0 - weight) * query + weight * topic / length
+    size = _length(mixed)
+    return mixed / size if size > 0.0 else query
 
 
 def steady_query(momentum: Momentum) -> Vector | None:
@@ -183,14 +188,14 @@ def dependence(text: str) -> float:
     return steps[own] if own < len(steps) else 0.0
 
 
-def similarity(one: Vector | None, other: Vector | None, background: float) -> float | None:
+def similarity(first: Vector | None, second: Vector | None, background: float) -> float | None:
     """Return the cosine above the encoder's background: 0 for unrelated, 1 for equal; None if a vector is missing or zero."""
-    if one is None or other is None or one.shape != other.shape:
+    if first is None or second is None or first.shape != second.shape:
         return None
-    lengths = _length(one) * _length(other)
+    lengths = _length(first) * _length(second)
     if lengths == 0.0:
         return None
-    return (float(one @ other) / lengths - background) / max(1.0 - background, 1e-6)
+    return (float(first @ second) / lengths - background) / max(1.0 - background, 1e-6)
 
 
 def _length(vector: Vector) -> float:

@@ -134,8 +134,8 @@ def attend(
     if at is not None:
         old = memory.slots[at]
         level = max(level, _unit(old.activation + _BOOST))
-        kept = memory_id or old.memory_id
-        slot = Slot(text, source, level, old.entered_at, now, count(text), kept, known or old.known)
+        known_id = memory_id or old.memory_id
+        slot = Slot(text, source, level, old.entered_at, now, count(text), known_id, known or old.known)
         others = (*memory.slots[:at], *memory.slots[at + 1 :])
     else:
         slot = Slot(text, source, level, now, now, count(text), memory_id, known)
@@ -150,8 +150,8 @@ def refresh(memory: WorkingMemory, at: int, now: datetime, boost: float = _BOOST
 
 def mention(memory: WorkingMemory, text: str, now: datetime) -> WorkingMemory:
     """Raise the activation of each slot by the share of its content words that occur in the text."""
-    said = {word[:_STEM] for word in content_words(text)}
-    return _sorted(memory, [_touched(slot, _BOOST * _share(slot, said), now) for slot in memory.slots])
+    mentioned = {word[:_STEM] for word in content_words(text)}
+    return _sorted(memory, [_touched(slot, _BOOST * _share(slot, mentioned), now) for slot in memory.slots])
 
 
 def tick(memory: WorkingMemory, now: datetime, limits: SlotLimits, turns: int = 1) -> Transition:
@@ -169,8 +169,8 @@ def change_topic(memory: WorkingMemory, topic: Topic) -> Transition:
     others = tuple(slot for slot in memory.slots if slot.source is not SlotSource.GOAL)
     if topic is Topic.SWITCH:
         return replace(memory, slots=goals), tuple(Evicted(slot, EvictionReason.TOPIC) for slot in others)
-    kept, evicted = _without_faint(replace(memory, slots=_scaled(others, _DRIFT)), _DRIFT_FLOOR)
-    return _sorted(kept, [*goals, *kept.slots]), evicted
+    remaining, evicted = _without_faint(replace(memory, slots=_scaled(others, _DRIFT)), _DRIFT_FLOOR)
+    return _sorted(remaining, [*goals, *remaining.slots]), evicted
 
 
 def weakened(memory: WorkingMemory, factor: float, floor: float, now: datetime) -> WorkingMemory:
@@ -195,7 +195,7 @@ def _fitted(memory: WorkingMemory, limits: SlotLimits, newest: Slot | None = Non
         lowest = sorted(slots, key=lambda slot: (slot is newest, slot.activation, slot.touched_at))
         if limits.strategy is Strategy.SUMMARIZE_BATCH and (batch := _batch(lowest, newest)):
             summed = _summed_up(batch)
-            slots = [slot for slot in slots if not any(slot is one for one in batch)] + [summed]
+            slots = [slot for slot in slots if not any(slot is merged for merged in batch)] + [summed]
             evicted += [Evicted(slot, EvictionReason.SUMMED_UP) for slot in batch]
             continue
         shorter = None if crowded else _shorter(lowest, limits.strategy)
@@ -255,9 +255,9 @@ def _find(memory: WorkingMemory, text: str, memory_id: str) -> int | None:
     return None
 
 
-def _share(slot: Slot, said: set[str]) -> float:
-    own = {word[:_STEM] for word in content_words(slot.text)}
-    return len(own & said) / len(own) if own else 0.0
+def _share(slot: Slot, mentioned: set[str]) -> float:
+    slot_stems = {word[:_STEM] for word in content_words(slot.text)}
+    return len(slot_stems & mentioned) / len(slot_stems) if slot_stems else 0.0
 
 
 def _touched(slot: Slot, boost: float, now: datetime) -> Slot:
@@ -393,12 +393,12 @@ def apply_turn(
     for recent in aged_turns:  # before the topic changes: these turns belong to the old topic
         memory, also_evicted = _promote(memory, recent, now, limits.slot_limits)
         evicted += also_evicted
-    memory, left = change_topic(mention(memory, turn.text, now), reading.topic)
+    memory, evicted_after = change_topic(mention(memory, turn.text, now), reading.topic)
     last_turns, pushed_out = add_turn(last_turns, turn, now, limits.last_turns, known)
     for recent in pushed_out:
         memory, also_evicted = _promote(memory, recent, now, limits.slot_limits)
-        left += also_evicted
-    return WorkingState(last_turns, memory, momentum), reading, evicted + left
+        evicted_after += also_evicted
+    return WorkingState(last_turns, memory, momentum), reading, evicted + evicted_after
 
 
 def pass_time(
@@ -423,14 +423,14 @@ def after_pause(state: WorkingState, saved_at: datetime, now: datetime, limits: 
     if hours >= limits.stale_h:
         return WorkingState(), SavedAge.DROPPED
     fresh = hours < limits.fresh_h
-    kept = 1.0 if fresh else 1.0 - _LOST * (hours - limits.fresh_h) / max(limits.stale_h - limits.fresh_h, 1e-6)
-    found = weakened(state.working, kept, 0.0 if fresh else limits.slot_limits.floor, now)
-    found, _ = fit_to(found, limits.slot_limits)
-    momentum = replace(state.momentum, confidence=state.momentum.confidence * kept)
-    return WorkingState(LastTurns(), found, momentum), SavedAge.FRESH if fresh else SavedAge.DECAYED
+    share = 1.0 if fresh else 1.0 - _LOST * (hours - limits.fresh_h) / max(limits.stale_h - limits.fresh_h, 1e-6)
+    memory = weakened(state.working, share, 0.0 if fresh else limits.slot_limits.floor, now)
+    memory, _ = fit_to(memory, limits.slot_limits)
+    momentum = replace(state.momentum, confidence=state.momentum.confidence * share)
+    return WorkingState(LastTurns(), memory, momentum), SavedAge.FRESH if fresh else SavedAge.DECAYED
 
 
-def _promote(memory: WorkingMemory, heard: RecentTurn, now: datetime, limits: SlotLimits) -> Transition:
-    text = statement(heard.turn)
-    source = SlotSource.TOOL if heard.turn.speaker == "tool" else SlotSource.SAID
-    return attend(memory, text, now, limits, source=source, activation=0.6, known=heard.known) if text else (memory, ())
+def _promote(memory: WorkingMemory, recent: RecentTurn, now: datetime, limits: SlotLimits) -> Transition:
+    text = statement(recent.turn)
+    source = SlotSource.TOOL if recent.turn.speaker == "tool" else SlotSource.SAID
+    return attend(memory, text, now, limits, source=source, activation=0.6, known=recent.known) if text else (memory, ())

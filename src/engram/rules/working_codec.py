@@ -25,7 +25,7 @@ def state_to_bytes(state: WorkingState, model: str) -> bytes:
             "slots": [_slot(slot) for slot in state.working.slots],
             "ticked": None if ticked is None else to_micros(ticked),
             "model": model,
-            "vectors": [_vector(one) for one in (momentum.centroid, momentum.velocity, momentum.last, momentum.course)],
+            "vectors": [_vector(vector) for vector in (momentum.centroid, momentum.velocity, momentum.last, momentum.course)],
             "way": [momentum.confidence, momentum.turns, momentum.asked, momentum.words],
         }
     )
@@ -36,11 +36,11 @@ def state_from_bytes(body: bytes, model: str) -> WorkingState | None:
     try:
         stored = from_json_bytes(body)
         ticked = None if stored["ticked"] is None else from_micros(stored["ticked"])
-        vectors = [_numbers(one) if stored["model"] == model else None for one in stored["vectors"]]
+        vectors = [_numbers(vector) if stored["model"] == model else None for vector in stored["vectors"]]
         centroid, velocity, last, course, *_ = (*vectors, None)  # older formats have no course
         confidence, turns, asked, words = stored["way"]
-        said = tuple(tuple(turn) for turn in words)
-        momentum = Momentum(centroid, velocity, last, float(confidence), int(turns), bool(asked), said, course)
+        mentioned = tuple(tuple(turn) for turn in words)
+        momentum = Momentum(centroid, velocity, last, float(confidence), int(turns), bool(asked), mentioned, course)
         return WorkingState(LastTurns(), WorkingMemory(tuple(_slot_of(slot) for slot in stored["slots"]), ticked), momentum)
     except (ValueError, KeyError, TypeError):
         return None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from engram.capture.embeddings import fill
 from engram.capture.reports import from_words, to_words
-from engram.dream.jobs import CONSOLIDATE, DREAM, jobs_of, named
+from engram.dream.jobs import CONSOLIDATE, DREAM, jobs_named, jobs_of
 from engram.dream.runner import Progress, preview, run
 from engram.index.vectors.tiers import VectorLimits
 from engram.store.ports import Once
@@ -48,17 +48,17 @@ class Resting(View):
         """What was done at rest, the latest first."""
         return self._vault.store.passes(self._reader, limit=limit)
 
-    def _rest(self, verb: str, names: Sequence[str], dry_run: bool, tell: Tell) -> PassReport:
-        vault, reader, jobs = self._vault, self._reader, named(names, jobs_of(verb))
+    def _rest(self, verb: str, names: Sequence[str], dry_run: bool, progress: Tell) -> PassReport:
+        vault, reader, jobs = self._vault, self._reader, jobs_named(names, jobs_of(verb))
         context = vault.job_context(reader)
         if context.index is not None:
             context.index.settle(vault.live.tuned(VectorLimits).warm_patience_s)
         if dry_run:
-            return preview(context, jobs, verb=verb, tell=tell)
+            return preview(context, jobs, verb=verb, on_progress=progress)
 
         def make(_: Once | None) -> PassReport:
             """Many transactions: one that is killed is gone on with, so its receipt comes last."""
-            done = run(context, jobs, vault.searcher, verb=verb, tell=tell)
+            done = run(context, jobs, vault.searcher, verb=verb, on_progress=progress)
             if vault.embedder is not None and any(what.endswith(_DERIVED) for what in done.changes):
                 fill(vault.store, reader, vault.embedder, page=vault.live.now.embed_batch)
             return done

@@ -252,27 +252,27 @@ class Working:
         """Save goal, decisions and open questions for the next session in this scope, and suspend working memory."""
         _check_lists(decided, open)
         cleaned = [[self._clean(text) for text in texts] for texts in ((goal,), decided, open)]
-        given = any(text.strip() for texts in cleaned for text in texts)
-        said = [tuple(text for text in texts if self._is_sound(text)) for texts in cleaned]
-        made = Checkpoint(goal="".join(said[0]), decided=said[1], open=said[2], at=self._now)
-        if not given:
+        any_text = any(text.strip() for texts in cleaned for text in texts)
+        screened_texts = [tuple(text for text in texts if self._is_sound(text)) for texts in cleaned]
+        checkpoint = Checkpoint(goal="".join(screened_texts[0]), decided=screened_texts[1], open=screened_texts[2], at=self._now)
+        if not any_text:
             raise InvalidContent("the checkpoint is empty.", way_out="Pass a goal, decisions or open questions.")
-        if not any(text.strip() for texts in said for text in texts):
+        if not any(text.strip() for texts in screened_texts for text in texts):
             raise InjectionBlocked("every text of the checkpoint reads as prompt injection.", way_out="Say it in other words.")
         return self._made_once(
             ("checkpoint", goal, tuple(decided), tuple(open)),
-            lambda once: self._note(made, once),
-            lambda _: str(to_micros(made.at)),
-            lambda at: replace(made, at=from_micros(int(at))),
+            lambda once: self._note(checkpoint, once),
+            lambda _: str(to_micros(checkpoint.at)),
+            lambda at: replace(checkpoint, at=from_micros(int(at))),
         )
 
-    def _note(self, made: Checkpoint, once: Once | None) -> Checkpoint:
-        body, tier = self._packed(made), self._tier(made)
+    def _note(self, checkpoint: Checkpoint, once: Once | None) -> Checkpoint:
+        body, tier = self._packed(checkpoint), self._tier(checkpoint)
         self._sets.store.put_away(self._reader, CHECKPOINT, body, self._sets.session, tier=tier, once=once)
-        if made.goal:
-            self._bring(made.goal, SlotSource.GOAL, 1.0)
+        if checkpoint.goal:
+            self._bring(checkpoint.goal, SlotSource.GOAL, 1.0)
         self.suspend()
-        return made
+        return checkpoint
 
     def hand_over(
         self, goal: str, *, decided: Sequence[str] = (), open: Sequence[str] = (), sources: Sequence[str] | None = None
@@ -288,48 +288,52 @@ class Working:
         require_writable(self._reader, self._reader.scope)
         _check_lists(decided, open)
         cleaned = [[self._clean(text) for text in texts] for texts in ((goal,), decided, open)]
-        said = [
+        screened_texts = [
             tuple(text for text in texts if judged(text, self._settings).verdict is InjectionVerdict.CLEAN) for texts in cleaned
         ]  # from a program, so flagged text is left out instead of refused
-        made = Checkpoint(goal="".join(said[0]), decided=said[1], open=said[2], at=self._now)
-        tier = Sensitivity.CONFIDENTIAL if sources is None else self._tier(made)
-        kept = self._sets.store.put_away(
+        checkpoint = Checkpoint(goal="".join(screened_texts[0]), decided=screened_texts[1], open=screened_texts[2], at=self._now)
+        tier = Sensitivity.CONFIDENTIAL if sources is None else self._tier(checkpoint)
+        saved_at = self._sets.store.put_away(
             self._reader,
             HANDOFF,
-            self._packed(made),
+            self._packed(checkpoint),
             self._sets.session,
             tier=tier,
             sources=sources or (),
             since=self._set.since,
         )
-        return kept is not None
+        return saved_at is not None
 
-    def _packed(self, made: Checkpoint) -> bytes:
+    def _packed(self, checkpoint: Checkpoint) -> bytes:
         """Return a checkpoint as bytes with the version of the rules that screened it, so that a reader need not load them."""
-        return checkpoints.checkpoint_to_bytes(made, VERSION if self._settings.guard_injection else 0)
+        return checkpoints.checkpoint_to_bytes(checkpoint, VERSION if self._settings.guard_injection else 0)
 
-    def _tier(self, made: Checkpoint) -> Sensitivity:
+    def _tier(self, checkpoint: Checkpoint) -> Sensitivity:
         """Return the highest sensitivity of the checkpoint's texts."""
-        return strictest(*(tier_of(text, self._settings) for text in (made.goal, *made.decided, *made.open)))
+        return strictest(*(tier_of(text, self._settings) for text in (checkpoint.goal, *checkpoint.decided, *checkpoint.open)))
 
     def resume(self) -> Resumed:
         """Return the last checkpoint and the working memory of this scope, saved by this process or an earlier one."""
         with self._set.lock:
             self._sets.load(self._reader, self._set)
-        noted = self._sets.store.put_away_last(self._reader, CHECKPOINT)
-        made = None if noted is None else self._without_attacks(checkpoints.checkpoint_from_bytes(noted[1], noted[0]))
-        found = Resumed(slots=self.slots, saved_at=self._set.saved_at, age=self._set.age)
-        return found if made is None else replace(found, goal=made.goal, decided=made.decided, open=made.open, noted_at=made.at)
-
-    def _without_attacks(self, noted: Checkpoint | None) -> Checkpoint | None:
-        """Return a checkpoint without texts flagged as injection: it may be older than the rules that flag them."""
-        if noted is None:
-            return None
-        goal, decided, left = (
-            tuple(text for text in texts if is_sound(text, self._settings))
-            for texts in ((noted.goal,), noted.decided, noted.open)
+        saved = self._sets.store.put_away_last(self._reader, CHECKPOINT)
+        checkpoint = None if saved is None else self._without_attacks(checkpoints.checkpoint_from_bytes(saved[1], saved[0]))
+        resumed = Resumed(slots=self.slots, saved_at=self._set.saved_at, age=self._set.age)
+        return (
+            resumed
+            if checkpoint is None
+            else replace(resumed, goal=checkpoint.goal, decided=checkpoint.decided, open=checkpoint.open, noted_at=checkpoint.at)
         )
-        return replace(noted, goal="".join(goal), decided=decided, open=left)
+
+    def _without_attacks(self, checkpoint: Checkpoint | None) -> Checkpoint | None:
+        """Return a checkpoint without texts flagged as injection: it may be older than the rules that flag them."""
+        if checkpoint is None:
+            return None
+        goal, decided, open_texts = (
+            tuple(text for text in texts if is_sound(text, self._settings))
+            for texts in ((checkpoint.goal,), checkpoint.decided, checkpoint.open)
+        )
+        return replace(checkpoint, goal="".join(goal), decided=decided, open=open_texts)
 
     def clear(self) -> int:
         """Clear working memory, its saved state and the checkpoint; return the number of slots there were."""
@@ -381,20 +385,20 @@ class Working:
 E_ = TypeVar("E_", SlotSource, Topic, Form)
 
 
-def _word_for(kind: type[E_], given: str, what: str) -> E_:
+def _word_for(kind: type[E_], value: str, what: str) -> E_:
     try:
-        return kind(given)
+        return kind(value)
     except ValueError:
         raise InvalidQuery(f"unknown {what}.", way_out=f"Pass one of {', '.join(member.value for member in kind)}.") from None
 
 
-def _check_number(name: str, given: object) -> None:
-    if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given):
+def _check_number(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise InvalidQuery(f"the {name} must be a finite number.", way_out="Pass a finite int or float.")
 
 
-def _check_lists(*given: object) -> None:
-    if any(isinstance(one, str) or not isinstance(one, Sequence) for one in given):
+def _check_lists(*lists: object) -> None:
+    if any(isinstance(value, str) or not isinstance(value, Sequence) for value in lists):
         raise InvalidContent("`decided` and `open` must be lists of texts.", way_out="Pass lists of str.")
 
 

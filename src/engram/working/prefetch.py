@@ -62,8 +62,8 @@ def still_valid(result: PrefetchedResult | None, state: PrefetchState, limit: in
 
 def matches(result: PrefetchedResult, query: Vector, background: float, least: float) -> bool:
     """True if this query vector is close enough to the prefetched one."""
-    near = similarity(query, result.query, background)
-    return near is not None and near >= least
+    closeness = similarity(query, result.query, background)
+    return closeness is not None and closeness >= least
 
 
 def first_hits(result: PrefetchedResult, limit: int) -> Recall:

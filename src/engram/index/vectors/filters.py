@@ -129,14 +129,18 @@ class FilterColumns:
         """Drop the cached masks; they are made again when needed."""
         self._masks.clear()
 
-    def copy_to(self, other: FilterColumns, numbers: Numbers) -> None:
+    def copy_to(self, target: FilterColumns, numbers: Numbers) -> None:
         """Copy the values of these rows to an empty `FilterColumns`, in this order."""
-        for mine, theirs in ((self._scope, other._scope), (self._time, other._time)):
-            theirs.put(0, mine.values[numbers])
-        for words, others in ((self._kind, other._kind), (self._status, other._status), (self._category, other._category)):
-            words.copy_to(others, numbers)
-        other._known_scopes = set(self._known_scopes)
-        other._largest_scope = self._largest_scope
+        for column, target_column in ((self._scope, target._scope), (self._time, target._time)):
+            target_column.put(0, column.values[numbers])
+        for coded, target_coded in (
+            (self._kind, target._kind),
+            (self._status, target._status),
+            (self._category, target._category),
+        ):
+            coded.copy_to(target_coded, numbers)
+        target._known_scopes = set(self._known_scopes)
+        target._largest_scope = self._largest_scope
 
     def pack(self, numbers: Numbers) -> PackedColumns:
         """Return copies of these rows' values, and the words that the codes in them stand for."""
@@ -168,19 +172,19 @@ class FilterColumns:
         """Return the mask of a filter over all rows, from the cache if it is still valid."""
         count = self._rows.count
         now = self._dropped + len(self._touched)
-        kept = self._masks.get(condition)
-        if kept is not None and kept[0] == now and len(kept[1]) == count:
+        cached = self._masks.get(condition)
+        if cached is not None and cached[0] == now and len(cached[1]) == count:
             self._masks.move_to_end(condition)
-            return kept[1]
+            return cached[1]
         mask = None
-        if kept is not None and kept[0] >= self._dropped:
-            mask = self._amended(condition, scopes, kept[1].mask, self._touched[kept[0] - self._dropped :])
-        made = Allowed(self.admits(condition, scopes, slice(0, count)) if mask is None else mask)
-        self._masks[condition] = now, made
+        if cached is not None and cached[0] >= self._dropped:
+            mask = self._amended(condition, scopes, cached[1].mask, self._touched[cached[0] - self._dropped :])
+        allowed_rows = Allowed(self.admits(condition, scopes, slice(0, count)) if mask is None else mask)
+        self._masks[condition] = now, allowed_rows
         self._masks.move_to_end(condition)
         while len(self._masks) > max(_FEWEST, _MASK_BYTES // max(count, 1)):
             self._masks.popitem(last=False)
-        return made
+        return allowed_rows
 
     def _amended(self, condition: RowFilter, scopes: Keys | None, old: Mask, touched: list[Numbers]) -> Mask | None:
         count = self._rows.count
@@ -240,10 +244,10 @@ class _CodedColumn:
         codes = [self._code_of[word] for word in chosen if word in self._code_of]
         return _among(self.codes.values[at], np.asarray(codes, np.int64), len(self._code_of))
 
-    def copy_to(self, other: _CodedColumn, numbers: Numbers) -> None:
-        other._code_of = dict(self._code_of)
-        other.codes = Column(self.codes.values.dtype)
-        other.codes.put(0, self.codes.values[numbers])
+    def copy_to(self, target: _CodedColumn, numbers: Numbers) -> None:
+        target._code_of = dict(self._code_of)
+        target.codes = Column(self.codes.values.dtype)
+        target.codes.put(0, self.codes.values[numbers])
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -158,10 +158,10 @@ class LiveIndex:
         self.start()
         deadline = None if timeout is None else self._monotonic() + timeout
         while not self.ready and not self._problem and not self._requests.closing:
-            left = _STEP_S if deadline is None else min(deadline - self._monotonic(), _STEP_S)
-            if left <= 0:
+            remaining = _STEP_S if deadline is None else min(deadline - self._monotonic(), _STEP_S)
+            if remaining <= 0:
                 break
-            self._requests.wait_until(lambda: self.ready or bool(self._problem), left)
+            self._requests.wait_until(lambda: self.ready or bool(self._problem), remaining)
             if progress is not None:
                 progress(self.warmth)
         return self.ready
@@ -286,9 +286,9 @@ class LiveIndex:
     def _wait_briefly(self) -> None:
         """Wait up to `warm_patience_s` after loading began: a slightly later answer with vectors beats one without."""
         if self._index is None and self.started and not self._problem:
-            left = self._began + self._limits.warm_patience_s - self._monotonic()
-            if left > 0:
-                self._requests.wait_until(lambda: self.ready or bool(self._problem), wait_limit(left))
+            remaining = self._began + self._limits.warm_patience_s - self._monotonic()
+            if remaining > 0:
+                self._requests.wait_until(lambda: self.ready or bool(self._problem), wait_limit(remaining))
 
     def _stored(self, reader: Reader, keys: Sequence[int]) -> Vectors | None:
         """Return these memories' vectors from the store, still rotated; NaN as in `score`."""
