@@ -223,7 +223,7 @@ def run(
 ) -> Results:
     """Return all figures, file by file.
 
-    `stores`: only the first so many of each file. `embedder`: replaces the installed one. `tuning`: `Weights` and `Limits` to try.
+    stores: only the first so many of each file. embedder: replaces the installed one. tuning: `Weights` and `Limits` to try.
     """
     report = progress or (lambda stage, share: None)
     results = []

@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-from engram.text.english.dates.relative import relative
 from engram.types import Memory
 
 TOKENS = 8  # of a time beside the words that mean it, about
@@ -50,6 +49,8 @@ def dated(text: str, memory: Memory) -> str:
     """
     if memory.happened_at is None or memory.happened_until is None:
         return text
+    from engram.text.english.dates.relative import relative  # late: its patterns take longer to compile than MCP's list of tools
+
     place = relative(text, memory.happened_at)
     return text if place is None else f"{text[:place]} ({_spelled(memory)}){text[place:]}"
 
