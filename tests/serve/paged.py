@@ -15,7 +15,7 @@ from recall.minds import open_mind
 from serve.served import Answer, running
 
 from engram.engine import Engram
-from engram.serve.network.server import owners
+from engram.serve.network.server import reader_token
 from engram.serve.page import routes
 from engram.serve.web import prepare
 from engram.types import Policy, Reader, Role, Scope
@@ -68,7 +68,7 @@ class Visitor:
 @contextmanager
 def showing(mem: Engram) -> Iterator[tuple[int, str]]:
     """As `engram ui` does for this reader: the port, and the path of the link that signs in once."""
-    app, own = prepare(mem, "127.0.0.1", owners(mem))
+    app, own = prepare(mem, "127.0.0.1", reader_token(mem))
     assert own is not None
     secret = app.state.sessions.invite(f"Bearer {own.secret}")
     with running(app) as port:

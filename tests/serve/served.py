@@ -14,8 +14,8 @@ from patience import PATIENCE_S, wait_until
 from starlette.applications import Starlette
 
 from engram.engine import Engram
-from engram.serve.network.server import bound
-from engram.serve.web import Server, prepare
+from engram.serve.network.server import bind
+from engram.serve.web import WebServer, prepare
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ def serving(mem: Engram) -> Iterator[Api]:
 @contextmanager
 def running(app: Starlette) -> Iterator[int]:
     """The application on a port of its own while the block runs."""
-    listening = bound("127.0.0.1", 0)
-    server = Server(app, 5.0)
+    listening = bind("127.0.0.1", 0)
+    server = WebServer(app, 5.0)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     wait_until(lambda: server.started, "the server did not start")

@@ -26,7 +26,7 @@ from engram.engine import Engram
 from engram.errors import ConfigInvalid
 from engram.models.embedders import CallableEmbedder, Vectors
 from engram.serve.mcp.http import PATH, make_app
-from engram.serve.network.server import Server, address_of, bound
+from engram.serve.network.server import NetworkServer, bind, url_of
 from engram.serve.operations import OPERATIONS
 from engram.types import Reader, Role, Scope
 
@@ -48,13 +48,13 @@ def mem(tmp_path: Path) -> Iterator[Engram]:
 @contextmanager
 def serving(mem: Engram, profile: str = "core") -> Iterator[str]:
     app, _ = make_app(mem, profile, "127.0.0.1")
-    listening = bound("127.0.0.1", 0)
-    server = Server(app, 5.0)
+    listening = bind("127.0.0.1", 0)
+    server = NetworkServer(app, 5.0)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     wait_until(lambda: server.started, "the server did not start")
     try:
-        yield address_of(listening) + PATH
+        yield url_of(listening) + PATH
     finally:
         server.should_exit = True
         thread.join(PATIENCE_S)

@@ -24,7 +24,7 @@ from serve.served import Api, serving
 
 import engram as library
 from engram.errors import ConfigInvalid
-from engram.serve.network.server import bound
+from engram.serve.network.server import bind
 from engram.types import Policy, Reader, Role
 
 signals = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
@@ -94,7 +94,7 @@ def test_two_clients_and_the_command_line_use_one_vault_at_once(made: Engram) ->
 
 
 def test_a_refused_address_makes_no_vault(engram: Engram, vault: Path) -> None:
-    with closing(bound("127.0.0.1", 0)) as taken:
+    with closing(bind("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         for command in (("serve",), ("mcp", "--http")):
             assert engram(*command, "--host", "0.0.0.0").err.startswith("E5003: 0.0.0.0 can be reached from other machines")
@@ -108,7 +108,7 @@ def test_a_refused_address_makes_no_vault(engram: Engram, vault: Path) -> None:
 @pytest.mark.parametrize("host", ["192.0.2.1", "no-such-host.invalid", "a" * 300, "127.0.0.1:99", "", " ", "\udcff"])
 def test_an_invalid_address_is_refused(host: str) -> None:
     with pytest.raises(ConfigInvalid):
-        bound(host, 0)
+        bind(host, 0)
 
 
 def test_a_used_port_and_a_public_address_are_refused(made: Engram) -> None:
@@ -123,7 +123,7 @@ def test_a_used_port_and_a_public_address_are_refused(made: Engram) -> None:
 
 
 def test_the_listening_socket_disables_nagles_algorithm() -> None:
-    with closing(bound("127.0.0.1", 0)) as listening:
+    with closing(bind("127.0.0.1", 0)) as listening:
         assert listening.proto == socket.IPPROTO_TCP  # else asyncio leaves Nagle on: 40 ms for every answer
 
 
@@ -145,7 +145,7 @@ def test_serve_without_its_extra_names_the_package_to_install(made: Engram, monk
 
 def test_the_server_loads_no_telemetry() -> None:
     """FastAPI would bring OpenTelemetry, which sends addresses and the words of errors wherever the environment says."""
-    asked = "import sys, engram.serve.http.running as _; print({'opentelemetry', 'fastapi'} & set(sys.modules))"
+    asked = "import sys, engram.serve.web as _; print({'opentelemetry', 'fastapi'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout == "set()\n"
 
 

@@ -21,10 +21,10 @@ from pathlib import Path
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import BackgroundStalled
-from engram.serve.network.server import bound
+from engram.serve.network.server import bind
 from engram.serve.operations import OPERATIONS, read
 from engram.serve.operations.operation import ProgressCallback
-from engram.serve.web import Server, prepare
+from engram.serve.web import WebServer, prepare
 from engram.types import Reader, Role, Scope
 from engram.values.frozen import frozen
 
@@ -93,9 +93,9 @@ def _call_server(
     descriptors.
     """
     app, own = prepare(mem, "127.0.0.1")
-    listening = bound("127.0.0.1", 0)
+    listening = bind("127.0.0.1", 0)
     connections: list[http.client.HTTPConnection] = []
-    server = Server(app, _TIMEOUT_S)
+    server = WebServer(app, _TIMEOUT_S)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, name="engram-bench-server")
     thread.start()
     try:

@@ -64,7 +64,7 @@ def serve(
     where = settings.serve_host if host is None else host
     if not vault_exists(caller.path):  # checked first, so that a refused address leaves no new vault behind
         server.require_local(where)
-    with closing(server.bound(where, settings.serve_port if port is None else port)) as place, caller.open(make=True) as vault:
+    with closing(server.bind(where, settings.serve_port if port is None else port)) as place, caller.open(make=True) as vault:
         web.serve(vault, where, place, begun)
 
 
@@ -87,7 +87,7 @@ def ui(
     folder = tempfile.TemporaryDirectory()
     with (
         folder,
-        closing(server.bound("127.0.0.1", port)) as place,
+        closing(server.bind("127.0.0.1", port)) as place,
         caller.open(everything=everything or not caller.identity, make=True) as vault,
     ):
 
@@ -175,7 +175,7 @@ def _serve_stdio(caller: Caller, profile: str) -> None:
 
 def _serve_http(caller: Caller, profile: str, host: str, port: int) -> None:
     from engram.serve.mcp.http import serve  # late: the SDK takes a second to load
-    from engram.serve.network.server import bound, require_local
+    from engram.serve.network.server import bind, require_local
 
     def begun(address: str, own: GrantedToken | None) -> None:
         caller.remark(f"MCP at {address}. Every request needs a token (`engram token create NAME`).")
@@ -185,7 +185,7 @@ def _serve_http(caller: Caller, profile: str, host: str, port: int) -> None:
 
     if not vault_exists(caller.path):  # checked first, so that a refused address leaves no new vault behind
         require_local(host)
-    with closing(bound(host, port)) as listening, caller.open(make=True) as vault:
+    with closing(bind(host, port)) as listening, caller.open(make=True) as vault:
         serve(vault, profile, host, listening, begun)
 
 

@@ -1,4 +1,5 @@
-"""Figures for Prometheus: requests by operation and status, how long they took, and how the vault is. No words, no ids."""
+"""Prometheus metrics: requests by operation and status, their duration, and figures of the vault. They hold no text and no
+ids."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5
 
 
 class Metrics:
-    """One server's figures, in a registry of their own."""
+    """The metrics of one server, in their own registry."""
 
     media_type = CONTENT_TYPE_LATEST
 
@@ -23,8 +24,8 @@ class Metrics:
         )
         self.in_flight = Gauge("engram_requests_in_flight", "Requests being answered.", registry=self._registry)
         self._gauges = {
-            name: Gauge(f"engram_{name}", told, registry=self._registry)
-            for name, told in (
+            name: Gauge(f"engram_{name}", help, registry=self._registry)
+            for name, help in (
                 ("memories", "Memories in the vault."),
                 ("vault_bytes", "Size of the database."),
                 ("log_bytes", "Size of its log."),
@@ -34,12 +35,13 @@ class Metrics:
             )
         }
 
-    def answered(self, operation: str, status: int, seconds: float) -> None:
+    def count_request(self, operation: str, status: int, seconds: float) -> None:
         self._requests.labels(operation, str(status)).inc()
         self._seconds.labels(operation).observe(seconds)
 
-    def told(self, health: Health) -> bytes:
-        now = {
+    def exposition(self, health: Health) -> bytes:
+        """Return all metrics in the Prometheus text format, with the gauges set from the vault's health."""
+        figures = {
             "memories": health.counts.memories,
             "vault_bytes": health.vault_bytes,
             "log_bytes": health.wal_bytes,
@@ -47,6 +49,6 @@ class Metrics:
             "writes_waiting": health.queue_depth,
             "vectors_pending": health.pending_embeddings,
         }
-        for name, value in now.items():
+        for name, value in figures.items():
             self._gauges[name].set(value)
         return generate_latest(self._registry)

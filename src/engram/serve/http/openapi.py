@@ -1,7 +1,5 @@
-"""The OpenAPI document (3.1), made from the table. What stands here is what is read and written, because both come from it.
-
-The page at `/docs`: every route with its arguments, from the table. One file, nothing fetched from anywhere.
-"""
+"""The OpenAPI document (3.1) and the page at `/docs`, both made from the table of operations. The page loads nothing from
+elsewhere."""
 
 from __future__ import annotations
 
@@ -14,14 +12,14 @@ from engram.serve.network.problems import SCHEMA as PROBLEM
 from engram.serve.operations.schema import argument_schema, input_schema, output_schema
 
 _COMPONENTS = "#/components/schemas/"
-LEAST_S = 0.01
-"""A deadline that nothing could keep is refused, not missed."""
+MIN_TIMEOUT_S = 0.01
+"""A shorter deadline could never be met, so it is refused."""
 
 _TIMEOUT = {
     "name": "timeout",
     "in": "query",
     "description": "Seconds that it may take.",
-    "schema": {"type": "number", "minimum": LEAST_S},
+    "schema": {"type": "number", "minimum": MIN_TIMEOUT_S},
 }
 _KEY = {
     "name": "Idempotency-Key",
@@ -58,7 +56,8 @@ _EVENTS = {
 }
 
 
-def document(table: tuple[Route, ...]) -> dict[str, Any]:
+def openapi_document(table: tuple[Route, ...]) -> dict[str, Any]:
+    """Return the OpenAPI document of all routes."""
     schemas: dict[str, Any] = {"Problem": PROBLEM}
     paths: dict[str, dict[str, Any]] = {}
     for route in table:
@@ -89,14 +88,14 @@ def document(table: tuple[Route, ...]) -> dict[str, Any]:
 
 def _operation(route: Route, answer: dict[str, Any]) -> dict[str, Any]:
     operation = route.operation
-    made: dict[str, Any] = {
+    described: dict[str, Any] = {
         "operationId": operation.name,
         "summary": operation.help,
         "description": f"{operation.effect.value.capitalize()}; for the role {operation.role.value} and above.",
         "tags": [operation.effect.value],
         "parameters": _parameters(route),
         "responses": {
-            "201" if route.makes else "200": {
+            "201" if route.creates else "200": {
                 "description": "Done.",
                 "content": {"application/json": {"schema": answer}},
             },
@@ -104,18 +103,18 @@ def _operation(route: Route, answer: dict[str, Any]) -> dict[str, Any]:
         },
     }
     if route.has_body:
-        whole = input_schema(operation)
-        rest = {one.name for one in route.rest}
-        body = whole | {"properties": {name: one for name, one in whole["properties"].items() if name in rest}}
-        required = [name for name in whole.get("required", ()) if name in rest]
+        schema = input_schema(operation)
+        rest = {field.name for field in route.rest}
+        body = schema | {"properties": {name: part for name, part in schema["properties"].items() if name in rest}}
+        required = [name for name in schema.get("required", ()) if name in rest]
         body = {name: part for name, part in body.items() if name != "required"} | ({"required": required} if required else {})
-        made["requestBody"] = {"required": bool(required), "content": {"application/json": {"schema": body}}}
-    return made
+        described["requestBody"] = {"required": bool(required), "content": {"application/json": {"schema": body}}}
+    return described
 
 
 def _parameters(route: Route) -> list[dict[str, Any]]:
-    known = {one.name: one for one in route.operation.fields}
-    made: list[dict[str, Any]] = [
+    known = {field.name: field for field in route.operation.fields}
+    parameters: list[dict[str, Any]] = [
         {
             "name": name,
             "in": "path",
@@ -126,19 +125,19 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
         for name in route.in_path
     ]
     if not route.has_body:
-        made += [
-            {"name": one.name, "in": "query", "required": one.required, "schema": _unquoted(argument_schema(one))}
-            for one in route.rest
+        parameters += [
+            {"name": field.name, "in": "query", "required": field.required, "schema": _query_schema(argument_schema(field))}
+            for field in route.rest
         ]
     if not route.operation.reads:
-        made.append(_KEY)
+        parameters.append(_KEY)
     if "unchanged_since" in known:
-        made.append(_IF_MATCH)
-    return [*made, _TIMEOUT]
+        parameters.append(_IF_MATCH)
+    return [*parameters, _TIMEOUT]
 
 
-def _unquoted(schema: dict[str, Any]) -> dict[str, Any]:
-    """An address cannot say null; what is not said is. Nor can it say an object: that is `name:value`, once for each name."""
+def _query_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an argument in a query, which has no null and no objects: those are `name:value` pairs."""
     if schema.get("type") == "object":
         return {
             "type": "array",
@@ -148,8 +147,8 @@ def _unquoted(schema: dict[str, Any]) -> dict[str, Any]:
         }
     if "anyOf" not in schema:
         return schema
-    (kind,) = (one for one in schema["anyOf"] if one != {"type": "null"})
-    return dict(kind) | {name: value for name, value in schema.items() if name != "anyOf"}
+    (value_schema,) = (part for part in schema["anyOf"] if part != {"type": "null"})
+    return dict(value_schema) | {name: value for name, value in schema.items() if name != "anyOf"}
 
 
 _STYLE = """
@@ -163,7 +162,8 @@ _EXAMPLE = """curl -s http://127.0.0.1:8420/v1/search -H "Authorization: Bearer 
      -H "Content-Type: application/json" -d '{"query": "who runs the API?"}'"""
 
 
-def page(table: tuple[Route, ...]) -> str:
+def docs_page(table: tuple[Route, ...]) -> str:
+    """Return the HTML page that lists all routes and their arguments."""
     return (
         f"<!doctype html><html lang=en><meta charset=utf-8><title>Engram {engram.__version__}</title><style>{_STYLE}</style>"
         f"<h1>Engram</h1><p>Every request carries a token (<code>engram token create</code>), and the token says who asks. "
@@ -175,7 +175,8 @@ def page(table: tuple[Route, ...]) -> str:
 
 def _section(route: Route) -> str:
     rows = "".join(
-        f"<tr><td>{escape(one.name)}{' *' if one.required else ''}<td>{escape(one.arg.help)}" for one in route.operation.fields
+        f"<tr><td>{escape(field.name)}{' *' if field.required else ''}<td>{escape(field.arg.help)}"
+        for field in route.operation.fields
     )
     operation = route.operation
     return (

@@ -31,9 +31,9 @@ from engram.serve.mcp.handshake import refusal_of, without_surrogates
 from engram.serve.mcp.profiles import tools_of
 from engram.serve.mcp.server import build
 from engram.serve.network import problems
-from engram.serve.network.doors import Doors, Entry, Rates, doors
-from engram.serve.network.problems import body_of
-from engram.serve.network.server import Server, address_of, granted
+from engram.serve.network.doors import Authenticator, HostPolicy, RateLimiter, host_policy
+from engram.serve.network.requests import read_body
+from engram.serve.network.server import NetworkServer, server_token, url_of
 from engram.types import Reader
 
 if TYPE_CHECKING:
@@ -65,10 +65,10 @@ class TokenAccess:
 class TokenGuard:
     """Middleware that passes on a request with an allowed host name, an allowed origin and a valid token."""
 
-    def __init__(self, app: ASGIApp, allowed: Doors, entry: Entry) -> None:
+    def __init__(self, app: ASGIApp, allowed: HostPolicy, authenticator: Authenticator) -> None:
         self._app = app
-        self._doors = allowed
-        self._entry = entry
+        self._hosts = allowed
+        self._authenticator = authenticator
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -77,8 +77,8 @@ class TokenGuard:
         headers = Headers(scope=scope)
         address = (scope.get("client") or ("",))[0]
         try:
-            self._doors.check(headers.get("host"), headers.get("origin"))
-            token = await anyio.to_thread.run_sync(self._entry.holder, headers.get("authorization"), address)
+            self._hosts.check(headers.get("host"), headers.get("origin"))
+            token = await anyio.to_thread.run_sync(self._authenticator.authenticate, headers.get("authorization"), address)
         except EngramError as error:
             await problems.response(error)(scope, receive, send)
             return
@@ -95,7 +95,7 @@ class McpEndpoint:
             StreamableHTTPSessionManager,
             build(TokenAccess(mem), profile),
             stateless=True,
-            # `TokenGuard` checks host and origin, `body_of` the size.
+            # `TokenGuard` checks host and origin, `read_body` the size.
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
             max_request_body_size=sys.maxsize,
         )
@@ -111,7 +111,7 @@ class McpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         settings = self._mem.settings.now
         try:
-            body = await body_of(Request(scope, receive), settings.serve_body_kib * 1024, settings.serve_timeout_s)
+            body = await read_body(Request(scope, receive), settings.serve_body_kib * 1024, settings.serve_timeout_s)
         except ClientDisconnect:
             return
         except EngramError as error:
@@ -165,11 +165,11 @@ def wants_progress(body: bytes, reporting: frozenset[str]) -> bool:
 
 def make_app(mem: Engram, profile: str, host: str) -> tuple[ASGIApp, GrantedToken | None]:
     """Return the application for this address, and the token that was made for it if the vault has none."""
-    settings, own = mem.settings.now, granted(mem, host)
-    endpoint, allowed = McpEndpoint(mem, profile), doors(host, settings.serve_names, settings.serve_origins)
+    settings, own = mem.settings.now, server_token(mem, host)
+    endpoint, allowed = McpEndpoint(mem, profile), host_policy(host, settings.serve_names, settings.serve_origins)
     # POST only: this server sends nothing unasked, so a client that listens with GET would hold a connection for nothing.
     inner = Starlette(routes=[Route(PATH, endpoint, methods=["POST"])], lifespan=endpoint.lifespan)
-    app: ASGIApp = TokenGuard(inner, allowed, Entry(mem, Rates(mem.env.monotonic), own))
+    app: ASGIApp = TokenGuard(inner, allowed, Authenticator(mem, RateLimiter(mem.env.monotonic), own))
     if allowed.origins:  # a browser's preflight request carries no token, so CORS stands outside the guard
         app = CORSMiddleware(app, allow_origins=sorted(allowed.origins), allow_methods=["POST"], allow_headers=["*"])
     return app, own
@@ -180,6 +180,6 @@ def serve(
 ) -> None:
     """Serve until a signal arrives. `begun` is called with the address once it is bound, and with the token that was made."""
     app, own = make_app(mem, profile, host)
-    begun(address_of(listening) + PATH, own)
+    begun(url_of(listening) + PATH, own)
     settings = mem.settings.now
-    Server(app, settings.serve_drain_s, settings.serve_timeout_s).run(sockets=[listening])
+    NetworkServer(app, settings.serve_drain_s, settings.serve_timeout_s).run(sockets=[listening])

@@ -1,7 +1,5 @@
-"""HTTP: the table of operations under `/v1`, for callers with a token. Needs the extra `server`.
+"""The parts that every server on the network shares: HTTP API, web page and MCP over HTTP. Needs the extra `server`.
 
-Comes in: requests. Goes out: what the same operation answers on every face, as JSON; errors as problem details (RFC 9457). The
-event loop only moves bytes: tokens, JSON and operations are the business of threads.
+`server` listens and runs uvicorn, `doors` checks host, origin, token and rate of a request, `requests` reads bodies and answers
+in threads, `problems` turns errors into responses.
 """
-
-from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who comes in: the host and the page a request names, its token, and how often it may ask."""
+"""Admission of requests: host name and origin, access token, and rate limit."""
 
 from __future__ import annotations
 
@@ -13,56 +13,60 @@ from urllib.parse import urlsplit
 from engram.crypto.access_tokens import AccessToken, GrantedToken
 from engram.engine import Engram
 from engram.errors import RateLimited
-from engram.serve.network.problems import Misdirected, StrangePage, Unauthorized
+from engram.serve.network.problems import MisdirectedRequest, OriginRefused, Unauthorized
 from engram.values.frozen import frozen
 
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::[0-9]{1,5})?")
-_STRANGERS_A_MINUTE = 60
-_REMEMBERED = 4096
+_FAILURES_PER_MINUTE = 60
+_BUCKETS = 4096
 
 
 @frozen
-class Doors:
-    """Names that a request may be for, and pages that may call: a page elsewhere could point its own name at this machine."""
+class HostPolicy:
+    """Host names and origins that a server accepts. The check stops DNS rebinding: a foreign page could point its own name at
+    this machine. public: listens on an address that other machines reach, and so accepts any IP address as host."""
 
     names: frozenset[str]
     origins: frozenset[str]
     public: bool
 
     def check(self, host: str | None, origin: str | None) -> None:
-        name = _name(host or "")
+        """Raise if a request's `Host` or `Origin` header is not accepted."""
+        name = _host_name(host or "")
         if name not in self.names and not (self.public and _is_address(name)):
-            raise Misdirected("this server does not go by the name that the request is for.")
-        if origin not in self.origins and not is_own(host, origin):
-            raise StrangePage("a page from there may not call this server.")
+            raise MisdirectedRequest("the host name of this request is not one of this server's.")
+        if origin not in self.origins and not is_same_origin(host, origin):
+            raise OriginRefused("pages of this origin may not call this server.")
 
 
-def is_own(host: str | None, origin: str | None) -> bool:
-    """Does a request come from a page of the very server that it is for, or from no page?"""
-    return origin is None or _place(origin) == (host or "").lower()
+def is_same_origin(host: str | None, origin: str | None) -> bool:
+    """Return whether a request comes from a page of this same server, or from no page."""
+    return origin is None or _host_of_origin(origin) == (host or "").lower()
 
 
-def doors(bound: str, names: str, origins: str) -> Doors:
-    listed = {name.strip().lower() for name in names.split(",") if name.strip()}
-    pages = frozenset(page.strip().rstrip("/") for page in origins.split(",") if page.strip())
-    return Doors(frozenset(_LOCAL | listed | {bound.lower()}), pages, not is_local(bound))
+def host_policy(bound: str, names: str, origins: str) -> HostPolicy:
+    """Return the policy of a server bound to a host. names, origins: the settings `serve_names` and `serve_origins`."""
+    more_names = {name.strip().lower() for name in names.split(",") if name.strip()}
+    more_origins = frozenset(origin.strip().rstrip("/") for origin in origins.split(",") if origin.strip())
+    return HostPolicy(frozenset(_LOCAL | more_names | {bound.lower()}), more_origins, not is_local(bound))
 
 
 def is_local(host: str) -> bool:
+    """Return whether a host is this machine's loopback."""
     return host == "localhost" or (_is_address(host) and ip_address(host).is_loopback)
 
 
-def _name(host: str) -> str:
-    """Nothing but a name or an address, and a port: what else a parser of addresses would take is no browser's."""
-    found = _HOST.fullmatch(host)
-    return (found[1] or found[2]).lower() if found else ""
+def _host_name(host: str) -> str:
+    """Return the name or address of a `Host` header without its port; "" for anything else, which no browser sends."""
+    match = _HOST.fullmatch(host)
+    return (match[1] or match[2]).lower() if match else ""
 
 
-def _place(origin: str) -> str:
+def _host_of_origin(origin: str) -> str:
     try:
         parts = urlsplit(origin)
-    except ValueError:  # brackets that do not close
+    except ValueError:  # unbalanced brackets
         return ""
     return parts.netloc.lower() if parts.scheme in ("http", "https") else ""
 
@@ -75,56 +79,59 @@ def _is_address(name: str) -> bool:
     return True
 
 
-class Rates:
-    """So many requests a minute for each caller, as a bucket that refills: a burst is fine, a flood is not."""
+class RateLimiter:
+    """A token bucket per caller: bursts are allowed up to the rate of a minute."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def take(self, who: str, a_minute: int) -> None:
+    def take(self, caller: str, per_minute: int) -> None:
+        """Count one request. Raise `RateLimited` if the caller's bucket is empty."""
         now = self._monotonic()
         with self._lock:
-            left, seen = self._buckets.pop(who, (float(a_minute), now))
-            left = min(left + (now - seen) * a_minute / 60.0, float(a_minute))
-            self._buckets[who] = (max(left - 1.0, 0.0), now)
-            if len(self._buckets) > _REMEMBERED:
+            left, seen = self._buckets.pop(caller, (float(per_minute), now))
+            left = min(left + (now - seen) * per_minute / 60.0, float(per_minute))
+            self._buckets[caller] = (max(left - 1.0, 0.0), now)
+            if len(self._buckets) > _BUCKETS:
                 self._buckets.popitem(last=False)
         if left < 1.0:
-            raise RateLimited("this caller asks too often.", after_s=(1.0 - left) * 60.0 / a_minute)
+            raise RateLimited(f"more than {per_minute} requests a minute.", after_s=(1.0 - left) * 60.0 / per_minute)
 
 
 @frozen
-class Entry:
-    """Where tokens are looked at. `own` holds while this server runs, and is in no vault."""
+class Authenticator:
+    """The check of access tokens. `own`: a temporary token that is valid while this server runs and stands in no vault."""
 
     mem: Engram
-    rates: Rates
+    limiter: RateLimiter
     own: GrantedToken | None = None
 
-    def holder(self, header: str | None, address: str) -> AccessToken:
-        """Whose token this is, within its rate. Who has none is slowed down by address."""
-        token = self.require(header, address)
-        self.rates.take(token.id, self.mem.settings.now.serve_rate)
+    def authenticate(self, header: str | None, address: str) -> AccessToken:
+        """Return the token of an `Authorization` header and count the request against the token's rate."""
+        token = self.verify(header, address)
+        self.limiter.take(token.id, self.mem.settings.now.serve_rate)
         return token
 
-    def require(self, header: str | None, address: str) -> AccessToken:
-        """The same uncounted, before much is taken in from somebody."""
-        token = self._known(_bearer(header))
+    def verify(self, header: str | None, address: str) -> AccessToken:
+        """Return the token of an `Authorization` header without counting the request. Raise `Unauthorized` if it is invalid, and
+        count that against the client's address."""
+        token = self._find(_bearer(header))
         if token is None:
-            self.slow_down(address)
-            raise Unauthorized("there is no token here that holds.")
+            self.count_failure(address)
+            raise Unauthorized("the request has no valid token.")
         return token
 
-    def slow_down(self, address: str) -> None:
-        """Count one who has shown nothing that holds."""
-        self.rates.take(f"address {address}", _STRANGERS_A_MINUTE)
+    def count_failure(self, address: str) -> None:
+        """Count a failed authentication against the client's address."""
+        self.limiter.take(f"address {address}", _FAILURES_PER_MINUTE)
 
-    def still_holds(self, header: str | None) -> bool:
-        return self._known(_bearer(header)) is not None
+    def is_valid(self, header: str | None) -> bool:
+        """Return whether the token of an `Authorization` header is valid now."""
+        return self._find(_bearer(header)) is not None
 
-    def _known(self, secret: str) -> AccessToken | None:
+    def _find(self, secret: str) -> AccessToken | None:
         if self.own is not None and hmac.compare_digest(secret.encode("utf-8", "replace"), self.own.secret.encode()):
             return self.own.token
         return self.mem.holder(secret)

@@ -1,17 +1,13 @@
-"""Errors on the wire: problem details (RFC 9457) with our codes, sentences and ways out. Nothing of a request is quoted.
-
-The body of a request, for every server on the network: whole, within its size, and in time.
-"""
+"""Errors as HTTP responses: problem details (RFC 9457) with the error's code, message and way out. Nothing of a request is
+quoted."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 from collections.abc import Mapping
 from http import HTTPStatus
 
-from starlette.requests import Request
 from starlette.responses import Response
 
 from engram.errors import (
@@ -49,31 +45,32 @@ _STATUSES: Mapping[type[EngramError], int] = {
     ContentTooLarge: 413,
     InvalidContent: 422,
 }
-"""By class, the nearest above counts; whatever is not here means that the vault cannot be used now."""
+"""HTTP status by error class; a subclass has the status of its nearest base. Any other error means that the vault is
+unavailable."""
 
 _UNAVAILABLE = 503
 
 
 class Unauthorized(AccessDenied):
-    """No token, or none that holds: answered alike."""
+    """Raised for a missing and for an invalid token alike, so that an answer does not tell them apart."""
 
     default_way_out = "Send `Authorization: Bearer TOKEN` with a token made by `engram token create`."
 
 
-class Misdirected(AccessDenied):
-    """The request was meant for somebody else: a name that is not ours."""
+class MisdirectedRequest(AccessDenied):
+    """Raised for a request whose host name is not one of this server's (421)."""
 
-    default_way_out = "Name the host in `serve_names` if it is this one's."
-
-
-class StrangePage(AccessDenied):
-    """A page that may not call: 403, as MCP has it too."""
-
-    default_way_out = "Name the page in `serve_origins` if it may."
+    default_way_out = "Add the host name to `serve_names` if it is this server's."
 
 
-class Refused(InvalidQuery):
-    """A request that has no operation's shape, by its HTTP status."""
+class OriginRefused(AccessDenied):
+    """Raised for a request from a web page of another origin (403, as the MCP specification asks)."""
+
+    default_way_out = "Add the origin to `serve_origins` if its pages may call this server."
+
+
+class RequestRefused(InvalidQuery):
+    """Raised for a request that fails before it reaches an operation, with its HTTP status."""
 
     def __init__(self, status: int, message: str, *, way_out: str = "") -> None:
         super().__init__(message, way_out=way_out)
@@ -81,30 +78,34 @@ class Refused(InvalidQuery):
 
 
 def status_of(error: EngramError) -> int:
+    """Return the HTTP status of an error."""
     if isinstance(error, Unauthorized):
         return 401
-    if isinstance(error, Misdirected):
+    if isinstance(error, MisdirectedRequest):
         return 421
-    if isinstance(error, Refused):
+    if isinstance(error, RequestRefused):
         return error.status
     return next((status for kind in type(error).__mro__ if (status := _STATUSES.get(kind))), _UNAVAILABLE)
 
 
 def response(error: EngramError, *, status: int | None = None, headers: Mapping[str, str] | None = None) -> Response:
+    """Return an error as an `application/problem+json` response."""
     code = status_of(error) if status is None else status
-    told = wire.problem(error)
+    problem = wire.problem(error)
     body = {
         "type": f"urn:engram:error:{error.code}",
         "title": HTTPStatus(code).phrase,
         "status": code,
-        "detail": told["message"],
-        "code": told["code"],
-        "way_out": told["way_out"],
+        "detail": problem["message"],
+        "code": problem["code"],
+        "way_out": problem["way_out"],
     }
-    return Response(json.dumps(body), code, {**_hints(error, code), **(headers or {})}, media_type="application/problem+json")
+    return Response(
+        json.dumps(body), code, {**_error_headers(error, code), **(headers or {})}, media_type="application/problem+json"
+    )
 
 
-def _hints(error: EngramError, code: int) -> dict[str, str]:
+def _error_headers(error: EngramError, code: int) -> dict[str, str]:
     if code == 401:
         return {"WWW-Authenticate": "Bearer"}
     if isinstance(error, RateLimited):
@@ -125,26 +126,3 @@ SCHEMA = {
     },
     "required": ["type", "title", "status", "detail", "code", "way_out"],
 }
-
-
-async def body_of(request: Request, most: int, seconds: float) -> bytes:
-    """The body, if it is not too long and comes in time: a caller that lets it trickle holds no place for ever."""
-    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
-        raise Refused(415, "the body is compressed.", way_out="Send it as it is, without `Content-Encoding`.")
-    if int(request.headers.get("content-length", 0)) > most:  # before any of it is sent
-        raise _too_long(most)
-    pieces, length = [], 0
-    try:
-        async with asyncio.timeout(seconds):
-            async for piece in request.stream():
-                length += len(piece)
-                if length > most:
-                    raise _too_long(most)
-                pieces.append(piece)
-    except TimeoutError:
-        raise Refused(408, "the body did not come in time.") from None
-    return b"".join(pieces)
-
-
-def _too_long(most: int) -> ContentTooLarge:
-    return ContentTooLarge(f"a body has at most {most:,} bytes (`serve_body_kib`).")

@@ -1,7 +1,5 @@
-"""uvicorn as every server on the network has it: it logs no address, believes no header, and waits for nobody without end.
-
-What every server on the network begins with: an address to listen at, and a token where there is none yet.
-"""
+"""Listening and running: the socket, the temporary token of a vault without tokens, and uvicorn with safe defaults (it logs no
+address, trusts no forwarding header, and closes idle connections)."""
 
 from __future__ import annotations
 
@@ -19,19 +17,23 @@ from engram.serve.network.doors import is_local
 from engram.types import Policy, Role
 
 BACKLOG = 512
-_AN_AGENTS = (Policy.OWN, Policy.AGENT, Policy.AGENT_GLOBAL)
+IDLE_TIMEOUT_S = 30.0
+_TICKS_PER_SECOND = 10  # uvicorn's main loop
+_AGENT_POLICIES = (Policy.OWN, Policy.AGENT, Policy.AGENT_GLOBAL)
 
 
-def granted(mem: Engram, host: str) -> GrantedToken | None:
-    """The token that this server makes for itself, where there is none; an address that others reach needs one of the vault's."""
+def server_token(mem: Engram, host: str) -> GrantedToken | None:
+    """Return a temporary token if the vault has no valid one, else None. It reads and writes as an agent, in the scope of `mem`,
+    and is kept in memory only. Raise for an address that other machines reach: that needs a token of the vault."""
     if any(token.is_valid(mem.env.now()) for token in mem.tokens()):
         return None
     require_local(host)
-    return _own(mem)
+    policy = mem.reader.policy if mem.reader.policy in _AGENT_POLICIES else Policy.AGENT_GLOBAL
+    return _temporary_token(mem, "this server's own", policy, Role.AGENT)
 
 
 def require_local(host: str) -> None:
-    """Refuse an address that others reach, for a vault without a token."""
+    """Raise `ConfigInvalid` for an address that other machines reach; for a vault without a token."""
     if not is_local(host):
         raise ConfigInvalid(
             f"{host} can be reached from other machines, and there is no token yet.",
@@ -39,18 +41,13 @@ def require_local(host: str) -> None:
         )
 
 
-def _own(mem: Engram) -> GrantedToken:
-    """A token for who started the server, as an agent that reads and writes; it is in memory only."""
-    asked = mem.reader.policy
-    return _held(mem, "this server's own", asked if asked in _AN_AGENTS else Policy.AGENT_GLOBAL, Role.AGENT)
+def reader_token(mem: Engram) -> GrantedToken:
+    """Return a temporary token with the policy and role of `mem`, for the page of the person who starts it. It is kept in memory
+    only and never shown."""
+    return _temporary_token(mem, "this page's own", mem.reader.policy, mem.reader.role)
 
 
-def owners(mem: Engram) -> GrantedToken:
-    """A token for who started the page, as the reader that they are; it is in memory only, and told to nobody."""
-    return _held(mem, "this page's own", mem.reader.policy, mem.reader.role)
-
-
-def _held(mem: Engram, name: str, policy: Policy, role: Role) -> GrantedToken:
+def _temporary_token(mem: Engram, name: str, policy: Policy, role: Role) -> GrantedToken:
     now = mem.env.now()
     token = AccessToken(
         id=mem.env.new_id(),
@@ -65,70 +62,68 @@ def _held(mem: Engram, name: str, policy: Policy, role: Role) -> GrantedToken:
     return GrantedToken(token, new_secret(mem.env.random))
 
 
-def bound(host: str, port: int) -> socket.socket:
-    """A socket that listens there; port 0 takes any that is free. Found out before a vault is opened, or made."""
-    if not host.strip():  # to the system that means every address there is
+def bind(host: str, port: int) -> socket.socket:
+    """Return a listening socket; port 0 takes a free one. Called before a vault is opened, so that a bad address makes none."""
+    if not host.strip():  # to the operating system that means every address
         raise ConfigInvalid("there is no address to listen at.", way_out="Name one with --host: 127.0.0.1, or 0.0.0.0 for all.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # TCP by name: of a socket that does not say so asyncio leaves Nagle on, and every answer waits 40 ms for its last piece.
+    # IPPROTO_TCP by name: without it asyncio leaves Nagle's algorithm on, and every answer waits 40 ms for its last segment.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
-        listening.listen(BACKLOG)  # two may bind one port, and only one may listen
-    except (OSError, TypeError, ValueError) as error:  # the latter two of what can be no name
+        listening.listen(BACKLOG)  # with SO_REUSEADDR two sockets may bind a port, but only one may listen
+    except (OSError, TypeError, ValueError) as error:  # the latter two for text that cannot be a host name
         listening.close()
-        why = getattr(error, "strerror", None) or "it is no address"
+        reason = getattr(error, "strerror", None) or "not an address"
         raise ConfigInvalid(
-            f"{host} port {port} cannot be listened at ({why}).", way_out="Name another with --host and --port."
+            f"cannot listen at {host} port {port} ({reason}).", way_out="Name another with --host and --port."
         ) from None
     return listening
 
 
-def address_of(listening: socket.socket) -> str:
+def url_of(listening: socket.socket) -> str:
+    """Return the address of a listening socket as a URL."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-_TICKS = 10  # uvicorn's, of a tenth of a second
-PATIENCE_S = 30.0
+class NetworkServer(uvicorn.Server):
+    """uvicorn with the settings of every server here. drain_s: seconds to wait for running requests at shutdown. idle_timeout_s:
+    seconds that a connection may stay open without a request."""
 
-
-class Server(uvicorn.Server):
-    """`drain_s`: how long it waits for requests when it ends. `patience_s`: how long a connection may be without one."""
-
-    def __init__(self, app: ASGIApp, drain_s: float, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, app: ASGIApp, drain_s: float, idle_timeout_s: float = IDLE_TIMEOUT_S) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
                 lifespan="on",
-                http="h11",  # whatever else is installed: `_let_go` knows this one
+                http="h11",  # also if httptools is installed: `_close_idle` reads h11's state
                 ws="none",
                 log_level="warning",
-                access_log=False,  # an address may hold somebody's words
+                access_log=False,  # a URL may hold private text
                 server_header=False,
-                proxy_headers=False,  # who calls is who is connected: rates go by it, and a header can say anything
+                proxy_headers=False,  # rate limits go by the connected address, which a header could forge
                 timeout_graceful_shutdown=max(round(drain_s), 1),
                 backlog=BACKLOG,
             )
         )
-        self._patience_s = patience_s
-        self._waiting: dict[Any, tuple[object, int]] = {}
+        self._idle_timeout_s = idle_timeout_s
+        self._idle: dict[Any, tuple[object, int]] = {}
 
     async def on_tick(self, counter: int) -> bool:
-        if counter % _TICKS == 0:
-            self._let_go()
+        if counter % _TICKS_PER_SECOND == 0:
+            self._close_idle()
         return await super().on_tick(counter)
 
-    def _let_go(self) -> None:
-        """Of connections whose next request is not there yet: uvicorn would wait for ever for one that says nothing, or lets its
-        headers trickle, and places are few."""
-        before, self._waiting = self._waiting, {}
-        for one in self.server_state.connections:
-            last = one.cycle  # type: ignore[union-attr]
-            if last is None or last.response_complete:
-                cycle, looks = before.get(one, (last, 0))
-                self._waiting[one] = last, looks + 1 if cycle is last else 1
-        for one, (_, looks) in self._waiting.items():
-            if looks > self._patience_s:
-                one.transport.close()
+    def _close_idle(self) -> None:
+        """Close connections without a complete request for too long; called every second. uvicorn itself would wait for ever for
+        a client that sends nothing, or its headers byte by byte."""
+        before, self._idle = self._idle, {}
+        for connection in self.server_state.connections:
+            cycle = connection.cycle  # type: ignore[union-attr]
+            if cycle is None or cycle.response_complete:
+                last_cycle, seconds = before.get(connection, (cycle, 0))
+                self._idle[connection] = cycle, seconds + 1 if last_cycle is cycle else 1
+        for connection, (_, seconds) in self._idle.items():
+            if seconds > self._idle_timeout_s:
+                connection.transport.close()

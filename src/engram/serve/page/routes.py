@@ -11,9 +11,9 @@ from starlette.responses import RedirectResponse, Response
 
 from engram.errors import EngramError, InvalidContent, NotFound
 from engram.log import Log
-from engram.serve.http.app import Served, answered, caller_of
-from engram.serve.network.doors import is_own
-from engram.serve.network.problems import StrangePage, Unauthorized, body_of, status_of
+from engram.serve.network.doors import is_same_origin
+from engram.serve.network.problems import OriginRefused, Unauthorized, status_of
+from engram.serve.network.requests import ServerState, answer_in_thread, client_address, read_body
 from engram.serve.page import dreams, entities, graph, memories, recall, review, settings, vault
 from engram.serve.page.html import HEADERS, asset, rendered
 from engram.serve.page.request import PageRequest, PageView, Redirect, place
@@ -63,16 +63,16 @@ _FIELDS = 64
 _RELOAD = "Load the page anew, then try again."
 
 
-def add_to(app: Starlette, served: Served, sessions: Sessions) -> None:
+def add_to(app: Starlette, server: ServerState, sessions: Sessions) -> None:
     """Add the pages to an application."""
     for at, page in PAGES.items():
         method, _, path = at.partition(" ")
-        _add(app, method, f"/ui{path}", _endpoint(page, served, sessions), f"page_{page.__name__}")
+        _add(app, method, f"/ui{path}", _endpoint(page, server, sessions), f"page_{page.__name__}")
     _add(app, "GET", "/", _home, "page_root")
     _add(app, "GET", "/ui/assets/{name}", _asset, "page_asset")
-    _add(app, "GET", "/ui/enter", _enter(served, sessions), "page_enter")
+    _add(app, "GET", "/ui/enter", _enter(server, sessions), "page_enter")
     _add(app, "GET", "/ui/sign-in", _ask, "page_ask")
-    _add(app, "POST", "/ui/sign-in", _sign_in(served, sessions), "page_sign_in")
+    _add(app, "POST", "/ui/sign-in", _sign_in(server, sessions), "page_sign_in")
     _add(app, "POST", "/ui/sign-out", _sign_out(sessions), "page_sign_out")
     _add(app, "GET", "/ui/{rest:path}", _nowhere, "page_none")
 
@@ -105,25 +105,25 @@ def _error_page(error: EngramError, status: int) -> Response:
 # ── pages ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _endpoint(page: Handler, served: Served, sessions: Sessions) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(page: Handler, server: ServerState, sessions: Sessions) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
-        session, form = sessions.find(request.cookies.get(sessions.cookie)), await _form(request, served)
+        session, form = sessions.find(request.cookies.get(sessions.cookie)), await _form(request, server)
         if session is None:
             return _to_sign_in(request)
         if request.method == "POST":
             _require_own(request)
             if not session.accepts(form.get("csrf", "")):
-                raise StrangePage("this form does not come from a page of this session.", way_out=_RELOAD)
-        timeout, address = served.mem.settings.now.serve_timeout_s, caller_of(request)
+                raise OriginRefused("this form does not come from a page of this session.", way_out=_RELOAD)
+        timeout, address = server.mem.settings.now.serve_timeout_s, client_address(request)
 
         def answer() -> Response:
-            token = served.entry.holder(session.header, address)
-            mem = served.mem.as_reader(token.reader)
+            token = server.authenticator.authenticate(session.header, address)
+            mem = server.mem.as_reader(token.reader)
             page_request = PageRequest(mem, session, dict(request.path_params), dict(request.query_params), form, timeout)
             return _answer(page, page_request, request.url.path)
 
         try:
-            return await answered(request, served.threads, answer, timeout)
+            return await answer_in_thread(request, server.threads, answer, timeout)
         except Unauthorized:  # the token was revoked or has expired
             sessions.end(request.cookies.get(sessions.cookie))
             return _to_sign_in(request)
@@ -150,20 +150,22 @@ def _answer(page: Handler, page_request: PageRequest, path: str) -> Response:
 
 
 def _require_own(request: Request) -> None:
-    """Raise `StrangePage` if a form does not come from a page of this server.
+    """Raise `OriginRefused` if a form does not come from a page of this server.
 
     Origins that may call the API may not submit forms here: they could write, or sign a user in or out.
     """
     headers = request.headers
-    if headers.get("sec-fetch-site", "same-origin") != "same-origin" or not is_own(headers.get("host"), headers.get("origin")):
-        raise StrangePage("this form does not come from a page of this server.", way_out=_RELOAD)
+    if headers.get("sec-fetch-site", "same-origin") != "same-origin" or not is_same_origin(
+        headers.get("host"), headers.get("origin")
+    ):
+        raise OriginRefused("this form does not come from a page of this server.", way_out=_RELOAD)
 
 
-async def _form(request: Request, served: Served) -> dict[str, str]:
-    limits = served.mem.settings.now
+async def _form(request: Request, server: ServerState) -> dict[str, str]:
+    limits = server.mem.settings.now
     if request.method != "POST":
         return {}
-    body = await body_of(request, limits.serve_body_kib * 1024, limits.serve_timeout_s)
+    body = await read_body(request, limits.serve_body_kib * 1024, limits.serve_timeout_s)
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
         raise InvalidContent(f"the form is not sent as {_FORM}.", way_out="Use the page.")
     try:
@@ -194,7 +196,7 @@ async def _ask(request: Request) -> Response:
     return rendered("sign_in.html", {"next": _own_page(request.query_params.get("next", "")), "failed": False})
 
 
-def _enter(served: Served, sessions: Sessions) -> Callable[[Request], Awaitable[Response]]:
+def _enter(server: ServerState, sessions: Sessions) -> Callable[[Request], Awaitable[Response]]:
     async def enter(request: Request) -> Response:
         """Answer with a page that loads the next one, not with a redirect.
 
@@ -202,7 +204,7 @@ def _enter(served: Served, sessions: Sessions) -> Callable[[Request], Awaitable[
         """
         cookie = sessions.accept(request.query_params.get("key", "")) if request.method == "GET" else None
         if cookie is None:
-            served.entry.slow_down(caller_of(request))
+            server.authenticator.count_failure(client_address(request))
             raise Unauthorized(
                 "this link was used already, or is too old.", way_out="Run `engram ui` again, or sign in with a token."
             )
@@ -211,13 +213,13 @@ def _enter(served: Served, sessions: Sessions) -> Callable[[Request], Awaitable[
     return enter
 
 
-def _sign_in(served: Served, sessions: Sessions) -> Callable[[Request], Awaitable[Response]]:
+def _sign_in(server: ServerState, sessions: Sessions) -> Callable[[Request], Awaitable[Response]]:
     async def sign_in(request: Request) -> Response:
         _require_own(request)
-        form, address = await _form(request, served), caller_of(request)
+        form, address = await _form(request, server), client_address(request)
         header, next_page = f"Bearer {form.get('token', '').strip()}", _own_page(form.get("next", ""))
         try:
-            await served.threads.run(lambda: served.entry.holder(header, address))
+            await server.threads.run(lambda: server.authenticator.authenticate(header, address))
         except Unauthorized:
             return rendered("sign_in.html", {"next": next_page, "failed": True}, 401)
         return _signed_in(request, RedirectResponse(next_page, 303, HEADERS), sessions, sessions.begin(header))
