@@ -1,4 +1,4 @@
-"""Deadlines and cancelling (S12, S14): whatever takes time stops in time, says so by code, and has changed nothing."""
+"""Deadlines and cancellation (S12, S14): slow work stops in time, raises a code, and changes nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CAT = "I adopted a grey cat named Miso in Oslo."
 
 
 class Slow:
-    """An encoder that does something before it answers."""
+    """An encoder that runs a function before it answers."""
 
     def __init__(self) -> None:
         self.meanwhile: Callable[[], object] = lambda: None
@@ -58,7 +58,7 @@ def mem(tmp_path: Path, env: Env, slow: Slow) -> Iterator[Engram]:
 
 @pytest.fixture
 def real(tmp_path: Path, slow: Slow) -> Iterator[Engram]:
-    """The same, on the clock of this machine."""
+    """The same vault on the system clock."""
     with opened(tmp_path / "real", Env(), embedder=slow.model) as mem:
         mem.remember("The API runs on Fly.io")
         yield mem
@@ -167,7 +167,7 @@ def test_an_endpoint_slower_than_the_deadline_is_not_marked_as_down(tmp_path: Pa
 
 
 def test_a_write_that_times_out_in_the_queue_changes_nothing(tmp_path: Path, real: Engram) -> None:
-    """Another process has the vault to write for long."""
+    """Another process holds the write lock."""
     begun, go = threading.Event(), threading.Event()
 
     def hold(connection: Any) -> None:
@@ -274,7 +274,7 @@ def test_a_cancelled_call_stops_waiting(real: Engram, slow: Slow) -> None:
 
 
 def test_a_run_past_its_deadline_saves_working_memory_and_leaves_nothing_else(mem: Engram, clock: HandClock) -> None:
-    """S12: it is put away, for this process and the next, though the deadline has passed."""
+    """S12: working memory is saved for this process and the next although the deadline has passed."""
     with mem.deadline(5), mem.begin("Please deploy the API to Fly.io", model="gpt-4o") as run:
         clock.advance(6)
         with pytest.raises(EngramError):
@@ -310,7 +310,7 @@ def test_a_vault_closes_cleanly_after_the_deadline_has_passed(tmp_path: Path, en
 
 
 def test_waiting_costs_nothing_when_there_is_no_deadline(real: Engram) -> None:
-    """No thread is started for the encoder, and no statement is watched."""
+    """Without a deadline no thread is started for the encoder, and no SQLite progress handler is set."""
     names: list[str] = []
 
     def look() -> None:

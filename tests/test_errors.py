@@ -122,7 +122,7 @@ def test_one_except_catches_everything_engram_raises() -> None:
 
 
 def test_messages_call_a_caller_identity() -> None:
-    """An identity, as on the command line; a `Reader` is what programs call it."""
+    """Messages say "identity", as the command line does; `Reader` is its name in programs."""
     sources = Path(errors.__file__).parent.rglob("*.py")
     raised = (node for path in sources for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Raise))
     told = [node.value for one in raised for node in ast.walk(one) if isinstance(node, ast.Constant)]

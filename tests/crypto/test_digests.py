@@ -1,4 +1,4 @@
-"""Digests without OpenSSL: those of the standard library, to the bit."""
+"""Digests without OpenSSL equal those of the standard library."""
 
 from __future__ import annotations
 

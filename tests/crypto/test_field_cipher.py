@@ -1,4 +1,4 @@
-"""Fields and vectors that are kept closely open only with their key and in their place. C8"""
+"""Encrypted fields and vectors open only with their key and in their place. C8"""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_projected_vector_reveals_nothing_and_is_restored_by_the_key(dimension
 
 
 def test_projecting_vectors_costs_less_than_three_percent_of_recall() -> None:
-    """The ten nearest among projected and turned back, against the ten nearest as they were stored."""
+    """Compare the ten nearest of projected and restored vectors with the ten nearest of the stored vectors."""
     dice = np.random.default_rng(5)
     centres = dice.standard_normal((60, 384))
     vectors = (centres[dice.integers(0, 60, 1500)] + 0.7 * dice.standard_normal((1500, 384))).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Where keys are kept: made durable, found again, moved, and never lost, replaced or shown on the way."""
+"""Keys are stored durably, found again, moved and removed, and never lost, replaced or shown."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ def no_ring() -> Iterator[None]:
 
 
 def said(error: BaseException | None) -> str:
-    """All the words of an error and of those it was made from."""
+    """The text of an error and of the errors chained to it."""
     return "" if error is None else f"{error!r} {error} {said(error.__cause__)} {said(error.__context__)}"
 
 
 def shows(text: str, master: MasterKey) -> bool:
-    """Whether any eight characters of the recovery key stand in it."""
+    """Return True if the text contains any eight consecutive characters of the recovery key."""
     groups = master.recovery_text().split("-")[1:]
     return any(f"{one}-{two}" in text for one, two in itertools.pairwise(groups))
 

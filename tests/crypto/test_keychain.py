@@ -1,4 +1,4 @@
-"""The OS keychain: only real ones are trusted, what they store is read back, and their errors stay with them."""
+"""Only system keychains are trusted, stored keys are read back, and errors are mapped without their text."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class MemoryRing(SecretService.Keyring):
 
 
 class PlaintextRing(KeyringBackend):
-    """What `keyrings.alt` brings: it stores faithfully, in a file that anybody can read."""
+    """Like the backend of `keyrings.alt`: stores faithfully, in a file that anybody can read."""
 
     priority = 9
     entries: ClassVar[dict[tuple[str, str], str]] = {}

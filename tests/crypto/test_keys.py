@@ -1,4 +1,4 @@
-"""The master key and what is made from it: independent, transcribable, wrapped, and silent about itself."""
+"""The master key and its sub-keys: independent, transcribable, wrapped, and never shown."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def master_of(key: bytes) -> MasterKey:
 
 
 def said(error: BaseException | None) -> str:
-    """All the words of an error and of those it was made from."""
+    """The text of an error and of the errors chained to it."""
     return "" if error is None else f"{error!r} {error} {said(error.__cause__)} {said(error.__context__)}"
 
 
 def hkdf_sha256(key: bytes, *, salt: bytes, info: bytes, length: int) -> bytes:
-    """RFC 5869 by somebody else."""
+    """HKDF (RFC 5869) of the `cryptography` package."""
     return HKDF(SHA256(), length, salt=salt or None, info=info).derive(key)
 
 

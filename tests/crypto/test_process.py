@@ -1,4 +1,4 @@
-"""The process closed to onlookers, seen from real child processes, because hardening cannot be undone."""
+"""Process hardening, observed in child processes, because it cannot be undone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sealed files: what goes in comes out, and nothing else opens."""
+"""Encrypted files decrypt to their content, and altered ones are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written to be obeyed is told from what is written to be read. C9"""
+"""Texts that attack a model are detected, and ordinary texts are not. C9"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A caller from outside learns an order, not a measure, and cannot ask without end. R15"""
+"""Outside callers get coarse scores, answers on a time grid, and a limited number of questions. R15"""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ SLOW = {"kayak": 0.013, "ferry": 0.031, "nothing": 0.002, "hidden": 0.044}
 
 @pytest.fixture
 def slowly(tmp_path: Path) -> Iterator[tuple[Engram, HandClock]]:
-    """A vault on a clock that stands still, but for questions that take as long as their word says."""
+    """A vault on a stopped clock; encoding a text advances it by the seconds that `SLOW` gives to its words."""
     clock, hashing = HandClock(), hashing_embedder(64)
 
     def encode(texts: Sequence[str]) -> Vectors:
@@ -208,7 +208,7 @@ def test_a_deadline_overrides_the_grid_and_the_owner_is_not_delayed(slowly: tupl
 
 
 def test_every_operation_that_takes_a_question_is_counted() -> None:
-    """One that is added later and takes words to look for fails here until it is."""
+    """A new operation that takes a question fails here until it is counted."""
     questions = {"query", "question", "message", "about", "similar", "situation", "goal", "subject"}
     writes_down = {
         "feedback",

@@ -1,4 +1,4 @@
-"""Personal data is seen by its check digits, its shape or the words before it; what only looks alike is let pass. C8"""
+"""Personal data is found by check digits, form or label; lookalikes are not. C8"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys, tokens and passwords are seen for what they are; what only looks like one, or speaks of one, is let pass."""
+"""Keys, tokens and passwords are found; lookalikes and talk about them are not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DICE = random.Random(5)
 
 
 def made(count: int, letters: str = string.ascii_letters + string.digits) -> str:
-    """Made here, so that no scanner of repositories takes this file for a leak."""
+    """Assembled here, so that secret scanners do not report this file."""
     return "".join(_DICE.choice(letters) for _ in range(count))
 
 
@@ -125,5 +125,5 @@ def test_spans_of_secrets_are_ordered_and_do_not_overlap(text: str) -> None:
     ids=range(14),
 )  # fmt: skip
 def test_adversarial_megabytes_are_scanned_in_linear_time(hostile: str) -> None:
-    """A pattern that is quadratic would take hours; the suite's limit a test is what fails."""
+    """A quadratic pattern would take hours, and fail by the time limit of the suite."""
     find(hostile)

@@ -1,4 +1,4 @@
-"""Who sees what, held against the rule in words: a second, plainer telling of it that shares no code with the first."""
+"""The visibility rule, compared with a second, plainer implementation that shares no code with it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ READERS = st.builds(Reader, SCOPES, st.sampled_from(Policy), st.sampled_from(Rol
 
 
 def refused(reader: Reader) -> bool:
-    """Project is for orchestrators and the owner, all for the owner; a policy about a place needs a reader that has one."""
+    """`project` is for orchestrators and the owner, `all` for the owner; `agent` and `project` need a reader that names one."""
     if reader.policy is Policy.ALL:
         return reader.role is not Role.OWNER
     if reader.policy is Policy.PROJECT:
@@ -27,7 +27,7 @@ def refused(reader: Reader) -> bool:
 
 
 def sees(reader: Reader, memory: Scope) -> bool:
-    """The rule in ten lines."""
+    """The visibility rule in ten lines."""
     me, policy = reader.scope, reader.policy
     in_every_place = all(getattr(memory, d) in ("", getattr(me, d)) for d in SCOPE_DIMENSIONS)
     if policy is Policy.ALL:
@@ -41,7 +41,7 @@ def sees(reader: Reader, memory: Scope) -> bool:
 
 
 def may_change(reader: Reader, memory: Scope) -> bool:
-    """Nobody writes what it does not see; a guest only if granted, and then only under its own channel's name."""
+    """A reader may write only where it may read; a guest only if granted, and then only to its own channel."""
     granted = reader.may_write and (reader.role is not Role.GUEST or memory.channel == reader.scope.channel != "")
     return granted and sees(reader, memory)
 
@@ -165,7 +165,7 @@ def test_an_empty_visibility_admits_nothing_and_the_owners_admits_everything() -
 
 
 def test_every_scope_dimension_restricts_visibility() -> None:
-    """A dimension added to Scope and forgotten in the rule would be open to everyone."""
+    """A dimension added to Scope and forgotten in the rule would be visible to everyone."""
     for dimension in SCOPE_DIMENSIONS:
         private = Scope(**{dimension: "x"})
         assert not readable(Reader(Scope())).admits(private)

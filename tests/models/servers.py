@@ -1,4 +1,4 @@
-"""A server on loopback that speaks the wire protocols of Ollama and of OpenAI, and does what a test tells it to do instead."""
+"""A loopback server for the wire protocols of Ollama and OpenAI, whose responses a test may replace."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engram.models.embedders import hashing_embedder
 
 @dataclass(frozen=True)
 class Asked:
-    """One request as it came."""
+    """A request as received."""
 
     method: str
     path: str
@@ -29,7 +29,7 @@ Raw = Iterator[bytes]  # what is sent as it stands, piece by piece
 
 @dataclass
 class Server:
-    """`reply` may answer in the place of the model: an HTTP answer, bytes of any sort, or None to break the connection off."""
+    """`reply` may answer instead of the model: with an HTTP response, raw bytes, or None to break the connection."""
 
     url: str = ""
     dimensions: int = 512
@@ -38,7 +38,7 @@ class Server:
 
     @property
     def embedded(self) -> list[Asked]:
-        """Requests for vectors, without those for a sign of life."""
+        """The requests for vectors, without liveness probes."""
         return [one for one in self.asked if one.method == "POST"]
 
     def answer(self, asked: Asked) -> Reply | Raw | None:
@@ -64,14 +64,14 @@ def said(status: int, value: object, **headers: str) -> Reply:
 
 
 def probed_too(reply: Callable[[Asked], Reply | None]) -> Callable[[Asked], Reply | None]:
-    """The same answer to a request for a sign of life."""
+    """Give liveness probes the same answer."""
     reply.probes = True  # type: ignore[attr-defined]
     return reply
 
 
 @contextmanager
 def serving(server: Server | None = None, port: int = 0) -> Iterator[Server]:
-    """A server for as long as it is needed; afterwards nobody listens there."""
+    """Run a server for the block; afterwards its port is closed."""
     server = server or Server()
 
     class Handler(BaseHTTPRequestHandler):

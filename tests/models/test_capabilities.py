@@ -1,4 +1,4 @@
-"""What is known of language models, and how a name is found."""
+"""Capabilities of language models, and the lookup of their names."""
 
 from __future__ import annotations
 

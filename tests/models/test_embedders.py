@@ -1,4 +1,4 @@
-"""The runtime of the encoder keeps to itself."""
+"""ONNX Runtime is loaded without telemetry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Embedding endpoints, against a real server on loopback: the wire, what goes wrong on it, and what is kept silent."""
+"""Embedding endpoints against a loopback server: requests, failures, and secrets that stay secret."""
 
 from __future__ import annotations
 

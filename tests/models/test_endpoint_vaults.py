@@ -1,4 +1,4 @@
-"""Vaults whose encoder is an endpoint: while it answers, while it is down, and when it is back."""
+"""Vaults whose encoder is an endpoint, while it answers, while it is down, and when it is back."""
 
 from __future__ import annotations
 

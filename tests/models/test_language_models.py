@@ -1,5 +1,5 @@
-"""Language models: both wire protocols against a real server on loopback, structured answers, budgets, and a vault that goes on
-by rules while its model is down."""
+"""Language models: both wire protocols against a loopback server, structured answers, budgets, and a vault that continues by
+rules while its model is down."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WEIGHTY = "I have decided to move to Bergen in May."
 
 
 def speaking(*answers: str, tokens: int = 50) -> Callable[[Asked], Reply]:
-    """What the model writes, one after the other and the last for ever, in the protocol it is asked in."""
+    """Answer with these texts in turn, repeating the last, in the protocol of the request."""
     left = list(answers)
 
     def reply(asked: Asked) -> Reply:
@@ -245,7 +245,7 @@ def test_a_retry_after_header_is_respected(server: Server, model: Model, clock: 
 
 
 def dripping(let_go: threading.Event, first: bytes = b"HTTP/1.1 200 OK\r\nX-Drip: ") -> Callable[[Asked], Raw]:
-    """A server that never ends its headers, or that says nothing."""
+    """A server that never finishes its headers, or sends nothing."""
 
     def reply(asked: Asked) -> Raw:
         yield first
@@ -443,7 +443,7 @@ def test_a_budget_holds_for_every_process_of_a_vault(server: Server, clock: Hand
 
 
 def test_a_budget_holds_under_concurrent_calls(clock: HandClock, tmp_path: Path) -> None:
-    """Each of two that share a vault asks from four threads."""
+    """Two processes share a vault, and each asks from four threads."""
     spent: list[int] = []
 
     def say(prompt: str) -> str:
@@ -558,7 +558,7 @@ def fact(subject: str, predicate: str, thing: str, *, many: bool = False, over: 
 
 
 def test_statements_of_a_model_yield_facts_and_entities(server: Server, clock: HandClock, tmp_path: Path) -> None:
-    """An update of its own wording ends what it contradicts; names are one person's; what is not founded is left out."""
+    """An update ends the fact it contradicts, two names of a person are one entity, an unfounded statement is dropped."""
     first = statements("Ada Quist mans the harbour desk", facts=[fact("Ada Quist", "mans", "harbour desk")])
     second = statements(
         "Ada Quist mans the ferry desk now",

@@ -1,4 +1,4 @@
-"""A cross-encoder from a folder: real files through the real runtime, and what is told when they are missing."""
+"""A cross-encoder from a folder, through the real runtime, and the error for missing files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_an_incomplete_reranker_folder_is_refused_naming_the_missing_files(tmp_p
 
 
 def test_every_text_gets_its_own_score(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bundled encoder has the inputs of a cross-encoder; what it says is no opinion, but it is one a pair."""
+    """The bundled encoder has the inputs of a cross-encoder; its scores mean nothing, but there is one for each pair."""
     monkeypatch.setenv("ENGRAM_MODELS", MODELS)
     model = catalog.find()
     if not MODELS or not model.installed():

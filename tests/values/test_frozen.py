@@ -1,4 +1,4 @@
-"""Values are what a frozen dataclass with slots makes of the same class, whichever way they are asked."""
+"""Classes made by `frozen` and `mutable` behave like standard dataclasses with slots."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from engram.values.frozen import field, fields, frozen, mutable, replace
 
 @frozen
 class Place:
-    """Somewhere."""
+    """A place."""
 
     name: str
     height: float = 0.0
@@ -46,7 +46,7 @@ class Peak(Place):
 
 @dataclass(frozen=True, slots=True)
 class Twin:
-    """What `Place` would be otherwise."""
+    """`Place` as a standard dataclass."""
 
     name: str
     height: float = 0.0
@@ -56,14 +56,14 @@ class Twin:
 
 @dataclass(frozen=True)
 class Lake(Place):
-    """Of ours, made by the standard library."""
+    """A standard dataclass derived from one of ours."""
 
     depth: float = 0.0
 
 
 @mutable
 class Tour:
-    """Grows as it goes."""
+    """A mutable class."""
 
     start: str
     stops: list[str] = field(default_factory=list)
@@ -344,7 +344,7 @@ Drawn = tuple[dict[str, dict[str, Any]], bool, bool]
 
 
 def line_of(shapes: list[Drawn], library: Any, decorate: Any) -> Any:
-    """The last of some classes, each derived from the one before."""
+    """Build a chain of classes, each derived from the one before, and return the last."""
     made: type[Any] = object
     for said, kw_only, eq in shapes:
         body: dict[str, Any] = {name: library.field(**one) for name, one in said.items()}
