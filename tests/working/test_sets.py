@@ -209,7 +209,7 @@ def test_working_memory_is_saved_on_close_and_loaded_on_open(path: Path, env: En
         assert mem.resume().age is SavedAge.FRESH
         reading = mem.working.hear(Turn("Frankfurt, near the health check service of the payment API."))
         assert reading is not None
-        assert reading.near is not None  # the momentum continues where it was
+        assert reading.to_last is not None  # the momentum continues where it was
         assert reading.topic is Topic.CONTINUATION
 
 
@@ -364,7 +364,7 @@ def test_a_failing_encoder_counts_as_none(path: Path, env: Env) -> None:
     with opened(path, env, embedder=CallableEmbedder(broken, name="broken", dimensions=4)) as mem:
         reading = mem.working.hear(Turn("The payment API fails."))
         assert reading is not None
-        assert reading.near is None
+        assert reading.to_last is None
 
 
 def test_context_contains_working_memory(mem: Engram) -> None:

@@ -51,7 +51,7 @@ def run(path: Path, embedder: Embedder | None = None, progress: ProgressCallback
                 shifts.append(shift)
                 ours.append(reading.topic)
                 to_last_turn.append(similarity(query, passages[at - 1], embedder.background[0]) or 0.0)
-                to_running_mean.append(reading.along or 0.0)
+                to_running_mean.append(reading.to_centroid or 0.0)
             momentum = advance(momentum, text, passage, reading)
     true = np.asarray(shifts)
     return {

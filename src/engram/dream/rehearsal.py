@@ -23,10 +23,10 @@ from engram.values.frozen import replace
 NAME = "replay"
 _RISK = 0.35
 """Retention below which a memory is rehearsed; below a quarter an event is stale."""
-_MATTERS, _USED, _STIRS = 0.7, 5, 0.6
-_SOONER = 0.1
+_IMPORTANT, _OFTEN_USED, _AROUSING = 0.7, 5, 0.6
+_AROUSAL_RISK = 0.1
 _OVERLAID = 0.5
-_ALIKE = 1.6
+_OVERLAY_CLOSENESS = 1.6
 """Multiple of the closeness at which memories are linked: the same thing on another day."""
 _CANDIDATES = 6
 _EVENTS = (Layer.WORKING, Layer.EPISODIC)
@@ -40,9 +40,9 @@ def page(context: JobContext, cursor: Cursor) -> JobPage:
 
 def proposals(memory: Memory, now: datetime, settings: Settings) -> list[Proposal]:
     """Return a rehearsal if the memory is about to fade, and the date on which it will be next."""
-    if not is_worth(memory, settings):
+    if not is_worth_rehearsing(memory, settings):
         return []
-    risk = _RISK + (_SOONER if memory.affect.arousal > _STIRS else 0.0)
+    risk = _RISK + (_AROUSAL_RISK if memory.affect.arousal > _AROUSING else 0.0)
     at = falls_below_at(memory, risk, now, settings)
     if at is None or at > now:
         return [Recheck(memory.id, at)]
@@ -52,9 +52,9 @@ def proposals(memory: Memory, now: datetime, settings: Settings) -> list[Proposa
     return [Rehearse(memory.id, times), Recheck(memory.id, again)]
 
 
-def is_worth(memory: Memory, settings: Settings) -> bool:
+def is_worth_rehearsing(memory: Memory, settings: Settings) -> bool:
     """True for an event that is important, used or helpful, not disputed, and not rehearsed too often already."""
-    counts = memory.importance >= _MATTERS or memory.accesses >= _USED or memory.helpful > 0
+    counts = memory.importance >= _IMPORTANT or memory.accesses >= _OFTEN_USED or memory.helpful > 0
     doubted = memory.flagged or verification(memory) is Verification.DISPUTED
     known = fades(memory) and layer_of(memory) in _EVENTS and not doubted
     return counts and known and rehearsals_of(memory)[0] < settings.dream_rehearsals
@@ -75,7 +75,7 @@ def _overlaid(newer: Memory, near: Sequence[Neighbour], now: datetime, settings:
     return [
         neighbour.memory
         for neighbour in near
-        if neighbour.nearer >= _ALIKE * settings.dream_nearer and overlays(newer, neighbour.memory, now, settings)
+        if neighbour.nearer >= _OVERLAY_CLOSENESS * settings.dream_nearer and overlays(newer, neighbour.memory, now, settings)
     ]
 
 
@@ -84,7 +84,7 @@ def overlays(newer: Memory, older: Memory, now: datetime, settings: Settings) ->
     if newer.learned_at is None or older.learned_at is None or newer.learned_at <= older.learned_at:
         return False
     event = fades(older) and retention_policy(older) is not RetentionPolicy.PROTECTED and layer_of(older) in _EVENTS
-    free = older.strength > _OVERLAID and not is_worth(older, settings)
+    free = older.strength > _OVERLAID and not is_worth_rehearsing(older, settings)
     return event and free and strength(newer, now, settings) > strength(older, now, settings)
 
 

@@ -44,8 +44,10 @@ def split_sentences(text: str) -> list[str]:
 
 
 def statement(turn: Turn, most: int = _STATEMENT_TOKENS) -> str:
-    """Return a turn as one self-contained statement: the sentence with most content words, in the third person; empty for
-    small talk."""
+    """Return a turn as one self-contained statement; empty for small talk.
+
+    It is the sentence with most content words, put into the third person.
+    """
     ranked = sorted(split_sentences(turn.text), key=lambda sentence: -len(content_words(sentence)))
     if not ranked or not content_words(ranked[0]):
         return ""
@@ -115,7 +117,7 @@ SUMMARY_BYTES = 512
 KEY_FACT_WORDS, KEY_FACT_BYTES = 15, 160
 TAG_WORDS, TAG_BYTES = 5, 80
 
-_LOOKED_AT = 4_096  # characters; what comes later can be in no tier
+_LOOKED_AT = 4_096  # characters of a text that can get into a tier
 _TIER_CLAUSE_END = re.compile(r"[,;]\s|\s[–—-]\s|(?<=[a-z]):\s")
 _BORDER = re.compile(
     r"(?<=\w)(?=\s+(?:because|which|who|where|when|while|although|though|since|so that|and then|but)\b)", re.IGNORECASE
@@ -139,7 +141,7 @@ _PLAIN = word_set(
 
 
 def tiers(text: str) -> tuple[str, str, str]:
-    """(summary, key fact, tag) of a memory's text."""
+    """Return summary, key fact and tag of a memory's text."""
     text = " ".join(text[:_LOOKED_AT].split())
     summary = _summary(_unasked(text))
     key_fact = _no_longer(_within_bytes(_key_fact(summary), KEY_FACT_BYTES), summary)
@@ -147,7 +149,7 @@ def tiers(text: str) -> tuple[str, str, str]:
 
 
 def _unasked(text: str) -> str:
-    """What says something by itself says it without the question before it, too."""
+    """Return the text without the question it answers, if it is long enough to stand without it."""
     if "(asked: " not in text:
         return text
     bare = _ASKED.sub("", text)
@@ -170,7 +172,7 @@ def _fits(text: str, limit: int = SUMMARY_BYTES) -> bool:
 
 
 def _within_bytes(text: str, limit: int) -> str:
-    """As many whole words as fit; characters, if the first word is too long or the script has no spaces."""
+    """Return as many whole words as fit; as many characters, if the first word is too long or the script has no spaces."""
     if _fits(text, limit):
         return text
     ellipsis = "…"
@@ -186,7 +188,7 @@ def _within_bytes(text: str, limit: int) -> str:
 
 
 def _key_fact(text: str) -> str:
-    """The first sentence without asides; if that is long, its leading clauses."""
+    """Return the first sentence without parentheses; if that is long, its leading clauses."""
     if "(" in text or "[" in text:
         bare = _ASIDE.sub("", text).strip()
         text = bare if len(bare.split()) >= _LEAST_WORDS else text
@@ -206,7 +208,7 @@ def _key_fact(text: str) -> str:
 
 
 def _tag(key_fact: str, summary: str) -> str:
-    """Names and numbers first in rank, then long rare words; in the order they are said."""
+    """Return the best few words in their order: names and numbers first, then long rare words."""
     for source in (key_fact, summary):
         rare = [word for word in dict.fromkeys(_WORD.findall(source)) if word.lower() not in _PLAIN]
         if len(rare) > TAG_WORDS:

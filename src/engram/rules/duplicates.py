@@ -25,30 +25,30 @@ from engram.text.english.synonyms import sense, twin
 from engram.text.terms import marks, terms, word_set, words
 
 NEAR = 0.85
-"""Cosine from which words are looked at: they decide, and "The user:" before them costs .04 by itself."""
+"""Cosine from which two texts are compared word by word; a prefix "The user:" alone costs .04."""
 _NEARER = 0.955
-"""From here on a word of which nothing is known may stand for one that is missing."""
+"""Cosine from which an unknown word may stand for a missing one."""
 
 
 def says_again(said: str, corrected: str, settings: Settings, *, instead: str = "", cosine: float = NEAR) -> bool:
-    """Do these words, whose vectors are near, say what was corrected, at the same time of its history?
+    """True if a text, whose vector is near, states again what was corrected.
 
-    What denies it, puts it into the past, or tells of a change says something else. Words that the correction (`instead`) left
-    as they were may change places among themselves ("my sister Carla", "Carla, my sister") but not with those that it took away.
+    A text that denies it, puts it into the past, or states a change says something else. Words that the correction (`instead`)
+    kept may change places among themselves ("my sister Carla", "Carla, my sister"), but not with words that it removed.
     """
-    if _turns(said) != _turns(corrected) or (tells_a_change(said) and not tells_a_change(corrected)):
+    if _modifiers(said) != _modifiers(corrected) or (tells_a_change(said) and not tells_a_change(corrected)):
         return False
     return _same_words(said, corrected, settings, instead) or _reworded(said, corrected, instead, cosine)
 
 
 def means_the_same(one: str, other: str) -> bool:
-    """Are these two, whose vectors are near, one statement in other words? Word by word: each the same, or its twin.
+    """True if two texts, whose vectors are near, are one statement in other words: each word is equal or a close synonym.
 
-    Only the lightest are left out. What tells who, where, whither or how many, in what order, decides: of two statements about
-    like things that differ in any of it neither may stand for the other (`tests/labelled/merges.csv`).
+    Only words of no weight are ignored. Two statements that differ in person, place, direction, number or order are different
+    (`tests/labelled/merges.csv`).
     """
     figures = _FIGURE.findall(one) == _FIGURE.findall(other) and marks(one) == marks(other)
-    return figures and _core(one) == _core(other) and _turns(one) == _turns(other)
+    return figures and _core(one) == _core(other) and _modifiers(one) == _modifiers(other)
 
 
 def _core(text: str) -> list[str]:
@@ -56,7 +56,7 @@ def _core(text: str) -> list[str]:
 
 
 def same_fact(said: Fact, corrected: Fact, instead: tuple[Fact, ...]) -> bool:
-    """Is this the very fact that was corrected, and does what stands in its place say otherwise of the same?"""
+    """True if this is the fact that was corrected, and the correction states another object for it."""
     if (said.subject, said.predicate) != (corrected.subject, corrected.predicate) or not (said.holds and corrected.holds):
         return False
     others = [one for one in instead if (one.subject, one.predicate) == (said.subject, said.predicate)]
@@ -65,22 +65,22 @@ def same_fact(said: Fact, corrected: Fact, instead: tuple[Fact, ...]) -> bool:
 
 
 def _same_words(said: str, corrected: str, settings: Settings, instead: str) -> bool:
-    """Its telling words, whatever their ending, in their order, and none that is new."""
-    new, old = _telling(said), _telling(corrected)
-    kept = set(old) & set(_telling(instead))
-    if kept != set(old):  # else only the order was corrected, and all of it tells
+    """True if the text has the stems of the corrected one's content words in their order, and no new ones."""
+    new, old = _stemmed_words(said), _stemmed_words(corrected)
+    kept = set(old) & set(_stemmed_words(instead))
+    if kept != set(old):  # else the correction changed only the order, so the order of all words matters
         new, old = _runs_sorted(new, kept), _runs_sorted(old, kept)
     rest = iter(old)
     return len(new) >= settings.duplicate_overlap * len(old) and all(word in rest for word in new)
 
 
 def _reworded(said: str, corrected: str, instead: str, cosine: float) -> bool:
-    """The same by words that mean the same. Where the correction only changed the order or the sign, that is not enough."""
+    """True if the text says the same by synonyms. Not applicable if the correction changed only order or negation."""
     new, old, now = (_meaning(text) for text in (said, corrected, instead))
     taken, brought = set(old) - set(now), set(now) - set(old)
     if not instead or not taken or not taken <= set(new) or brought & set(new) or old[0] not in new:
         return False
-    if not _in_order(new, old) and not _turned_round(f"{said} {corrected}", old):
+    if not _in_order(new, old) and not _may_be_reversed(f"{said} {corrected}", old):
         return False
     extra, missing = set(new) - set(old), set(old) - set(new)
     if not extra and not missing:
@@ -94,32 +94,32 @@ def _in_order(new: list[str], old: list[str]) -> bool:
     return [word for word in new if word in shared] == [word for word in old if word in shared]
 
 
-def _turned_round(either: str, old: list[str]) -> bool:
-    """May the order be another? "Porto is where she lives", "is owned by"; but of two people it tells who does it to whom."""
-    return _ROUND.search(either) is not None and sum(word in GIVEN_NAMES for word in old) < 2
+def _may_be_reversed(either: str, old: list[str]) -> bool:
+    """True if the order may be reversed ("Porto is where she lives", "is owned by"); never with two people, where it matters."""
+    return _REVERSING.search(either) is not None and sum(word in GIVEN_NAMES for word in old) < 2
 
 
 def _runs_sorted(words: list[str], kept: set[str]) -> list[str]:
-    """Each run of words that were kept in one order, whatever theirs is."""
+    """Return the words with each run of kept words sorted."""
     runs = groupby(words, key=kept.__contains__)
     return [word for loose, run in runs for word in (sorted(run) if loose else run)]
 
 
-def _telling(text: str) -> list[str]:
+def _stemmed_words(text: str) -> list[str]:
     return [_stem(word) for word in terms(_NOWADAYS.sub(" ", text)) if word not in STOP_WORDS and word not in _EMPHASIS]
 
 
 def _meaning(text: str) -> list[str]:
-    """Its words by what they mean, each once, in order."""
+    """Return the senses of a text's words, each once, in order."""
     words = [word for word in terms(_NOWADAYS.sub(" ", text)) if word not in _LIGHT and word not in _EMPHASIS]
     kept = (sense(word) or _stem(word) for word in words if sense(word) or word not in STOP_WORDS)
     return list(dict.fromkeys(kept)) or [""]
 
 
-def _turns(text: str) -> set[str]:
-    """What denies a statement, moves it in time, or makes it a wish. "Is used by" is no past, "used to" is."""
+def _modifiers(text: str) -> set[str]:
+    """Return the words that deny a statement, move it in time, or make it a wish. "Is used by" is not past, "used to" is."""
     words = [word.lower() for word in _WORD.findall(text)]
-    found = set(words) & _TURNS
+    found = set(words) & _MODIFIERS
     if "used to" in text.lower():
         found.add("past")
     if any(
@@ -131,7 +131,7 @@ def _turns(text: str) -> set[str]:
 
 
 def _stem(word: str) -> str:
-    """Without the endings of the present: live, lives, living; run, running."""
+    """Return a word without the endings of the present tense: live, lives, living; run, running."""
     for ending in ("ing", "es", "s", "e"):
         if word.endswith(ending) and len(word) - len(ending) >= 2:
             bare = word.removesuffix(ending)
@@ -142,13 +142,13 @@ def _stem(word: str) -> str:
 _FIGURE = re.compile(r"[-−]?\b\d[\w.,:]*")
 _WORD = re.compile(r"[^\W_]+")
 _NOWADAYS = re.compile(r"\b(?:these days|nowadays|right now|at the moment|at present|as of now)\b", re.IGNORECASE)
-_ROUND = re.compile(r"\b(?:is|are|by|of|belongs?|that['’]s)\b", re.IGNORECASE)
+_REVERSING = re.compile(r"\b(?:is|are|by|of|belongs?|that['’]s)\b", re.IGNORECASE)
 _EMPHASIS = word_set("really truly quite actually totally currently still")
 _LIGHT = word_set("better best comes falls has have located situated")
 _SLIGHT = _EMPHASIS | word_set("a an the this that also too very so just now located situated")
 _BEING = word_set("is are be been being am get gets s")
 _PARTICIPLES = word_set("called named known based born located used owned said")
-_TURNS = word_set(
+_MODIFIERS = word_set(
     """
     not no never none nothing nobody neither nor cannot don doesn didn isn aren wasn weren won can t without
     was were had did been before once ago former
@@ -174,8 +174,6 @@ def stem_overlap(first: Set[str], second: Set[str]) -> float:
 def alike(first: str, second: str) -> bool:
     """True if two texts overlap enough; texts without content words must be equal but for case and outer space."""
     first_stems, second_stems = stems(first), stems(second)
-    return (
-        stem_overlap(first_stems, second_stems) >= LIKE
-        if first_stems and second_stems
-        else first.strip().casefold() == second.strip().casefold()
-    )
+    if first_stems and second_stems:
+        return stem_overlap(first_stems, second_stems) >= LIKE
+    return first.strip().casefold() == second.strip().casefold()

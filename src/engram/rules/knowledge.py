@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 from engram.values.entities import Bucket, Gap, GapKind, Knowledge, KnowledgeFigures, KnowledgeLevel, KnowledgeMap
 
-if TYPE_CHECKING:  # a table of operations is made of what stands here, and needs no settings
+if TYPE_CHECKING:  # the table of operations imports this module, and must not load the settings
     from engram.settings import Settings
 
 
-_SURE = 0.5  # the confidence of a memory stated once; a lower mean lowers the confidence in the subject
-_OLD = 0.4  # lowest freshness factor: a subject that was well known never becomes unknown by age alone
+_STATED_ONCE = 0.5  # the confidence of a memory stated once; a lower mean lowers the confidence in the subject
+_LEAST_FRESHNESS = 0.4  # lowest freshness factor: a subject that was well known never becomes unknown by age alone
 _DAY_S = 86_400.0
-_WORDS = {
+_LEVEL_WORDS = {
     KnowledgeLevel.CONFIDENT: "Well known",
     KnowledgeLevel.UNCERTAIN: "Known in part",
     KnowledgeLevel.UNKNOWN: "Next to nothing is known",
@@ -37,13 +37,13 @@ def confidence(covered: float, figures: KnowledgeFigures, now: datetime, setting
         return 0.0
     depth = 1.0 if asked else count / (count + 1)
     undisputed = 1.0 - figures.contested / count
-    return covered * depth * min(figures.sure / _SURE, 1.0) * undisputed * freshness(figures.last, now, settings)
+    return covered * depth * min(figures.sure / _STATED_ONCE, 1.0) * undisputed * freshness(figures.last, now, settings)
 
 
 def freshness(last: datetime | None, now: datetime, settings: Settings) -> float:
     """Return the factor by which confidence has dropped since the last memory about the subject."""
     days = 0.0 if last is None else (now - last).total_seconds() / _DAY_S - settings.known_fresh_days
-    return max(float(0.5 ** (max(days, 0.0) / settings.known_half_days)), _OLD)
+    return max(float(0.5 ** (max(days, 0.0) / settings.known_half_days)), _LEAST_FRESHNESS)
 
 
 def level(confidence: float, settings: Settings) -> KnowledgeLevel:
@@ -55,21 +55,19 @@ def level(confidence: float, settings: Settings) -> KnowledgeLevel:
 def summary_sentence(level: KnowledgeLevel, figures: KnowledgeFigures, gaps: Sequence[Gap]) -> str:
     """Return a sentence that states the level, the figures and the open questions."""
     if not figures.memories:
-        return " ".join(filter(None, ("Nothing is known of this.", _holes(gaps))))
+        return " ".join(filter(None, ("Nothing is known of this.", _unanswered(gaps))))
     sessions = f" from {_many(figures.sessions, 'session')}" if figures.sessions else ""
     since = f", the latest of {figures.last:%Y-%m-%d}" if figures.last is not None else ""
     notes = [f"{number} {what}" for number, what in ((figures.contested, "in dispute"), (figures.stale, "old")) if number]
-    head = f"{_WORDS[level]}: {_many(figures.memories, 'memory', 'memories')}{sessions}{since}"
-    return " ".join(filter(None, (f"{', '.join([head, *notes])}.", _holes(gaps))))
+    head = f"{_LEVEL_WORDS[level]}: {_many(figures.memories, 'memory', 'memories')}{sessions}{since}"
+    return " ".join(filter(None, (f"{', '.join([head, *notes])}.", _unanswered(gaps))))
 
 
-def _holes(gaps: Sequence[Gap]) -> str:
+def _unanswered(gaps: Sequence[Gap]) -> str:
     unanswered = [gap for gap in gaps if gap.kind is GapKind.UNANSWERED]
-    return (
-        f"{_many(len(unanswered), 'question')} about it {'has' if len(unanswered) == 1 else 'have'} no answer yet."
-        if unanswered
-        else ""
-    )
+    if not unanswered:
+        return ""
+    return f"{_many(len(unanswered), 'question')} about it {'has' if len(unanswered) == 1 else 'have'} no answer yet."
 
 
 def knowledge_map(domains: Sequence[Knowledge], memories: int) -> KnowledgeMap:
@@ -114,7 +112,9 @@ def buckets(moments: Sequence[datetime]) -> tuple[str, tuple[Bucket, ...]]:
 def _start(moment: datetime, width: str) -> datetime:
     day = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     if width == "week":
-        return day - timedelta(days=min(day.weekday(), day.toordinal() - 1))  # the first week of all has no Monday
+        return day - timedelta(
+            days=min(day.weekday(), day.toordinal() - 1)
+        )  # year 1 does not begin on a Monday
     if width == "month":
         return day.replace(day=1)
     return day.replace(month=1, day=1) if width == "year" else day

@@ -18,7 +18,7 @@ from engram.types import Kind, Memory, Mode, Source, Status
 from engram.values.episodes import EPISODE, WARNING
 from engram.values.frozen import frozen, replace
 
-if TYPE_CHECKING:  # a table of operations is made of what stands here, and needs no settings
+if TYPE_CHECKING:  # the table of operations imports this module, and must not load the settings
     from engram.settings import Settings
 
 
@@ -28,9 +28,9 @@ LAYER = "layer"
 RULES = frozenset({"principle", "decision", "skill", "procedure", WARNING})
 STORIES = frozenset({"moment", EPISODE})
 _CODE = frozenset({"codebase", "code", "file"})
-_SETTLES = timedelta(minutes=30)
-_HEEDED = 2
-_MATTERS, _USED = 0.7, 5
+_WORKING_FOR = timedelta(minutes=30)
+_WORKING_USES = 2
+_IMPORTANT, _OFTEN_USED = 0.7, 5
 _FADED, _IN_USE = 0.15, 0.25
 """Retention below which a memory is demoted, and from which it may be promoted; the gap keeps memories from oscillating."""
 
@@ -79,13 +79,13 @@ def layer_of(memory: Memory) -> Layer:
     if memory.category in _CODE:
         return Layer.CODEBASE
     sort = sort_of(memory)
-    return (
-        Layer.PROCEDURAL if sort is MemorySort.PROCEDURE else Layer.EPISODIC if sort is MemorySort.NARRATIVE else Layer.SEMANTIC
-    )
+    if sort is MemorySort.PROCEDURE:
+        return Layer.PROCEDURAL
+    return Layer.EPISODIC if sort is MemorySort.NARRATIVE else Layer.SEMANTIC
 
 
 def target_layer(memory: Memory, now: datetime, retention_left: float) -> Layer | None:
-    """Return the layer a memory should move to by its use and retention (`retention_left`); None if it stays, as pinned ones do.
+    """Return the layer a memory should move to by its use and retention; None if it stays, as pinned ones do.
 
     Idempotent: after the move, a second call at the same moment returns None.
     """
@@ -105,16 +105,16 @@ def promotion(memory: Memory, now: datetime, retention_left: float = 1.0) -> Lay
     """
     layer = layer_of(memory)
     if layer is Layer.WORKING:
-        settled = memory.learned_at is not None and now - memory.learned_at >= _SETTLES
-        return Layer.EPISODIC if settled or memory.accesses >= _HEEDED else None
+        settled = memory.learned_at is not None and now - memory.learned_at >= _WORKING_FOR
+        return Layer.EPISODIC if settled or memory.accesses >= _WORKING_USES else None
     if layer is Layer.EPISODIC:
-        asked_for = memory.importance >= _MATTERS and memory.accesses >= _USED
+        asked_for = memory.importance >= _IMPORTANT and memory.accesses >= _OFTEN_USED
         return Layer.SEMANTIC if asked_for and retention_left >= _IN_USE else None
     return None
 
 
 def demotion(memory: Memory, retention_left: float) -> Layer | None:
-    """Return EPISODIC for an event that was promoted to semantic and has faded (`retention_left`: its retention); else None."""
+    """Return EPISODIC for an event that was promoted to semantic and has faded since; else None."""
     raised = memory.attributes.get(LAYER) == Layer.SEMANTIC and sort_of(memory) is MemorySort.NARRATIVE
     return Layer.EPISODIC if raised and retention_left < _FADED and not memory.pinned else None
 
@@ -138,7 +138,7 @@ def _step(layer: Layer, by: int) -> Layer | None:
 _SPECULATIVE = 0.4
 _STALE = 0.25
 _DOUBTED = 0.35
-_STIRS = 0.5
+_AROUSING = 0.5
 """Arousal from which a memory is not archived for its age (§37)."""
 _FADING = (Layer.WORKING, Layer.EPISODIC)
 _EPHEMERAL_FOR = timedelta(days=30)
@@ -170,7 +170,7 @@ class Verification(StrEnum):
 
 
 class RetentionPolicy(StrEnum):
-    """How long a memory is kept: ephemeral, a month unless corroborated; protected, until it is forgotten on request."""
+    """The time a memory is kept: ephemeral, a month unless corroborated; protected, until it is forgotten on request."""
 
     EPHEMERAL = "ephemeral"
     DURABLE = "durable"
@@ -221,8 +221,8 @@ def verification(memory: Memory) -> Verification:
 def retention_policy(memory: Memory) -> RetentionPolicy:
     if memory.pinned or not fades(memory) or (memory.category in _LASTING and not _is_ended_commitment(memory)):
         return RetentionPolicy.PROTECTED
-    borne_out = memory.corroborations or memory.helpful
-    return RetentionPolicy.EPHEMERAL if memory.confidence < _SPECULATIVE and not borne_out else RetentionPolicy.DURABLE
+    corroborated = memory.corroborations or memory.helpful
+    return RetentionPolicy.EPHEMERAL if memory.confidence < _SPECULATIVE and not corroborated else RetentionPolicy.DURABLE
 
 
 def _is_ended_commitment(memory: Memory) -> bool:
@@ -235,11 +235,8 @@ def lifecycle(memory: Memory, now: datetime, settings: Settings) -> Lifecycle:
         return Lifecycle.ARCHIVED
     if retention_policy(memory) is RetentionPolicy.EPHEMERAL:
         return Lifecycle.CANDIDATE
-    if (
-        retention_policy(memory) is not RetentionPolicy.PROTECTED
-        and layer_of(memory) in _FADING
-        and retention(memory, now, settings) < _STALE
-    ):
+    may_fade = retention_policy(memory) is not RetentionPolicy.PROTECTED and layer_of(memory) in _FADING
+    if may_fade and retention(memory, now, settings) < _STALE:
         return Lifecycle.STALE
     return Lifecycle.VALIDATED if verification(memory) is Verification.USER_CONFIRMED else Lifecycle.ACTIVE
 
@@ -273,6 +270,6 @@ def archive_reason(memory: Memory, now: datetime, settings: Settings) -> str:
     if _is_ended_commitment(memory):
         over = timedelta(0) if memory.valid_until is None else now - memory.valid_until
         return "was a commitment that ended long ago" if over > _ARCHIVED_AFTER else ""
-    minor = memory.importance < 0.3 and memory.accesses < 3 and memory.affect.arousal < _STIRS
+    minor = memory.importance < 0.3 and memory.accesses < 3 and memory.affect.arousal < _AROUSING
     faded = minor and retention(memory, now, settings) < 0.15
     return "has faded" if age > _ARCHIVED_AFTER and faded and layer_of(memory) in _FADING else ""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from engram.types import Kind, Memory, Source
 from engram.values.episodes import rehearsals_of
 
-if TYPE_CHECKING:  # a table of operations is made of what stands here, and needs no settings
+if TYPE_CHECKING:  # the table of operations imports this module, and must not load the settings
     from engram.settings import Settings
 
 _DAY = 86_400.0

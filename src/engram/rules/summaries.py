@@ -61,23 +61,23 @@ def summarize(facts: Iterable[SourcedFact], words: Mapping[str, str]) -> list[Fa
     """
     groups: dict[tuple[str, str], dict[str, SourcedFact]] = {}
     for fact in facts:
-        verb, thing = _said(fact)
+        verb, thing = _verb_and_object(fact)
         if verb and fact.memory in words and not _LIMITED.search(words[fact.memory]):
             best = groups.setdefault((fact.subject, verb), {})
             if thing not in best or best[thing].confidence < fact.confidence:
                 best[thing] = fact
-    summaries = (_gist(subject, verb, best, words) for (subject, verb), best in sorted(groups.items()))
+    summaries = (_summary(subject, verb, best, words) for (subject, verb), best in sorted(groups.items()))
     return [summary for summary in summaries if summary is not None]
 
 
-def _said(fact: SourcedFact) -> tuple[str, str]:
+def _verb_and_object(fact: SourcedFact) -> tuple[str, str]:
     """Return the verb and the object of a fact; the verb is empty for a predicate that is not summarized."""
     if fact.predicate.startswith(_FEELS):
         return _FEELINGS.get(fact.object, ""), fact.predicate.removeprefix(_FEELS)
     return _VERBS.get(fact.predicate, ""), fact.object
 
 
-def _gist(subject: str, verb: str, best: Mapping[str, SourcedFact], words: Mapping[str, str]) -> FactSummary | None:
+def _summary(subject: str, verb: str, best: Mapping[str, SourcedFact], words: Mapping[str, str]) -> FactSummary | None:
     names = {thing: within_sentence(as_written(thing, words[fact.memory])) for thing, fact in best.items()}
     plain = [thing for thing, name in names.items() if thing in words[best[thing].memory].casefold() and _is_plain(name)]
     surest = sorted(plain, key=lambda thing: (-best[thing].confidence, best[thing].memory))[:_MOST]

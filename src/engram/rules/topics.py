@@ -29,7 +29,7 @@ _BIAS, _NEAR, _ANSWERS, _ASKS_NEW = -1.0, -3.7, -1.0, 1.9
 _SWITCH, _DRIFT = -1.25, -1.7
 """Scores from which a turn is a switch (best F1 on the development set) and from which it is a drift."""
 
-_STRANGE, _SHARED = 0.11, 0.27
+_UNRELATED, _SHARED = 0.11, 0.27
 """Similarity assumed without vectors: of a turn that shares no word with those before, and the gain if it shares all."""
 _WINDOW = 3  # turns whose words count as mentioned
 _STEM = 5
@@ -41,11 +41,11 @@ _REFERRING = word_set(
     then and but or because instead more less such
     """
 )
-_LEANING_WITH_WORDS = (1.0, 0.85, 0.6, 0.3)
+_DEPENDENCE_REFERRING = (1.0, 0.85, 0.6, 0.3)
 """Dependence of a message with a referring word and 0, 1, 2, 3 content words of its own; from 4 on it stands alone."""
-_LEANS = 0.6
+_DEPENDS = 0.6
 """Dependence from which a message continues the topic, whatever its vector."""
-_LEANING_BARE = (1.0, 0.4)
+_DEPENDENCE_BARE = (1.0, 0.4)
 """Dependence of a message without a referring word: "why?", "deploy"."""
 
 
@@ -90,8 +90,8 @@ class TopicReading:
 
     topic: Topic
     score: float
-    near: float | None = None
-    along: float | None = None
+    to_last: float | None = None
+    to_centroid: float | None = None
 
 
 def assess_topic(momentum: Momentum, text: str, as_question: Vector | None, background: float) -> TopicReading:
@@ -105,7 +105,7 @@ def assess_topic(momentum: Momentum, text: str, as_question: Vector | None, back
     asks_new = any(words.isdisjoint(mentioned) for words in questions)
     closeness = _by_words(text, mentioned) if to_last is None else to_last
     score = _BIAS + _NEAR * closeness + _ANSWERS * momentum.asked + _ASKS_NEW * asks_new
-    if not content_words(text) or (dependence(text) >= _LEANS and not asks_new):
+    if not content_words(text) or (dependence(text) >= _DEPENDS and not asks_new):
         topic = Topic.CONTINUATION  # "ok, thanks" has no topic, and "deploy it" refers to the current one
     else:
         topic = Topic.SWITCH if score >= _SWITCH else Topic.DRIFT if score >= _DRIFT else Topic.CONTINUATION
@@ -134,7 +134,7 @@ def advance(
         velocity = as_passage - momentum.centroid
         # The specification compares the velocity with a zero vector, for which the cosine is undefined. Its intent, how far
         # the turn leads away, is 1 - similarity to the centroid.
-        away = 1.0 - min(max(reading.along or 0.0, 0.0), 1.0)
+        away = 1.0 - min(max(reading.to_centroid or 0.0, 0.0), 1.0)
         confidence = min(momentum.confidence * 0.8 + 0.2, 1.0) * (1.0 - away * 0.5 * (reading.topic is not Topic.CONTINUATION))
     elif as_passage is None:
         centroid, velocity, confidence = momentum.centroid, momentum.velocity, momentum.confidence * 0.8
@@ -184,7 +184,7 @@ def dependence(text: str) -> float:
     """Return how far a message depends on earlier turns: 1 for "ok, deploy it", 0 for a question that stands by itself."""
     own = len(content_words(text))
     refers = any(word in _REFERRING for word in terms(text))
-    steps = _LEANING_WITH_WORDS if refers else _LEANING_BARE
+    steps = _DEPENDENCE_REFERRING if refers else _DEPENDENCE_BARE
     return steps[own] if own < len(steps) else 0.0
 
 
@@ -204,7 +204,7 @@ def _length(vector: Vector) -> float:
 
 def _by_words(text: str, mentioned: set[str]) -> float:
     own = _stems(text)
-    return _STRANGE + _SHARED * sum(word in mentioned for word in own) / max(len(own), 1)
+    return _UNRELATED + _SHARED * sum(word in mentioned for word in own) / max(len(own), 1)
 
 
 def _stems(text: str) -> tuple[str, ...]:
