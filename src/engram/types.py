@@ -63,3 +63,15 @@ from engram.values.recall import Stage as Stage
 from engram.values.recall import Trust as Trust
 from engram.values.recall import Verdict as Verdict
 from engram.values.recall import Why as Why
+
+# Earlier names, kept for programs that import them.
+Change = ChangeLogEntry
+Encoder = EncoderState
+Event = ChangeEvent
+Events = ChangeEvents
+Language = LanguageModelState
+Many = ValueSequence
+Reasoned = Reasoning
+Signal = ArmSignal
+Waiting = PendingTurn
+Warmth = IndexState

@@ -371,7 +371,7 @@ def test_a_key_file_that_others_can_read_opens_with_a_warning_that_names_only_th
         assert caplog.records == []
         key_file(created).chmod(0o640)
         unlock(created.header, FILE, vault=vault)
-    assert [(record.name, record.levelname) for record in caplog.records] == [("engram.guard", "WARNING")]
+    assert [(record.name, record.levelname) for record in caplog.records] == [("engram.crypto", "WARNING")]
     assert str(key_file(created)) in caplog.text
     assert not shows(caplog.text, created.master)
 

@@ -25,10 +25,10 @@ from engram.log import Log
 from engram.settings import Settings
 from engram.values.frozen import frozen
 
-log = Log("engram.guard")
+log = Log("engram.crypto")
 
 PassphrasePrompt = Callable[[], str | None]
-"""Asks the user for the passphrase; None if there is none to be had."""
+"""Asks the user for the passphrase; returns None if the user gives none."""
 
 SOURCES = ("keychain", "file", "passphrase", "given")
 _VAULT_ID = 64  # characters: it becomes a file name

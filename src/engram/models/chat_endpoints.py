@@ -48,7 +48,7 @@ class ChatEndpoint:
 
     provider: ChatProvider
     model: str
-    place: EndpointSettings
+    connection: EndpointSettings
     output: int
 
 
@@ -71,7 +71,7 @@ def chat_endpoint(settings: Settings, key: Callable[[], str]) -> ChatEndpoint | 
     problem = "" if provider and model else _BAD_NAME
     provider = provider or PROVIDERS["openai"]
     url = (settings.llm_url or provider.url).rstrip("/")
-    place = EndpointSettings(
+    connection = EndpointSettings(
         name=settings.llm,
         url=url,
         probe=provider.probe,
@@ -84,7 +84,7 @@ def chat_endpoint(settings: Settings, key: Callable[[], str]) -> ChatEndpoint | 
         meanwhile="turns are read by rules alone",
         problem=problem or address_problem(url, "llm_url"),
     )
-    return ChatEndpoint(provider=provider, model=model, place=place, output=settings.llm_output_tokens)
+    return ChatEndpoint(provider=provider, model=model, connection=connection, output=settings.llm_output_tokens)
 
 
 def language_model(
@@ -109,10 +109,10 @@ class ChatGenerator:
     """A text generator behind a chat endpoint. Making one sends no request."""
 
     def __init__(self, chat: ChatEndpoint, env: Env) -> None:
-        self.name = chat.place.name
-        self.place = chat.place.shown
+        self.name = chat.connection.name
+        self.place = chat.connection.shown
         self._chat = chat
-        self._client = EndpointClient(chat.place, env)
+        self._client = EndpointClient(chat.connection, env)
         self._body = 0  # index of the first of the provider's bodies that the endpoint accepts
 
     @property

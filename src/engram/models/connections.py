@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 
 _BACKOFF_S = 0.3
 _LONGEST_PAUSE_S = 3.0  # before the retry; a request that must wait longer is not retried
-_LONGEST_REST_S = 3600.0
+_LONGEST_REST_S = 3600.0  # the longest Retry-After that is respected
 _MOST_BYTES = 64 << 20
 """Longer responses are abandoned. 2,048 vectors of 1,536 numbers in JSON take about as many bytes."""
 
 
 UNREACHED, LATE, GARBLED, UNTRUSTED = 0, -1, -2, -3
+"""Codes in the place of an HTTP status: no connection, no response in time, an unreadable one, an untrusted certificate."""
 
 
 @frozen
@@ -89,10 +90,10 @@ def address_problem(url: str, setting: str) -> str:
 
 
 class EndpointClient:
-    """Requests to an endpoint, which remembers whether the endpoint is up. Making one sends no request."""
+    """A client of an endpoint that remembers whether the endpoint is up. Making one sends no request."""
 
-    def __init__(self, place: EndpointSettings, env: Env) -> None:
-        self.place = place
+    def __init__(self, settings: EndpointSettings, env: Env) -> None:
+        self._settings = settings
         self._env = env
         self._lock = threading.Lock()
         self._probing = threading.Semaphore(1)
@@ -106,21 +107,23 @@ class EndpointClient:
         status = self.check()
         if status.trouble:
             return EndpointResponse(UNREACHED), status
-        with deadline(self.place.timeout_s, self._env.monotonic) as until:
+        with deadline(self._settings.timeout_s, self._env.monotonic) as until:
             response = self._send("POST", path, body)
             wait = max(_BACKOFF_S, response.retry_after)
             retriable = response.status in (UNREACHED, 429) or response.status >= 500
             if retriable and wait <= _LONGEST_PAUSE_S and wait < until.left:
                 pause(wait, self._env.sleep)
                 response = self._send("POST", path, body)
-        check_deadline(f"asking {self.place.name}")  # before judging: the caller's short deadline says nothing about the endpoint
+        check_deadline(
+            f"asking {self._settings.name}"
+        )  # before judging: the caller's short deadline says nothing about the endpoint
         self._status = self._status_after(response)
         return response, self._status
 
     def check(self) -> EndpointStatus:
         """Return the last status of the endpoint, probing it if that is out of date."""
         if not acquire_in_time(self._probing, None):  # concurrent callers wait for one probe, at most `connect_s`
-            raise deadline_error(f"asking {self.place.name}")
+            raise deadline_error(f"asking {self._settings.name}")
         try:
             status = self._status
             if status is None or self._env.monotonic() - status.at >= status.lasts:
@@ -144,9 +147,9 @@ class EndpointClient:
         pool = self._open_pool()
         if pool is None:
             return EndpointResponse(UNREACHED)
-        left = max(wait_limit(self.place.timeout_s), 0.01)
-        timeout = {"connect": min(left, self.place.connect_s), "read": left, "write": left, "pool": left}
-        url, headers = self.place.url + path, self._headers(body is not None)
+        left = max(wait_limit(self._settings.timeout_s), 0.01)
+        timeout = {"connect": min(left, self._settings.connect_s), "read": left, "write": left, "pool": left}
+        url, headers = self._settings.url + path, self._headers(body is not None)
         try:
             with pool.stream(method, url, headers=headers, content=body, extensions={"timeout": timeout}) as response:
                 received = {name.lower(): value.decode("latin-1") for name, value in response.headers}
@@ -173,7 +176,7 @@ class EndpointClient:
 
         with self._lock:
             if self._pool is None and not self._closed:
-                secure = httpx2.create_ssl_context(trust_env=False) if self.place.url.startswith("https:") else None
+                secure = httpx2.create_ssl_context(trust_env=False) if self._settings.url.startswith("https:") else None
                 self._pool = httpcore2.ConnectionPool(ssl_context=secure, keepalive_expiry=5.0, network_backend=DeadlineBackend())
             return self._pool
 
@@ -181,37 +184,37 @@ class EndpointClient:
         headers = [("accept", "application/json"), ("accept-encoding", "identity"), ("user-agent", "engram")]
         if posting:
             headers.append(("content-type", "application/json"))
-        key = self.place.key().strip()
+        key = self._settings.key().strip()
         if key and key.isascii() and key.isprintable():  # anything else cannot be a key
             headers.append(("authorization", f"Bearer {key}"))
         return headers
 
     def _probe(self) -> EndpointStatus:
-        if self.place.problem:
-            return self._status_now(self.place.problem, "See `engram config`.")
+        if self._settings.problem:
+            return self._status_now(self._settings.problem, "See `engram config`.")
         if not _installed():
             return self._status_now("endpoints need the extra `llm`", 'Run `pip install "engram-local[llm]"`.')
-        with deadline(self.place.connect_s, self._env.monotonic):
-            response = self._send("GET", self.place.probe)
-        check_deadline(f"asking {self.place.name}")
+        with deadline(self._settings.connect_s, self._env.monotonic):
+            response = self._send("GET", self._settings.probe)
+        check_deadline(f"asking {self._settings.name}")
         # A server without the probe's path is up all the same; the first request shows whether it has the model.
         return self._status_now() if response.status in (404, 405) else self._status_after(response)
 
     def _status_after(self, response: EndpointResponse) -> EndpointStatus:
         """Return the status of the endpoint that follows from a response, whatever its content."""
-        status, shown, name = response.status, self.place.shown, self.place.name
+        status, shown, name = response.status, self._settings.shown, self._settings.name
         if status in (401, 403):
             return self._status_now(
                 f"{shown} refuses the API key (HTTP {status})",
-                f"Set the environment variable {self.place.key_name} to a valid key.",
+                f"Set the environment variable {self._settings.key_name} to a valid key.",
             )
         if status == 404:
             model = name.partition(":")[2]
-            way_out = f"Serve it there, name another model, or correct `{self.place.setting}`: many addresses end in `/v1`."
+            way_out = f"Serve it there, name another model, or correct `{self._settings.setting}`: many addresses end in `/v1`."
             return self._status_now(f"{shown} has no model {model!r}", way_out)
         if 300 <= status < 400:
             return self._status_now(
-                f"{shown} answers with a redirect", f"Set `{self.place.setting}` to the address that it redirects to."
+                f"{shown} answers with a redirect", f"Set `{self._settings.setting}` to the address that it redirects to."
             )
         if status == UNREACHED:
             return self._status_now(f"{name} cannot be reached at {shown}")
@@ -228,8 +231,8 @@ class EndpointClient:
         return self._status_now()
 
     def _status_now(self, trouble: str = "", way_out: str = "", retry_after: float = 0.0) -> EndpointStatus:
-        lasts = max(self.place.probe_s, min(retry_after, _LONGEST_REST_S))
-        waiting = f"The endpoint is tried again after {lasts:g} s; until then {self.place.meanwhile}."
+        lasts = max(self._settings.probe_s, min(retry_after, _LONGEST_REST_S))
+        waiting = f"The endpoint is tried again after {lasts:g} s; until then {self._settings.meanwhile}."
         return EndpointStatus(self._env.monotonic(), lasts, trouble, way_out or waiting if trouble else "")
 
 

@@ -66,6 +66,7 @@ Schema = Mapping[str, Any]
 
 _THINKING = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 _DECODER = json.JSONDecoder()
+_QUOTED = 4000  # characters of a rejected answer that are quoted back to the model
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "object": (dict,), "array": (list,), "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,),
     "null": (type(None),),
@@ -134,9 +135,6 @@ def _has_type(value: Any, kind: str) -> bool:
     )
 
 
-_QUOTED = 4000  # characters of a rejected answer that are quoted back to the model
-
-
 @frozen(kw_only=True)
 class GenerationRequest:
     """A request to a language model. With a schema the answer must be JSON of that form; `again` holds later messages."""
@@ -168,7 +166,7 @@ class GeneratedText:
 
 
 class TextGenerator(Protocol):
-    """The backend of a language model: a chat endpoint or a function."""
+    """The backend of a language model: a chat endpoint or a function. `place`: its address, or ""."""
 
     name: str
     place: str

@@ -75,6 +75,7 @@ class Sensitivity(StrEnum):
 
 
 Tier = Sensitivity
+"""The earlier name of `Sensitivity`."""
 
 
 class Source(StrEnum):
