@@ -1,4 +1,4 @@
-"""The same memory with `await`: verb for verb, side by side, and nothing left behind when somebody does not wait."""
+"""`engram.aio`: every verb with `await`, in parallel, and nothing left behind by calls that are cancelled."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def opening(path: Path, **more: Any) -> aio.Opening:
 
 
 class Gate:
-    """An encoder that waits until it is let through, and says when somebody waits in it."""
+    """An encoder that blocks until `open` is set; `entered` is set when a call is blocked in it."""
 
     fingerprint, dimensions, background = "gate", 8, (0.0, 1.0)
 
@@ -364,7 +364,7 @@ async def _awaiting(opening: aio.Opening) -> AsyncEngram:
 
 
 def test_an_episode_ends_although_its_task_is_cancelled(tmp_path: Path) -> None:
-    """All threads are taken when its block is left, and then its task is cancelled, or its time is over."""
+    """Every thread is busy when the block is left; then the task is cancelled, or its deadline passes."""
 
     async def day(seconds: float | None) -> None:
         async with opening(tmp_path) as mem:

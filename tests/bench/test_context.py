@@ -1,4 +1,4 @@
-"""The benchmark of packing measures what it says: every way from the same hits, and whether the answer is really said."""
+"""The benchmark of packing: every method packs the same hits, and a window that lost the answer does not count as answering."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STORE = {
 
 
 @pytest.fixture
-def told(engram: Engram, tmp_path: Path) -> dict[str, object]:
+def file_results(engram: Engram, tmp_path: Path) -> dict[str, object]:
     path = tmp_path / "tiny.jsonl.gz"
     path.write_bytes(gzip.compress((json.dumps(STORE) + "\n").encode()))
     page = engram("bench", "context", str(path), "--tokens", "75,1000").out
@@ -43,16 +43,25 @@ def told(engram: Engram, tmp_path: Path) -> dict[str, object]:
     return engram("bench", "context", str(path), "--tokens", "75,1000", "--json").json["files"][0]
 
 
-def test_every_method_is_measured_and_all_are_equal_with_enough_room(told: dict[str, dict[str, dict[str, float]]]) -> None:
-    assert (told["stores"], told["questions"], told["answered"], told["over_budget"]) == (1, 2, 2, 0)
-    for figures in (told["context"], told["answers"]):
-        ways = ["packed", "packed whole", "top-k", "top-k turns", "top 5 turns", "top 10 turns", "top 20 turns", "history"]
-        assert list(figures) == [*ways, "among the hits"]
-        assert {of["1000"] for of in figures.values()} == {1.0}
+def test_every_method_is_measured_and_all_are_equal_with_enough_room(
+    file_results: dict[str, dict[str, dict[str, float]]],
+) -> None:
+    assert (file_results["stores"], file_results["questions"], file_results["answered"], file_results["over_budget"]) == (
+        1,
+        2,
+        2,
+        0,
+    )
+    for figures in (file_results["context"], file_results["answers"]):
+        methods = ["packed", "packed whole", "top-k", "top-k turns", "top 5 turns", "top 10 turns", "top 20 turns", "history"]
+        assert list(figures) == [*methods, "among the hits"]
+        assert {shares["1000"] for shares in figures.values()} == {1.0}
 
 
-def test_a_memory_that_lost_the_answer_counts_as_evidence_but_not_as_answer(told: dict[str, dict[str, dict[str, float]]]) -> None:
-    """In 75 tokens the long statement stands as its key fact, which has lost where it opens."""
-    assert told["context"]["packed"]["75"] == 1.0
-    assert told["context"]["packed whole"]["75"] == 0.5
-    assert told["answers"]["packed"]["75"] == 0.5
+def test_a_memory_that_lost_the_answer_counts_as_evidence_but_not_as_answer(
+    file_results: dict[str, dict[str, dict[str, float]]],
+) -> None:
+    """In 75 tokens the long statement is packed as its key fact, which has lost the place."""
+    assert file_results["context"]["packed"]["75"] == 1.0
+    assert file_results["context"]["packed whole"]["75"] == 0.5
+    assert file_results["answers"]["packed"]["75"] == 0.5

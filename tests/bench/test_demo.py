@@ -1,4 +1,4 @@
-"""The tour: it works, it is true, and it leaves nothing behind."""
+"""`engram demo` runs every part, prints real results and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_demo_as_json_has_the_same_parts(engram: Engram) -> None:
 
 
 def test_the_search_of_the_demo_would_find_a_leak(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What it says of the files is looked up, not recited: with a plaintext file beside the vault, it finds the word."""
+    """The demo really searches the files: a plaintext file beside the vault makes it report the word."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     real = demo.Engram.remember
 

@@ -1,4 +1,4 @@
-"""The benchmark of follow-ups: drawn where it leans, left alone where it does not."""
+"""The benchmark of follow-ups: the topic helps messages that depend on it and leaves the others alone."""
 
 from __future__ import annotations
 

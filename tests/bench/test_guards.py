@@ -1,4 +1,4 @@
-"""The benchmark of guards counts as a hand does. C8, C9"""
+"""The figures of the benchmark of guards equal those counted by hand. C8, C9"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark of how well a memory knows what it knows: on two small conversations, with hashed words."""
+"""The benchmark of `knows`, on two small conversations with hashed words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark of recall measures what it says, and its figures are those that a hand gets."""
+"""The figures of the benchmark of recall equal those calculated by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The measurement of a server: it serves, it counts, it leaves nothing behind."""
+"""The benchmark of a server: every request is answered, and no thread or descriptor is left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark of speed measures everything it promises, without a model too."""
+"""The benchmark of speed has every figure that it promises, without a model too."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ pytestmark = pytest.mark.slow  # a run of a benchmark, however small
 
 @functools.cache
 def trial() -> tuple[dict[str, Any], list[str], set[Path]]:
-    """One small run for all tests: its results, what it told on the way, what it left behind."""
-    told: list[str] = []
+    """Return the results of a small run, made once for all tests; the stages it reported; and the files it left behind."""
+    stages: list[str] = []
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tempfile, "tempdir", folder)  # ours alone: others may measure at the same time
-        results = speed.run((20, 60), progress=lambda stage, share: told.append(stage))
-        return results, told, set(Path(folder).iterdir())
+        patch.setattr(tempfile, "tempdir", folder)  # a folder of its own: other tests may measure at the same time
+        results = speed.run((20, 60), progress=lambda stage, share: stages.append(stage))
+        return results, stages, set(Path(folder).iterdir())
 
 
 def test_a_small_run_has_every_figure_at_every_size() -> None:
-    results, told, left = trial()
+    results, stages, left = trial()
     assert [found["memories"] for found in results["sizes"]] == [20, 60]
     for found in results["sizes"]:
         assert {"embedding", "recall", "numpy", "fts5", "stages", "ratio", "outside_stages_ms"} <= set(found["recall"])
@@ -36,7 +36,7 @@ def test_a_small_run_has_every_figure_at_every_size() -> None:
         assert {"open_ms", "first_answer_ms", "first_with_vectors_ms", "rss_mib"} <= set(found["open"])
         assert all(math.isfinite(value) and value > 0 for value in found["ingest"].values())
         assert found["recall"]["strategies"] == {"vectors+words": 6}
-    assert told[-1] == "done"
+    assert stages[-1] == "done"
     assert left == set()
 
 

@@ -1,4 +1,4 @@
-"""The benchmark of the store measures everything it promises, against a baseline that does the same work."""
+"""The benchmark of the store has every figure that it promises, against a baseline that does the same work."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ WORKLOADS = ("single_inserts", "batched_inserts", "warm_reads", "any_reads", "se
 
 @functools.cache
 def trial() -> tuple[dict[str, Any], list[tuple[str, float]], set[Path]]:
-    """One small run for all tests: its results, what it told on the way, what it left in the temporary folder."""
-    told: list[tuple[str, float]] = []
+    """Return the results of a small run, made once for all tests; the progress it reported; and the files it left behind."""
+    reports: list[tuple[str, float]] = []
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tempfile, "tempdir", folder)  # ours alone: others may measure at the same time
-        results = bench_store.run((0, 200), progress=lambda stage, share: told.append((stage, share)))
-        return results, told, set(Path(folder).iterdir())
+        patch.setattr(tempfile, "tempdir", folder)  # a folder of its own: other tests may measure at the same time
+        results = bench_store.run((0, 200), progress=lambda stage, share: reports.append((stage, share)))
+        return results, reports, set(Path(folder).iterdir())
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def bench(tmp_path: Path) -> StoreBench:
 
 
 def figures(value: object, name: str = "") -> dict[str, float]:
-    """Every number of the results by its path."""
+    """Return every number of the results by its path."""
     if isinstance(value, dict):
         return {path: n for key, one in value.items() for path, n in figures(one, f"{name}/{key}").items()}
     if isinstance(value, list):
@@ -82,8 +82,8 @@ def test_a_bar_passes_at_its_limit_and_not_beyond(value: float, passed: bool) ->
 
 
 def test_progress_rises_from_nothing_to_all() -> None:
-    _, told, _ = trial()
-    shares = [share for _, share in told]
+    _, reports, _ = trial()
+    shares = [share for _, share in reports]
     assert shares == sorted(shares)
     assert (shares[0], shares[-1]) == (0.0, 1.0)
 

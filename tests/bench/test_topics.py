@@ -1,4 +1,4 @@
-"""The benchmark of topics counts as a hand does."""
+"""The figures of the benchmark of topics equal those calculated by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page on a port of its own, and a visitor without a browser: cookies, forms and nothing else."""
+"""The pages on a port of their own, and a visitor without a browser, who has cookies and forms."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OWNER = Reader(Scope(agent="rex"), Policy.ALL, Role.OWNER)
 
 @dataclass
 class Visitor:
-    """Whoever is at one browser: keeps its cookies, and sends along what the last page's forms had in them."""
+    """A browser's user: keeps cookies, and sends the CSRF secret of the last page with each form."""
 
     port: int
     cookies: dict[str, str] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Visitor:
         return self("GET", path, **headers)
 
     def read(self, path: str) -> str:
-        """The page as somebody reads it: its HTML, with what was escaped put back."""
+        """Return the HTML of a page with its escaped characters restored."""
         got = self.get(path)
         assert got.status == 200, (path, got.status, got.body.decode())
         return unescape(got.body.decode())
@@ -67,7 +67,7 @@ class Visitor:
 
 @contextmanager
 def showing(mem: Engram) -> Iterator[tuple[int, str]]:
-    """As `engram ui` does for this reader: the port, and the path of the link that signs in once."""
+    """Serve the pages as `engram ui` does for this reader; yield the port and the path of the link that signs in once."""
     app, own = prepare(mem, "127.0.0.1", reader_token(mem))
     assert own is not None
     secret = app.state.sessions.invite(f"Bearer {own.secret}")
@@ -77,7 +77,7 @@ def showing(mem: Engram) -> Iterator[tuple[int, str]]:
 
 @contextmanager
 def kept(path: Path, **settings: object) -> Iterator[Engram]:
-    """A vault as its owner has it: nobody is slowed down, nothing is refused, and it does not dream."""
+    """Open a vault as its owner, without rate limits, delays, guards and background passes."""
     calm = {"ask_per_minute": 0, "answer_grid_ms": 0, "guard_injection": False, "dream": False}
     with open_mind(path, **{**calm, **settings}) as opened:
         yield opened.as_reader(OWNER)
@@ -85,7 +85,7 @@ def kept(path: Path, **settings: object) -> Iterator[Engram]:
 
 @contextmanager
 def signed_in(mem: Engram) -> Iterator[Visitor]:
-    """Who came in by the link."""
+    """Yield a visitor who signed in by the link."""
     with showing(mem) as (port, link):
         visitor = Visitor(port)
         assert visitor.get(link).status == 200
@@ -97,7 +97,7 @@ def token(mem: Engram, agent: str, *, role: Role = Role.AGENT, writes: bool = Tr
 
 
 def every_page(id: str, name: str) -> list[str]:
-    """All that can be looked at, about one memory and one name."""
+    """Return the address of every page, about this memory and this entity."""
     filled = {"/search": f"?q={name}&why={id}", "/reason": f"?q={name}", "/context": f"?q={name}", "/timeline": f"?about={name}"}
     filled |= {"/entity": f"?name={name}", "/graph": f"?memory={id}", "/memories": "?status=any"}
     places = [at.partition(" ")[2] for at in routes.PAGES if at.startswith("GET")]

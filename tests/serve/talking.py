@@ -1,4 +1,4 @@
-"""Ways to talk to the MCP server: the official client in this process, and a server in a process of its own."""
+"""Ways to call the MCP server: the official client in this process, and a server in a process of its own."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def call(mem: Engram, name: str, arguments: Mapping[str, Any], profile: str = "c
 
 
 def world(vault: Path, **named: str) -> dict[str, str]:
-    """The environment of a server of its own."""
+    """Return the environment of a server in a process of its own."""
     here = {"ENGRAM_HOME": str(vault), "ENGRAM_MODEL": "none", "ENGRAM_AGENT": "rex"}
     return {**os.environ, **here, **named}
 
 
 class Process:
-    """A server in a process of its own, spoken to line by line, as any program could."""
+    """A server in a process of its own, which gets and sends single lines, as with any other program."""
 
     def __init__(self, vault: Path, *arguments: str, **named: str) -> None:
         self.process = subprocess.Popen(
@@ -97,7 +97,7 @@ class Process:
         return answer
 
     def end(self) -> int:
-        """What it ends with once its input does."""
+        """Close its input and return its exit code."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         code = self.process.wait(120)

@@ -1,4 +1,4 @@
-"""What a model gets from the MCP server, by the official client in this process."""
+"""The tools, resources and prompt of the MCP server, called by the official client in this process."""
 
 from __future__ import annotations
 

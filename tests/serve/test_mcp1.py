@@ -1,7 +1,7 @@
-"""A client of the MCP SDK 1, in an environment of its own, against our server: what hosts that were not updated do.
+"""A client of the MCP SDK 1, in an environment of its own, against our server: hosts that were not updated have it.
 
-The environment is made once from hashes (`mcp1.lock`) and kept in pytest's cache; where no registry can be reached these are
-skipped, and say so.
+The environment is made once from hashes (`mcp1.lock`) and kept in pytest's cache; where no registry can be reached these
+tests are skipped with that reason.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.slow  # creates an environment from the package registr
 
 @pytest.fixture(scope="session")
 def python_of_old(pytestconfig: pytest.Config) -> Path:
-    """The interpreter that has the SDK 1 and nothing else."""
+    """Return the interpreter that has the SDK 1 and nothing else."""
     lock = HERE / "mcp1.lock"
     name = hashlib.sha256(lock.read_bytes() + sys.version.encode()).hexdigest()[:16]
     cache = pytestconfig.cache
@@ -47,7 +47,7 @@ def python_of_old(pytestconfig: pytest.Config) -> Path:
 
 
 def _make(folder: Path, lock: Path) -> None:
-    """Beside its place, then there by one rename: whoever else makes it at the same time has the same."""
+    """Make the environment in a temporary folder and rename it, so that a parallel run never sees half of one."""
     made = Path(tempfile.mkdtemp(dir=folder.parent)) / "venv"
     venv.create(made, symlinks=os.name != "nt")
     python = made / ("Scripts" if os.name == "nt" else "bin") / "python"
@@ -73,12 +73,12 @@ def told(python: Path, vault: Path, *arguments: str) -> dict[str, Any]:
 
 
 def _bare(vault: Path) -> dict[str, str]:
-    """For the client as for the server that it starts, but that the server alone has our modules."""
+    """Return the environment of the client, without our modules: only the server that it starts has them."""
     return {name: value for name, value in world(vault).items() if name not in ("PYTHONPATH", "PYTHONHOME")}
 
 
 def ours() -> list[str]:
-    """How the client starts the server: with the modules of this run."""
+    """Return the command with which the client starts the server, with the modules of this run."""
     return ["env", f"PYTHONPATH={os.pathsep.join(sys.path)}", *SERVER]
 
 
@@ -125,7 +125,7 @@ def test_an_old_client_that_is_killed_leaves_no_server(python_of_old: Path, tmp_
 
 
 def _alive(process: int) -> bool:
-    """Also one that nobody has waited for is gone."""
+    """Return whether the process runs; a zombie does not."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""Other servers' tools over a vault."""
+"""The tools of the reference memory server and of ChatGPT over a vault."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_graph_is_created_read_and_deleted(mem: Engram) -> None:
 
 def test_nodes_are_found_by_their_observations_and_by_recall(mem: Engram) -> None:
     graph(mem, "create_entities", entities=[ADA, ACME])
-    mem.remember("The cello part is drawn as a graph", attributes={"graph": "entity"})  # somebody's own word
+    mem.remember("The cello part is drawn as a graph", attributes={"graph": "entity"})  # a user's own attribute of the same name
     assert [one["name"] for one in graph(mem, "search_nodes", query="who plays the cello?")["entities"]] == ["Ada"]
     assert mem.recall("who plays the cello?")[0].memory.text == "Ada: plays the cello"
 

@@ -1,4 +1,4 @@
-"""The MCP server over HTTP: the official client with tokens, and callers who should not be there."""
+"""The MCP server over HTTP: the official client with tokens, and callers that are refused."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_an_old_client_gets_one_handshake_and_the_vault_closes_when_its_input_en
 
 
 def test_our_handshake_equals_the_sdks(tmp_path: Path) -> None:
-    """A change of the SDK's must not make the two differ: what a client is told first is said before the SDK is loaded."""
+    """The handshake is answered before the SDK is loaded; this notices a new SDK that answers differently."""
     client = {"name": "a client", "version": "1"}
     with engram.open(tmp_path / "vault", settings={"model": "none"}) as mem:
 
@@ -103,7 +103,7 @@ def test_our_list_of_tools_equals_the_sdks(tmp_path: Path, profile: str, mode: s
 
 
 def test_the_first_list_of_tools_over_stdio_equals_the_second(tmp_path: Path) -> None:
-    """The first is ours, the next the SDK's; a client of the newest protocol gets what that one adds, too."""
+    """The first list is ours, the second the SDK's; a client of the newest revision gets the fields that it adds, too."""
     server = Process(tmp_path / "vault")
     server.request("server/discover", {"_meta": MODERN})
     first, second = (server.request("tools/list", {"_meta": MODERN}) for _ in range(2))
@@ -137,7 +137,7 @@ def test_handshake_and_tools_are_answered_before_heavy_modules_load() -> None:
 
 
 def test_beside_sdk_1_the_server_refuses_and_says_how_to_install_apart(tmp_path: Path) -> None:
-    """What is there is found by its name alone: a package that needs the older one puts it in the place of the newer."""
+    """SDK 1 is recognised by its files: a package that needs it installs it in the place of SDK 2."""
     (tmp_path / "mcp").mkdir()
     for name in ("__init__.py", "types.py"):
         (tmp_path / "mcp" / name).touch()
@@ -154,11 +154,11 @@ def test_beside_sdk_1_the_server_refuses_and_says_how_to_install_apart(tmp_path:
 def test_a_first_request_that_is_no_handshake_is_left_to_the_sdk(first: bytes) -> None:
     code = "from engram.serve.mcp import handshake as greeting; print(greeting.begin().lines.get() is not None, flush=True)"
     ran = subprocess.run([sys.executable, "-c", code], input=first, capture_output=True, timeout=120, check=True)
-    assert (ran.stdout, ran.stderr.strip()) == (b"", b"True")  # prints go to standard error: the transport is not theirs
+    assert (ran.stdout, ran.stderr.strip()) == (b"", b"True")  # prints go to standard error, not between the messages
 
 
 def test_invalid_messages_are_refused_and_a_batch_is_answered_one_by_one() -> None:
-    """The SDK drops both without a word, and a client would wait for ever."""
+    """The SDK drops both unanswered, and a client would wait for ever."""
     odd = [
         b"no JSON at all",
         b"[" * 100_000,

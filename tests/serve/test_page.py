@@ -1,4 +1,4 @@
-"""The Memory Palace without a browser: what each page tells, and what its forms do. S5"""
+"""The Memory Palace without a browser: the content of each page and the effect of its forms. S5"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The Memory Palace in a real browser: signing in, searching, setting right, keys, and what people with other senses get. S5
+"""The Memory Palace in a real browser: signing in, searching, correcting, the keyboard and accessibility. S5
 
-The browser is a Chromium that is there already: `ENGRAM_CHROMIUM`, else one on the PATH. Without one these tests are skipped.
+The browser is an installed Chromium: `ENGRAM_CHROMIUM`, else one on the PATH. Without one these tests are skipped.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from serve.paged import kept, showing
 
 from engram.engine import Engram
 
-NAMED = os.environ.get("ENGRAM_CHROMIUM", "")  # read before the tests' own world hides it
+NAMED = os.environ.get("ENGRAM_CHROMIUM", "")  # read before a fixture clears the environment
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 CHROMIUM = shutil.which(NAMED) if NAMED else next(filter(None, map(shutil.which, NAMES)), None)
 ARGUMENTS = """
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is here: i
 
 @dataclass
 class Palace:
-    """A signed-in page over a vault, and all that the browser complained of."""
+    """A signed-in page over a vault, with the errors that the browser logged."""
 
     page: Page
     mem: Engram
@@ -112,7 +112,7 @@ def test_a_user_signs_in_searches_and_corrects_a_memory(palace: Palace) -> None:
 
 
 def test_every_page_is_accessible_and_fits_a_telephone(palace: Palace) -> None:
-    """No serious or critical finding of axe, and nothing wider than a telephone. In the dark only colours are others."""
+    """axe reports nothing serious or critical, and nothing is wider than a telephone; the dark theme differs only in colours."""
     page, axe = palace.page, Axe()
     page.set_viewport_size({"width": 390, "height": 844})
     id = id_of(palace.mem, "Ada Novak")

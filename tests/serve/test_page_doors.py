@@ -1,4 +1,4 @@
-"""The Memory Palace without a browser: who gets in, and who sees what. S5"""
+"""The Memory Palace without a browser: signing in, sessions and visibility. S5"""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_signing_in_leads_to_no_other_site(mem: Engram) -> None:
 
 
 def test_a_foreign_page_can_sign_nobody_in_or_out(mem: Engram) -> None:
-    """Not even by one that may call the API: it could sign somebody in as itself, and read what they write."""
+    """Not even a page that may call the API can: it could sign a user in as itself and read what they write."""
     secret, friend = token(mem, "rex"), "http://friend.example"
     mem.settings.set(serve_origins=friend)
     with serving(mem) as api:

@@ -50,7 +50,7 @@ def bench(ctx: typer.Context, as_json: Json = False) -> None:
 def store(ctx: typer.Context, sizes: Sizes = _SIZES, as_json: Json = False) -> None:
     """Measure inserts, reads, searches, opening and memory of the store."""
     numbers = _numbers(sizes)
-    _measure(ctx, as_json, "store", lambda run, tell: run(numbers, progress=tell))
+    _measure(ctx, as_json, "store", lambda run, report: run(numbers, progress=report))
 
 
 @app.command("recall")
@@ -64,7 +64,9 @@ def recall(
 ) -> None:
     """Measure how much of what was said is found again, on conversations whose questions name their evidence."""
     numbers = _numbers(ks, "--k", least=1)
-    _measure(ctx, as_json, "recall", lambda run, tell: run(paths, ks=numbers, stores=stores, tuning=_tuning(tune), progress=tell))
+    _measure(
+        ctx, as_json, "recall", lambda run, report: run(paths, ks=numbers, stores=stores, tuning=_tuning(tune), progress=report)
+    )
 
 
 @app.command("context")
@@ -79,7 +81,10 @@ def context(
     """Measure how much of the evidence stands in a context of so many tokens, beside top-k packing and plain history."""
     numbers = _numbers(budgets, "--tokens", least=1)
     _measure(
-        ctx, as_json, "context", lambda run, tell: run(paths, budgets=numbers, stores=stores, tuning=_tuning(tune), progress=tell)
+        ctx,
+        as_json,
+        "context",
+        lambda run, report: run(paths, budgets=numbers, stores=stores, tuning=_tuning(tune), progress=report),
     )
 
 
@@ -87,25 +92,25 @@ def context(
 def speed(ctx: typer.Context, sizes: Sizes = _SPEED_SIZES, as_json: Json = False) -> None:
     """Measure recall, remember, ingest, import and opening beside the encoder alone, a numpy scan and plain FTS5."""
     numbers = _numbers(sizes)
-    _measure(ctx, as_json, "speed", lambda run, tell: run(numbers, progress=tell))
+    _measure(ctx, as_json, "speed", lambda run, report: run(numbers, progress=report))
 
 
 @app.command("topics")
 def topics(ctx: typer.Context, path: Shifts, as_json: Json = False) -> None:
     """Measure how well a change of topic is noticed, on conversations whose turns say whether they change it."""
-    _measure(ctx, as_json, "topics", lambda run, tell: run(path, progress=tell))
+    _measure(ctx, as_json, "topics", lambda run, report: run(path, progress=report))
 
 
 @app.command("followups")
 def followups(ctx: typer.Context, paths: Talks, stores: Stores = None, as_json: Json = False) -> None:
     """Measure how a message that says little is found by the talk before it, and that one that says enough is left alone."""
-    _measure(ctx, as_json, "followups", lambda run, tell: run(paths, stores=stores, progress=tell))
+    _measure(ctx, as_json, "followups", lambda run, report: run(paths, stores=stores, progress=report))
 
 
 @app.command("knows")
 def knows(ctx: typer.Context, paths: Talks, stores: Stores = None, tune: Tune = None, as_json: Json = False) -> None:
     """Measure what confident, uncertain and unknown mean, on conversations whose questions name their evidence."""
-    _measure(ctx, as_json, "knows", lambda run, tell: run(paths, stores=stores, tuning=_tuning(tune), progress=tell))
+    _measure(ctx, as_json, "knows", lambda run, report: run(paths, stores=stores, tuning=_tuning(tune), progress=report))
 
 
 @app.command("language")
@@ -117,7 +122,7 @@ def language(ctx: typer.Context, paths: Times, as_json: Json = False) -> None:
 @app.command("guards")
 def guards(ctx: typer.Context, paths: Texts, as_json: Json = False) -> None:
     """Measure how well personal data and attacks on the model are seen, on texts that say what is in them."""
-    _measure(ctx, as_json, "guards", lambda run, tell: run(paths, progress=tell))
+    _measure(ctx, as_json, "guards", lambda run, report: run(paths, progress=report))
 
 
 @app.command("serve")
@@ -130,7 +135,7 @@ def serve(
     """Measure a server on the loopback: latency with many callers at once, and what it leaves behind. It ends by itself."""
     caller_of(ctx, as_json)
     servers.require_extra()
-    _measure(ctx, as_json, "serve", lambda run, tell: run(requests, in_flight, progress=tell))
+    _measure(ctx, as_json, "serve", lambda run, report: run(requests, in_flight, progress=report))
 
 
 @app.command("hook")
@@ -141,25 +146,25 @@ def hook(
     as_json: Json = False,
 ) -> None:
     """Measure what a coding agent waits for: each event of `engram hook`, beside an interpreter that does nothing."""
-    _measure(ctx, as_json, "hook", lambda run, tell: run(memories, runs, progress=tell))
+    _measure(ctx, as_json, "hook", lambda run, report: run(memories, runs, progress=report))
 
 
 def _tuning(pairs: list[str] | None) -> list[object]:
-    from engram.bench.tuning import tuning_of  # here: start-up time of every other command
+    from engram.bench.tuning import tuning_of  # late: only this command needs it
 
     return tuning_of(pairs or ())
 
 
 def _measure(ctx: typer.Context, as_json: bool, name: str, work: Callable[[Callable[..., Any], ProgressCallback], Any]) -> None:
-    """Run one of the benchmarks and show its figures, or its page."""
+    """Run a benchmark and print its figures, as JSON or as text."""
     caller = caller_of(ctx, as_json)
-    module = import_module(f"engram.bench.{name}")  # here: start-up time of every other command, and the plain sqlite3
-    with progress(caller) as tell:
-        found = work(module.run, tell)
+    module = import_module(f"engram.bench.{name}")  # late: only the benchmark that runs is loaded
+    with progress(caller) as report:
+        results = work(module.run, report)
     if caller.json:
-        terminal.data(found)
+        terminal.data(results)
     else:
-        terminal.line(module.render(found))
+        terminal.line(module.render(results))
 
 
 @demo_app.command("demo", rich_help_panel=_PANEL)
@@ -169,7 +174,7 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Show the main job from end to end on a temporary vault; yours is not touched."""
-    from engram.bench import demo as tour  # start-up time of every other command
+    from engram.bench import demo as tour  # late: only this command needs it
 
     if not caller_of(ctx, as_json).json:
         tour.run(title=lambda text: terminal.line(text, style="bold cyan"), say=terminal.line, fast=fast)

@@ -105,7 +105,7 @@ class SpeedBench:
         given = None if isinstance(self.embedder, OnnxEmbedder) else self.embedder
         return Engram.open(self.folder / "vault", key=self.key, settings=self.settings, env=self.env, embedder=given)
 
-    def fill(self, size: int, tell: Callable[[int], None]) -> float:
+    def fill(self, size: int, report: Callable[[int], None]) -> float:
         """Fill the vault and the baselines up to `size` memories; return memories a second, without encoding."""
         live = LiveSettings(self.settings, monotonic=self.env.monotonic)
         spent, before = 0.0, self.held
@@ -124,7 +124,7 @@ class SpeedBench:
                 plain.commit()
                 self.matrix.append(vectors)
                 self.held += len(numbers)
-                tell(self.held)
+                report(self.held)
         return (self.held - before) / spent if spent else 0.0
 
     def plain(self) -> sqlite3.Connection:

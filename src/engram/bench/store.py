@@ -65,11 +65,11 @@ def versus(
     work: Callable[[int, T], object],
     after: Callable[[int], object] = lambda place: None,
     *,
-    each: int = 1,
+    units: int = 1,
 ) -> Results:
     """Run `work` on both sides in alternating rounds and return times and ratios.
 
-    Each round is prepared off the clock; the first round warms up and is not counted. each: units of work in one item.
+    Each round is prepared off the clock; the first round warms up and is not counted. units: the units of work in one item.
     """
     wall: tuple[list[float], list[float]] = ([], [])
     cpu: tuple[list[float], list[float]] = ([], [])
@@ -82,8 +82,8 @@ def versus(
             after(place)
             spent, spent_cpu = time.perf_counter() - began, time.process_time() - began_cpu
             if number:
-                wall[place].append(spent / len(items) / each)
-                cpu[place].append(max(spent_cpu, 1e-9) / len(items) / each)
+                wall[place].append(spent / len(items) / units)
+                cpu[place].append(max(spent_cpu, 1e-9) / len(items) / units)
     plain, ours = (statistics.median(times) for times in wall)
     return {
         "plain_ms": plain * 1000,
@@ -114,7 +114,7 @@ def workloads(bench: StoreBench, sides: tuple[Side, Side]) -> Results:
         sides[place].settle()
 
     ids, rounds = bench.visible, bench.rounds
-    batched = versus(rounds, lambda place: [bench.fresh(place, BATCH)], add, settle, each=BATCH)
+    batched = versus(rounds, lambda place: [bench.fresh(place, BATCH)], add, settle, units=BATCH)
     return {
         "single_inserts": versus(rounds, lambda place: [bench.fresh(place, 1) for _ in range(_SINGLES)], add),
         "batched_inserts": batched,

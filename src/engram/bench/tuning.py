@@ -20,7 +20,7 @@ def tuning_of(pairs: Iterable[str]) -> list[object]:
     values: dict[type, Any] = {kind: kind() for kind in TUNABLE}
     for pair in pairs:
         name, _, text = pair.partition("=")
-        kind = next((kind for kind in TUNABLE if name in {one.name for one in fields(kind)}), None)
+        kind = next((kind for kind in TUNABLE if name in {field.name for field in fields(kind)}), None)
         if kind is None:
             raise ConfigInvalid(f"there is no number {name!r} to tune.", way_out="Name a field of a room's Weights or Limits.")
         values[kind] = replace(values[kind], **{name: _number(name, text, getattr(values[kind], name))})
@@ -30,10 +30,10 @@ def tuning_of(pairs: Iterable[str]) -> list[object]:
 def changed(tuning: Iterable[Any]) -> dict[str, object]:
     """Return the numbers that differ from the defaults of their class."""
     return {
-        one.name: getattr(value, one.name)
+        field.name: getattr(value, field.name)
         for value in tuning
-        for one in fields(value)
-        if getattr(value, one.name) != getattr(type(value)(), one.name)
+        for field in fields(value)
+        if getattr(value, field.name) != getattr(type(value)(), field.name)
     }
 
 

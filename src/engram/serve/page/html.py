@@ -116,9 +116,9 @@ def words(name: object) -> str:
     return str(getattr(name, "value", name)).replace("_", " ").replace("+", " + ")
 
 
-def count(number: int, one: str, many: str = "") -> str:
+def count(number: int, singular: str, plural: str = "") -> str:
     """Return a number with its noun: "1 memory", "2,000 memories"."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def size(number: float) -> str:
