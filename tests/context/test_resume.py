@@ -14,7 +14,7 @@ from recall.minds import FACTS, KEY, settle, words_apart
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import InvalidQuery
-from engram.recall.recall_weights import RecallWeights
+from engram.recall.weights import RecallWeights
 from engram.rules.gaps import question_in
 from engram.store.ports import Filter
 from engram.text.tokens import count

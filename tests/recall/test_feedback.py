@@ -15,7 +15,7 @@ from engram.engine import Engram
 from engram.errors import EngramError, InvalidQuery
 from engram.models.embedders import OnnxEmbedder
 from engram.recall.plan import signature
-from engram.recall.recall_weights import RecallWeights
+from engram.recall.weights import RecallWeights
 from engram.text.terms import terms
 from engram.types import Outcome, Reader, Role, Scope, Stage
 

@@ -16,7 +16,7 @@ from engram.engine import Engram
 from engram.recall.activation import spread
 from engram.recall.arms import GRAPH
 from engram.recall.plan import analyze, hops
-from engram.recall.recall_weights import RecallWeights
+from engram.recall.weights import RecallWeights
 from engram.rules.edges import LASTING, confidence_at
 from engram.settings import Settings
 from engram.store.ports import Filter

@@ -12,9 +12,9 @@ from recall.minds import FACTS, OWNER, open_mind, store_of, texts
 
 from engram.engine import Engram
 from engram.errors import EmbeddingFailed, InvalidQuery, NotFound
-from engram.recall.recall_weights import RecallWeights
 from engram.recall.selection import CONTRADICTS, DERIVED, SUPERSEDES
 from engram.recall.tuning import Tuning, shifted
+from engram.recall.weights import RecallWeights
 from engram.store.ports import Filter
 from engram.types import ArmSignal, Explanation, Kind, Mode, Outcome, Quality, Reader, Role, Scope, Stage, Turn, Why
 

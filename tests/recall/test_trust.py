@@ -1,4 +1,4 @@
-"""The judgement whether the first hits answer the question."""
+"""The judgement whether the first hits answer the question, and the trust of a hit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from recall.minds import open_mind
 
-from engram.recall.trust import chance_related, names_stranger, share_held
+from engram.recall.trust import about, chance_related, likeness, names_stranger, share_held, support
 
 WORDS = frozenset(["ana", "i", "played", "the", "cello", "in", "lisbon", "bo", "my", "sister", "carla", "likes", "it"])
 
@@ -42,3 +42,32 @@ def test_a_recall_reports_the_chance_that_its_hits_are_related(tmp_path: Path) -
         assert mem.recall("When is the kiln fired?", limit=3).quality.covered > 0.9
         assert mem.recall("Which kiln did Ursula sell in Ghent?", limit=3).quality.covered < 0.5
         assert mem.recall("xylophone", limit=3).quality.covered < 0.1
+
+
+def said(speaker: str, text: str) -> tuple[str, frozenset[str]]:
+    return speaker, frozenset(text.lower().split())
+
+
+def test_an_answer_is_about_the_person_the_question_names() -> None:
+    people = ["Ann", "Bob Stone", "assistant"]
+    by_ann, naming_ann, of_bob = said("Ann", "Ann sails"), said("Bob Stone", "Ann sails"), said("Bob Stone", "Bob Stone sails")
+    asked = {"ann", "sail"}
+    assert about(asked, people, [by_ann] * 5) == 1.0
+    assert about(asked, people, [naming_ann] * 5) == 0.5
+    assert about(asked, people, [of_bob] * 5) == 0.0
+    assert about(asked, people, [by_ann, of_bob]) > about(asked, people, [of_bob, by_ann])
+    assert about({"stone", "sail"}, people, [of_bob]) == 1.0
+
+
+def test_a_question_that_names_nobody_is_about_anyone() -> None:
+    assert about({"sails"}, ["Ann", "Bob"], [said("Bob", "Bob sails")]) == 1.0
+    assert about({"assistant", "say"}, ["assistant"], [said("user", "Hm")]) == 1.0
+    assert about({"ann", "sail"}, ["Ann"], []) == 1.0
+    assert about({"rain"}, ["Will"], [said("Bob", "It rains")]) == 1.0  # a name that is a common word tells nothing
+
+
+def test_support_is_likeness_and_subject_alike() -> None:
+    assert support(likeness(1.0, 0.5), 1.0) == 1.0
+    assert support(likeness(0.75, 0.5), 1.0) == 0.75
+    assert support(likeness(0.75, 0.5), 0.0) == 0.25
+    assert support(likeness(0.2, 0.5), 0.0) == 0.0

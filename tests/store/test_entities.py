@@ -16,7 +16,7 @@ import engram
 from engram.engine import Engram
 from engram.errors import InvalidContent, InvalidQuery
 from engram.models.embedders import CallableEmbedder, hashing_embedder
-from engram.recall.recall_weights import RecallWeights
+from engram.recall.weights import RecallWeights
 from engram.text.english.entities import folded
 from engram.types import Memory, Reader, Scope, Sensitivity, Status, Turn
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from engram.errors import ConfigInvalid
 from engram.index.vectors.tiers import VectorLimits
-from engram.recall.recall_weights import RecallWeights
+from engram.recall.weights import RecallWeights
 from engram.store.limits import StoreLimits
 from engram.values.frozen import fields, replace
 

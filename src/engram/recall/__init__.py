@@ -1,5 +1,5 @@
-"""A question to its hits: plan, arms, fusion, selection, trust, reasons.
+"""Answer questions: plan, arms, fusion, scoring, selection, trust, explanation.
 
-Comes in: a question, its reader and the moment it is asked. Goes out: a `Recall`. The stages are pure functions on small
-values; only the arms ask the store and the index, and nothing here writes.
+A question, its reader and the moment it is asked come in; a `Recall` goes out. The stages are pure functions on small values;
+only the arms read the store and the index, and nothing here writes.
 """

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from engram.recall.fusion import Keys, Scores
-from engram.recall.recall_weights import RecallWeights
+from engram.recall.weights import RecallWeights
 from engram.store.sqlite.nearby import Step
 from engram.values.frozen import field, frozen, mutable
 

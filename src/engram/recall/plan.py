@@ -1,9 +1,8 @@
-"""Plan the search for a question: its words, its filter, how far to look. Pure rules on the question; no store, no model.
+"""Plan the search for a question: its words, what it asks for, its filter, how far to look. Pure: no store, no model.
 
-Analyze what a question asks for: a fact, many things, a comparison, a time, a procedure, a cause, or a person (R3). Pure.
-
-Rules on the grammar of English questions; `tests/recall/queries.csv` holds labelled ones, and its test states how many must be
-classified correctly. A question that no rule is sure of is a plain look-up.
+A question asks for a fact, many things, a comparison, a time, a procedure, a cause, or a person (R3). The rules read the grammar
+of English questions; `tests/recall/queries.csv` holds labelled ones, and its test states how many must be classified correctly. A
+question that no rule is sure of is a plain look-up.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from engram.errors import InvalidQuery
 from engram.index.term_plan import STOP_WORDS
 from engram.index.term_plan import asks_nothing as asks_nothing
 from engram.models.embedders import Vectors
-from engram.recall.recall_weights import RecallWeights
+from engram.recall.weights import RecallWeights
 from engram.rules.lifecycle import RULES, STORIES
 from engram.settings import Settings
 from engram.store.limits import StoreLimits

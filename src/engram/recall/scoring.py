@@ -29,10 +29,10 @@ from engram.models.embedders import Vectors
 from engram.recall.arms import ENTITY, GRAPH, VECTORS, WORDINGS, WORDS
 from engram.recall.fusion import ArmResult, Keys, Ranking, Scores
 from engram.recall.plan import Plan, QueryAnalysis
-from engram.recall.recall_weights import RecallWeights
+from engram.recall.weights import RecallWeights
 from engram.rules.lifecycle import Lifecycle, Verification, lifecycle, verification
 from engram.settings import Settings
-from engram.store.ports import Heard
+from engram.store.ports import CandidateTraits
 from engram.text.english.affect import affect
 from engram.text.english.grammar import IRREGULAR_PARTICIPLES, is_assistant, is_past
 from engram.types import Affect, Kind, Memory
@@ -54,7 +54,7 @@ class CandidateFacts:
     `vectors` are the question's vector and those of the candidates with traits, in their order.
     """
 
-    traits: Sequence[Heard] = ()
+    traits: Sequence[CandidateTraits] = ()
     vectors: tuple[Vectors, Vectors] | None = None
     memories: Mapping[int, Memory] | None = None
 
@@ -212,7 +212,9 @@ def beside_part(keys: Keys, scores: Scores, sessions: Sequence[str], weights: Re
 # ── what it says, and when it was ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def substance_part(traits: Sequence[Heard], asked: QueryAnalysis, weights: RecallWeights, *, factor: float = 1.0) -> Scores:
+def substance_part(
+    traits: Sequence[CandidateTraits], asked: QueryAnalysis, weights: RecallWeights, *, factor: float = 1.0
+) -> Scores:
     """Lift statements by their names, deeds and dates; more for a date or a name if the question asks for one."""
     substance = np.array([trait.substance for trait in traits], np.float32)
     dated = np.array([trait.until is not None or trait.lasts for trait in traits], np.float32)
@@ -223,7 +225,7 @@ def substance_part(traits: Sequence[Heard], asked: QueryAnalysis, weights: Recal
     return part
 
 
-def time_part(traits: Sequence[Heard], when: tuple[datetime, datetime], weights: RecallWeights) -> Scores:
+def time_part(traits: Sequence[CandidateTraits], when: tuple[datetime, datetime], weights: RecallWeights) -> Scores:
     """Lift candidates by how well they fit the time asked about: an event of that time, told then, or shortly before or after."""
     start, end = to_micros(when[0]), to_micros(when[1])
     slack = max(end - start, weights.time_slack // timedelta(microseconds=1))
@@ -231,7 +233,7 @@ def time_part(traits: Sequence[Heard], when: tuple[datetime, datetime], weights:
     return part
 
 
-def _time_fit(trait: Heard, start: int, end: int, slack: int, weights: RecallWeights) -> float:
+def _time_fit(trait: CandidateTraits, start: int, end: int, slack: int, weights: RecallWeights) -> float:
     at = trait.happened
     if at is None:
         return 0.0

@@ -2,8 +2,6 @@
 
 Nothing here writes. A failing or missing arm is left out with a note, and the outcome says `degraded`; an empty answer says
 whether nothing is known or nothing was above the threshold.
-
-The values that one recall collects on its way through the stages.
 """
 
 from __future__ import annotations
@@ -27,10 +25,9 @@ from engram.models.embedders import Embedder, Vectors
 from engram.models.rerankers import Reranker
 from engram.recall import explain
 from engram.recall.activation import LinkPath
-from engram.recall.arms import SPACE, VECTORS, WORDS, Arms
+from engram.recall.arms import VECTORS, WORDS, Arms
 from engram.recall.fusion import ArmResult, Ranking, fuse_calibrated, fuse_reciprocal_ranks
 from engram.recall.plan import Plan, Query, checked, plan, signature
-from engram.recall.recall_weights import RecallWeights
 from engram.recall.rerank import by_opinion, mmr, newest
 from engram.recall.scoring import ASSISTANT, HEAD, CandidateFacts, arm_weights, match_scores, score
 from engram.recall.selection import (
@@ -51,15 +48,48 @@ from engram.recall.selection import (
 )
 from engram.recall.trust import Answerability, answerability, trust
 from engram.recall.tuning import Tuning, shifted
+from engram.recall.weights import RecallWeights
 from engram.rules.lifecycle import Lifecycle, lifecycle
 from engram.settings import LiveSettings, Settings
 from engram.store.limits import StoreLimits
-from engram.store.ports import Heard, Question
+from engram.store.ports import CandidateTraits, Question
 from engram.store.sqlite.store import SqliteStore
 from engram.text.terms import identity_of, terms
 from engram.text.tokens import count
 from engram.types import Explanation, Hit, Memory, Outcome, Quality, Reader, Recall, Stage
 from engram.values.frozen import field, frozen, mutable, replace
+
+T = TypeVar("T")
+COURTESY = "courtesy"
+"""The strategy of the answer to a message that asks for nothing."""
+
+_VECTOR_SHIFT = "vector_weight_shift"  # the name under which the store keeps what feedback taught
+_NEWEST_AMONG = 10  # first candidates among which the newest of several on the same matter is put first
+_NOTHING_ASKED_FOR = "a courtesy asks for nothing: nothing was looked up"
+NOTHING_ASKED = Recall(
+    (),
+    Outcome.NOTHING_KNOWN,
+    Quality(
+        strategy=COURTESY,
+        weights={},
+        support=None,
+        rerank="",
+        candidates=0,
+        returned=0,
+        relevancy=0.0,
+        ndcg=1.0,
+        tokens=0,
+        milliseconds={},
+    ),
+    notes=(f"{_NOTHING_ASKED_FOR}.",),
+)
+"""The answer to a courtesy."""
+
+_WITHHELD = frozenset({Stage.THRESHOLD, Stage.BUDGET, Stage.SUPPRESSED, Stage.FLAGGED})
+_TOO_LONG = "what is known about this is longer than {} tokens: ask again with a larger `budget`."
+_HELD_BACK = (
+    "{} {} held back because it reads as an attack; `recall` with `explain` names it, `update` with flagged=False clears it."
+)
 
 
 @mutable
@@ -119,41 +149,6 @@ class SearchTrace:
         """True if there is no hit and a wider search may find more."""
         full = any(len(arm.keys) >= self.plan.breadth for arm in self.arms)
         return not self.hits and (full or WORDS not in self.ranking.parts) and not self.plan.deep
-
-
-__all__ = ["SPACE", "Query", "Searcher"]
-
-T = TypeVar("T")
-COURTESY = "courtesy"
-"""The strategy of the answer to a message that asks for nothing."""
-
-_VECTOR_SHIFT = "vector_weight_shift"  # the name under which the store keeps what feedback taught
-_NEWEST_AMONG = 10  # first candidates among which the newest of several on the same matter is put first
-_NOTHING_ASKED_FOR = "a courtesy asks for nothing: nothing was looked up"
-NOTHING_ASKED = Recall(
-    (),
-    Outcome.NOTHING_KNOWN,
-    Quality(
-        strategy=COURTESY,
-        weights={},
-        support=None,
-        rerank="",
-        candidates=0,
-        returned=0,
-        relevancy=0.0,
-        ndcg=1.0,
-        tokens=0,
-        milliseconds={},
-    ),
-    notes=(f"{_NOTHING_ASKED_FOR}.",),
-)
-"""The answer to a courtesy."""
-
-_WITHHELD = frozenset({Stage.THRESHOLD, Stage.BUDGET, Stage.SUPPRESSED, Stage.FLAGGED})
-_TOO_LONG = "what is known about this is longer than {} tokens: ask again with a larger `budget`."
-_HELD_BACK = (
-    "{} {} held back because it reads as an attack; `recall` with `explain` names it, `update` with flagged=False clears it."
-)
 
 
 class Searcher:
@@ -385,11 +380,11 @@ class Searcher:
         if vector is not None and asked.gathers and planned.weights.gather_weight:
             stored = self._arms.vectors_of(reader, keys)
             vectors = None if stored is None else (vector, stored)
-        facts = CandidateFacts(traits=[traits.get(key, Heard()) for key in keys], vectors=vectors)
+        facts = CandidateFacts(traits=[traits.get(key, CandidateTraits()) for key in keys], vectors=vectors)
         ranking = score(ranking, planned, facts, settings)
         return self._newest_first(reader, planned, ranking, traits)
 
-    def _newest_first(self, reader: Reader, planned: Plan, ranking: Ranking, traits: Mapping[int, Heard]) -> Ranking:
+    def _newest_first(self, reader: Reader, planned: Plan, ranking: Ranking, traits: Mapping[int, CandidateTraits]) -> Ranking:
         """Put the newest of several first candidates on the same matter first, if the question asks for the present state."""
         keys = ranking.keys[:_NEWEST_AMONG].tolist()
         if not planned.analysis.asks_now or planned.query.as_of is not None or len(keys) < 2:
@@ -397,7 +392,7 @@ class Searcher:
         vectors = self._arms.vectors_of(reader, keys)
         if vectors is None:
             return ranking
-        known = [traits.get(key, Heard()) for key in keys]
+        known = [traits.get(key, CandidateTraits()) for key in keys]
         background = self._arms.background
         least_cosine = background + (1.0 - background) * planned.weights.newest_likeness
         moments, speakers = [trait.happened for trait in known], [trait.speaker for trait in known]

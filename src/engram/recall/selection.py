@@ -2,13 +2,12 @@
 
 Pure: a ranking, the memories and the links among them come in; a decision on every candidate, best first, goes out.
 
-Leave out memories that a reader judged unhelpful for such a question (R9, §7). Pure.
-
-A judgement on one question counts for questions like it, and the last one counts: a memory that has helped since is back.
-Likeness is calibrated, (cosine - background) / (1 - background), because the default encoder gives any two questions a cosine of
-.52 (419 pairs, .70 at most). Of 46 pairs that put one question in other words 57 % pass .7 (a cosine of .86), of 12 pairs on the
-same subject that ask something else 33 %, of unrelated ones none; with .6 it would be 85 %, 58 % and none. Hiding a memory that
-would have helped is the worse mistake, and one that is shown again can be judged again.
+A memory that a reader judged unhelpful for such a question is suppressed (R9, §7). A judgement on one question counts for
+questions like it, and the last one counts: a memory that has helped since is back. Likeness is calibrated, (cosine -
+background) / (1 - background), because the default encoder gives any two questions a cosine of .52 (419 pairs, .70 at most). Of
+46 pairs that put one question in other words 57 % pass .7 (a cosine of .86), of 12 pairs on the same subject that ask something
+else 33 %, of unrelated ones none; with .6 it would be 85 %, 58 % and none. Hiding a memory that would have helped is the worse
+mistake, and one that is shown again can be judged again.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from engram.models.embedders import Vectors
 from engram.recall.arms import VECTORS
 from engram.recall.fusion import Ranking
 from engram.recall.plan import Plan
-from engram.recall.recall_weights import RecallWeights
 from engram.recall.scoring import match_scores
+from engram.recall.weights import RecallWeights
 from engram.settings import Settings
 from engram.store.ports import Judgement
 from engram.text.tokens import count
@@ -195,6 +194,9 @@ def is_flagged(memory: Memory) -> bool:
 def without_flagged(memories: Iterable[Memory], settings: Settings) -> list[Memory]:
     """Return the memories that are not flagged as injection; all of them if the guard is off."""
     return [memory for memory in memories if not (settings.guard_injection and is_flagged(memory))]
+
+
+# ── suppression by feedback ────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def suppressed(

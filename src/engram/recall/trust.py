@@ -1,13 +1,13 @@
-"""Compute the trust of a hit (§7): 0.35 relevance, 0.25 accuracy, 0.20 freshness, 0.20 utility. Pure.
+"""Compute the trust of a hit, and judge whether the first hits answer the question. Pure.
 
-Judge whether the first hits answer the question. Pure.
+Trust (§7) is 0.35 relevance, 0.25 accuracy, 0.20 freshness and 0.20 utility.
 
-Fused scores, and cosines in standard deviations, are relative: the best of many unrelated memories has a good one, too. Three
-signals are absolute: the greatest likeness of a hit over the encoder's background, the share of the question's content words
-that the hits hold, and whether the question names a person whom no hit names. The best of many candidates is likelier to resemble
-anything, so the number of candidates counts as well. A logistic regression joins them. It was fitted on LoCoMo's development
-split: questions with an answer against questions of other conversations and of everyday life, in whole vaults and in vaults of 1
-to 20 turns (docs/notes/recall.md).
+Answerability: fused scores, and cosines in standard deviations, are relative: the best of many unrelated memories has a good one,
+too. Three signals are absolute: the greatest likeness of a hit over the encoder's background, the share of the question's content
+words that the hits hold, and whether the question names a person whom no hit names. The best of many candidates is likelier to
+resemble anything, so the number of candidates counts as well. A logistic regression joins them. It was fitted on LoCoMo's
+development split: questions with an answer against questions of other conversations and of everyday life, in whole vaults and in
+vaults of 1 to 20 turns (docs/notes/recall.md).
 """
 
 from __future__ import annotations
@@ -57,6 +57,8 @@ def adjusted_confidence(confidence: float, witnesses: float, helpful: float, unh
 def _within(value: float) -> float:
     return min(max(value, 0.0), 1.0)
 
+
+# ── answerability ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 JUDGED = 5
 """First hits that are judged."""

@@ -62,9 +62,10 @@ class Filter:
 
 
 @frozen
-class Heard:
-    """What recall asks of every candidate, in one look at an index: who said it and where, when it happened (µs), how much it
-    tells and how many things it names. `lasts`: it says since when something goes on; looked up only where that is asked."""
+class CandidateTraits:
+    """Traits of a candidate that recall scores, all in one index: its speaker and session, `happened` and `until` (µs), how much
+    it tells (`substance`) and how many names it has (`named`). `lasts`: it says since when something goes on; read only where the
+    question asks for a time."""
 
     speaker: str = ""
     session: str = ""

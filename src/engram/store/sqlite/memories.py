@@ -17,7 +17,7 @@ import apsw
 from engram.env import from_micros, to_micros
 from engram.errors import NotFound
 from engram.guard.visibility import Visibility
-from engram.store.ports import Filter, Heard
+from engram.store.ports import CandidateTraits, Filter
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import rows
 from engram.store.sqlite.rows import intern, micros, predicate
@@ -239,7 +239,7 @@ def by_key(connection: apsw.Connection, key: int) -> Memory:
     return rows.memories(connection, f"{rows.SELECT} WHERE m.key = ?", (key,))[0]
 
 
-def heard(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -> dict[int, Heard]:
+def heard(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -> dict[int, CandidateTraits]:
     """What recall asks of each visible candidate. The index holds all of it, in a third of the pages that the rows take."""
     visible, values = predicate(seen, "scope")
     wanted = ", ".join("?" * len(keys))
@@ -248,7 +248,7 @@ def heard(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) ->
           FROM memories INDEXED BY memories_heard WHERE key IN ({wanted}) AND {visible}
     """
     found: list[Any] = connection.execute(sql, (*keys, *values)).fetchall()
-    return {row[0]: Heard(*row[1:]) for row in found}
+    return {row[0]: CandidateTraits(*row[1:]) for row in found}
 
 
 def lasting(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -> set[int]:

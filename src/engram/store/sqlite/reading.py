@@ -9,7 +9,7 @@ from typing import Any
 from engram.crypto import ciphers
 from engram.env import to_micros
 from engram.guard.visibility import readable, require_owner
-from engram.store.ports import Filter, Heard, Once
+from engram.store.ports import CandidateTraits, Filter, Once
 from engram.store.sqlite import edges as links
 from engram.store.sqlite import memories, quotas, rows, text_index, turns
 from engram.store.sqlite import memories as history
@@ -96,7 +96,7 @@ class Reading(Path):
             self._note(reader, "get")
         return found
 
-    def heard(self, reader: Reader, keys: Sequence[int]) -> dict[int, Heard]:
+    def heard(self, reader: Reader, keys: Sequence[int]) -> dict[int, CandidateTraits]:
         """Who said each of these memories, in which session, when, and how much it tells."""
         with self._read(reader, "heard") as connection:
             return memories.heard(connection, readable(reader), keys)
