@@ -411,24 +411,37 @@ def test_a_long_body_is_refused_before_reading_without_a_token(api: Api) -> None
 
 
 def test_a_silent_connection_is_closed(api: Api, mem: Engram) -> None:
-    mem.settings.set(serve_timeout_s=1.5)
+    mem.settings.set(serve_timeout_s=3.0)
     whole, half = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", b"GET /healthz HTTP/1.1\r\nHost: loc"
     with serving(mem) as server:
-        silent = [socket.create_connection(("127.0.0.1", server.port), timeout=120) for _ in range(3)]
-        for one, said in zip(silent, (b"", half, whole + half), strict=True):
-            one.sendall(said)
-        busy = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
-        for _ in range(6):  # one connection, that is never under way when it is looked at
-            busy.request("GET", "/healthz")
+        silent = [socket.create_connection(("127.0.0.1", server.port), timeout=0.01) for _ in range(3)]
+        for connection, request in zip(silent, (b"", half, whole + half), strict=True):
+            connection.sendall(request)
+        busy = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE_S)
+        busy.connect()
+        kept = busy.sock
+
+        def all_closed() -> bool:
+            busy.request("GET", "/healthz")  # never under way when the server looks for idle connections
             assert busy.getresponse().read()
-            kept = busy.sock
-            time.sleep(0.5)
+            time.sleep(0.1)
+            return all(closed(connection) for connection in silent)
+
+        wait_until(all_closed, "a silent connection stays open")
         assert busy.sock is kept
         busy.close()
-        for one in silent:
-            while one.recv(4096):  # until it is closed
-                pass
-            one.close()
+        for connection in silent:
+            connection.close()
+
+
+def closed(connection: socket.socket) -> bool:
+    """Read what has come; has the other side closed the connection?"""
+    try:
+        return not connection.recv(4096)
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True
 
 
 def test_each_token_has_its_own_rate_limit(api: Api, mem: Engram) -> None:

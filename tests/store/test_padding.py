@@ -152,6 +152,7 @@ def test_commits_stay_durable_after_priming_the_log_was_interrupted(connection: 
     """Priming writes without syncing; syncing must be restored even if another process holds the vault meanwhile."""
     other = connect(path)
     other.execute("BEGIN IMMEDIATE")
+    connection.set_busy_timeout(50)
     with pytest.raises(apsw.BusyError):
         silence().prime(connection, path.with_name("no such log"))
     assert connection.execute("PRAGMA synchronous").get == 2
