@@ -48,7 +48,7 @@ from engram.store.sqlite.health import pressure_at
 from engram.store.sqlite.vault import Ask, Credentials, open_vault
 from engram.types import EncoderState, Health, LanguageModelState, Policy, Reader, Role, Turn
 from engram.values.frozen import replace
-from engram.working.memory import put_all_away
+from engram.working.memory import save_all
 from engram.working.prefetch import Prefetcher
 from engram.working.sets import WorkingSets
 
@@ -272,7 +272,7 @@ class OpenVault:
             self.prefetcher.close()
             if self._searcher is not None:
                 self._searcher.close()
-            put_all_away(self.working_sets)
+            save_all(self.working_sets)
             self.working_sets.closed = True
             with self._index_lock:
                 if self._index is not None:

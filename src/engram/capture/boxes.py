@@ -67,7 +67,7 @@ def _growing(store: SqliteStore, owner: Reader, streams: Sequence[Stream], middl
             stream = (rows[0].scope, rows[0].session)
             found[stream] = OpenBox(stream, box.opened_at, box.last_at, key=box.key)
             for item in _items(rows, middle):
-                found[stream].take(item)
+                found[stream].add(item)
     return found
 
 

@@ -40,17 +40,17 @@ def morning_of(sets: WorkingSets, reader: Reader, *, besides: bool = False) -> M
 
 
 def extra_sections(
-    sets: WorkingSets, searcher: Searcher, reader: Reader, message: str, found: Recall, mode: Injection
+    sets: WorkingSets, searcher: Searcher, reader: Reader, message: str, recall: Recall, mode: Injection
 ) -> dict[str, str]:
     """Return the text of each section that the injection mode includes, by name."""
-    lines = {}
+    sections = {}
     if mode.morning and _is_back(sets, reader):
-        lines[MORNING] = morning_of(sets, reader, besides=True).text
-    unknown = [reflection(found.outcome)] if mode.reflects and question_in(message) else []
-    if mode.asks and (asked := _gap(sets, searcher, reader, message)):
-        unknown.append(_ASK + asked)
-    lines[UNKNOWN] = "\n".join(line for line in unknown if line)
-    return {name: text for name, text in lines.items() if text}
+        sections[MORNING] = morning_of(sets, reader, besides=True).text
+    unknown = [reflection(recall.outcome)] if mode.reflects and question_in(message) else []
+    if mode.asks and (question := _gap(sets, searcher, reader, message)):
+        unknown.append(_ASK + question)
+    sections[UNKNOWN] = "\n".join(line for line in unknown if line)
+    return {name: text for name, text in sections.items() if text}
 
 
 def record_window(sets: WorkingSets, reader: Reader, window: ContextWindow) -> None:
@@ -64,13 +64,13 @@ def record_window(sets: WorkingSets, reader: Reader, window: ContextWindow) -> N
             sets.store.wondered(reader, line.removeprefix(_ASK), offered=True)
 
 
-def record_gap(sets: WorkingSets, reader: Reader, message: str, found: Recall) -> None:
+def record_gap(sets: WorkingSets, reader: Reader, message: str, recall: Recall) -> None:
     """Record the question of a message as a gap if it found no answer, and as answered if it did. Written with the next batch."""
-    if found.outcome is Outcome.DEGRADED or not reader.writes:
+    if recall.outcome is Outcome.DEGRADED or not reader.writes:
         return
     question = question_in(redaction.cut(message, catch_secrets=sets.live.now.catch_secrets).text)
     if question:
-        sets.store.wondered(reader, question, answered=found.outcome is Outcome.ANSWERED)
+        sets.store.wondered(reader, question, answered=recall.outcome is Outcome.ANSWERED)
 
 
 def _is_back(sets: WorkingSets, reader: Reader) -> bool:

@@ -64,7 +64,7 @@ class OpenBox:
     total: Vector | None = None
     fresh: list[int] = field(default_factory=list)
 
-    def take(self, item: BoxItem) -> None:
+    def add(self, item: BoxItem) -> None:
         self.last_at = max(self.last_at, item.at)
         self.size += 1
         self.words.update(item.words)
@@ -86,8 +86,8 @@ def centred(vectors: Vectors, middle: Vector) -> Vectors:
 
 def words_of(text: str, speaker: str) -> tuple[str, ...]:
     """Return the content words of a statement without the speaker's name, which would be in the topic of every box."""
-    own = set(terms(speaker))
-    return tuple(word for word in content_words(text) if word not in own)
+    speaker_words = set(terms(speaker))
+    return tuple(word for word in content_words(text) if word not in speaker_words)
 
 
 def topic_of(words: Counter[str]) -> tuple[str, ...]:
@@ -117,9 +117,9 @@ def seal_reason(box: OpenBox, item: BoxItem, settings: Settings) -> SealReason:
     return SealReason.SHIFT if similarity_to_box(box, item) < settings.box_shift else SealReason.OPEN
 
 
-def fill(items: Iterable[BoxItem], growing: Mapping[Stream, OpenBox], settings: Settings) -> list[OpenBox]:
+def fill(items: Iterable[BoxItem], open_boxes: Mapping[Stream, OpenBox], settings: Settings) -> list[OpenBox]:
     """Put statements into boxes, continuing the open ones; return the boxes that changed, in the order they began."""
-    current, changed = dict(growing), list[OpenBox]()
+    current, changed = dict(open_boxes), list[OpenBox]()
     for item in items:
         box = current.get(item.stream)
         if box is not None and (reason := seal_reason(box, item, settings)) is not SealReason.OPEN:
@@ -129,7 +129,7 @@ def fill(items: Iterable[BoxItem], growing: Mapping[Stream, OpenBox], settings: 
             box = None
         if box is None:
             box = current[item.stream] = new_box(item)
-        box.take(item)
+        box.add(item)
         box.fresh.append(item.memory)
         if box not in changed:
             changed.append(box)

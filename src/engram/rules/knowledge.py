@@ -112,9 +112,7 @@ def buckets(moments: Sequence[datetime]) -> tuple[str, tuple[Bucket, ...]]:
 def _start(moment: datetime, width: str) -> datetime:
     day = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     if width == "week":
-        return day - timedelta(
-            days=min(day.weekday(), day.toordinal() - 1)
-        )  # year 1 does not begin on a Monday
+        return day - timedelta(days=min(day.weekday(), day.toordinal() - 1))  # year 1 does not begin on a Monday
     if width == "month":
         return day.replace(day=1)
     return day.replace(month=1, day=1) if width == "year" else day

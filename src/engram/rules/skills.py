@@ -52,11 +52,11 @@ def clusters(episodes: Sequence[Episode], like: float = LIKE) -> list[list[Episo
     groups: list[tuple[frozenset[str], list[Episode]]] = []
     for episode in episodes:
         goal_stems = stems(episode.goal)
-        group_found = next((group for group_stems, group in groups if stem_overlap(goal_stems, group_stems) >= like), None)
-        if group_found is None:
+        group = next((members for group_stems, members in groups if stem_overlap(goal_stems, group_stems) >= like), None)
+        if group is None:
             groups.append((goal_stems, [episode]))
         else:
-            group_found.append(episode)
+            group.append(episode)
     return [group for _, group in groups]
 
 
@@ -166,11 +166,11 @@ def _failures(episodes: Sequence[Episode]) -> tuple[FailureMode, ...]:
     modes: tuple[FailureMode, ...] = ()
     for episode in episodes:
         if episode.outcome is EpisodeOutcome.FAILURE and (reason := failure_reason(episode)):
-            modes = _failed_so(modes, reason, "", episode.ended_at or episode.started_at)
+            modes = _add_failure(modes, reason, "", episode.ended_at or episode.started_at)
     return modes
 
 
-def _failed_so(modes: tuple[FailureMode, ...], reason: str, recovery: str, at: datetime) -> tuple[FailureMode, ...]:
+def _add_failure(modes: tuple[FailureMode, ...], reason: str, recovery: str, at: datetime) -> tuple[FailureMode, ...]:
     """Add a failure; a known failure mode is counted once more."""
     for number, mode in enumerate(modes):
         if alike(mode.text, reason):
@@ -225,7 +225,7 @@ def after_use(
         used_at=at,
     )
     failed = outcome is EpisodeOutcome.FAILURE and result.strip()
-    modes = _failed_so(skill.failure_modes, result.strip(), "", at) if failed else skill.failure_modes
+    modes = _add_failure(skill.failure_modes, result.strip(), "", at) if failed else skill.failure_modes
     return replace(skill, practice=practice, failure_modes=modes)
 
 
@@ -243,7 +243,7 @@ def with_recoveries(skill: Skill, episode: Episode, at: datetime) -> Skill:
         skill = replace(
             skill,
             refinements=(*skill.refinements, Refinement(recovery, episode.id, at)),
-            failure_modes=_failed_so(skill.failure_modes, event.text, recovery, at),
+            failure_modes=_add_failure(skill.failure_modes, event.text, recovery, at),
         )
         known.append(recovery)
     return skill

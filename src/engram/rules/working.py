@@ -56,7 +56,7 @@ class EvictionReason(StrEnum):
     ROOM = "room"
     FADED = "faded"
     TOPIC = "topic"
-    SUMMED_UP = "summed up"
+    SUMMED_UP = "summary up"
 
 
 @frozen
@@ -183,7 +183,7 @@ def fit_to(memory: WorkingMemory, limits: SlotLimits) -> Transition:
     return _fitted(memory, limits)
 
 
-# ── room ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── making room ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _fitted(memory: WorkingMemory, limits: SlotLimits, newest: Slot | None = None) -> Transition:
@@ -194,8 +194,8 @@ def _fitted(memory: WorkingMemory, limits: SlotLimits, newest: Slot | None = Non
         crowded = len(slots) > limits.slots
         lowest = sorted(slots, key=lambda slot: (slot is newest, slot.activation, slot.touched_at))
         if limits.strategy is Strategy.SUMMARIZE_BATCH and (batch := _batch(lowest, newest)):
-            summed = _summed_up(batch)
-            slots = [slot for slot in slots if not any(slot is merged for merged in batch)] + [summed]
+            summary = _summary_of(batch)
+            slots = [slot for slot in slots if not any(slot is merged for merged in batch)] + [summary]
             evicted += [Evicted(slot, EvictionReason.SUMMED_UP) for slot in batch]
             continue
         shorter = None if crowded else _shorter(lowest, limits.strategy)
@@ -213,10 +213,10 @@ def _shorter(lowest: Sequence[Slot], strategy: Strategy) -> tuple[Slot, Slot] | 
     """Return the slot to be shortened, before and after; None if a slot must be evicted instead."""
     if strategy is Strategy.COMPRESS_LOWEST:
         cut = shorten(lowest[0].text, lowest[0].tokens // 2) if lowest[0].tokens >= 2 * _LEAST_TOKENS else ""
-        return (lowest[0], _said_as(lowest[0], cut)) if cut else None
+        return (lowest[0], _with_text(lowest[0], cut)) if cut else None
     if strategy is Strategy.HIERARCHICAL:
         for slot in lowest:
-            new = _said_as(slot, one_level_shorter(slot.text))
+            new = _with_text(slot, one_level_shorter(slot.text))
             if new.tokens < slot.tokens:
                 return slot, new
     return None
@@ -228,7 +228,7 @@ def _batch(lowest: Sequence[Slot], newest: Slot | None) -> list[Slot]:
     return batch if len(batch) > 1 and sum(slot.tokens for slot in batch) >= 2 * _LEAST_TOKENS else []
 
 
-def _summed_up(batch: Sequence[Slot]) -> Slot:
+def _summary_of(batch: Sequence[Slot]) -> Slot:
     """Return one slot for several: the beginning of each, within half of their tokens."""
     room = sum(slot.tokens for slot in batch) // 2
     parts = [shorten(slot.text, max(room // len(batch), 1)) for slot in batch]
@@ -238,11 +238,11 @@ def _summed_up(batch: Sequence[Slot]) -> Slot:
     return Slot(text, batch[-1].source, mean, entered, touched, count(text), known=all(slot.known for slot in batch))
 
 
-def _said_as(slot: Slot, text: str) -> Slot:
+def _with_text(slot: Slot, text: str) -> Slot:
     return replace(slot, text=text, tokens=count(text))
 
 
-# ── fading ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── decay ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 _STEM = 5  # leading letters by which words count as forms of one
 

@@ -146,23 +146,23 @@ class Working:
         """
 
         def make(once: Once | None) -> tuple[Evicted, ...]:
-            evicted = self._bring(what, source, activation)
+            evicted = self._add_statement(what, source, activation)
             if once is not None and not self._sets.save(self._reader, self._set, once):
-                evicted = self._bring(what, source, activation)  # the set was cleared, because another process erased something
+                evicted = self._add_statement(what, source, activation)  # an erasure elsewhere had cleared the set
                 self.suspend()
             return evicted
 
         text = what.text if isinstance(what, Memory) else what
         return self._made_once(("attend", text, source, activation), make, lambda _: "", lambda _: ())
 
-    def _bring(self, what: str | Memory, source: SlotSource | str | None, activation: float) -> tuple[Evicted, ...]:
+    def _add_statement(self, what: str | Memory, source: SlotSource | str | None, activation: float) -> tuple[Evicted, ...]:
         recalled = isinstance(what, Memory)
         text = self._clean(what.text if isinstance(what, Memory) else what)
-        if not self._is_sound(text):
+        if not self._may_be_shown(text):
             return ()
         if not text.strip():
             raise InvalidContent("the text to attend to is empty.", way_out="Pass some text.")
-        origin = _word_for(SlotSource, source or (SlotSource.RECALLED if recalled else SlotSource.SAID), "source")
+        origin = _enum_value(SlotSource, source or (SlotSource.RECALLED if recalled else SlotSource.SAID), "source")
         _check_number("activation", activation)
         return self._attend(text, origin, activation, what.id if isinstance(what, Memory) else "")
 
@@ -209,14 +209,14 @@ class Working:
     @_changes
     def turn_to(self, topic: Topic | str) -> tuple[Evicted, ...]:
         """Apply a change of topic that the caller knows of; return the evicted slots."""
-        slots, evicted = working.change_topic(self._set.state.working, _word_for(Topic, topic, "topic"))
+        slots, evicted = working.change_topic(self._set.state.working, _enum_value(Topic, topic, "topic"))
         self._set.state = replace(self._set.state, working=slots)
         self._set.add_evicted(evicted)
         return evicted
 
     def export(self, form: Form | str = Form.PLAIN, budget: int | None = None) -> Exported:
         """Return working memory as text for a prompt, within a token budget that includes markup."""
-        return export(self._state.working, _word_for(Form, form, "form"), budget)
+        return export(self._state.working, _enum_value(Form, form, "form"), budget)
 
     @property
     def course(self) -> Vector | None:
@@ -240,11 +240,11 @@ class Working:
 
     def wind_up(self) -> bool:
         """Suspend at the end of the process: the last turns, which are not saved, become slots first."""
-        self._wind_up()
+        self._promote_last_turns()
         return self.suspend()
 
     @_changes
-    def _wind_up(self) -> None:
+    def _promote_last_turns(self) -> None:
         self._set.state, evicted = rules.pass_time(self._set.state, self._now, replace(self._limits, last_turns_s=-1.0))
         self._set.add_evicted(evicted)
 
@@ -253,7 +253,7 @@ class Working:
         _check_lists(decided, open)
         cleaned = [[self._clean(text) for text in texts] for texts in ((goal,), decided, open)]
         any_text = any(text.strip() for texts in cleaned for text in texts)
-        screened_texts = [tuple(text for text in texts if self._is_sound(text)) for texts in cleaned]
+        screened_texts = [tuple(text for text in texts if self._may_be_shown(text)) for texts in cleaned]
         checkpoint = Checkpoint(goal="".join(screened_texts[0]), decided=screened_texts[1], open=screened_texts[2], at=self._now)
         if not any_text:
             raise InvalidContent("the checkpoint is empty.", way_out="Pass a goal, decisions or open questions.")
@@ -261,16 +261,16 @@ class Working:
             raise InjectionBlocked("every text of the checkpoint reads as prompt injection.", way_out="Say it in other words.")
         return self._made_once(
             ("checkpoint", goal, tuple(decided), tuple(open)),
-            lambda once: self._note(checkpoint, once),
+            lambda once: self._save_checkpoint(checkpoint, once),
             lambda _: str(to_micros(checkpoint.at)),
             lambda at: replace(checkpoint, at=from_micros(int(at))),
         )
 
-    def _note(self, checkpoint: Checkpoint, once: Once | None) -> Checkpoint:
-        body, tier = self._packed(checkpoint), self._tier(checkpoint)
+    def _save_checkpoint(self, checkpoint: Checkpoint, once: Once | None) -> Checkpoint:
+        body, tier = self._checkpoint_bytes(checkpoint), self._tier(checkpoint)
         self._sets.store.put_away(self._reader, CHECKPOINT, body, self._sets.session, tier=tier, once=once)
         if checkpoint.goal:
-            self._bring(checkpoint.goal, SlotSource.GOAL, 1.0)
+            self._add_statement(checkpoint.goal, SlotSource.GOAL, 1.0)
         self.suspend()
         return checkpoint
 
@@ -296,7 +296,7 @@ class Working:
         saved_at = self._sets.store.put_away(
             self._reader,
             HANDOFF,
-            self._packed(checkpoint),
+            self._checkpoint_bytes(checkpoint),
             self._sets.session,
             tier=tier,
             sources=sources or (),
@@ -304,7 +304,7 @@ class Working:
         )
         return saved_at is not None
 
-    def _packed(self, checkpoint: Checkpoint) -> bytes:
+    def _checkpoint_bytes(self, checkpoint: Checkpoint) -> bytes:
         """Return a checkpoint as bytes with the version of the rules that screened it, so that a reader need not load them."""
         return checkpoints.checkpoint_to_bytes(checkpoint, VERSION if self._settings.guard_injection else 0)
 
@@ -317,15 +317,13 @@ class Working:
         with self._set.lock:
             self._sets.load(self._reader, self._set)
         saved = self._sets.store.put_away_last(self._reader, CHECKPOINT)
-        checkpoint = None if saved is None else self._without_attacks(checkpoints.checkpoint_from_bytes(saved[1], saved[0]))
+        checkpoint = None if saved is None else self._without_flagged(checkpoints.checkpoint_from_bytes(saved[1], saved[0]))
         resumed = Resumed(slots=self.slots, saved_at=self._set.saved_at, age=self._set.age)
-        return (
-            resumed
-            if checkpoint is None
-            else replace(resumed, goal=checkpoint.goal, decided=checkpoint.decided, open=checkpoint.open, noted_at=checkpoint.at)
-        )
+        if checkpoint is None:
+            return resumed
+        return replace(resumed, goal=checkpoint.goal, decided=checkpoint.decided, open=checkpoint.open, noted_at=checkpoint.at)
 
-    def _without_attacks(self, checkpoint: Checkpoint | None) -> Checkpoint | None:
+    def _without_flagged(self, checkpoint: Checkpoint | None) -> Checkpoint | None:
         """Return a checkpoint without texts flagged as injection: it may be older than the rules that flag them."""
         if checkpoint is None:
             return None
@@ -373,9 +371,8 @@ class Working:
         check_words("text for working memory", text, self._settings)
         return redaction.cut(text, catch_secrets=self._settings.catch_secrets).text
 
-    def _is_sound(self, text: str) -> bool:
-        """True if a text may go into a prompt. A flagged text is left out with a warning; a blocked one raises, as in
-        `remember`."""
+    def _may_be_shown(self, text: str) -> bool:
+        """Return whether a text may go into a prompt. A flagged text is logged; a blocked one raises, as in `remember`."""
         if not screened(text, self._settings)["flagged"]:
             return True
         log.warning("a text for working memory is flagged as prompt injection; it was left out.")
@@ -385,7 +382,7 @@ class Working:
 E_ = TypeVar("E_", SlotSource, Topic, Form)
 
 
-def _word_for(kind: type[E_], value: str, what: str) -> E_:
+def _enum_value(kind: type[E_], value: str, what: str) -> E_:
     try:
         return kind(value)
     except ValueError:
@@ -402,7 +399,7 @@ def _check_lists(*lists: object) -> None:
         raise InvalidContent("`decided` and `open` must be lists of texts.", way_out="Pass lists of str.")
 
 
-def put_all_away(sets: WorkingSets) -> None:
+def save_all(sets: WorkingSets) -> None:
     """Save all changed working sets when the vault closes; failures are logged, so that the vault still closes."""
     for reader in sets.unsaved:
         try:
