@@ -18,9 +18,9 @@ from serve.console import COMMAND, Engram, Ran, in_process_of_its_own
 from engram.crypto.keys import MasterKey
 from engram.engine import open_engram
 from engram.hosts.clients import with_hooks, without_hooks
-from engram.serve.hook import capture, events
-from engram.serve.hook.capture import turns
-from engram.serve.hook.prompt import _bearing
+from engram.serve.hook import events, transcripts
+from engram.serve.hook.prompt import _relevance
+from engram.serve.hook.transcripts import turns
 
 WORDS = {"ENGRAM_MODEL": "none", "ENGRAM_BACKUP_HOURS": "0"}
 
@@ -157,10 +157,10 @@ def test_memories_of_the_same_pattern_without_the_number_asked_for_are_left_out(
 
 def test_a_match_needs_two_informative_words_or_a_name() -> None:
     weights = {"deploy": 0.5, "bergen": 0.5, "api": 0.5}
-    assert _bearing("Deploys of the API are slow", weights, set()) == 1.0
-    assert _bearing("Deploys are slow", weights, set()) == 0.0
-    assert _bearing("Bergen is rainy", weights, {"bergen"}) == 0.5
-    assert _bearing("Feature flags live in flags.yaml", {"feature": 0.5, "flag": 0.5}, set()) == 1.0
+    assert _relevance("Deploys of the API are slow", weights, set()) == 1.0
+    assert _relevance("Deploys are slow", weights, set()) == 0.0
+    assert _relevance("Bergen is rainy", weights, {"bergen"}) == 0.5
+    assert _relevance("Feature flags live in flags.yaml", {"feature": 0.5, "flag": 0.5}, set()) == 1.0
 
 
 # ── a session ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -334,7 +334,7 @@ def test_after_compaction_a_session_is_shown_its_own_memories(made: Engram) -> N
 
 
 def test_a_malformed_transcript_line_is_skipped(made: Engram, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capture, "_LINE_BYTES", 5000)
+    monkeypatch.setattr(transcripts, "_LINE_BYTES", 5000)
     odd = [
         said("user", "My cat \ud83d lives in Rome.", 1),
         said("user", "My dog lives in Kyoto.", 2, uuid="x" * 1000),

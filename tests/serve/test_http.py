@@ -670,8 +670,8 @@ def test_a_busy_stream_ends_when_its_token_is_revoked(mem: Engram, monkeypatch: 
 
 
 def test_an_idle_stream_ends_when_its_token_is_revoked(api: Api, mem: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_stream, "_BEAT_S", 1e6)  # nothing else wakes it
-    monkeypatch.setattr(event_stream, "_HOLDS_S", 0.2)
+    monkeypatch.setattr(event_stream, "_HEARTBEAT_S", 1e6)  # nothing else wakes it
+    monkeypatch.setattr(event_stream, "_TOKEN_CHECK_S", 0.2)
     granted = mem.grant("short", scope=Scope(agent="rex"))
     listener = Listener(Api(api.port, granted.secret))
     mem.revoke(granted.token.id)
@@ -680,7 +680,7 @@ def test_an_idle_stream_ends_when_its_token_is_revoked(api: Api, mem: Engram, mo
 
 
 def test_an_idle_stream_ends_when_the_server_stops(mem: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_stream, "_HOLDS_S", 1e6)  # nothing but the end wakes it
+    monkeypatch.setattr(event_stream, "_TOKEN_CHECK_S", 1e6)  # nothing but the end wakes it
     secret = token(mem)
     with serving(mem) as server:
         api = Api(server.port, secret)

@@ -20,8 +20,7 @@ from engram.bench.store_sides import BATCH, question, sentence
 from engram.engine import Engram
 from engram.env import Env
 from engram.guard.injection import VERSION
-from engram.hosts import edits
-from engram.serve.hook.events import CLAUDE, EVENTS
+from engram.hosts import CLAUDE, HOOK_EVENTS, edits
 from engram.serve.operations.operation import ProgressCallback
 from engram.settings import LiveSettings, told
 from engram.store.sqlite.vault import Credentials, open_vault
@@ -132,7 +131,7 @@ def _calls(vault: str, memories: int) -> dict[str, tuple[list[str], bytes]]:
     }
     calls: dict[str, tuple[list[str], bytes]] = {"Python, doing nothing": ([sys.executable, "-c", "pass"], b"")}
     for label, (event, more) in wanted.items():
-        given = {"hook_event_name": EVENTS[event], "session_id": "bench", "cwd": tempfile.gettempdir(), **more}
+        given = {"hook_event_name": HOOK_EVENTS[event], "session_id": "bench", "cwd": tempfile.gettempdir(), **more}
         calls[label] = ([*edits.program(), f"--vault={vault}", "hook", event, "--client", CLAUDE], json.dumps(given).encode())
     return calls
 

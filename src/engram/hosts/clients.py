@@ -1,8 +1,6 @@
-"""The hosts that can start the MCP server, and the settings file in which each lists its servers.
+"""The hosts that can start the MCP server or call hooks: the settings file of each, and edits that add or remove our entries.
 
-The hosts' settings files with our hooks in them, and without, as edits of `hosts/edits.py`.
-
-Only entries whose command is `… hook EVENT --client CLIENT` are ours; all others, and whatever else stands in a file, stay.
+A hook entry is ours if its command is `… hook EVENT --client CLIENT`. All other entries, and the rest of a file, stay.
 """
 
 from __future__ import annotations
@@ -17,9 +15,8 @@ import platformdirs
 
 from engram import settings as settings_room
 from engram.errors import ConfigInvalid
-from engram.hosts import edits, jsonc
+from engram.hosts import CLAUDE, CODEX, HOOK_EVENTS, edits, jsonc
 from engram.hosts.edits import Edit
-from engram.serve.hook.events import CLAUDE, CODEX, EVENTS
 from engram.values.frozen import field, frozen
 
 NAME = "engram"
@@ -119,69 +116,72 @@ def shown(client: Client, wanted: Mapping[str, Any]) -> str:
     return put(path, None, place, wanted).after or ""
 
 
-FILES = {CLAUDE: ("CLAUDE_CONFIG_DIR", ".claude", "settings.json"), CODEX: ("CODEX_HOME", ".codex", "hooks.json")}
+HOOK_FILES = {CLAUDE: ("CLAUDE_CONFIG_DIR", ".claude", "settings.json"), CODEX: ("CODEX_HOME", ".codex", "hooks.json")}
 _EVENTS = {
     CLAUDE: ("session-start", "user-prompt", "pre-compact", "stop", "session-end"),
     CODEX: ("session-start", "user-prompt", "pre-compact", "stop"),
 }
-_STARTS = "startup|resume|clear|compact"
-_TIMEOUT_S = 10
+_SESSION_START_MATCHER = "startup|resume|clear|compact"
+_HOOK_TIMEOUT_S = 10
 
 
 def with_hooks(path: Path, text: str | None, client: str, program: str) -> Edit:
-    """The file with our hooks, each once, calling `program`."""
+    """Return the edit that adds our hooks, each once, with the command `program`."""
     after = text
     for event in _EVENTS[client]:
-        entry = {"type": "command", "command": f"{program} hook {event} --client {client}", "timeout": _TIMEOUT_S}
-        group: dict[str, Any] = {"matcher": _STARTS} if event == "session-start" else {}
+        entry = {"type": "command", "command": f"{program} hook {event} --client {client}", "timeout": _HOOK_TIMEOUT_S}
+        group: dict[str, Any] = {"matcher": _SESSION_START_MATCHER} if event == "session-start" else {}
         groups = [*_others(_groups(path, after, event), client), {**group, "hooks": [entry]}]
         after = edits.put_json(path, after, _place(event), groups).after
     return Edit(path, text, after)
 
 
 def without_hooks(path: Path, text: str | None, client: str, before: Sequence[str] = ()) -> Edit:
-    """The file without our hooks; to the byte as it was `before` they came, if nothing else changed. None if that is all."""
+    """Return the edit that removes our hooks. before: earlier texts of the file; if one of them says what remains, it is restored
+    byte by byte. A file that held only our hooks is removed."""
     after = text
-    for event in EVENTS:
+    for event in HOOK_EVENTS:
         groups = _groups(path, after, event)
         others = _others(groups, client)
         if others != groups:
-            gone = edits.put_json(path, after, _place(event), others) if others else edits.take_json(path, after, _place(event))
-            after = gone.after
+            removal = (
+                edits.put_json(path, after, _place(event), others) if others else edits.take_json(path, after, _place(event))
+            )
+            after = removal.after
     if after is None or after == text:
         return Edit(path, text, after)
-    left = jsonc.loads(after)
-    return Edit(path, text, next((one for one in before if _is(one, left)), after))
+    remaining = jsonc.loads(after)
+    return Edit(path, text, next((backup for backup in before if _parses_to(backup, remaining)), after))
 
 
 def _place(event: str) -> tuple[str, str]:
-    return "hooks", EVENTS[event]
+    return "hooks", HOOK_EVENTS[event]
 
 
 def _groups(path: Path, text: str | None, event: str) -> list[Any]:
-    found = edits.found_json(path, text, _place(event))
-    if found is not None and not isinstance(found, list):
-        raise ConfigInvalid(f"the hooks in {path} are not what they should be.", way_out="It was left as it is.")
-    return found or []
+    groups = edits.found_json(path, text, _place(event))
+    if groups is not None and not isinstance(groups, list):
+        raise ConfigInvalid(f"`hooks.{HOOK_EVENTS[event]}` in {path} is not a list.", way_out="The file was not changed.")
+    return groups or []
 
 
 def _others(groups: list[Any], client: str) -> list[Any]:
-    """Without what is ours, and without the groups that were there for it alone."""
-    ours = re.compile(rf"engram.* hook (?:{'|'.join(EVENTS)}) --client {client}$")
-    return [one for one in (_pruned(group, ours) for group in groups) if one is not None]
+    """Return the groups without our entries, and without groups that held nothing else."""
+    ours = re.compile(rf"engram.* hook (?:{'|'.join(HOOK_EVENTS)}) --client {client}$")
+    return [pruned for pruned in (_without_ours(group, ours) for group in groups) if pruned is not None]
 
 
-def _pruned(group: Any, ours: re.Pattern[str]) -> Any:
+def _without_ours(group: Any, ours: re.Pattern[str]) -> Any:
     entries = group.get("hooks") if isinstance(group, dict) else None
     if not isinstance(entries, list):
         return group
-    kept = [one for one in entries if not (isinstance(one, dict) and ours.search(str(one.get("command", ""))))]
+    kept = [entry for entry in entries if not (isinstance(entry, dict) and ours.search(str(entry.get("command", ""))))]
     if len(kept) == len(entries):
         return group
     return {**group, "hooks": kept} if kept else None
 
 
-def _is(text: str, value: object) -> bool:
+def _parses_to(text: str, value: object) -> bool:
     try:
         return bool(jsonc.loads(text) == value)
     except ValueError:

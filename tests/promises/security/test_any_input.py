@@ -26,8 +26,8 @@ from engram.engine import Engram
 from engram.errors import EngramError
 from engram.files import archive, imports, records
 from engram.models import language_models
-from engram.serve.hook import capture, events
-from engram.serve.hook.events import NoEvent
+from engram.serve.hook import events, transcripts
+from engram.serve.hook.events import InvalidEvent
 from engram.serve.mcp.handshake import _request, handshake, messages
 from engram.serve.mcp.profiles import tools_of
 from engram.serve.mcp.tools import Tool
@@ -111,16 +111,16 @@ def test_any_arguments_of_a_tool_are_taken_or_refused(
 @given(content=st.binary(max_size=80) | ANY.map(lambda value: json.dumps(value).encode("utf-8", "surrogatepass")))
 def test_any_input_of_a_hook_is_read_as_an_event_or_ignored(tmp_path: Path, content: bytes) -> None:
     """S6: the host's JSON, and a transcript that another program wrote."""
-    with contextlib.suppress(NoEvent):
+    with contextlib.suppress(InvalidEvent):
         events.read(content, "claude-code")
     file = tmp_path / "transcript.jsonl"
     file.write_bytes(content + b"\n" + content)
     for client in ("claude-code", "codex"):
-        assert all(isinstance(turn, Turn) for turn in capture.turns(file, client, "s"))
+        assert all(isinstance(turn, Turn) for turn in transcripts.turns(file, client, "s"))
 
 
 def test_a_hook_ignores_input_of_any_nesting_depth() -> None:
-    with pytest.raises(NoEvent):
+    with pytest.raises(InvalidEvent):
         events.read(b"[" * 100_000, "claude-code")
 
 

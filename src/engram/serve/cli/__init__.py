@@ -39,8 +39,8 @@ def _run_hook(given: Sequence[str], *, own_process: bool) -> int | None:
         gc.disable()  # imports make much that is kept and little garbage
     from engram.serve import hook
 
-    if (event := hook.meant(given)) is not None:
-        return hook.run_and_leave(*event) if own_process else hook.run(*event)
+    if (event := hook.event_call(given)) is not None:
+        return hook.run_and_exit(*event) if own_process else hook.run(*event)
     if own_process:
         gc.enable()
     return None

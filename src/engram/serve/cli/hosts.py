@@ -13,14 +13,13 @@ from typing import Annotated
 import typer
 
 from engram import settings as settings_room
-from engram.hosts import edits
+from engram.hosts import HOOK_EVENTS, edits
 from engram.hosts import edits as files
-from engram.hosts.clients import FILES, with_hooks, without_hooks
+from engram.hosts.clients import HOOK_FILES, with_hooks, without_hooks
 from engram.hosts.edits import Edit
 from engram.serve import hook
 from engram.serve.cli import terminal
 from engram.serve.cli.caller import BadCall, Caller, Json, Yes, caller_of, complete_from
-from engram.serve.hook.events import EVENTS
 
 
 def apply(caller: Caller, edit: Edit, *, unchanged: str, done: str, yes: bool, dry_run: bool = False) -> bool:
@@ -62,7 +61,7 @@ app = typer.Typer(help="Hooks of coding agents: what they read before they answe
 @app.command("install")
 def install(
     ctx: typer.Context,
-    client: Annotated[str, typer.Option(autocompletion=complete_from(FILES), help=f"The agent: {' or '.join(FILES)}.")],
+    client: Annotated[str, typer.Option(autocompletion=complete_from(HOOK_FILES), help=f"The agent: {' or '.join(HOOK_FILES)}.")],
     uninstall: Annotated[bool, typer.Option("--uninstall", help="Take out what was put in, and nothing else.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
     only_print: Annotated[bool, typer.Option("--print", help="Only show what would stand there.")] = False,
@@ -74,9 +73,9 @@ def install(
     Who they read and write as, and which vault, are the options before the command (`engram --agent rex hook install …`).
     """
     caller = caller_of(ctx, as_json)
-    if client not in FILES:
-        raise BadCall(f"There is no such client; there are {', '.join(FILES)}.")
-    path = settings_room.host_folder(*FILES[client][:2]) / FILES[client][2]
+    if client not in HOOK_FILES:
+        raise BadCall(f"There is no such client; there are {', '.join(HOOK_FILES)}.")
+    path = settings_room.host_folder(*HOOK_FILES[client][:2]) / HOOK_FILES[client][2]
     if only_print:
         print_entry(caller, path, with_hooks(path, None, client, _program(caller)).after or "")
         return
@@ -107,9 +106,9 @@ def _event(event: str) -> None:
         named = {name: str(value) for name, value in caller.identity.items()} | ({"vault": caller.vault} if caller.vault else {})
         hook.run([event, "--client", client, *(["--wait"] if wait else [])], named)
 
-    run.__doc__ = f"For agents: the event {EVENTS[event]}, with its JSON on standard input."
+    run.__doc__ = f"For agents: the event {HOOK_EVENTS[event]}, with its JSON on standard input."
     app.command(event)(run)
 
 
-for _name in EVENTS:
+for _name in HOOK_EVENTS:
     _event(_name)

@@ -1,11 +1,11 @@
-"""`engram hook <event>`: what coding agents call while they work, and what they read of it.
+"""`engram hook <event>`: called by coding agents at a session's start, with each prompt and when they stop.
 
-Comes in: the agent's JSON on standard input. Goes out: its JSON on standard output, with what to read now, or nothing. Whatever
-goes wrong, the exit code is 0 and nothing stands on standard output: a memory that fails must not stop the work. A remark on
-standard error holds a code, or the type of a defect, and no words.
+In: the agent's JSON on standard input. Out: JSON on standard output with memories for the model, or nothing. A hook that fails
+must not stop the agent: the exit code is always 0, and an error is one line on standard error with its code or type, without
+stored text.
 
-Every prompt waits for this, so nothing is loaded that is not needed: no typer, no numpy, no encoder. What is said is taken in by
-a process of its own, which the agent does not wait for.
+Every prompt waits for a hook, so it loads no typer, no numpy and no encoder. Transcripts are captured by a background process,
+for which the agent does not wait.
 """
 
 from __future__ import annotations
@@ -16,106 +16,112 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
+from engram.hosts import CLAUDE, HOOK_EVENTS
 from engram.serve.hook import events
-from engram.serve.hook.events import Event
+from engram.serve.hook.events import HookEvent, InvalidEvent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
 _INPUT_BYTES = 16 << 20
-_NAMED = ("--vault", "--agent", "--project", "--squad", "--channel", "--user")  # as the command line has them before a command
+_VALUE_OPTIONS = ("--vault", "--agent", "--project", "--squad", "--channel", "--user")  # global options of the command line
 _FLAGS = ("--json", "--quiet", "-q", "--debug", "--")
 _HELP = ("-h", "--help")
-_ENDING = (*_HELP, "--version", "--show-completion", "--install-completion")  # whatever follows, these are done and nothing else
-_CAPTURES = ("pre-compact", "stop", "session-end")
+_EXITING_FLAGS = (*_HELP, "--version", "--show-completion", "--install-completion")  # the command after them is not run
+_CAPTURING_EVENTS = ("pre-compact", "stop", "session-end")
 
 
-def meant(arguments: Sequence[str]) -> tuple[list[str], dict[str, str]] | None:
-    """What stands after `hook`, and who and which vault was named before it, if this command line is an event. A call that nobody
-    understands is one too, and begins with an option that is none: a host takes 2, which bad calls end with, for a veto."""
-    named, is_odd, rest = _before(arguments)
+def event_call(arguments: Sequence[str]) -> tuple[list[str], dict[str, str]] | None:
+    """Return the arguments after `hook` and the values of the options before it, or None if this command line is not an event.
+
+    A call with unknown options is an event too; its arguments then begin with "--", which `run` refuses. If it were left to
+    typer, it would end with exit code 2, which hosts take for a veto.
+    """
+    options, has_unknown, rest = _global_options(arguments)
     match rest:
         case ["hook", *after]:
             pass
-        case [_, "hook", event, *_] if is_odd and event in events.EVENTS:  # the option that nobody knows has a value
+        case [_, "hook", event, *_] if has_unknown and event in HOOK_EVENTS:  # the unknown option has a value
             after = rest[2:]
-        case [event, *_] if "hook" in named.values() and event in events.EVENTS:  # taken for a value that came out empty
-            is_odd, after = True, rest
+        case [event, *_] if "hook" in options.values() and event in HOOK_EVENTS:  # `--agent $UNSET hook …`
+            has_unknown, after = True, rest
         case _:
             return None
     if _is_for_a_person(after):
         return None
-    return (["--", *after] if is_odd else after), named
+    return (["--", *after] if has_unknown else after), options
 
 
-def _before(arguments: Sequence[str]) -> tuple[dict[str, str], bool, list[str]]:
-    """What the options before the command name, whether one of them is none of ours, and what follows them."""
-    named: dict[str, str] = {}
-    is_odd, rest = False, list(arguments)
+def _global_options(arguments: Sequence[str]) -> tuple[dict[str, str], bool, list[str]]:
+    """Return the values of the options before the command, whether one of them is unknown, and the remaining arguments."""
+    options: dict[str, str] = {}
+    has_unknown, rest = False, list(arguments)
     while rest and rest[0].startswith("-"):
         name, equals, value = rest.pop(0).partition("=")
-        if name in _NAMED and (equals or rest):
-            named[name.removeprefix("--")] = value if equals else rest.pop(0)
-        elif name in _ENDING:
-            return named, is_odd, []
+        if name in _VALUE_OPTIONS and (equals or rest):
+            options[name.removeprefix("--")] = value if equals else rest.pop(0)
+        elif name in _EXITING_FLAGS:
+            return options, has_unknown, []
         elif name not in _FLAGS:
-            is_odd = True
-    return named, is_odd, rest
+            has_unknown = True
+    return options, has_unknown, rest
 
 
 def _is_for_a_person(after: Sequence[str]) -> bool:
-    """Help, installing, and `engram hook` alone on a terminal; from a host, its JSON says which event it is."""
+    """Return whether typer handles this call: help, `install`, and `engram hook` alone on a terminal. A host may call `engram
+    hook` alone too; then its JSON names the event."""
     if not after:
         return os.isatty(0)
-    asks_help = after[-1] in _HELP and (len(after) == 1 or (len(after) == 2 and after[0] in events.EVENTS))
+    asks_help = after[-1] in _HELP and (len(after) == 1 or (len(after) == 2 and after[0] in HOOK_EVENTS))
     return after[0] == "install" or asks_help
 
 
-def run(arguments: Sequence[str], named: Mapping[str, str]) -> int:
-    """One event. `--client` names the host, `--wait` takes in what was said before it returns."""
-    identity = {name: value for name, value in named.items() if name != "vault"}
+def run(arguments: Sequence[str], options: Mapping[str, str]) -> int:
+    """Handle one event and return 0. `--client` names the host; `--wait` captures the transcript before returning."""
+    identity = {name: value for name, value in options.items() if name != "vault"}
     try:
-        _attend(list(arguments), named.get("vault"), identity)
-    except Exception as defect:  # noqa: BLE001  the one promise is that the host goes on
-        what = str(defect) if isinstance(defect, events.NoEvent) else getattr(defect, "code", "") or type(defect).__name__
-        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, full, or none at all
-            sys.stderr.write(f"engram hook: {what}\n")
+        _handle(list(arguments), options.get("vault"), identity)
+    except Exception as defect:  # noqa: BLE001  broad on purpose: a hook must never fail its host
+        reason = str(defect) if isinstance(defect, InvalidEvent) else getattr(defect, "code", "") or type(defect).__name__
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # standard error is closed, full or None
+            sys.stderr.write(f"engram hook: {reason}\n")
             sys.stderr.flush()
     return 0
 
 
-def run_and_leave(arguments: Sequence[str], named: Mapping[str, str]) -> NoReturn:
-    """The same as a program of its own, which ends once all is said and closed: collecting garbage and taking the interpreter
-    apart would take a fifth of the time. No garbage is collected when it is called; what takes in a conversation makes some."""
+def run_and_exit(arguments: Sequence[str], options: Mapping[str, str]) -> NoReturn:
+    """Handle one event and end the process at once: garbage collection and the interpreter's teardown would take a fifth of the
+    time. The caller has switched garbage collection off; a capture needs it on."""
     if "--wait" in arguments:
         gc.enable()
-    code = run(arguments, named)
+    code = run(arguments, options)
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or none at all
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # the stream is closed or None
             stream.flush()
     os._exit(code)
 
 
-def _attend(arguments: list[str], vault: str | None, identity: Mapping[str, str]) -> None:
-    named, client, wait = _asked(arguments)
+def _handle(arguments: list[str], vault: str | None, identity: Mapping[str, str]) -> None:
+    named, client, wait = _parse(arguments)
     event = events.read(b"" if sys.stdin is None else sys.stdin.buffer.read(_INPUT_BYTES), client, named)
-    if event.name in _CAPTURES:
+    if event.name in _CAPTURING_EVENTS:
         if wait:
             from engram.serve.hook.capture import capture
 
             capture(event, vault, identity)
         else:
-            _hand_to_another(event, vault, identity)
+            _capture_in_background(event, vault, identity)
     elif event.name == "session-start" or events.asks_something(event.prompt):
-        from engram.serve.hook.prompt import glance
+        from engram.serve.hook.prompt import answer_event
 
-        glance(event, vault, identity, lambda text: _say(events.answer(event, text)))
+        answer_event(event, vault, identity, lambda text: _print(events.answer(event, text)))
 
 
-def _asked(arguments: list[str]) -> tuple[str, str, bool]:
-    """Which event, of which host, and whether to wait for it. What else is said would be done as somebody else than was meant."""
-    named, client, wait = "", events.CLAUDE, False
+def _parse(arguments: list[str]) -> tuple[str, str, bool]:
+    """Return the event's name, the host, and whether to wait for a capture. Other options are refused: an identity option after
+    `hook`, for example, would otherwise be ignored and the event handled as somebody else."""
+    named, client, wait = "", CLAUDE, False
     rest = list(arguments)
     while rest:
         word, _, value = rest.pop(0).partition("=")
@@ -124,30 +130,30 @@ def _asked(arguments: list[str]) -> tuple[str, str, bool]:
         elif word == "--wait":
             wait = True
         elif word.startswith("-") or named:
-            raise events.NoEvent(
-                f"nothing was done: there are {', '.join(_NAMED)} before `hook`, --client and --wait after an event."
+            raise InvalidEvent(
+                f"nothing was done: there are {', '.join(_VALUE_OPTIONS)} before `hook`, --client and --wait after an event."
             )
         else:
             named = word
     return named, client, wait
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     if text:
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
 
 
-def _hand_to_another(event: Event, vault: str | None, identity: Mapping[str, str]) -> None:
-    """The same call again, in a process that outlives this one: reading a transcript and encoding it takes seconds."""
-    import subprocess  # late: a prompt needs none of it
+def _capture_in_background(event: HookEvent, vault: str | None, identity: Mapping[str, str]) -> None:
+    """Call the same event with `--wait` in a process that outlives this one: reading and encoding a transcript takes seconds."""
+    import subprocess  # late: a prompt does not need it
 
     if not event.transcript:
         return
     named = {**({} if vault is None else {"vault": vault}), **identity}
     options = [f"--{name}={value}" for name, value in named.items()]
-    program = [sys.executable, "-P", "-m", "engram.serve.cli", *options]  # -P: no module of the folder an agent works in
-    child = subprocess.Popen(  # noqa: S603  its arguments are our own words
+    program = [sys.executable, "-P", "-m", "engram.serve.cli", *options]  # -P: imports nothing from the agent's working folder
+    child = subprocess.Popen(  # noqa: S603  the arguments are our own
         [*program, "hook", event.name, "--client", event.client, "--wait"],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
@@ -156,5 +162,5 @@ def _hand_to_another(event: Event, vault: str | None, identity: Mapping[str, str
     )
     if child.stdin is not None:
         with child.stdin:
-            child.stdin.write(events.written(event))
-    child.returncode = 0  # nobody waits for it, so that nothing is to be said of a child that still runs
+            child.stdin.write(events.to_json(event))
+    child.returncode = 0  # marks the child as ended, else `Popen.__del__` warns of one that still runs
