@@ -1,4 +1,4 @@
-"""Engram: the memory of an AI agent. One encrypted folder, no server, no key of anyone else's, no network.
+"""Engram: the memory of an AI agent. One encrypted folder, no server, no account, no network.
 
 import engram
 
@@ -68,11 +68,11 @@ _HOMES = {
     "Filter": "store.ports",
 }
 
-if not TYPE_CHECKING:  # with it, checkers would take any name for one of ours
+if not TYPE_CHECKING:  # with a `__getattr__`, type checkers would accept any name
 
     def __getattr__(name):
-        """Names are looked up when first used: importing the package loads no database and no model."""
-        from importlib import import_module  # late: a hook asks for none of these, and it loads `warnings`
+        """Import a public name on first use, so that importing the package loads no database and no model."""
+        from importlib import import_module  # late: a hook uses none of these names, and `importlib` imports `warnings`
 
         if name not in __all__:
             raise AttributeError(f"module 'engram' has no attribute {name!r}")

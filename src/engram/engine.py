@@ -1,7 +1,7 @@
-"""The Engram class: opens the rooms, hands over, decides nothing.
+"""The `Engram` class: opens a vault and offers its verbs; it decides nothing itself.
 
-Comes in: what a program, a command or a server asks for. Goes out: values. Identity is fixed when the vault is opened
-(or by `as_reader`, for servers that establish it themselves) and is never an argument of a verb.
+The identity of the caller is fixed when the vault is opened (or by `as_reader`, for servers that establish it themselves) and is
+never an argument of a verb.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ log = Log("engram")
 
 
 class Engram(Running, Assessing, Knowing, Recounting, Looking, Carrying, Granting, Resting):
-    """One open vault as one reader sees it. Use it as a context manager, or call `close`."""
+    """An open vault as one reader sees it. Use it as a context manager, or call `close`."""
 
     # ── opening and closing ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -59,12 +59,12 @@ class Engram(Running, Assessing, Knowing, Recounting, Looking, Carrying, Grantin
         role: Role | str = Role.AGENT,
         tuning: Iterable[object] = (),
     ) -> Self:
-        """Open the vault for a reader whose identity the caller has established; `engram.open` is the plain way.
+        """Open the vault for a reader whose identity the caller has established. Most programs use `engram.open`.
 
-        role: of the reader that the settings name, if none is given. tuning: `Weights` and `Limits` of rooms, for benchmarks
-        and tests (see `LiveSettings`).
+        role: the role of the reader that the settings name, if no reader is passed. tuning: `Weights` and `Limits` of rooms,
+        for benchmarks and tests (see `LiveSettings`).
         """
-        standing = _role(role)
+        reader_role = _role(role)
         vault = OpenVault(
             path,
             credentials_from(key, ask),
@@ -77,11 +77,11 @@ class Engram(Running, Assessing, Knowing, Recounting, Looking, Carrying, Grantin
             llm=llm,
             tuning=tuning,
         )
-        policy = Policy.ALL if standing is Role.OWNER else Policy(vault.live.now.policy)
-        return cls(vault, reader or Reader(scope_of(vault.live.now), policy, standing))
+        policy = Policy.ALL if reader_role is Role.OWNER else Policy(vault.live.now.policy)
+        return cls(vault, reader or Reader(scope_of(vault.live.now), policy, reader_role))
 
     def close(self) -> None:
-        """Finish queued writes, fold the log in, wipe the keys. Closing twice is closing once."""
+        """Finish queued writes, checkpoint the write-ahead log and wipe the keys. Closing twice is harmless."""
         self._vault.close()
 
     def __enter__(self) -> Self:
@@ -94,17 +94,17 @@ class Engram(Running, Assessing, Knowing, Recounting, Looking, Carrying, Grantin
         return f"<Engram {'closed' if self._vault.closed else 'open'} as {self._reader.role.value}>"
 
     def as_reader(self, reader: Reader) -> Self:
-        """The same open vault as someone else sees it. For code that establishes identities, such as a server."""
+        """Return a view of the same open vault for another reader. For code that establishes identities, such as a server."""
         return type(self)(self._vault, reader)
 
     def keyed(self, key: str) -> Self:
-        """The same view, whose next write is made once for this key: any verb that is an operation, and an episode's steps.
+        """Return a view whose next write is made once for this idempotency key: any operation, or a step of an episode.
 
-        Asked again with it by the same reader, in any process and within `receipt_hours`, a write is not made but answered as the
-        first time. The same key for something else is E1010; while the first is under way it is E1009.
+        Repeated with the key by the same reader, in any process and within `receipt_hours`, the write is not made again but
+        answered as the first time. The same key for another request raises E1010, and E1009 while the first is in progress.
         """
         if not isinstance(key, str) or not 0 < len(key.encode(errors="replace")) <= 256:  # type: ignore[redundant-expr]
-            raise InvalidContent("an idempotency key is a text of 1 to 256 bytes.", way_out="Use a UUID.")
+            raise InvalidContent("an idempotency key must be a text of 1 to 256 bytes.", way_out="Use a UUID.")
         return type(self)(self._vault, self._reader, key)
 
     @property
@@ -113,17 +113,17 @@ class Engram(Running, Assessing, Knowing, Recounting, Looking, Carrying, Grantin
 
     @property
     def notice(self) -> str:
-        """If opening made the vault: where its key is, and what losing it means."""
+        """If opening made the vault: a sentence about where its key is and what losing it means; else ""."""
         return self._vault.notice
 
     @property
     def env(self) -> Env:
-        """The clock, ids and dice of this vault, for a face that dates things itself."""
+        """The clock, ids and randomness of this vault."""
         return self._vault.env
 
     @property
     def settings(self) -> LiveSettings:
-        """The values in force (`.now`) and the way to change them while running (`.set`)."""
+        """The settings: values in force (`.now`), and changes at run time (`.set`)."""
         return self._vault.live
 
 
@@ -135,7 +135,7 @@ def _role(given: Role | str) -> Role:
     try:
         return Role(given)
     except ValueError:
-        raise ConfigInvalid("there is no such role.", way_out=f"Say one of {', '.join(Role)}.") from None
+        raise ConfigInvalid("there is no such role.", way_out=f"Use one of {', '.join(Role)}.") from None
 
 
 def open_engram(
@@ -158,17 +158,17 @@ def open_engram(
 ) -> Engram:
     """Open the vault at `path` (else `ENGRAM_HOME`, the setting `home`, or the platform's data folder); it is made if missing.
 
-    agent, project, squad, channel, user: who this program is. They decide what it sees and where it writes.
-    key: the vault's key as 32 bytes or recovery text, if it is not in the keychain, a key file or a passphrase.
-    llm: a language model that reads what was said besides the rules, `ollama:NAME` or `openai:NAME` as in the
-    settings, or any function from a prompt to text. extractor: the same, from turns to statements (`engram.Extracted`).
-    settings: values that go over the configuration file and the environment. clock: tells the time in tests.
-    role: `owner` sees all that the vault holds and may do all there is to do with it, such as `purge`, `backup`, `audit` and
-    a trusted `import_`; whoever has the key may be that.
+    agent, project, squad, channel, user: the identity of this program, which decides what it sees and where it writes.
+    key: the vault's key as 32 bytes or recovery text, if it is not in the keychain, a key file or under a passphrase.
+    llm: a language model that reads turns besides the rules: `ollama:NAME` or `openai:NAME` as in the settings, or any
+    function from a prompt to text. extractor: any function from turns to statements (`engram.Extracted`).
+    settings: values that override the configuration file and the environment. clock: the time in tests.
+    role: `owner` sees the whole vault and may do everything, such as `purge`, `backup`, `audit` and a trusted `import_`.
+    Anyone who has the key may use that role.
     """
-    named = {"agent": agent, "project": project, "squad": squad, "channel": channel, "user": user}
-    named["llm"] = llm if isinstance(llm, str) else None
-    given = {name: value for name, value in named.items() if value is not None}
+    names = {"agent": agent, "project": project, "squad": squad, "channel": channel, "user": user}
+    names["llm"] = llm if isinstance(llm, str) else None
+    given = {name: value for name, value in names.items() if value is not None}
     env = Env() if clock is None else replace(Env(), now=lambda: in_utc(clock()))
     if isinstance(llm, str):
         check_name(llm)

@@ -1,6 +1,6 @@
-"""One open vault, shared by all its views: the store, the settings, the parts that think, and its life from open to close.
+"""An open vault, shared by all its views: its store, settings, models and index, and its life from open to close.
 
-The encoder and the vector index are made when first needed. Whatever way a program ends, its vaults are closed in order.
+The encoder and the vector index are made on first use. However a program ends, its vaults are closed in order.
 """
 
 from __future__ import annotations
@@ -56,25 +56,25 @@ log = Log("engram")
 
 _OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
 _ENCODERS: dict[str, OnnxEmbedder] = {}
-"""One encoder a process for each model: its files are read once, however many vaults are open."""
+"""The encoders of this process by model, so that several open vaults read a model's files once."""
 
 
 _PAGE = 256
-"""Memories whose vectors are made and stored together when somebody waits for it."""
+"""Memories whose vectors are made and stored together while a caller waits."""
 
 _OLD = 64
-"""Memories read for names and facts in one transaction, which others wait for: some 20 ms."""
+"""Memories read for names and facts in one transaction, which blocks other writers for some 20 ms."""
 
 _TAKES = 64 * 2**20
-"""What a pass may take where memory is short: over 6,000 memories, consolidating took 8 MiB and dreaming 17."""
+"""Memory that a pass may take under memory pressure. Over 6,000 memories, consolidating took 8 MiB and dreaming 17."""
 
 _BREATH_S = 0.02
 _QUIET_S = 0.25
-"""Between two pages of care; and how long nobody must have asked anything for the next one."""
+"""The pause between two pages of upkeep, and the time without a call before the next page."""
 
 
 class OpenVault:
-    """Opened by being made; `close` it once."""
+    """An open vault: making one opens it, and `close` closes it."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class OpenVault:
 
     @property
     def embedder(self) -> Embedder | None:
-        """The encoder that was given, the endpoint that is named, or the one that is installed; None for words alone."""
+        """The encoder that was passed in, else the configured endpoint, else the installed model; None for text search alone."""
         with self._seeking:
             if not self._sought:
                 self._embedder, self._sought = self._find_embedder(), True
@@ -145,7 +145,7 @@ class OpenVault:
 
     @property
     def index(self) -> LiveIndex | None:
-        """The vectors of the encoder in use; None while it has none here, or the vault holds another model's."""
+        """The vector index of the encoder in use; None without an encoder, or if the vault holds another model's vectors."""
         own = space_of(self.embedder)
         if own is None:
             return None
@@ -159,7 +159,7 @@ class OpenVault:
 
     @property
     def observer(self) -> Observer:
-        """What hears, with the encoder and the index that there are by now."""
+        """The observer, which captures turns, with the present encoder and index."""
         tools = self.embedder, self.index
         with self._seeking:
             if self._observer is None:
@@ -169,13 +169,13 @@ class OpenVault:
 
     @property
     def chronicle(self) -> Chronicle:
-        """What records what is done, and learns from it."""
+        """The recorder of episodes, which learns skills from them."""
         observer = self.observer
         return Chronicle(observer.tools, observer)
 
     @property
     def searcher(self) -> Searcher:
-        """What answers, likewise."""
+        """The searcher, which answers questions, with the present encoder and index."""
         tools = self.embedder, self.index
         with self._seeking:
             if self._searcher is None:
@@ -185,11 +185,11 @@ class OpenVault:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What those who answer have to say about how it goes."""
+        """Warnings of the searcher about its tuning."""
         return () if self._searcher is None else self._searcher.tuning.warnings
 
     def encoder(self) -> EncoderState:
-        """Which encoder is in use, and whether it answers. An endpoint is asked, at most once in `embed_probe_s`."""
+        """Return the state of the encoder in use. An endpoint is probed, at most once in `embed_probe_s`."""
         embedder = self.embedder
         if embedder is None:
             return EncoderState("none", trouble="" if self.live.now.model == "none" else "no model is installed")
@@ -199,65 +199,64 @@ class OpenVault:
         return EncoderState(at.name, embedder.fingerprint, embedder.dimensions, at.place, embedder.trouble)
 
     def language(self) -> LanguageModelState:
-        """Which language model is in use, whether it answers, and what it cost. An endpoint is asked, at most once in
-        `llm_probe_s`."""
+        """Return the state and the cost of the language model in use. An endpoint is probed, at most once in `llm_probe_s`."""
         if self.llm is None:
             return LanguageModelState("none")
         return LanguageModelState(self.llm.generator.name, self.llm.generator.place, self.llm.trouble, *self.llm.budget.spent())
 
     def _keep_thoughts(self, reader: Reader, thoughts: Sequence[Turn]) -> None:
-        """What left a mind is kept by what hears, as far as it is worth it there."""
+        """Capture the thoughts that left working memory."""
         self.observer.take_in(reader, thoughts)
 
     def fill_anew(self, reader: Reader) -> int:
-        """Make all vectors by the encoder in use, whoever made them before. It is tried before anything is taken away."""
+        """Remake all vectors with the encoder in use. The encoder is tried before the old vectors are deleted."""
         if self.embedder is None:
-            raise EmbedderUnavailable("there is no model to make vectors with.")
+            raise EmbedderUnavailable("there is no encoder to make vectors with.")
         self.embedder.passages(["a try"])
         self.store.clear_space(reader, SPACE)
         return fill(self.store, reader, self.embedder, page=_PAGE)
 
     def health(self, reader: Reader) -> Health:
-        """The store's figures, and how recall stands: which step of the ladder (R16) it would answer from now, and why."""
-        found, index = self.store.health(reader), self._index
-        level, reason = self._level(index) if found.degradation != "degraded" else ("degraded", "the vault is damaged")
-        warmth = index.warmth if index is not None else None
-        silent = "" if self.llm is None else self.llm.trouble
-        alone = f"{silent}: rules alone read what is said" if silent else ""
-        said = (reason, alone, *(warmth.notes if warmth is not None else ()))
-        warnings = (*found.warnings, *(one for one in said if one), *self.remarks)
-        return replace(found, degradation=level, index=warmth, shed=self._shed, warnings=warnings)
+        """Return the health of the store, with the level (R16) on which recall would answer now and the reason for it."""
+        health, index = self.store.health(reader), self._index
+        level, reason = self._level(index) if health.degradation != "degraded" else ("degraded", "the vault is damaged")
+        state = index.warmth if index is not None else None
+        trouble = "" if self.llm is None else self.llm.trouble
+        without_model = f"{trouble}: turns are read by rules alone" if trouble else ""
+        notes = (reason, without_model, *(state.notes if state is not None else ()))
+        warnings = (*health.warnings, *(note for note in notes if note), *self.remarks)
+        return replace(health, degradation=level, index=state, shed=self._shed, warnings=warnings)
 
     def _level(self, index: LiveIndex | None) -> tuple[str, str]:
         encoder = self.encoder()
         if self.embedder is None or encoder.trouble:
-            return "words", f"{encoder.trouble or 'no encoder is in use'}: recall goes by words alone"
+            return "words", f"{encoder.trouble or 'no encoder is in use'}: recall searches by words alone"
         held = self.store.space(SPACE)
         if held is not None and space_of(self.embedder) not in (None, held):
-            return "words", f"the vectors here are of the model {held.model!r}: recall goes by words alone"
+            return "words", f"the vault holds vectors of the model {held.model!r}: recall searches by words alone"
         if index is None or not index.started or index.ready:
-            return "full", ""  # one that nobody asked yet is loaded when somebody does
-        return "disk_vectors", "the vector index is not loaded yet: recall compares only what the words find"
+            return "full", ""  # an index that was not used yet is loaded by the first question
+        return "disk_vectors", "the vector index is not loaded yet: recall compares only the hits of the text index"
 
     def relieve(self) -> str:
-        """Look at this process's memory and shed what can be made again; returns what the pressure is called."""
+        """Free memory that can be rebuilt if the process uses too much. Return the name of the memory pressure."""
         pressure = pressure_at(rss_bytes(), self.live.now)
         if pressure == "normal":
             self._shed = ()
             return pressure
         masks = self._index.relieve(pressure) if self._index is not None else 0
-        shed = [f"{masks / 1024:.0f} KiB of the index's masks"] if masks else []
+        shed = [f"{masks / 1024:.0f} KiB of filter masks of the index"] if masks else []
         if pressure == "critical":
-            shed += [f"the pages of {idle} idle connections"] if (idle := self.store.relieve()) else []
-            shed += ["the index's tier was chosen anew"] if self._index is not None and self._index.ready else []
+            shed += [f"the page caches of {idle} idle connections"] if (idle := self.store.relieve()) else []
+            shed += ["the tier of the index was chosen anew"] if self._index is not None and self._index.ready else []
         trim_heap()
         self._shed = tuple(shed) or self._shed
         return pressure
 
     def close(self) -> None:
-        """Finish queued writes, fold the log in, wipe the keys. Whoever comes second returns when it is done.
+        """Finish queued writes, checkpoint the write-ahead log and wipe the keys, whatever the deadline.
 
-        A deadline that has passed does not keep it from that.
+        A concurrent second call returns when the first is done.
         """
         with self._closing, without_deadline():
             if self.closed:
@@ -285,45 +284,45 @@ class OpenVault:
             _OPEN.discard(self)
 
     def job_context(self, reader: Reader) -> JobContext:
-        """What a pass at rest works with."""
+        """Return the parts of the vault that a background job works with."""
         return JobContext(self.store, reader, self.live.now, self.env.now(), self.index, self.embedder)
 
     def _dream(self) -> None:
-        """Consolidate for the owner, or go on with a pass that was left, while nobody asks, if it is time (K13)."""
+        """Run the pass that is due, or resume an unfinished one, while the vault is idle (K13)."""
         verb = verb_due(self.job_context(_OWNER), Idle(self.store.used_at, self.env.monotonic()))
         if verb:
             rest = partial(self._pauses, rss_bytes())
-            # Another process is at it, or nothing can be written.
+            # Another process runs a pass, or the vault cannot be written.
             with suppress(Conflict, DiskFull, VaultDamaged), self._called_off_by_closing():
                 run(self.job_context(_OWNER), jobs_of(verb), self.searcher, verb=verb, should_stop=rest)
 
     @contextmanager
     def _called_off_by_closing(self) -> Iterator[None]:
-        """Closing waits for no page, for no question that a pass asks itself, and for no model."""
+        """Let closing cancel the work in this block, so that it waits for no page, no probe question and no model."""
         with cancellable() as self._pass:
             if self._ending.is_set():
                 self._pass.cancel()
             yield
 
     def _pauses(self, held: int) -> bool:
-        """Between two pages of a pass. True: it is to stop, because somebody asks, the vault is closing, or memory is short and
-        got shorter since so much was `held`: a program that is large anyway would else never rest."""
+        """Pause between two pages of a pass. Return True if it must stop: the vault is in use or closing, or memory is short and
+        the process grew since it held `held` bytes. Without the last condition a large program would never run a pass."""
         if self._ending.wait(_BREATH_S):
             return True
         busy, now = self.env.monotonic() - self.store.used_at < _QUIET_S, rss_bytes()
         return busy or (now - held > _TAKES and pressure_at(now, self.live.now) == "critical")
 
     def _take_care(self) -> None:
-        """Beside the use, while it is open: the check that a large vault did not wait for, backups, missing vectors."""
+        """Run the upkeep of an open vault in its own thread: backups, a deferred check, missing vectors, background passes."""
         unchecked, rounds = self.store.unchecked, 0
         self.store.caretaker = threading.get_ident()
         while True:
             try:
-                self.store.back_up_if_due(_OWNER)  # first, and closing waits for it: short sessions back up too
-                if unchecked and rounds:  # not beside the first answer, which needs the processor
+                self.store.back_up_if_due(_OWNER)  # first, and closing waits for it, so that short sessions back up too
+                if unchecked and rounds:  # not in the first round, when the first answer needs the processor
                     unchecked = False
                     self.store.check(_OWNER)
-                if rounds and self.index is not None:  # what stays open is warmed unasked (V9); short runs do not pay for it
+                if rounds and self.index is not None:  # the index of a long session is loaded before its first question (V9)
                     self.relieve()
                 if rounds:
                     self.store.expire_turns(_OWNER)
@@ -335,27 +334,27 @@ class OpenVault:
                         self.observer.read_waiting()
                 if rounds:
                     self.fill_boxes(rest=self._rested)
-                if rounds > 1:  # a short session is not held up by an encoder that it did not ask for
+                if rounds > 1:  # a short session does not load an encoder that it does not use
                     with self._called_off_by_closing():
                         self._fill()
                     self._dream()
             except EngramError as error:
                 if not self._ending.is_set():
-                    log.warning("care of the vault was put off: %s", error.code)
-            except Exception as error:  # noqa: BLE001  a defect in one chore must not end the backups
-                log.warning("care of the vault was put off by a defect: %s", type(error).__name__)
+                    log.warning("upkeep of the vault was postponed: %s", error.code)
+            except Exception as error:  # noqa: BLE001  a defect in one task must not end the backups
+                log.warning("upkeep of the vault was postponed by a defect: %s", type(error).__name__)
             now = self.live.now
             if self._ending.wait(now.care_pause_s if rounds else min(now.warm_after_s, now.care_pause_s)):
                 return
             rounds += 1
 
     def _read_old(self) -> None:
-        """Learn names and facts from what was kept before there were any, a page at a time."""
+        """Extract entities and facts from memories of releases that did not, a page at a time."""
         while self.store.read_old(_OWNER, limit=_OLD) and not self._rested():
             pass
 
     def _renew(self) -> None:
-        """Seal and judge what was kept by older releases as this one would, a page at a time."""
+        """Encrypt and screen memories of older releases as this release would, a page at a time."""
         while self.store.seal_old(_OWNER, limit=_OLD) and not self._rested():
             pass
         while self.live.now.guard_injection and not self._ending.is_set():
@@ -366,7 +365,7 @@ class OpenVault:
             self._rested()
 
     def _rested(self) -> bool:
-        """Wait for a pause in the use, though not for ever: what is done beside it must not slow it down (K13). True: closing."""
+        """Wait for a while until the vault is idle, so that upkeep does not slow it down (K13). Return True if closing."""
         if self._ending.wait(_BREATH_S):
             return True
         for _ in range(int(self.live.now.care_pause_s / 4 / _QUIET_S)):
@@ -377,14 +376,14 @@ class OpenVault:
         return False
 
     def fill_boxes(self, rest: Callable[[], bool] = lambda: False) -> int:
-        """Put into boxes what was kept since the last time; nothing, where nothing can be written."""
+        """Put new memories into boxes and return their number: 0 if the vault cannot be written."""
         try:
             return fill_boxes(self.store, _OWNER, self.live, rest=rest)
         except (DiskFull, VaultDamaged):
             return 0
 
     def _fill(self) -> None:
-        """Make vectors that are missing, if the encoder answers; as long at rest as at work, and not while closing."""
+        """Make missing vectors if the encoder answers, pausing between pages; stops when the vault closes."""
         if self._embedder is None:
             self._sought = False  # one may have been installed since
         embedder, latest = self.embedder, self.store.latest_change(_OWNER)
@@ -396,14 +395,14 @@ class OpenVault:
         try:
             made = fill(self.store, _OWNER, embedder, page=self.live.now.embed_batch, rest=self._rested)
         except EmbedderUnavailable:
-            self._filled_to = -1  # gone meanwhile; other errors would come again, until something changes
+            self._filled_to = -1  # try again later; after other errors only once something has changed
             raise
         if made:
-            log.info("%d vectors that were missing have been made", made)
+            log.info("%d missing vectors were made", made)
 
 
 def vault_path(path: str | Path) -> Path:
-    """The folder that was named, absolute; what can be no folder's name is refused."""
+    """Return the absolute path of a vault's folder. Raise NotFound for a name that cannot be a folder."""
     name = str(path)
     try:
         name.encode()
@@ -412,38 +411,38 @@ def vault_path(path: str | Path) -> Path:
         where = Path(name).expanduser().absolute()
         where.exists()
     except (ValueError, RuntimeError, OSError):
-        problem = NotFound("the vault's path can be no folder.", way_out="Name a folder; it is made if missing.")
+        problem = NotFound("the vault's path is not a valid folder name.", way_out="Name a folder; it is made if missing.")
     else:
         return where
     raise problem
 
 
 def llm_key(live: LiveSettings) -> str:
-    """The key of the language model's endpoint, when it is sent. The keychain is asked only where a key is usual."""
+    """Return the API key of the language model's endpoint. The keychain is read only for providers that need a key."""
     settings = live.now
     asks = settings.llm.startswith("openai:") and settings.llm_key_env
     return settings_room.secret(settings.llm_key_env) or (keychain.password(settings.llm_key_env) if asks else "")
 
 
 def credentials_from(key: bytes | bytearray | str | None, ask: Ask | None) -> Credentials:
-    """A key as 32 raw bytes or as recovery text; a fresh copy each time it is needed, because it is wiped after use."""
+    """Return credentials from a key given as 32 bytes or recovery text. Each use gets a fresh copy, which is wiped afterwards."""
     if key is None:
         return Credentials(None, ask)
     if isinstance(key, str):
         text = key
         return Credentials(lambda: MasterKey.from_recovery_text(text), ask)
     if len(key) != 32:
-        raise VaultLocked(f"a key has 32 bytes, not {len(key)}.")
+        raise VaultLocked(f"a key must have 32 bytes, not {len(key)}.")
     raw = bytes(key)
     return Credentials(lambda: MasterKey(bytearray(raw)), ask)
 
 
 _OPEN: set[OpenVault] = set()
-"""Vaults this process has open, so that an exit that forgets them still closes them in order."""
+"""The open vaults of this process, which are closed in order at exit."""
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_OPEN.clear)  # what is open belongs to the parent
+    os.register_at_fork(after_in_child=_OPEN.clear)  # open vaults belong to the parent process
 
 
 @atexit.register
@@ -460,12 +459,12 @@ def _close_and_end(number: int) -> None:
 
 
 def _heed_sigterm() -> None:
-    """Only where nobody else does: in the main thread, and if the signal would simply end the process."""
+    """Close vaults on SIGTERM, if this is the main thread and no other handler is set."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         return
 
     def end(number: int, frame: FrameType | None) -> None:
-        # The main thread may hold a lock that closing needs: it goes on, and another thread closes and ends the process.
+        # The main thread may hold a lock that closing needs, so another thread closes the vaults and ends the process.
         signal.signal(number, signal.SIG_DFL)
         threading.Thread(target=_close_and_end, args=(number,), name="engram-end", daemon=True).start()
 
