@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.context.budget import HISTORY, PROFILES, RECALLED, WORKING, flow_on, grants
+from engram.context.budget import HISTORY, PROFILES, RECALLED, WORKING, grants, redistribute
 
 profiles = st.sampled_from(sorted(PROFILES))
 
@@ -35,7 +35,7 @@ def test_under_pressure_history_gives_first_and_memory_last() -> None:
 def test_what_one_does_not_use_flows_on_and_nothing_is_made_up(name: str, budget: int, a: int, b: int, c: int) -> None:
     claims = PROFILES[name].claims
     first, wanted = grants(claims, budget), {WORKING: a, RECALLED: b, HISTORY: c}
-    settled = flow_on(claims, first, wanted)
+    settled = redistribute(claims, first, wanted)
     assert sum(settled.values()) <= budget
     assert all(settled[part] <= wanted[part] for part in wanted)
     assert sum(settled.values()) == min(sum(first.values()), a + b + c)
@@ -43,7 +43,7 @@ def test_what_one_does_not_use_flows_on_and_nothing_is_made_up(name: str, budget
 
 def test_memory_has_what_history_leaves() -> None:
     claims = PROFILES["chat"].claims
-    assert flow_on(claims, grants(claims, 1000), {WORKING: 0, RECALLED: 2000, HISTORY: 100}) == {
+    assert redistribute(claims, grants(claims, 1000), {WORKING: 0, RECALLED: 2000, HISTORY: 100}) == {
         WORKING: 0,
         RECALLED: 900,
         HISTORY: 100,

@@ -1,5 +1,4 @@
-"""Hits to a prompt: a budget first, then sections filled within their grants, every token accounted for.
+"""Turn hits, working memory and history into a prompt within a budget of tokens.
 
-Comes in: a message, what was recalled for it and what was said before. Goes out: a `ContextWindow`. Pure: nothing here reads a
-store or writes anything.
+A message, its recall and the turns before it come in; a `ContextWindow` goes out, in which every token is accounted for.
 """

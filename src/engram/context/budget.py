@@ -1,11 +1,8 @@
-"""Tokens granted to each section before anything is fetched (§8.2, §8.5).
+"""Plan a context window: the model's room, the tokens of each section, how many hits to recall (§8.2, §8.5, X8).
 
-A section has a share of what there is, and a priority. What one does not use flows to those that want more, by priority. If there
-is less than all minimums together, sections lose theirs from the lowest priority up: memory goes last.
-
-How much of what is known is put before an agent unasked (X8): sections of a window, their shares, how many memories.
-
-What a window is made with: the model's room, how it is divided, how its tokens are counted, how many hits to ask for.
+A section has a share of the budget and a priority. Tokens that a section does not use flow to those that want more, by priority.
+If the budget is less than all minimums together, sections lose theirs from the lowest priority up: memory goes last. An injection
+mode says how much an agent is shown that it did not ask for.
 """
 
 from __future__ import annotations
@@ -21,8 +18,8 @@ from engram.values.frozen import frozen, replace
 
 
 @frozen
-class Claim:
-    """What a section may have: its share of the budget, its priority (higher goes first), and what it must have to be of use."""
+class SectionShare:
+    """The claim of a section: its share of the budget, its priority (higher goes first), and the fewest tokens of use."""
 
     name: str
     share: float
@@ -31,34 +28,40 @@ class Claim:
 
 
 @frozen
-class Profile:
-    """How a sort of run divides its window among its sections, and whether what is said in it is kept."""
+class WindowProfile:
+    """The sections of a window for one sort of run; `captures` is False if its turns are not remembered."""
 
     name: str
-    claims: tuple[Claim, ...]
+    claims: tuple[SectionShare, ...]
     captures: bool = True
 
 
 MORNING, WORKING, RECALLED, UNKNOWN, HISTORY = "morning", "working", "recalled", "unknown", "history"
 
-ASIDES = (Claim("morning", 0.15, 2, 0), Claim("unknown", 0.05, 0, 0))
-"""What every profile has besides, if there is something to say: what was left when work stopped, and what is not known."""
+EXTRA_SECTIONS = (SectionShare(MORNING, 0.15, 2, 0), SectionShare(UNKNOWN, 0.05, 0, 0))
+"""Sections that every profile has if they are not empty: the briefing after a break, and what is not known."""
 
-PROFILES: Mapping[str, Profile] = {
+
+def _profile(name: str, working: float, recalled: float, history: float, *, captures: bool = True) -> WindowProfile:
+    claims = (SectionShare(WORKING, working, 3, 32), SectionShare(RECALLED, recalled, 2, 64), SectionShare(HISTORY, history, 1))
+    return WindowProfile(name, claims, captures)
+
+
+PROFILES: Mapping[str, WindowProfile] = {
     profile.name: profile
     for profile in (
-        Profile("chat", (Claim(WORKING, 0.15, 3, 32), Claim(RECALLED, 0.40, 2, 64), Claim(HISTORY, 0.45, 1))),
-        Profile("task", (Claim(WORKING, 0.20, 3, 32), Claim(RECALLED, 0.50, 2, 64), Claim(HISTORY, 0.30, 1))),
-        Profile("cron", (Claim(WORKING, 0.10, 3, 32), Claim(RECALLED, 0.80, 2, 64), Claim(HISTORY, 0.10, 1))),
-        Profile("orchestrator", (Claim(WORKING, 0.20, 3, 32), Claim(RECALLED, 0.45, 2, 64), Claim(HISTORY, 0.35, 1))),
-        Profile("swarm", (Claim(WORKING, 0.15, 3, 32), Claim(RECALLED, 0.55, 2, 64), Claim(HISTORY, 0.30, 1))),
-        Profile("flow", (Claim(WORKING, 0.15, 3, 32), Claim(RECALLED, 0.65, 2, 64), Claim(HISTORY, 0.20, 1)), captures=False),
+        _profile("chat", working=0.15, recalled=0.40, history=0.45),
+        _profile("task", working=0.20, recalled=0.50, history=0.30),
+        _profile("cron", working=0.10, recalled=0.80, history=0.10),
+        _profile("orchestrator", working=0.20, recalled=0.45, history=0.35),
+        _profile("swarm", working=0.15, recalled=0.55, history=0.30),
+        _profile("flow", working=0.15, recalled=0.65, history=0.20, captures=False),
     )
 }
 
 
-def grants(claims: Sequence[Claim], budget: int) -> dict[str, int]:
-    """Tokens of each section, adding up to no more than `budget`: shares, but no one under its minimum while others can give."""
+def grants(claims: Sequence[SectionShare], budget: int) -> dict[str, int]:
+    """Return the tokens of each section by its share, at most `budget` together; lower priorities give up tokens for minimums."""
     total = sum(claim.share for claim in claims) or 1.0
     given = {claim.name: int(budget * claim.share / total) for claim in claims}
     for claim in sorted(claims, key=lambda claim: -claim.priority):
@@ -73,21 +76,24 @@ def grants(claims: Sequence[Claim], budget: int) -> dict[str, int]:
     return given
 
 
-def flow_on(claims: Sequence[Claim], given: Mapping[str, int], wanted: Mapping[str, int]) -> dict[str, int]:
-    """The grants again, once it is known what each section could use: what is left over goes to who wants more, by priority."""
-    settled = {claim.name: min(given[claim.name], wanted.get(claim.name, 0)) for claim in claims}
-    left = sum(given.values()) - sum(settled.values())
+def redistribute(claims: Sequence[SectionShare], given: Mapping[str, int], wanted: Mapping[str, int]) -> dict[str, int]:
+    """Return the grants with tokens that sections do not want given to those that want more, by priority."""
+    granted = {claim.name: min(given[claim.name], wanted.get(claim.name, 0)) for claim in claims}
+    left = sum(given.values()) - sum(granted.values())
     for claim in sorted(claims, key=lambda claim: -claim.priority):
-        more = min(left, max(wanted.get(claim.name, 0) - settled[claim.name], 0))
-        settled[claim.name] += more
+        more = min(left, max(wanted.get(claim.name, 0) - granted[claim.name], 0))
+        granted[claim.name] += more
         left -= more
-    return settled
+    return granted
 
 
 @frozen(kw_only=True)
 class Injection:
-    """`most` memories, if there is a most; `recalled`: what their share is multiplied by; whether it is said what changed since
-    the last session, what is not known, and what could be asked."""
+    """An injection mode: how much an agent is shown that it did not ask for.
+
+    `most` bounds the number of memories; `recalled` multiplies their share of the window. `morning`: show what changed since the
+    last session. `reflects`: say when memory may not answer. `asks`: suggest a question.
+    """
 
     name: str
     most: int | None = None
@@ -109,35 +115,35 @@ MODES: Mapping[str, Injection] = {
 _DOUBT = "What is remembered may not answer this question."
 
 
-def shared(profile: Profile, mode: Injection) -> Profile:
-    """The profile with the shares of this mode."""
-    claims = (replace(one, share=one.share * (mode.recalled if one.name == RECALLED else 1.0)) for one in profile.claims)
+def shared(profile: WindowProfile, mode: Injection) -> WindowProfile:
+    """Return the profile with the shares of this mode."""
+    claims = (replace(claim, share=claim.share * (mode.recalled if claim.name == RECALLED else 1.0)) for claim in profile.claims)
     return replace(profile, claims=tuple(claims))
 
 
 def reflection(outcome: Outcome) -> str:
-    """What an agent should know of how well it knows (§38.3). Where nothing is shown nothing misleads, and nothing is said."""
+    """Return a caution if the hits are below the threshold (§38.3); without hits nothing misleads, so there is none."""
     return _DOUBT if outcome is Outcome.BELOW_THRESHOLD else ""
 
 
-_FEWEST, _MOST = 20, 500
-_SHORTEST = 12  # tokens that a memory's line takes at least
-_ANSWER = 4  # a quarter of a window at most is kept free for the answer
-_RESERVE = 0.05  # kept free where tokens are estimated, which is off by so much (docs/notes/tokens.md)
+_FEWEST, _MOST = 20, 500  # hits
+_SHORTEST = 12  # tokens of the shortest line of a memory
+_ANSWER = 4  # at most a quarter of the window is kept free for the answer
+_RESERVE = 0.05  # share kept free where tokens are estimated: the error of the estimate (docs/notes/tokens.md)
 
 
 @frozen(kw_only=True)
-class Window:
-    """Of one model and one call. `count` is the model's own, `measure` the same before it is rounded; `cost` makes it of what
-    was counted when it was kept.
+class WindowPlan:
+    """The plan of one window for one model.
 
-    `room`: what of the budget is filled; less than all of it where tokens are estimated.
+    `count` counts the model's tokens, `measure` does so before rounding; `cost` converts the counts stored with memories. `room`
+    is the part of the budget to fill: less than all of it where tokens are estimated.
     """
 
     model: Capabilities
     budget: int
     room: int
-    profile: Profile
+    profile: WindowProfile
     mode: Injection
     hits: int
     count: Callable[[str], int]
@@ -145,39 +151,42 @@ class Window:
     cost: Callable[[int], int]
 
 
-def planned(
+def plan_window(
     message: str,
     model: str,
     budget: int | None,
     profile: str,
     mode: str = "standard",
     *,
-    orders: str = "",
+    instructions: str = "",
     models_file: str | None = None,
-) -> Window:
-    """Refuses what is no model's name, budget, profile or mode. `orders`: what takes of the window besides the message."""
+) -> WindowPlan:
+    """Return the plan of a window; raise InvalidQuery for an invalid message, model, budget, profile or mode.
+
+    `instructions` are the system messages, which take room in the model's window like the message.
+    """
     if not isinstance(message, str):
         raise InvalidQuery("the message must be text.")
     if not isinstance(model, str) or not model.strip():  # type: ignore[redundant-expr]
         raise InvalidQuery("the model must be named: its window and tokenizer decide the budget.")
     if budget is not None and (not isinstance(budget, int) or isinstance(budget, bool) or budget < 1):  # type: ignore[redundant-expr]
-        raise InvalidQuery("the budget must be a whole number from 1.")
+        raise InvalidQuery("the budget must be a whole number, at least 1.")
     if profile not in PROFILES:
-        raise InvalidQuery(f"there is no such profile; there are {', '.join(PROFILES)}.")
+        raise InvalidQuery(f"unknown profile; the profiles are {', '.join(PROFILES)}.")
     if mode not in MODES:
-        raise InvalidQuery(f"there is no such mode; there are {', '.join(MODES)}.")
+        raise InvalidQuery(f"unknown mode; the modes are {', '.join(MODES)}.")
     injected = MODES[mode]
     known = capabilities(model, models_file)
     count = partial(tokens.count, family=known.tokenizer)
-    room = known.window - min(known.output, known.window // _ANSWER) - count(message) - count(orders)
+    room = known.window - min(known.output, known.window // _ANSWER) - count(message) - count(instructions)
     granted = max(room, 1) if budget is None else budget
-    hits = min(max(granted // _SHORTEST, _FEWEST), _MOST)  # where there is no history, memory has it all
+    hits = min(max(granted // _SHORTEST, _FEWEST), _MOST)  # without a history, memory gets all of it
     hits = min(hits, injected.most or hits)
     cost = partial(tokens.converted, family=known.tokenizer)
     exact = known.tokenizer in tokens.EXACT
     fill = granted if exact else max(int(granted * (1.0 - _RESERVE)), 1)
     divided = shared(PROFILES[profile], injected)
-    return Window(
+    return WindowPlan(
         model=known,
         budget=granted,
         room=fill,

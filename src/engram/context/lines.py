@@ -1,12 +1,11 @@
-"""The day a memory stands under in a window, and what "yesterday" in it means. Pure.
+"""Write the lines of a context block: day headings, dates beside relative words, quoting. Pure.
 
-What happened stands under the day it happened, while its words may count from the day they were said: under 3 March a reader
-takes "yesterday" for the 2nd. So the time that such words mean stands beside them.
+An event stands under the day it happened, while its words may be relative to the day they were said: under 3 March a reader takes
+"yesterday" for the 2nd. So the date that such words mean stands beside them.
 
-How a line of the block begins is the block's own: its headings, dates, numbers and speakers. Pure.
-
-Words that stand there as they were said may have lines of their own, and one that begins so would pose as another item of the
-block. It is quoted, as mail is. Memories need none of this: each is one line, after its number.
+Headings, dates, numbers and speakers at the beginning of a line belong to the block. A line of quoted text that begins so would
+pass for another item of the block, so it is quoted with ">", as in mail. Memories need no quoting: each is one line, after its
+number.
 """
 
 from __future__ import annotations
@@ -16,25 +15,25 @@ from datetime import UTC, datetime, timedelta
 
 from engram.types import Memory
 
-TOKENS = 8  # of a time beside the words that mean it, about
+TOKENS = 8  # of a date beside the words that mean it, about
 _DAY = timedelta(days=1)
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 def when(memory: Memory) -> datetime:
-    """When it happened or, if that is not known, was learned."""
+    """Return the moment that a memory happened or, if that is unknown, was learned."""
     return memory.happened_at or memory.learned_at or _NEVER
 
 
 def day(memory: Memory) -> str:
-    """Of what lasted a day at most, the middle of it: a day elsewhere begins on another day here."""
+    """Return the day of a memory: the middle of an event of at most a day, as a day elsewhere begins on another day in UTC."""
     start, end = memory.happened_at, memory.happened_until
     middle = start + (end - start) / 2 if start is not None and end is not None and end - start <= _DAY else when(memory)
     return middle.date().isoformat()
 
 
 def heading(today: str, last: str) -> str:
-    """The line above what is of one day, given the day of the lines before: the year stands where it changes.
+    """Return the line above the memories of one day; it has the year only if that differs from the day before.
 
     "25 May" takes half the tokens of 2023-05-25.
     """
@@ -43,9 +42,9 @@ def heading(today: str, last: str) -> str:
 
 
 def dated(text: str, memory: Memory) -> str:
-    """A text of this memory with the time that its words mean beside them, if they count from when they were said.
+    """Return a text of this memory with the date that its relative words mean beside them.
 
-    Only what was made out of words has an end.
+    Only a date that was read from words has an end.
     """
     if memory.happened_at is None or memory.happened_until is None:
         return text
@@ -56,6 +55,7 @@ def dated(text: str, memory: Memory) -> str:
 
 
 def _spelled(memory: Memory) -> str:
+    """Return the time of an event as a day, a range of days, a month, a range of months, or a year."""
     start, end = memory.happened_at or _NEVER, memory.happened_until or _NEVER
     days = (end - start) / _DAY
     if days <= 1:
@@ -80,7 +80,7 @@ TITLES = {
     "history": "Said before",
 }
 
-_POSES = re.compile(
+_BLOCK_LINE = re.compile(
     r"\s*(?:[-*#>]+\s*)?(?:"
     r"\d+(?:\s+[\d.]+)?\s*:(?:\s|$)"  # 12 .4: …
     r"|\d{1,2}\s+[^\W\d_]{3,9}(?:\s+\d{4})?\s*$"  # 25 May 2023
@@ -88,16 +88,16 @@ _POSES = re.compile(
     r")",
     re.IGNORECASE,
 )
-_SPEAKS = re.compile(r"\s*(?:[-*#>]+\s*)?(?:user|human|assistant|system|developer|tool|ai)\s*:(?:\s|$)", re.IGNORECASE)
+_SPEAKER_LINE = re.compile(r"\s*(?:[-*#>]+\s*)?(?:user|human|assistant|system|developer|tool|ai)\s*:(?:\s|$)", re.IGNORECASE)
 
 
 def quoted(text: str) -> str:
-    """The text, each line of it that would pose as the block's own words quoted."""
-    return "".join(f"> {line}" if _POSES.match(line) else line for line in text.splitlines(keepends=True))
+    """Return the text with every line quoted that would pass for a line of the block itself."""
+    return "".join(f"> {line}" if _BLOCK_LINE.match(line) else line for line in text.splitlines(keepends=True))
 
 
 def spoken(speaker: str, text: str) -> str:
-    """What somebody said, after who it was: a further line of it is no word of anybody else."""
+    """Return a turn as "speaker: text", with further lines quoted that would pass for the words of another speaker."""
     first, *others = f"{speaker}: {text}".splitlines(keepends=True)
-    further = (f"> {line}" if _SPEAKS.match(line) else quoted(line) for line in others)
+    further = (f"> {line}" if _SPEAKER_LINE.match(line) else quoted(line) for line in others)
     return "".join([quoted(first), *further])

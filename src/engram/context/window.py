@@ -12,7 +12,17 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 
-from engram.context.budget import ASIDES, HISTORY, MORNING, RECALLED, UNKNOWN, WORKING, Profile, flow_on, grants
+from engram.context.budget import (
+    EXTRA_SECTIONS,
+    HISTORY,
+    MORNING,
+    RECALLED,
+    UNKNOWN,
+    WORKING,
+    WindowProfile,
+    grants,
+    redistribute,
+)
 from engram.context.history import VERBATIM, HistoryPiece, compress
 from engram.context.lines import TITLES, TOKENS, dated, day, heading, quoted, when
 from engram.context.packing import PackingCandidate, Step, Tier, pack, ranked
@@ -122,7 +132,7 @@ def build(
     recall: Recall,
     *,
     budget: int,
-    profile: Profile,
+    profile: WindowProfile,
     count: Count,
     measure: Measure | None = None,
     cost: Cost = int,
@@ -142,7 +152,7 @@ def build(
 
     def within(most: int) -> ContextWindow:
         filled = {RECALLED: any(map(relevant, recall.hits)), HISTORY: bool(history), WORKING: bool(working(most))}
-        claims = [claim for claim in (*profile.claims, *ASIDES) if filled.get(claim.name, bool(extra.get(claim.name)))]
+        claims = [claim for claim in (*profile.claims, *EXTRA_SECTIONS) if filled.get(claim.name, bool(extra.get(claim.name)))]
         room = max(most - lines(_block({claim.name: "x" for claim in claims})), 0)
         given = grants(claims, room)
         texts = {name: _within(quoted(_only(text, safe)), given.get(name, 0), lines) for name, text in extra.items()}
@@ -150,10 +160,10 @@ def build(
         texts[WORKING] = _within(quoted(in_mind), given.get(WORKING, 0), lines)
         hits = RankedHits.of(recall.hits, cost, frozenset(in_mind.splitlines()), relevant)
         wanted = {name: lines(text) for name, text in texts.items()} | {RECALLED: hits.tokens, HISTORY: room}
-        given = flow_on(claims, given, wanted)
+        given = redistribute(claims, given, wanted)
         pieces = compress(history, given.get(HISTORY, 0), lines)
         texts[HISTORY] = _history_text(pieces)
-        given = flow_on(claims, given, wanted | {HISTORY: lines(texts[HISTORY])})
+        given = redistribute(claims, given, wanted | {HISTORY: lines(texts[HISTORY])})
         left = room - sum(lines(text) for text in texts.values() if text)
         fitted = partial(_fitted, message, recall, texts=texts, pieces=pieces, given=given, budget=most, count=lines)
         return _filled(fitted, hits, left, most, lines)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TypeVar
 
-from engram.context.budget import planned
+from engram.context.budget import plan_window
 from engram.context.history import split_instructions, turns_of
 from engram.context.resume import extra_sections, record_gap, record_window
 from engram.context.window import ContextWindow, build
@@ -94,9 +94,9 @@ class Asking(View):
         is divided (chat, task, cron, orchestrator, swarm, flow). mode: how much is said unasked (minimal, standard, deep).
         """
         settings, sets, searcher = self._vault.live.now, self._vault.working_sets, self._vault.searcher
-        orders, said = split_instructions(turns_of(history))
+        instructions, said = split_instructions(turns_of(history))
         style, models_file = mode or settings.injection_mode, settings.models_file or None
-        plan = planned(message, model, budget, profile, style, orders=orders, models_file=models_file)
+        plan = plan_window(message, model, budget, profile, style, instructions=instructions, models_file=models_file)
         mind = Working(sets, self._reader)
         # What a long message wants mostly stands at its end, after what was pasted.
         most = min(plan.hits, self._vault.live.tuned(StoreLimits).page_limit // 2)
@@ -117,7 +117,7 @@ class Asking(View):
             history=said,
             extra=extra_sections(sets, searcher, self._reader, message, found, plan.mode),
         )
-        window = replace(window, budget=plan.budget, instructions=orders)
+        window = replace(window, budget=plan.budget, instructions=instructions)
         standing = {item.memory.key for item in window.items if item.tier is not None}
         searcher.count_use(self._reader, replace(found, hits=tuple(hit for hit in found if hit.memory.key in standing)))
         record_window(sets, self._reader, window)
