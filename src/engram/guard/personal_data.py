@@ -27,8 +27,8 @@ _BECH32_RESIDUES = (1, 0x2BC830A3)  # bech32 (BIP 173) and bech32m (BIP 350)
 _WALLET_BYTES = 25  # 1 for the version, 20 for the hash, 4 for the checksum
 
 
-def luhn(digits: str) -> bool:
-    """Check a payment card or provider number (ISO/IEC 7812)."""
+def passes_luhn(digits: str) -> bool:
+    """Return True if the check digit of a payment card or provider number is right (ISO/IEC 7812)."""
     total = 0
     for place, digit in enumerate(reversed(digits)):
         value = int(digit) * (1 + place % 2)
@@ -36,40 +36,32 @@ def luhn(digits: str) -> bool:
     return total % 10 == 0
 
 
-def iban(code: str) -> bool:
-    """Check an IBAN (ISO 13616, modulo 97): country, two check digits, account; upper case and without spaces."""
+def is_iban(code: str) -> bool:
+    """Return True for an IBAN in upper case without spaces: country, two check digits, account (ISO 13616, modulo 97)."""
     rotated = code[4:] + code[:4]
     return code.isascii() and code.isalnum() and int("".join(str(int(c, 36)) for c in rotated)) % 97 == 1
 
 
-def routing(digits: str) -> bool:
-    """Check a US bank routing number (ABA)."""
+def is_routing_number(digits: str) -> bool:
+    """Return True for a US bank routing number (ABA)."""
     return len(digits) == 9 and sum(int(d) * (3, 7, 1)[at % 3] for at, d in enumerate(digits)) % 10 == 0
 
 
-def health_service(digits: str) -> bool:
-    """Check an NHS number: ten digits, modulo 11."""
-    if len(digits) != 10:
-        return False
-    check = 11 - sum(int(d) * (10 - at) for at, d in enumerate(digits[:9])) % 11
-    return check != 10 and check % 11 == int(digits[9])
-
-
-def resident(code: str) -> bool:
-    """Check the number of a Chinese identity card: 17 digits and a check digit, X for ten (ISO 7064, MOD 11-2)."""
+def is_chinese_id(code: str) -> bool:
+    """Return True for the number of a Chinese identity card: 17 digits and a check digit, X for ten (ISO 7064, MOD 11-2)."""
     return len(code) == 18 and sum((10 if c in "Xx" else int(c)) * pow(2, 17 - at, 11) for at, c in enumerate(code)) % 11 == 1
 
 
-def taxpayer(digits: str) -> bool:
-    """Check a German tax number: ten digits with one or two repetitions, and a check digit (ISO 7064, MOD 11,10)."""
+def is_german_tax_id(digits: str) -> bool:
+    """Return True for a German tax number: ten digits with one or two repetitions, and a check digit (ISO 7064, MOD 11,10)."""
     rest = 10
     for digit in digits[:10]:
         rest = ((int(digit) + rest) % 10 or 10) * 2 % 11
     return len(digits) == 11 and digits[0] != "0" and len(set(digits[:10])) in (8, 9) and (11 - rest) % 10 == int(digits[10])
 
 
-def base58check(code: str) -> bool:
-    """Check a Bitcoin-style wallet address: its last four bytes start the double SHA-256 of the rest."""
+def is_base58_wallet(code: str) -> bool:
+    """Return True for a Bitcoin-style wallet address: it ends with four bytes of the double SHA-256 of the rest."""
     number = 0
     for letter in code:
         value = _BASE58.find(letter)
@@ -83,8 +75,8 @@ def base58check(code: str) -> bool:
     return hashlib.sha256(hashlib.sha256(raw[:-4]).digest()).digest()[:4] == raw[-4:]
 
 
-def bech32(code: str) -> bool:
-    """Check a segwit wallet address: a readable prefix, a 1, and data with a checksum (BIP 173, BIP 350)."""
+def is_bech32_wallet(code: str) -> bool:
+    """Return True for a segwit wallet address: a readable prefix, a 1, and data with a checksum (BIP 173, BIP 350)."""
     if code != code.lower() and code != code.upper():
         return False
     prefix, _, data = code.lower().rpartition("1")
@@ -328,19 +320,19 @@ def _checked(text: str) -> Iterator[PersonalSpan]:
     for match in _CARD.finditer(text):
         digits = re.sub(r"\D", "", match.group())
         named = _CARD_WORDS.search(text, max(match.start() - _NEAR, 0), match.end() + _NEAR) is not None
-        if luhn(digits) and (named or (len(digits) > 13 and _CARD_PREFIX.match(digits))) and len(set(digits)) > 1:
+        if passes_luhn(digits) and (named or (len(digits) > 13 and _CARD_PREFIX.match(digits))) and len(set(digits)) > 1:
             yield _span("credit-card", *match.span())
     for match in _RESIDENT.finditer(text):
-        if resident(match.group()):
+        if is_chinese_id(match.group()):
             yield _span("national-id", *match.span())
     for match in _TAXPAYER.finditer(text) if "id" in text.lower() else ():
-        if taxpayer(match.group(1).replace(" ", "")):
+        if is_german_tax_id(match.group(1).replace(" ", "")):
             yield _span("tax-id", *match.span(1))
     for match in _WALLET.finditer(text):
         code = match.group()
         # Ethereum encodes its checksum in upper case and Monero uses Keccak: neither is verified here.
         unchecked = code.startswith("0x") or len(code) == 95
-        if unchecked or base58check(code) or ("1" in code[2:5] and bech32(code)):
+        if unchecked or is_base58_wallet(code) or ("1" in code[2:5] and is_bech32_wallet(code)):
             yield _span("crypto-wallet", *match.span())
 
 
@@ -349,7 +341,7 @@ def _iban_end(candidate: str) -> int:
     end = len(candidate)
     while end >= 15:
         code = candidate[:end].replace(" ", "").upper()
-        if len(code) <= 34 and iban(code):
+        if len(code) <= 34 and is_iban(code):
             return end
         end = candidate.rfind(" ", 0, end)
     return 0
@@ -392,7 +384,7 @@ def _labelled(text: str) -> Iterator[PersonalSpan]:
 def _fits(kind: str, value: str) -> bool:
     digits = re.sub(r"\D", "", value)
     if kind == "routing-number" and len(digits) == 9 and value.isdigit():
-        return routing(digits)
+        return is_routing_number(digits)
     if kind == "passport":
         return sum(c.isdigit() for c in value) >= 4
     return bool(digits) or (kind == "routing-number" and value.isupper())

@@ -33,7 +33,7 @@ def runtime() -> Any:
     From 1.31 on its wheels write a device id and a database of events into the user's cache folder on import, and send them to
     their maker. An environment variable prevents it; `disable_telemetry_events` covers a program that imported it before us.
     """
-    with settings_room.told("ORT_DISABLE_TELEMETRY", "1"):
+    with settings_room.environment_variable("ORT_DISABLE_TELEMETRY", "1"):
         import onnxruntime
     getattr(onnxruntime, "disable_telemetry_events", lambda: None)()
     return onnxruntime

@@ -185,8 +185,8 @@ def host_folder(variable: str, usual: str) -> Path:
 
 
 @contextlib.contextmanager
-def told(variable: str, value: str) -> Iterator[None]:
-    """Another program's variable for as long as that program, loaded into this process, looks at it."""
+def environment_variable(variable: str, value: str) -> Iterator[None]:
+    """Set an environment variable that a library reads while it is imported, and restore it afterwards."""
     before = os.environ.get(variable)
     os.environ[variable] = value
     try:
