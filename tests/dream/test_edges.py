@@ -27,11 +27,11 @@ def mem(filled: Engram) -> Engram:
     return filled
 
 
-def rest(mem: Engram) -> PassReport:
+def run_links(mem: Engram) -> PassReport:
     return run(context_of(mem), [LINK], None, verb="dream")
 
 
-def linked(mem: Engram, memory: str) -> list[Edge]:
+def similarity_edges(mem: Engram, memory: str) -> list[Edge]:
     return [edge for edge in mem._vault.store.edges(mem.reader, [memory]) if edge.kind == SIMILAR]
 
 
@@ -43,8 +43,8 @@ def pair(mem: Engram, clock: HandClock) -> tuple[str, str]:
 
 def test_close_memories_are_linked_with_moderate_confidence_and_the_edge_fades(mem: Engram, clock: HandClock) -> None:
     older, newer = pair(mem, clock)
-    rest(mem)
-    (edge,) = linked(mem, newer)
+    run_links(mem)
+    (edge,) = similarity_edges(mem, newer)
     assert (edge.source, edge.target) == (newer, older)
     assert edge.confidence == 0.5
     assert 0.0 < edge.weight <= 1.0
@@ -54,22 +54,22 @@ def test_close_memories_are_linked_with_moderate_confidence_and_the_edge_fades(m
 
 def test_memories_of_one_moment_or_already_linked_get_no_edge(mem: Engram, clock: HandClock) -> None:
     older, newer = (mem.remember(text).id for text in PAIR)
-    rest(mem)
-    assert not linked(mem, newer)
+    run_links(mem)
+    assert not similarity_edges(mem, newer)
     clock.advance(DAY)
     third = mem.remember("Grandmother sells lemon trees on her sunny balcony").id
     mem.relate(third, older)
     mem.relate(newer, third, "part_of")
-    rest(mem)
-    assert not linked(mem, third)
+    run_links(mem)
+    assert not similarity_edges(mem, third)
 
 
 def test_a_second_run_changes_nothing_and_an_undo_restores_everything(mem: Engram, clock: HandClock) -> None:
     pair(mem, clock)
     before = rows(mem._vault.store)
-    done = rest(mem)
+    done = run_links(mem)
     known = rows(mem._vault.store)
-    assert not rest(mem).ids
+    assert not run_links(mem).ids
     assert rows(mem._vault.store) == known != before
     mem._vault.store.undo_pass(mem.reader, done.pass_id)
     assert rows(mem._vault.store) == before
@@ -78,33 +78,33 @@ def test_a_second_run_changes_nothing_and_an_undo_restores_everything(mem: Engra
 def test_a_faded_edge_is_replaced_by_another_and_an_undo_restores_it(mem: Engram, clock: HandClock) -> None:
     older, newer = pair(mem, clock)
     mem.settings.set(dream_links=1)
-    rest(mem)
-    (edge,) = linked(mem, newer)
+    run_links(mem)
+    (edge,) = similarity_edges(mem, newer)
     clock.advance(100 * DAY)
-    assert not rest(mem).ids, "it is sure enough still"
+    assert not run_links(mem).ids, "it is sure enough still"
     clock.advance(100 * DAY)
     third = mem.remember("Grandmother sells lemon trees on her sunny balcony each morning").id
     before = rows(mem._vault.store)
-    done = rest(mem)
+    done = run_links(mem)
     assert done.changes["links.unlinked"] == (newer,)
-    assert edge not in linked(mem, newer)
-    assert {(one.source, one.target) for one in linked(mem, third)} <= {(third, older), (third, newer)}
-    assert linked(mem, third), "the places are free"
+    assert edge not in similarity_edges(mem, newer)
+    assert {(one.source, one.target) for one in similarity_edges(mem, third)} <= {(third, older), (third, newer)}
+    assert similarity_edges(mem, third), "the places are free"
     mem._vault.store.undo_pass(mem.reader, done.pass_id)
     assert rows(mem._vault.store) == before
     for number in range(9):
         clock.advance(200 * DAY)
-        rest(mem)
-        assert len(linked(mem, third)) <= 1, number
+        run_links(mem)
+        assert len(similarity_edges(mem, third)) <= 1, number
 
 
 def test_a_pass_before_the_index_is_loaded_leaves_new_memories_for_the_next(mem: Engram, clock: HandClock) -> None:
     _, newer = pair(mem, clock)
     loading = LiveIndex(mem._vault.store, mem.reader, SPACE, mem._vault.embedder.dimensions, mem._vault.live)
     run(replace(context_of(mem), index=loading), [LINK], None, verb="dream")
-    assert not linked(mem, newer)
-    rest(mem)
-    assert linked(mem, newer)
+    assert not similarity_edges(mem, newer)
+    run_links(mem)
+    assert similarity_edges(mem, newer)
 
 
 def test_memories_of_different_scopes_are_not_linked(mem: Engram, clock: HandClock) -> None:
@@ -122,7 +122,7 @@ def test_linking_without_vectors_waits_for_them(mem: Engram, clock: HandClock) -
     pair(mem, clock)
     context = context_of(mem)
     assert not run(replace(context, index=None), [LINK], None, verb="dream").ids
-    assert rest(mem).counts["links.linked"]
+    assert run_links(mem).counts["links.linked"]
 
 
 # ── the rules ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -17,11 +17,11 @@ from engram.values.dreams import PassReport
 SERVICES = ("Atlas", "Borealis", "Corvus")
 
 
-def rest(mem: Engram) -> PassReport:
+def run_gaps(mem: Engram) -> PassReport:
     return run(context_of(mem), [GAPS], None, verb="dream")
 
 
-def known(mem: Engram) -> None:
+def store_services(mem: Engram) -> None:
     """Store three services with a known owner and port, and one without an owner."""
     for number, name in enumerate(SERVICES):
         mem.learn(name, "port", str(8000 + number))
@@ -29,26 +29,26 @@ def known(mem: Engram) -> None:
     mem.learn("Draco", "port", "9000")
 
 
-def asked(mem: Engram) -> list[str]:
+def open_gaps(mem: Engram) -> list[str]:
     return [gap.text for gap in mem._vault.store.gaps(mem.reader, limit=10)]
 
 
 def test_a_missing_field_is_asked_for_once_until_it_is_known(mem: Engram) -> None:
-    known(mem)
-    assert rest(mem).counts["gaps.asked"] == 1
-    assert asked(mem) == ["Who owns Draco?"]
+    store_services(mem)
+    assert run_gaps(mem).counts["gaps.asked"] == 1
+    assert open_gaps(mem) == ["Who owns Draco?"]
     before = rows(mem._vault.store)
-    assert not rest(mem).ids
+    assert not run_gaps(mem).ids
     assert rows(mem._vault.store) == before
     mem.learn("Draco", "owner", "Team 9")
     mem._vault.store.wondered(mem.reader, "Who owns Draco?", answered=True)
-    assert not rest(mem).ids
-    assert not asked(mem)
+    assert not run_gaps(mem).ids
+    assert not open_gaps(mem)
 
 
 def test_a_recorded_gap_is_offered_like_any_open_question(mem: Engram) -> None:
-    known(mem)
-    rest(mem)
+    store_services(mem)
+    run_gaps(mem)
     window = mem.context("Let us go on with the deployment plan.", model="gpt-4")
     assert "Ask, if it fits: Who owns Draco?" in window.text
 
@@ -58,10 +58,10 @@ def test_two_peers_are_too_few_and_peers_of_another_scope_do_not_count(mem: Engr
         mem.learn(name, "port", "1")
         mem.learn(name, "owner", "Ana")
     mem.learn("Draco", "port", "9000")
-    assert not rest(mem).ids
+    assert not run_gaps(mem).ids
     lab = replace(mem.reader, scope=Scope(agent="rex", channel="lab"))
     mem._vault.store.add(lab, [replace(mem.list()[0], id="", key=0, scope=lab.scope, text="Corvus is owned by Kim.")])
-    assert not rest(mem).ids
+    assert not run_gaps(mem).ids
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,8 @@ def test_a_missing_field_is_asked_for_in_a_whole_sentence_or_not_at_all(field: s
 
 
 def test_a_sensitive_fact_is_not_missing(mem: Engram) -> None:
-    known(mem)
+    store_services(mem)
     told = mem.learn("Draco", "owner", "Kim")
     mem.update(told.id, tier="confidential")
-    rest(mem)
-    assert not asked(mem)
+    run_gaps(mem)
+    assert not open_gaps(mem)

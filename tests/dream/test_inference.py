@@ -20,22 +20,22 @@ CHAIN = ("The parser is part of the compiler.", "The compiler is part of the too
 FOLLOWS = "The parser is part of the toolchain."
 
 
-def rest(mem: Engram) -> PassReport:
+def run_inference(mem: Engram) -> PassReport:
     return run(context_of(mem), [INFER], None, verb="dream")
 
 
-def concluded(mem: Engram) -> list[Memory]:
+def conclusions(mem: Engram) -> list[Memory]:
     return [one for one in mem.list() if one.source is Source.INFERRED]
 
 
-def tell(mem: Engram, *texts: str) -> list[str]:
+def remember_all(mem: Engram, *texts: str) -> list[str]:
     return [mem.remember(text).id for text in texts]
 
 
 def test_a_conclusion_is_stored_with_its_premises_and_lower_confidence(mem: Engram) -> None:
-    first, second = tell(mem, *CHAIN)
-    rest(mem)
-    (made,) = concluded(mem)
+    first, second = remember_all(mem, *CHAIN)
+    run_inference(mem)
+    (made,) = conclusions(mem)
     assert made.text == FOLLOWS
     assert verification(made) is Verification.SYSTEM_INFERRED
     assert 0.7 < made.confidence < min(mem.get(first).confidence, mem.get(second).confidence)
@@ -46,12 +46,12 @@ def test_a_conclusion_is_stored_with_its_premises_and_lower_confidence(mem: Engr
 
 def test_a_later_premise_completes_a_chain_at_any_position(mem: Engram) -> None:
     for order in (CHAIN, CHAIN[::-1]):
-        ids = tell(mem, order[0])
-        rest(mem)
-        assert not concluded(mem)
-        ids += tell(mem, order[1])
-        rest(mem)
-        assert [one.text for one in concluded(mem)] == [FOLLOWS]
+        ids = remember_all(mem, order[0])
+        run_inference(mem)
+        assert not conclusions(mem)
+        ids += remember_all(mem, order[1])
+        run_inference(mem)
+        assert [one.text for one in conclusions(mem)] == [FOLLOWS]
         mem.forget(*ids, erase=True)
         assert not mem.list()
 
@@ -59,9 +59,9 @@ def test_a_later_premise_completes_a_chain_at_any_position(mem: Engram) -> None:
 @pytest.mark.parametrize("fall", ["forget", "erase", "update", "correct", "outdate"])
 def test_a_conclusion_is_retired_with_any_premise(mem: Engram, fall: str) -> None:
     said = "Ana lives in Porto and has two lovely cats that she adores."
-    premise, _ = tell(mem, said, "Porto is located in Portugal.")
-    rest(mem)
-    assert [one.text for one in concluded(mem)] == ["Ana lives in Portugal."]
+    premise, _ = remember_all(mem, said, "Porto is located in Portugal.")
+    run_inference(mem)
+    assert [one.text for one in conclusions(mem)] == ["Ana lives in Portugal."]
     match fall:
         case "forget":
             mem.forget(premise)
@@ -74,58 +74,58 @@ def test_a_conclusion_is_retired_with_any_premise(mem: Engram, fall: str) -> Non
         case _:
             mem.remember("Ana lives in Madrid.")
             assert mem.get(premise).status is Status.ACTIVE  # the premise is not merged into its conclusion
-    assert not concluded(mem)
-    rest(mem)
-    assert not concluded(mem)
+    assert not conclusions(mem)
+    run_inference(mem)
+    assert not conclusions(mem)
 
 
 def test_premises_must_be_confident_stated_and_of_one_scope(mem: Engram) -> None:
     store = mem._vault.store
     unsure = Memory(text=CHAIN[1], confidence=0.6, scope=mem.reader.scope)
     elsewhere = Memory(text=CHAIN[1], confidence=0.9, scope=replace(mem.reader.scope, channel="lab"))
-    tell(mem, CHAIN[0])
+    remember_all(mem, CHAIN[0])
     store.add(mem.reader, [unsure])
     store.add(replace(mem.reader, scope=elsewhere.scope), [elsewhere])
-    rest(mem)
-    assert not concluded(mem)
+    run_inference(mem)
+    assert not conclusions(mem)
 
 
 def test_nothing_is_inferred_from_conclusions_or_cycles(mem: Engram) -> None:
-    tell(mem, *CHAIN, "The toolchain is part of the parser.")
-    rest(mem)
-    made = {one.text for one in concluded(mem)}
+    remember_all(mem, *CHAIN, "The toolchain is part of the parser.")
+    run_inference(mem)
+    made = {one.text for one in conclusions(mem)}
     assert not any(" ".join(text.split()[:2]).lower() == " ".join(text.rstrip(".").split()[-2:]).lower() for text in made)
     known = rows(mem._vault.store)
     for _ in range(3):
-        assert not rest(mem).ids
+        assert not run_inference(mem).ids
     assert rows(mem._vault.store) == known
 
 
 def test_a_second_run_adds_nothing_and_an_undo_removes_the_conclusions(mem: Engram) -> None:
-    tell(mem, *CHAIN)
+    remember_all(mem, *CHAIN)
     before = rows(mem._vault.store)
-    done = rest(mem)
+    done = run_inference(mem)
     known = rows(mem._vault.store)
-    assert not rest(mem).ids
+    assert not run_inference(mem).ids
     assert rows(mem._vault.store) == known != before
     mem._vault.store.undo_pass(mem.reader, done.pass_id)
-    assert not concluded(mem)
+    assert not conclusions(mem)
     assert rows(mem._vault.store) == before
 
 
 def test_a_forgotten_conclusion_does_not_come_back(mem: Engram) -> None:
-    tell(mem, *CHAIN)
-    rest(mem)
-    mem.forget(concluded(mem)[0].id)
-    mem.pin(tell(mem, *CHAIN)[0])  # a premise changes, so the job visits it again
-    rest(mem)
-    assert not concluded(mem)
+    remember_all(mem, *CHAIN)
+    run_inference(mem)
+    mem.forget(conclusions(mem)[0].id)
+    mem.pin(remember_all(mem, *CHAIN)[0])  # a premise changes, so the job visits it again
+    run_inference(mem)
+    assert not conclusions(mem)
 
 
 def test_a_conclusion_that_a_user_states_becomes_theirs_and_stays(mem: Engram) -> None:
-    premise, _ = tell(mem, *CHAIN)
-    rest(mem)
-    made = concluded(mem)[0].id
+    premise, _ = remember_all(mem, *CHAIN)
+    run_inference(mem)
+    made = conclusions(mem)[0].id
     assert mem.remember(FOLLOWS).id == made
     assert mem.get(made).source is Source.USER
     assert [one.memory for one in mem.beliefs("parser") if one.object == "toolchain"] == [made]
@@ -134,10 +134,10 @@ def test_a_conclusion_that_a_user_states_becomes_theirs_and_stays(mem: Engram) -
 
 
 def test_inference_is_bounded_per_page(mem: Engram) -> None:
-    tell(mem, *(f"Part{n} is part of Box{n}." for n in range(6)), *(f"Box{n} is part of Shelf{n}." for n in range(6)))
+    remember_all(mem, *(f"Part{n} is part of Box{n}." for n in range(6)), *(f"Box{n} is part of Shelf{n}." for n in range(6)))
     context = context_of(mem)
     run(replace(context, settings=replace(context.settings, dream_inferences=3)), [INFER], None, verb="dream")
-    assert len(concluded(mem)) == 3
+    assert len(conclusions(mem)) == 3
 
 
 @pytest.mark.parametrize(
@@ -163,9 +163,9 @@ def test_a_conclusion_uses_the_words_of_its_premises(one: Inferred, told: tuple[
 
 
 def test_conclusions_rank_below_statements(mem: Engram) -> None:
-    tell(mem, *CHAIN)
-    rest(mem)
+    remember_all(mem, *CHAIN)
+    run_inference(mem)
     now, settings = mem._vault.env.now(), mem._vault.live.now
-    (made,) = concluded(mem)
+    (made,) = conclusions(mem)
     assert state_value(made, now, settings) < state_value(replace(made, source=Source.USER), now, settings)
     assert state_value(replace(made, helpful=1), now, settings) > 0.0  # unless feedback was helpful

@@ -19,7 +19,7 @@ from engram.values.dreams import PassReport
 DAY = 86_400
 
 
-def rest(mem: Engram, reader: Reader | None = None) -> PassReport:
+def run_promotion(mem: Engram, reader: Reader | None = None) -> PassReport:
     return run(context_of(mem, reader), [PROMOTE], None, verb="consolidate")
 
 
@@ -39,11 +39,11 @@ def layer(mem: Engram, memory: Memory) -> Layer:
 
 def test_an_often_used_event_is_promoted_to_semantic(mem: Engram, clock: HandClock) -> None:
     asked, other = event(mem), event(mem, "We had soup for lunch")
-    rest(mem)
+    run_promotion(mem)
     assert layer(mem, asked) is Layer.EPISODIC
     use(mem, asked)
     clock.advance(2 * DAY)  # use is not in the change log, so the memory is visited by its date
-    report = rest(mem)
+    report = run_promotion(mem)
     assert report.changes["promote.placed"] == (asked.id,)
     assert layer(mem, asked) is Layer.SEMANTIC
     assert layer(mem, other) is Layer.EPISODIC
@@ -52,24 +52,24 @@ def test_an_often_used_event_is_promoted_to_semantic(mem: Engram, clock: HandClo
 def test_a_faded_event_is_demoted_and_does_not_oscillate(mem: Engram, clock: HandClock) -> None:
     memory = event(mem)
     use(mem, memory)
-    rest(mem)
+    run_promotion(mem)
     assert layer(mem, memory) is Layer.SEMANTIC
     clock.advance(2000 * DAY)
-    assert rest(mem).counts["promote.placed"] == 1
+    assert run_promotion(mem).counts["promote.placed"] == 1
     assert layer(mem, memory) is Layer.EPISODIC
     kept = rows(mem._vault.store)
     for _ in range(3):
         clock.advance(5000 * DAY)
-        assert not rest(mem).ids
+        assert not run_promotion(mem).ids
     assert rows(mem._vault.store) == kept
 
 
 def test_a_working_memory_is_promoted_to_episodic(mem: Engram, clock: HandClock) -> None:
     thought = event(mem, attributes={LAYER: "working"})
-    rest(mem)
+    run_promotion(mem)
     assert layer(mem, thought) is Layer.WORKING
     clock.advance(31 * 60)
-    rest(mem)
+    run_promotion(mem)
     assert layer(mem, thought) is Layer.EPISODIC
 
 
@@ -77,9 +77,9 @@ def test_a_pinned_memory_keeps_its_layer(mem: Engram, clock: HandClock) -> None:
     memory = event(mem)
     mem.pin(memory.id)
     use(mem, memory)
-    rest(mem)
+    run_promotion(mem)
     clock.advance(2 * DAY)
-    assert not rest(mem).ids
+    assert not run_promotion(mem).ids
     assert layer(mem, memory) is Layer.EPISODIC
 
 
@@ -88,9 +88,9 @@ def test_a_second_run_changes_nothing_and_an_undo_restores_everything(mem: Engra
     use(mem, memory)
     mem.gaps()  # writes the pending access counts
     before = rows(mem._vault.store)
-    done = rest(mem)
+    done = run_promotion(mem)
     kept = rows(mem._vault.store)
-    assert not rest(mem).ids
+    assert not run_promotion(mem).ids
     assert rows(mem._vault.store) == kept != before
     mem._vault.store.undo_pass(mem.reader, done.pass_id)
     assert rows(mem._vault.store) == before
@@ -99,7 +99,7 @@ def test_a_second_run_changes_nothing_and_an_undo_restores_everything(mem: Engra
 def test_events_of_another_agent_are_not_promoted(mem: Engram) -> None:
     memory = event(mem)
     use(mem, memory)
-    assert not rest(mem, Reader(Scope(agent="kim"))).ids
+    assert not run_promotion(mem, Reader(Scope(agent="kim"))).ids
     assert layer(mem, memory) is Layer.EPISODIC
 
 
@@ -107,7 +107,7 @@ def test_events_of_another_agent_are_not_promoted(mem: Engram) -> None:
 def test_memories_that_may_move_are_rechecked_at_twice_their_age(mem: Engram, clock: HandClock, days: int) -> None:
     memory = event(mem)
     clock.advance(days * DAY)
-    rest(mem)
+    run_promotion(mem)
     store, now = mem._vault.store, clock.now()
     later = timedelta(days=max(days, 1))
     assert not store.due(mem.reader, "promote", now + later - timedelta(minutes=1), 10)

@@ -26,7 +26,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 SETTINGS = Settings()
 
 
-def rest(mem: Engram, reader: Reader | None = None) -> PassReport:
+def run_rehearsal(mem: Engram, reader: Reader | None = None) -> PassReport:
     return run(context_of(mem, reader), [REPLAY], None, verb="dream")
 
 
@@ -43,7 +43,7 @@ def test_important_events_are_rehearsed_and_others_fade(mem: Engram, clock: Hand
     matters, slight = event(mem), event(mem, "We had soup for lunch", 0.3)
     for _ in range(18):
         clock.advance(10 * DAY)
-        rest(mem)
+        run_rehearsal(mem)
         assert state(mem, matters) is not Lifecycle.STALE
     assert state(mem, slight) is Lifecycle.STALE
     assert REHEARSED not in mem.get(slight.id).attributes
@@ -53,7 +53,7 @@ def test_important_events_are_rehearsed_and_others_fade(mem: Engram, clock: Hand
 def test_rehearsals_are_spaced_further_apart_and_end(mem: Engram, clock: HandClock) -> None:
     memory, days = event(mem), []
     for day in range(0, 800, 4):
-        if rest(mem).ids:
+        if run_rehearsal(mem).ids:
             days.append(day)
         clock.advance(4 * DAY)
     apart = [b - a for a, b in pairwise(days)]
@@ -67,9 +67,9 @@ def test_a_second_run_changes_nothing_and_an_undo_restores_everything(mem: Engra
     event(mem)
     clock.advance(60 * DAY)
     before = rows(mem._vault.store)
-    done = rest(mem)
+    done = run_rehearsal(mem)
     known = rows(mem._vault.store)
-    assert not rest(mem).ids
+    assert not run_rehearsal(mem).ids
     assert rows(mem._vault.store) == known != before
     mem._vault.store.undo_pass(mem.reader, done.pass_id)
     assert rows(mem._vault.store) == before
@@ -78,13 +78,13 @@ def test_a_second_run_changes_nothing_and_an_undo_restores_everything(mem: Engra
 def test_another_agents_memories_are_not_rehearsed(mem: Engram, clock: HandClock) -> None:
     event(mem)
     clock.advance(60 * DAY)
-    assert not rest(mem, Reader(Scope(agent="kim"))).ids
+    assert not run_rehearsal(mem, Reader(Scope(agent="kim"))).ids
 
 
 def test_a_users_attribute_named_like_a_rehearsal_is_kept(mem: Engram, clock: HandClock) -> None:
     memory = event(mem, attributes={REHEARSED: "on stage"})
     clock.advance(60 * DAY)
-    assert not rest(mem).ids
+    assert not run_rehearsal(mem).ids
     assert mem.get(memory.id).attributes[REHEARSED] == "on stage"
 
 
@@ -95,10 +95,10 @@ def test_an_event_overlaid_by_a_newer_one_fades_faster(filled: Engram, clock: Ha
     clock.advance(20 * DAY)
     event(mem, f"{said} again", 0.5)
     mem.backfill()
-    rest(mem)
+    run_rehearsal(mem)
     assert mem.get(older.id).strength == 0.5
     assert mem.get(other.id).strength == 1.0
-    assert not rest(mem).ids
+    assert not run_rehearsal(mem).ids
 
 
 # ── the rules ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -22,12 +22,12 @@ from engram.values.dreams import AddLink, Archive, Cursor, Derive, Merge, PassSt
 PAIR = ("The API runs on Fly in Frankfurt", "The API runs on Fly in Frankfurt now")
 
 
-def twins(mem: Engram) -> tuple[str, str]:
+def remember_pair(mem: Engram) -> tuple[str, str]:
     return tuple(mem.remember(text).id for text in PAIR)  # type: ignore[return-value]
 
 
 def test_a_pass_merges_duplicates(mem: Engram) -> None:
-    first, second = twins(mem)
+    first, second = remember_pair(mem)
     mem.remember("Lemon trees need plenty of sunlight")
 
     report = run(context_of(mem), [MERGE], mem._vault.searcher, verb="consolidate")
@@ -44,7 +44,7 @@ def test_a_pass_merges_duplicates(mem: Engram) -> None:
 
 
 def test_a_second_pass_changes_nothing(mem: Engram) -> None:
-    twins(mem)
+    remember_pair(mem)
     run(context_of(mem), [MERGE], None, verb="dream")
     kept = rows(mem._vault.store)
 
@@ -55,7 +55,7 @@ def test_a_second_pass_changes_nothing(mem: Engram) -> None:
 
 
 def test_a_dry_run_changes_nothing(mem: Engram) -> None:
-    twins(mem)
+    remember_pair(mem)
     kept = rows(mem._vault.store)
 
     report = preview(context_of(mem), [MERGE], verb="dream")
@@ -86,7 +86,7 @@ def everything(first: Memory, second: Memory, third: Memory) -> Job:
 
 
 def test_undoing_a_pass_restores_every_row(mem: Engram) -> None:
-    twins(mem)
+    remember_pair(mem)
     first, second, third = map(
         mem.remember, ("Lemon trees need plenty of sunlight", "Green tea grows in warm weather", "It rained a little on Monday")
     )
@@ -121,7 +121,7 @@ def test_an_undo_restores_a_row_that_a_pass_changed_twice(mem: Engram) -> None:
 
 
 def test_an_undone_merge_is_not_repeated(mem: Engram) -> None:
-    twins(mem)
+    remember_pair(mem)
     report = run(context_of(mem), [MERGE], None, verb="dream")
     mem._vault.store.undo_pass(mem.reader, report.pass_id)
     for memory in mem.list():
@@ -131,7 +131,7 @@ def test_an_undone_merge_is_not_repeated(mem: Engram) -> None:
 
 
 def test_a_reader_that_may_not_write_is_refused(mem: Engram) -> None:
-    twins(mem)
+    remember_pair(mem)
     guest = Reader(mem.reader.scope, role=Role.GUEST)
     with pytest.raises(AccessDenied):
         run(context_of(mem, guest), [MERGE], None, verb="dream")
@@ -140,7 +140,7 @@ def test_a_reader_that_may_not_write_is_refused(mem: Engram) -> None:
 
 
 def test_a_reader_lists_and_undoes_only_its_own_passes(mem: Engram) -> None:
-    twins(mem)
+    remember_pair(mem)
     done = run(context_of(mem), [MERGE], None, verb="dream")
     ada = mem.as_reader(Reader(Scope(agent="ada")))
     assert not ada.dreams()
@@ -150,7 +150,7 @@ def test_a_reader_lists_and_undoes_only_its_own_passes(mem: Engram) -> None:
 
 
 def test_only_one_pass_runs_at_a_time(mem: Engram) -> None:
-    twins(mem)
+    remember_pair(mem)
 
     def meanwhile() -> bool:
         with pytest.raises(Conflict):
@@ -165,7 +165,7 @@ def test_only_one_pass_runs_at_a_time(mem: Engram) -> None:
 
 
 def test_a_failed_pass_is_released_and_resumed(mem: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
-    twins(mem)
+    remember_pair(mem)
 
     def page(context: JobContext, cursor: Cursor) -> JobPage:
         raise InvalidQuery("a defect")

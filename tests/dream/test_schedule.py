@@ -28,28 +28,28 @@ AMPLE = {"ram_warning_mib": 100_000, "ram_critical_mib": 200_000}
 """A limit that the test process never reaches."""
 
 
-def is_it(mem: Engram, idle: Idle = LONG_AGO, **settings: object) -> bool:
+def is_due(mem: Engram, idle: Idle = LONG_AGO, **settings: object) -> bool:
     context = context_of(mem, OWNER)
     return bool(verb_due(replace(context, settings=replace(context.settings, **{"dream": True, **settings})), idle))  # type: ignore[arg-type]
 
 
 def test_a_pass_is_due_after_changes_and_idle_time(mem: Engram, clock: HandClock) -> None:
-    assert not is_it(mem), "there is nothing"
+    assert not is_due(mem), "there is nothing"
     keep(mem, *PAIR)
-    assert is_it(mem)
-    assert not is_it(mem, dream=False)
-    assert not is_it(mem, Idle(9_990.0, 10_000.0)), "somebody asks"
+    assert is_due(mem)
+    assert not is_due(mem, dream=False)
+    assert not is_due(mem, Idle(9_990.0, 10_000.0)), "somebody asks"
 
     mem.as_reader(OWNER).consolidate()
-    assert not is_it(mem), "it was done a moment ago"
+    assert not is_due(mem), "it was done a moment ago"
     clock.advance(7 * 3600)
     mem.as_reader(OWNER).consolidate()
     clock.advance(7 * 3600)
-    assert not is_it(mem), "nothing changed since"
+    assert not is_due(mem), "nothing changed since"
     keep(mem, "The harbour has four cranes")
-    assert is_it(mem)
+    assert is_due(mem)
     clock.set(clock.now() - timedelta(days=365))
-    assert is_it(mem), "the clock was wrong, and was put right"
+    assert is_due(mem), "the clock was wrong, and was put right"
 
 
 def test_an_idle_open_vault_consolidates_automatically(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ class VaultSource:
 
     def __init__(self, path: Path, env: Env | None = None, **settings: object) -> None:
         self.path = path
-        # Checking each vault at its opening is what other tests are about.
+        # Other tests cover the integrity check at opening.
         self.store = sqlite_store(path, env, tuning=[StoreLimits(check_inline_mib=0)], **settings)
 
     def close(self) -> None:

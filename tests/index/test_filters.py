@@ -69,7 +69,7 @@ def test_a_mask_equals_the_filter_applied_to_each_row(data: st.DataObject) -> No
     rows = Rows(1)
     made = FilterColumns(rows)
     model: list[Mark | None] = []
-    # Few conditions asked again and again, so that kept masks are amended.
+    # Few filters, asked repeatedly, so that cached masks are updated.
     asked: list[tuple[Visibility, set[int] | None, Filter]] = [
         (OWNER, None, data.draw(filters)),
         (REX, data.draw(st.sets(st.integers(1, 9))), data.draw(filters)),

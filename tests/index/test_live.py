@@ -38,7 +38,7 @@ MakeIndex = Callable[..., LiveIndex]
 
 
 def tuned(vector_backend: str = "auto", **limits: Any) -> LiveSettings:
-    """Settings as an open vault has them, with limits of the index that suit a test."""
+    """Return live settings with limits of the index that suit a test."""
     at_once = {"warm_patience_s": 0.0, "snapshot_from": 10**9, "snapshot_pause_s": 0.0}
     tuning = [VectorLimits(**{**at_once, **limits})]
     return LiveSettings({"vector_backend": vector_backend, "ram_critical_mib": 100_000}, monotonic=time.monotonic, tuning=tuning)
@@ -274,7 +274,7 @@ def test_stored_vectors_with_other_dimensions_are_reported(source: VaultSource, 
 
 @pytest.fixture
 def sealed_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The quantized tier seals after 64 rows instead of thousands."""
+    """Make the quantized tier seal after 64 rows instead of thousands."""
     usual = registry.BACKENDS["quantized"]
     soon = Backend("quantized", lambda rows, limits: Quantized(rows, tail=64, few=5), usual.bytes_per_vector, usual.needs)
     monkeypatch.setitem(registry.BACKENDS, "quantized", soon)

@@ -17,7 +17,7 @@ numbers = st.floats(-1e6, 1e6, width=32)
 matrices = arrays.arrays(np.float32, arrays.array_shapes(min_dims=2, max_dims=2, max_side=40), elements=numbers)
 
 
-def come_back(vectors: Vectors) -> Vectors:
+def decoded(vectors: Vectors) -> Vectors:
     return rotate_back(restore(*decode(encode(vectors), vectors.shape[1])))
 
 
@@ -25,14 +25,14 @@ def come_back(vectors: Vectors) -> Vectors:
 def test_a_decoded_vector_is_off_by_at_most_half_a_step_per_dimension(vectors: Vectors) -> None:
     steps = np.abs(rotate(vectors)).max(axis=1) / 127
     length = np.linalg.norm(vectors, axis=1)
-    error = np.linalg.norm(come_back(vectors) - vectors, axis=1)
+    error = np.linalg.norm(decoded(vectors) - vectors, axis=1)
     assert np.all(error <= steps / 2 * np.sqrt(vectors.shape[1]) + 1e-5 * length + 1e-30)
 
 
 @given(matrices)
 def test_encoding_a_decoded_vector_again_changes_nothing(vectors: Vectors) -> None:
-    once = come_back(vectors)
-    np.testing.assert_allclose(come_back(once), once, rtol=1e-3, atol=1e-5 * np.abs(once).max(initial=0) + 1e-30)
+    once = decoded(vectors)
+    np.testing.assert_allclose(decoded(once), once, rtol=1e-3, atol=1e-5 * np.abs(once).max(initial=0) + 1e-30)
 
 
 @given(matrices)
@@ -48,7 +48,7 @@ def test_one_large_dimension_does_not_coarsen_the_others() -> None:
     vectors = clustered(200, 1, dimensions=384)
     vectors[:, 7] = 0.7
     vectors = unit(vectors)
-    errors = np.linalg.norm(come_back(vectors) - vectors, axis=1)
+    errors = np.linalg.norm(decoded(vectors) - vectors, axis=1)
     plainly = np.linalg.norm(restore(*quantize(vectors)) - vectors, axis=1)
     assert np.all(errors < plainly / 2)
 
@@ -60,7 +60,7 @@ def test_the_stored_bytes_of_a_vector_have_not_changed() -> None:
     np.testing.assert_allclose(rotate_back(restore(scales, codes)), vector, atol=0.01)
     written_scales, written_codes = decode(encode(vector), 6)
     assert written_codes.tolist() == codes.tolist()
-    np.testing.assert_allclose(written_scales, scales, rtol=1e-5)  # the last bits of a Fourier transform are the platform's
+    np.testing.assert_allclose(written_scales, scales, rtol=1e-5)  # the last bits of a Fourier transform depend on the platform
 
 
 def test_the_layout_is_a_little_endian_scale_and_a_byte_per_dimension() -> None:
@@ -73,7 +73,7 @@ def test_cosines_of_unit_vectors_move_by_less_than_a_hundredth() -> None:
     dice = np.random.default_rng(3)
     vectors = dice.normal(size=(200, 384)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    restored = come_back(vectors)
+    restored = decoded(vectors)
     assert np.abs(restored @ vectors.T - vectors @ vectors.T).max() < 0.01
 
 

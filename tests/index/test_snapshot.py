@@ -48,7 +48,7 @@ def opened(source: VaultSource, **values: Any) -> Iterator[LiveIndex]:
         index.close()
 
 
-def put_away(source: VaultSource) -> Path:
+def write_snapshot(source: VaultSource) -> Path:
     with opened(source) as index:
         assert index.ready
     return file_of(source)
@@ -58,7 +58,7 @@ def file_of(source: VaultSource) -> Path:
     return source.path / "index" / f"{SPACE}.snap"
 
 
-def plain(source: VaultSource) -> bytes:
+def decrypted(source: VaultSource) -> bytes:
     """Return the decrypted content of the snapshot."""
     with file_of(source).open("rb") as file:
         return SealedFileReader(file, source.store._opened.snapshot_key, SPACE).read(1 << 30)
@@ -89,7 +89,7 @@ def test_an_index_from_a_snapshot_answers_like_one_from_rows(source: VaultSource
 def test_changes_since_the_snapshot_are_applied(source: VaultSource) -> None:
     vectors = clustered(60, 1)
     kept = source.add(vectors[:50])
-    put_away(source)
+    write_snapshot(source)
     source.put([kept[0].key], vectors[50:51])
     source.set_status(kept[1], Status.ARCHIVED)
     (new,) = source.add(vectors[51:52], Scope(agent="zoe"))
@@ -105,7 +105,7 @@ def test_changes_since_the_snapshot_are_applied(source: VaultSource) -> None:
 def test_processes_with_snapshots_see_each_others_writes(source: VaultSource) -> None:
     vectors = clustered(10, 1)
     source.add(vectors[:5])
-    put_away(source)
+    write_snapshot(source)
     with opened(source) as index:
         assert index.warmth.origin == "snapshot"
         world = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])}
@@ -141,7 +141,7 @@ BREAKS: dict[str, Callable[[Path], object]] = {
 def test_a_damaged_snapshot_is_ignored_and_rows_are_loaded(source: VaultSource, what: str) -> None:
     vectors = clustered(100, 1)
     kept = source.add(vectors)
-    BREAKS[what](put_away(source))
+    BREAKS[what](write_snapshot(source))
     with opened(source) as index:
         assert index.warmth.origin == "rows"
         assert sorted(nearest(index, vectors[0], 200).keys.tolist()) == keys(kept)
@@ -152,7 +152,7 @@ def test_a_damaged_snapshot_is_ignored_and_rows_are_loaded(source: VaultSource, 
 def test_a_snapshot_of_another_key_or_another_state_of_the_vault_is_not_used(source: VaultSource, tmp_path: Path) -> None:
     vectors = clustered(30, 1)
     kept = source.add(vectors[:20])
-    earlier = put_away(source).read_bytes()
+    earlier = write_snapshot(source).read_bytes()
     with opened(source) as index:
         (late,) = source.add(vectors[20:21])
         assert nearest(index, vectors[20], 1).keys.tolist() == [late.key]
@@ -169,7 +169,7 @@ def test_a_snapshot_of_another_key_or_another_state_of_the_vault_is_not_used(sou
 def test_a_snapshot_older_than_the_change_log_is_not_used(source: VaultSource) -> None:
     vectors = clustered(30, 1)
     source.add(vectors[:20])
-    put_away(source)
+    write_snapshot(source)
     source.add(vectors[20:])
     source.cut_log()
     with opened(source) as index:
@@ -179,7 +179,7 @@ def test_a_snapshot_older_than_the_change_log_is_not_used(source: VaultSource) -
 
 def test_a_snapshot_of_another_model_is_not_used(source: VaultSource) -> None:
     source.add(clustered(20, 1))
-    put_away(source)
+    write_snapshot(source)
     index = LiveIndex(source, OWNER, SPACE, DIMENSIONS + 1, tuned(snapshot_from=1))
     index.start()
     assert index.settle(120)
@@ -191,15 +191,15 @@ def test_no_trace_of_an_erased_memory_is_in_a_snapshot(source: VaultSource) -> N
     """V12: an erasure deletes the snapshot at once; the next one does not hold the vector, its key or its codes."""
     vectors = clustered(300, 1)
     kept = source.add(vectors)
-    put_away(source)
+    write_snapshot(source)
     stored = dict(source.store.vectors(OWNER, SPACE))
     doomed, stays = kept[7], kept[8]
-    assert stored[doomed.key][4:] in plain(source)
+    assert stored[doomed.key][4:] in decrypted(source)
     with opened(source) as index:
         source.erase(doomed)
         assert list(file_of(source).parent.iterdir()) == []
         assert len(nearest(index, vectors[7], 400).keys) == 299
-    held = plain(source)
+    held = decrypted(source)
     assert stored[doomed.key][4:] not in held
     assert doomed.key.to_bytes(8, "little") + stays.key.to_bytes(8, "little") not in held
     assert stored[stays.key][4:] in held
@@ -227,7 +227,7 @@ def test_an_erasure_during_writing_leaves_no_snapshot(source: VaultSource) -> No
         assert source.put_snapshot(OWNER, SPACE, fill) is False
         assert list(file_of(source).parent.iterdir()) == []
     assert source.put_snapshot(OWNER, SPACE, index._fill) is True
-    held = plain(source)
+    held = decrypted(source)
     assert [key for key in (kept[0].key, kept[1].key) if stored[key][4:] in held] == []
     index.close()
 
@@ -267,10 +267,10 @@ def test_the_snapshot_file_is_private_with_padded_size_and_neutral_times(source:
     old = os.umask(0)
     try:
         source.add(clustered(100, 1))
-        file = put_away(source)
+        file = write_snapshot(source)
         sizes = {file.stat().st_size}
         clear_and_add(source, 5)
-        sizes.add(put_away(source).stat().st_size)
+        sizes.add(write_snapshot(source).stat().st_size)
     finally:
         os.umask(old)
     assert len(sizes) == 1
@@ -290,7 +290,7 @@ def test_small_vaults_write_no_snapshot_and_a_fresh_one_is_kept(source: VaultSou
     with opened(source, snapshot_from=31):
         pass
     assert not file_of(source).parent.exists()
-    before = put_away(source).read_bytes()
+    before = write_snapshot(source).read_bytes()
     source.add(clustered(1, 2))
     with opened(source) as index:
         nearest(index, clustered(1, 2)[0])
@@ -302,7 +302,7 @@ def test_restoring_a_backup_deletes_the_snapshot(source: VaultSource) -> None:
 
     source.add(clustered(10, 1))
     source.store.back_up(OWNER)
-    put_away(source)
+    write_snapshot(source)
     opened_vault = source.store._opened
     backups.restore(opened_vault.folder, opened_vault.key, None, source.store._live.now)
     assert list(file_of(source).parent.iterdir()) == []

@@ -60,7 +60,9 @@ def test_vectors_decide_the_box_when_words_do_not_overlap() -> None:
     said = ("tea leaves", "leaves tea", "ship sails")
     told = [BoxItem(n, HERE, START, words_of(text, ""), encode([text])[0]) for n, text in enumerate(said)]
     assert shown(fill(told, {}, SETTINGS)) == [([0, 1], SealReason.SHIFT), ([2], SealReason.OPEN)]
-    assert len(fill([BoxItem(one.memory, HERE, START, one.words) for one in told], {}, SETTINGS)) == 1  # two words say little
+    assert (
+        len(fill([BoxItem(one.memory, HERE, START, one.words) for one in told], {}, SETTINGS)) == 1
+    )  # without vectors, two content words change no subject
 
 
 def test_box_similarity_is_relative_to_the_mean_vector() -> None:
@@ -131,7 +133,7 @@ def one_voice(texts: Sequence[str]) -> list[Vectors]:
 
 def test_a_vault_with_an_encoder_boxes_by_meaning(tmp_path: Path, clock: HandClock) -> None:
     with open_story(tmp_path, clock, embedder=CallableEmbedder(one_voice, name="voice", dimensions=3)) as mem:
-        for number in range(70):  # enough to have a middle
+        for number in range(70):  # enough for a mean vector
             mem.remember(f"page {number} is written in ledger {number * 7}")
         mem.observe(*said(*TALK, at=clock.now()))
         assert [box.size for box in mem.boxes(limit=500) if box.session == "one"][::-1] == [2, 2]

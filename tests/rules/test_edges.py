@@ -83,7 +83,7 @@ def test_relate_and_traverse_work_on_a_vault(tmp_path: Path) -> None:
         mem.relate(b, c, "derived_from")
         with pytest.raises(InvalidQuery, match="circle"):
             mem.relate(c, a, "caused_by")
-        mem.relate(c, a)  # goes both ways by nature
+        mem.relate(c, a)  # related_to is symmetric, so this makes no cycle
         assert {(e.source, e.target) for e in mem.edges(a)} == {(a, b), (c, a)}
         mem.relate(c, a)
         assert [e.reinforced_at is not None for e in mem.edges(a) if e.kind == "related_to"] == [True]

@@ -53,7 +53,7 @@ def test_surprise_is_the_distance_from_earlier_outcomes() -> None:
     well = [EpisodeOutcome.SUCCESS] * 9
     assert surprise_of(EpisodeOutcome.SUCCESS, well) < 0.1
     assert surprise_of(EpisodeOutcome.FAILURE, well) > 0.9
-    assert surprise_of(EpisodeOutcome.FAILURE, []) == 0.0  # nothing was expected
+    assert surprise_of(EpisodeOutcome.FAILURE, []) == 0.0  # no earlier outcome, no expectation
     assert surprise_of(EpisodeOutcome.ONGOING, well) == 0.0
 
 
@@ -162,7 +162,7 @@ def test_episodes_are_found_by_similarity_time_and_sequence(mem: Engram, clock: 
     first = mem.episodes(ids=[ids[0]])[0].started_at
     assert [one.id for one in mem.episodes(at=first)] == [ids[0]]
     for end in (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)):
-        assert mem.episodes(at=end) == ()  # half a day before the first day there is no day
+        assert mem.episodes(at=end) == ()  # half a day before the first representable day
     assert [one.id for one in mem.episodes(before=clock.now())] == ids[::-1]
     assert [one.id for one in mem.episodes(before=first)] == []
     assert [one.id for one in mem.episodes(sequence=ids[1])] == ids  # one session: each follows the last
@@ -277,7 +277,7 @@ def test_the_callers_own_exception_is_raised(mem: Engram, message: str) -> None:
     assert ended.outcome is EpisodeOutcome.FAILURE
     assert message not in f"{ended}"
     with pytest.raises(KeyError), mem.episode("read the mail") as episode:  # noqa: PT012
-        mem.forget(episode.id, erase=True)  # nothing is left to end
+        mem.forget(episode.id, erase=True)  # the episode cannot be ended any more
         raise KeyError("x")
 
 

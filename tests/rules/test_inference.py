@@ -21,7 +21,7 @@ def rel(source: str, kind: str, target: str, confidence: float = 0.9) -> Relatio
     return Relation(source, kind, target, confidence, f"{source}>{target}")
 
 
-def told(*relations: Relation, about: str | None = None) -> list[tuple[str, str, str]]:
+def inferred_triples(*relations: Relation, about: str | None = None) -> list[tuple[str, str, str]]:
     return [(one.source, one.kind, one.target) for one in infer(relations, about)]
 
 
@@ -33,32 +33,34 @@ def test_part_of_is_transitive() -> None:
 
 
 def test_different_relations_compose() -> None:
-    assert told(rel("ana", "lives in", "porto"), rel("porto", "located in", "portugal")) == [("ana", "lives in", "portugal")]
+    assert inferred_triples(rel("ana", "lives in", "porto"), rel("porto", "located in", "portugal")) == [
+        ("ana", "lives in", "portugal")
+    ]
     assert composed("located in", "lives in") is None
 
 
 @pytest.mark.parametrize("kind", ["likes", "manages", "reports to", "knows", "married to", "uses"])
 def test_relations_that_are_not_transitive_infer_nothing(kind: str) -> None:
-    assert told(rel("a", kind, "b"), rel("b", kind, "c")) == []
+    assert inferred_triples(rel("a", kind, "b"), rel("b", kind, "c")) == []
 
 
 def test_most_relations_do_not_compose_through_a_person() -> None:
-    assert told(rel("book", "belongs to", "tom"), rel("tom", "belongs to", "chess club")) == []
-    assert told(rel("tom", "depends on", "ann"), rel("ann", "depends on", "insulin")) == []
-    assert told(rel("Ann", "uses", "api"), rel("api", "depends on", "redis")) == []
-    assert told(rel("shop", "uses", "api"), rel("api", "depends on", "redis")) == [("shop", "depends on", "redis")]
-    assert told(rel("ann", "older than", "tom"), rel("tom", "older than", "carl")) == [("ann", "older than", "carl")]
+    assert inferred_triples(rel("book", "belongs to", "tom"), rel("tom", "belongs to", "chess club")) == []
+    assert inferred_triples(rel("tom", "depends on", "ann"), rel("ann", "depends on", "insulin")) == []
+    assert inferred_triples(rel("Ann", "uses", "api"), rel("api", "depends on", "redis")) == []
+    assert inferred_triples(rel("shop", "uses", "api"), rel("api", "depends on", "redis")) == [("shop", "depends on", "redis")]
+    assert inferred_triples(rel("ann", "older than", "tom"), rel("tom", "older than", "carl")) == [("ann", "older than", "carl")]
 
 
 def test_premises_must_be_confident_and_chains_short() -> None:
-    assert told(rel("a", "part of", "b", 0.7), rel("b", "part of", "c")) == []
+    assert inferred_triples(rel("a", "part of", "b", 0.7), rel("b", "part of", "c")) == []
     chain = [rel(str(n), "part of", str(n + 1), 0.99) for n in range(10)]
-    assert {target for _, _, target in told(*chain, about="0")} == {"2", "3", "4", "5"}
+    assert {target for _, _, target in inferred_triples(*chain, about="0")} == {"2", "3", "4", "5"}
 
 
 def test_stated_facts_and_cycles_are_not_inferred() -> None:
-    assert told(rel("a", "part of", "b"), rel("b", "part of", "c"), rel("a", "part of", "c")) == []
-    assert told(rel("a", "part of", "b"), rel("b", "part of", "a"), rel("a", "part of", "a")) == []
+    assert inferred_triples(rel("a", "part of", "b"), rel("b", "part of", "c"), rel("a", "part of", "c")) == []
+    assert inferred_triples(rel("a", "part of", "b"), rel("b", "part of", "a"), rel("a", "part of", "a")) == []
 
 
 @given(

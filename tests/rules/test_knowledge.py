@@ -24,7 +24,7 @@ UNANSWERED = "Which dentist, plumber or accountant of Wellington did Carla pay l
 ADA = Reader(Scope(agent="ada"))
 
 
-def open_mind(path: Path, clock: HandClock) -> Engram:
+def open_vault(path: Path, clock: HandClock) -> Engram:
     quiet = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
     return engram.open(path, key=KEY, agent="rex", embedder=words_apart(), settings=quiet, clock=clock.now)
 
@@ -36,24 +36,24 @@ def clock() -> HandClock:
 
 @pytest.fixture
 def mem(tmp_path: Path, clock: HandClock) -> Engram:
-    return open_mind(tmp_path / "vault", clock)
+    return open_vault(tmp_path / "vault", clock)
 
 
-def known(memories: int = 8, *, sure: float = 0.8, contested: int = 0, days: float = 1.0) -> KnowledgeFigures:
+def figures(memories: int = 8, *, sure: float = 0.8, contested: int = 0, days: float = 1.0) -> KnowledgeFigures:
     return KnowledgeFigures(memories, 2, 1, sure, contested, 0, NOW - timedelta(days=400), NOW - timedelta(days=days))
 
 
 def test_confidence_in_a_subject_grows_with_memories_and_one_answers_a_question() -> None:
-    one, three = (confidence(1.0, known(number), NOW, PLAIN) for number in (1, 3))
+    one, three = (confidence(1.0, figures(number), NOW, PLAIN) for number in (1, 3))
     assert level(one, PLAIN) is KnowledgeLevel.UNCERTAIN
     assert level(three, PLAIN) is KnowledgeLevel.CONFIDENT
-    assert level(confidence(0.9, known(1), NOW, PLAIN, asked=True), PLAIN) is KnowledgeLevel.CONFIDENT
+    assert level(confidence(0.9, figures(1), NOW, PLAIN, asked=True), PLAIN) is KnowledgeLevel.CONFIDENT
     assert confidence(1.0, KnowledgeFigures(), NOW, PLAIN) == 0.0
 
 
-@pytest.mark.parametrize("worse", [known(sure=0.3), known(contested=4), known(days=500.0)])
+@pytest.mark.parametrize("worse", [figures(sure=0.3), figures(contested=4), figures(days=500.0)])
 def test_uncertain_contested_or_old_memories_lower_confidence(worse: KnowledgeFigures) -> None:
-    assert level(confidence(1.0, known(), NOW, PLAIN), PLAIN) is KnowledgeLevel.CONFIDENT
+    assert level(confidence(1.0, figures(), NOW, PLAIN), PLAIN) is KnowledgeLevel.CONFIDENT
     assert level(confidence(1.0, worse, NOW, PLAIN), PLAIN) is KnowledgeLevel.UNCERTAIN
 
 
@@ -77,7 +77,7 @@ def test_knows_answers_for_names_topics_questions_and_unknown_subjects(mem: Engr
     assert len(person.evidence) == 3
     assert "Carla repairs violins" in person.strong
     assert person.said == "Well known: 3 memories, the latest of 2026-03-01."
-    assert mem.knows("kiln").level is KnowledgeLevel.UNCERTAIN  # one memory is not much of a subject
+    assert mem.knows("kiln").level is KnowledgeLevel.UNCERTAIN  # one memory is little for a subject
     assert mem.knows("When is the kiln fired?").level is KnowledgeLevel.CONFIDENT  # but it answers a question
     nothing = mem.knows("kubernetes upgrades")
     assert (nothing.level, nothing.evidence, nothing.figures) == (KnowledgeLevel.UNKNOWN, (), KnowledgeFigures())

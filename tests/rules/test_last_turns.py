@@ -29,7 +29,7 @@ def test_a_turn_is_handed_on_after_thirty_seconds_and_stays_available(clock: Han
     last_turns, ripe = take_aged(last_turns, clock.now(), 30.0)
     assert [heard.turn for heard in ripe] == [Turn("make it blue")]
     assert last_turns.just_said == Turn("make it blue")
-    assert take_aged(last_turns, clock.now(), 30.0)[1] == ()  # once
+    assert take_aged(last_turns, clock.now(), 30.0)[1] == ()  # each turn is handed on once
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.booleans()), max_size=60), st.integers(1, 8))

@@ -237,7 +237,9 @@ def test_recall_modes_select_sorts_of_memory() -> None:
         where = narrowed(Filter(), mode)
         passes = (not where.kinds or kind in where.kinds) and category not in where.without
         memory = kept(kind=kind, category=category)
-        if kind is not Kind.EPISODE or sort_of(memory) is MemorySort.NARRATIVE:  # a rule that is an event is no rule to recall
+        if (
+            kind is not Kind.EPISODE or sort_of(memory) is MemorySort.NARRATIVE
+        ):  # recall treats an episode as a narrative whatever its category
             assert passes is in_mode(memory, mode), (mode, kind, category)
 
 

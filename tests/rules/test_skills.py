@@ -117,7 +117,7 @@ def test_a_skill_matches_a_situation_by_its_cues() -> None:
     found = match(skill, "please deploy the API to staging again", {})
     assert found is not None
     assert found.score == pytest.approx(1.0)
-    assert match(skill, "deploy the web page", {}) is None  # a third of its cues
+    assert match(skill, "deploy the web page", {}) is None  # names a third of the cues
     assert match(skill, "bake bread", {}) is None
 
 
@@ -218,7 +218,7 @@ def test_the_third_success_makes_a_skill_and_later_uses_update_it(mem: Engram) -
     assert now.id == skill.id
     assert (now.practice.executions, now.practice.rate) == (4, pytest.approx(0.9))
     assert [mode.text for mode in now.failure_modes] == ["the disk was full"]
-    do(mem, "something else entirely", "run", skill=skill.id)  # said to be followed
+    do(mem, "something else entirely", "run", skill=skill.id)  # the caller says that it followed the skill
     assert mem.skills(GOALS[0])[0].skill.practice.executions == 5
     mem.practise(skill.id, "success")
     assert mem.skills(GOALS[0])[0].skill.practice.executions == 6
@@ -241,7 +241,7 @@ def test_skills_can_be_learned_from_earlier_episodes(tmp_path: Path, clock: Hand
         assert mem.learn_skills() == ()
         mem.settings.set(skill_episodes=3)
         assert [skill.practice.successes for skill in mem.learn_skills()] == [3]
-        assert mem.learn_skills() == ()  # known by now
+        assert mem.learn_skills() == ()  # already learned
 
 
 def test_a_failed_attempt_is_offered_as_a_warning(mem: Engram) -> None:

@@ -19,7 +19,7 @@ DEPLOY = (
 )
 
 
-def heard(embedder: Embedder, *texts: str) -> tuple[Momentum, list[TopicReading]]:
+def read_turns(embedder: Embedder, *texts: str) -> tuple[Momentum, list[TopicReading]]:
     way, readings = Momentum(), []
     for text in texts:
         reading = assess_topic(way, text, embedder.query(text), embedder.background[0])
@@ -29,7 +29,9 @@ def heard(embedder: Embedder, *texts: str) -> tuple[Momentum, list[TopicReading]
 
 
 def test_an_answer_continues_the_topic_and_an_unrelated_question_switches_it() -> None:
-    _, readings = heard(hashing_embedder(256), *DEPLOY, "By the way, have you ever been to Lisbon?", "Yes, twice, I loved it.")
+    _, readings = read_turns(
+        hashing_embedder(256), *DEPLOY, "By the way, have you ever been to Lisbon?", "Yes, twice, I loved it."
+    )
     assert [one.topic for one in readings[2:]] == [Topic.CONTINUATION, Topic.SWITCH, Topic.CONTINUATION]
 
 
@@ -42,7 +44,7 @@ def test_topics_are_judged_by_words_without_an_encoder() -> None:
 
 
 def test_small_talk_and_references_do_not_change_the_topic() -> None:
-    way, _ = heard(hashing_embedder(), *DEPLOY)
+    way, _ = read_turns(hashing_embedder(), *DEPLOY)
     for text in ("ok, thanks!", "ok, deploy it", "and that one?"):
         assert assess_topic(way, text, hashing_embedder().query(text), 0.0).topic is Topic.CONTINUATION, text
 
@@ -104,7 +106,7 @@ def test_a_message_depends_on_earlier_turns_the_less_it_says(text: str, least: f
 
 def test_only_dependent_messages_are_blended_with_the_conversation() -> None:
     embedder = hashing_embedder(256)
-    way, _ = heard(embedder, *DEPLOY)
+    way, _ = read_turns(embedder, *DEPLOY)
     alone, follow = "who runs the billing database in Oslo?", "ok, do it"
     assert blend(way, alone, embedder.query(alone)) is not None
     assert np.array_equal(blend(way, alone, embedder.query(alone)), embedder.query(alone))
@@ -128,7 +130,7 @@ def test_a_follow_up_finds_memories_of_the_current_topic(monkeypatch: pytest.Mon
         "Ann makes sourdough bread at the weekend.",
     ]
     kept = embedder.passages(notes)
-    way, _ = heard(embedder, *DEPLOY)
+    way, _ = read_turns(embedder, *DEPLOY)
     follow, alone = "ok, run it now", "which marathon takes place in October in Portugal?"
     plain, drawn = (kept @ vector for vector in (embedder.query(follow), blend(way, follow, embedder.query(follow))))
     assert int(np.argmax(drawn)) == 0

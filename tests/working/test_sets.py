@@ -27,7 +27,7 @@ HOUR = 3600.0
 
 
 @pytest.fixture(autouse=True)
-def gentle(monkeypatch: pytest.MonkeyPatch) -> None:
+def unhardened_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENGRAM_HARDEN_PROCESS", "0")
     monkeypatch.setenv("ENGRAM_CLOSE_ON_SIGTERM", "0")
 
@@ -48,7 +48,7 @@ def opened(path: Path, env: Env, reader: Reader = REX, embedder: CallableEmbedde
     return Engram.open(path, reader=reader, key=KEY, settings=wanted, env=env, embedder=embedder)
 
 
-def in_mind(mem: Engram) -> list[str]:
+def slot_texts(mem: Engram) -> list[str]:
     return [slot.text for slot in mem.working.slots]
 
 
@@ -69,7 +69,7 @@ def test_attended_statements_are_in_slots_and_exported_within_the_budget(mem: En
 def test_settings_limit_slots_and_tokens(path: Path, env: Env) -> None:
     with opened(path, env, working_slots=3, working_strategy="evict-lowest") as mem:
         gone = [left for number in range(5) for left in mem.working.attend(f"statement {number}")]
-        assert len(in_mind(mem)) == 3
+        assert len(slot_texts(mem)) == 3
         assert [(one.slot.text, one.reason) for one in gone] == [
             ("statement 0", EvictionReason.ROOM),
             ("statement 1", EvictionReason.ROOM),
@@ -88,7 +88,7 @@ def test_the_configured_strategy_makes_room(path: Path, env: Env) -> None:
             mem.working.attend("Bob runs the harbour office.", activation=0.7)
             mem.working.attend("The invoices moved to Lisbon.", activation=0.9)
             assert mem.working.tokens <= 22
-            found[strategy] = in_mind(mem)
+            found[strategy] = slot_texts(mem)
     assert found[Strategy.EVICT_LOWEST] == ["The invoices moved to Lisbon.", "Bob runs the harbour office."]
     assert found[Strategy.COMPRESS_LOWEST] == [*found[Strategy.EVICT_LOWEST], "Ann plays chess."]
 
@@ -96,10 +96,10 @@ def test_the_configured_strategy_makes_room(path: Path, env: Env) -> None:
 def test_a_turn_becomes_a_slot_after_half_a_minute(mem: Engram, clock: HandClock) -> None:
     mem.working.hear(Turn("Hi! I want to move the payment API to Frankfurt before the audit."), Turn("Sure.", "assistant"))
     assert mem.working.just_said == Turn("Sure.", "assistant")
-    assert in_mind(mem) == []
+    assert slot_texts(mem) == []
     clock.advance(31)
     mem.working.tick()
-    assert in_mind(mem) == ["The user wants to move the payment API to Frankfurt before the audit."]
+    assert slot_texts(mem) == ["The user wants to move the payment API to Frankfurt before the audit."]
 
 
 def test_a_change_of_topic_clears_slots_and_last_turns(path: Path, env: Env, clock: HandClock) -> None:
@@ -108,17 +108,17 @@ def test_a_change_of_topic_clears_slots_and_last_turns(path: Path, env: Env, clo
             mem.working.hear(Turn(text))
             clock.advance(40)
         mem.working.attend("find out why", source="goal")
-        assert any("health check" in text for text in in_mind(mem))
+        assert any("health check" in text for text in slot_texts(mem))
         reading = mem.working.hear(Turn("By the way, do you like jazz concerts?"))
         assert reading is not None
         assert reading.topic is Topic.SWITCH
-        assert in_mind(mem) == ["find out why"]
+        assert slot_texts(mem) == ["find out why"]
         left = mem.working.candidates()
         assert any("health check" in one.slot.text and one.reason is EvictionReason.TOPIC for one in left)
         assert mem.working.candidates() == ()
         clock.advance(40)
         mem.working.tick()
-        assert all("health" not in text for text in in_mind(mem))  # the last turns do not bring the old topic back
+        assert all("health" not in text for text in slot_texts(mem))  # the last turns do not bring the old topic back
 
 
 def test_private_recalled_and_secret_text_stays_out_of_working_memory(mem: Engram, clock: HandClock) -> None:
@@ -127,7 +127,7 @@ def test_private_recalled_and_secret_text_stays_out_of_working_memory(mem: Engra
     mem.working.attend("the server needs AKIAIOSFODNN7QWERTYU to start")
     clock.advance(60)
     mem.working.tick()
-    held = " ".join([*in_mind(mem), *(turn.text for turn in mem.working.turns)])
+    held = " ".join([*slot_texts(mem), *(turn.text for turn in mem.working.turns)])
     assert "Oslo" in held
     for word in ("zebrafish", "gargoyle", "AKIAIOSFODNN7QWERTYU"):
         assert word not in held
@@ -173,7 +173,7 @@ def test_observed_turns_enter_working_memory_once_and_are_stored_once(path: Path
         assert [turn.text for turn in mem.working.turns] == [said]
         clock.advance(40)
         mem.working.tick()
-        assert len(in_mind(mem)) == 1
+        assert len(slot_texts(mem)) == 1
         mem.working.attend("The next release is planned for June")
         with mem.begin("And the ledger of the payment API stays in Oslo.", model="gpt-4o") as run:
             run.end("Noted.")
@@ -204,7 +204,7 @@ def test_working_memory_is_saved_on_close_and_loaded_on_open(path: Path, env: En
     clock.advance(3.9 * HOUR)
     with opened(path, env, embedder=words_apart()) as mem:
         assert set(mem.working.slots) > set(left)
-        assert "The payment API fails on its health check." in " ".join(in_mind(mem))  # the last turns were saved too
+        assert "The payment API fails on its health check." in " ".join(slot_texts(mem))  # the last turns were saved too
         assert mem.working.confidence == pytest.approx(confidence)
         assert mem.resume().age is SavedAge.FRESH
         reading = mem.working.hear(Turn("Frankfurt, near the health check service of the payment API."))
@@ -265,7 +265,7 @@ def test_working_memory_belongs_to_exactly_one_scope(mem: Engram) -> None:
         found = mem.as_reader(reader).resume()
         assert (found.goal, found.slots, found.age) == ("", (), SavedAge.NOTHING), reader
     mem.as_reader(ANN).working.attend("Ann's own thread")
-    assert in_mind(mem) == ["move the API"]
+    assert slot_texts(mem) == ["move the API"]
     assert mem.as_reader(replace(REX, policy=Policy.OWN)).resume().goal == "move the API"
 
 
@@ -284,7 +284,7 @@ def test_a_read_only_reader_cannot_change_working_memory(mem: Engram) -> None:
     ):
         with pytest.raises(AccessDenied):
             call()
-    assert in_mind(mem) == ["the deploy fails"]
+    assert slot_texts(mem) == ["the deploy fails"]
 
 
 def test_an_erasure_clears_all_working_memory(path: Path, env: Env) -> None:
@@ -297,7 +297,7 @@ def test_an_erasure_clears_all_working_memory(path: Path, env: Env) -> None:
         mem.working.suspend()
         other.working.suspend()
         mem.forget(kept.id, erase=True)
-        assert in_mind(mem) == in_mind(other) == []
+        assert slot_texts(mem) == slot_texts(other) == []
         assert other.resume().goal == "buy a boat"
     with opened(path, env) as mem:
         assert mem.resume().age is SavedAge.NOTHING
@@ -309,7 +309,7 @@ def test_working_memory_loaded_before_an_erasure_elsewhere_is_not_saved(path: Pa
         elsewhere.working.attend(kept.text)
         mem.forget(kept.id, erase=True)
         assert elsewhere.working.suspend() is False
-        assert in_mind(elsewhere) == []
+        assert slot_texts(elsewhere) == []
         elsewhere.working.attend("something new")
         assert elsewhere.working.suspend() is True
         assert [slot.text for slot in mem.resume().slots] == ["something new"]
@@ -352,7 +352,7 @@ def test_vectors_of_another_encoder_are_dropped_on_load(path: Path, env: Env) ->
         mem.working.hear(Turn("The payment API fails."), Turn("The payment API is slow."))
         mem.working.attend("look into it")
     with opened(path, env) as mem:
-        assert in_mind(mem)[0] == "look into it"
+        assert slot_texts(mem)[0] == "look into it"
         assert mem.working.course is None
         assert mem.working.hear(Turn("The payment API is up."))  # no vectors, no failure
 
