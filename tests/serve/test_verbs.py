@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typer
 from typer.main import get_command
 
 import engram
@@ -49,6 +50,6 @@ def test_every_verb_is_an_operation_on_every_face() -> None:
 
 
 def test_every_promised_command_and_core_tool_exists() -> None:
-    commands = get_command(app).commands  # type: ignore[attr-defined]
-    assert set(COMMANDS.split()) <= set(commands)
+    root = get_command(app)
+    assert set(COMMANDS.split()) <= set(root.list_commands(typer.Context(root)))  # type: ignore[attr-defined]
     assert {tool.name for tool in tools.core()} == set(CORE.split())
