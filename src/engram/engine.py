@@ -128,6 +128,7 @@ class Engram(Running, Assessing, Knowing, Recounting, Looking, Carrying, Grantin
 
 
 def scope_of(settings: Settings) -> Scope:
+    """Return the scope that the settings name."""
     return Scope(settings.project, settings.squad, settings.agent, settings.channel, settings.user)
 
 

@@ -82,4 +82,5 @@ def to_micros(moment: datetime) -> int:
 
 
 def from_micros(micros: int) -> datetime:
+    """Return the UTC datetime of microseconds since 1970."""
     return _EPOCH + timedelta(microseconds=micros)

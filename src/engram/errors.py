@@ -64,51 +64,71 @@ class StorageError(EngramError):
 
 
 class VaultLocked(StorageError):
+    """Raised when the key is missing, or is not the key of this vault."""
+
     code = "E1001"
     default_way_out = "Use the key, key file or passphrase of this vault, or `engram key import` its recovery key."
 
 
 class VaultDamaged(StorageError):
+    """Raised when a page, the header or an index does not verify."""
+
     code = "E1002"
     default_way_out = "Nothing was overwritten. Run `engram doctor --repair`, or `engram restore-backup`."
 
 
 class DiskFull(StorageError):
+    """Raised when nothing can be written. Reads continue."""
+
     code = "E1003"
     default_way_out = "Free disk space or make the folder writable; writing then resumes automatically."
 
 
 class MigrationFailed(StorageError):
+    """Raised when the format of a vault cannot be brought up to date."""
+
     code = "E1004"
     default_way_out = "The vault is unchanged. Run `engram doctor`, or open it with the release that wrote it."
 
 
 class WriteFailed(StorageError):
+    """Raised when a write fails. Nothing of it was stored."""
+
     code = "E1005"
     default_way_out = "Nothing of this write was stored; it is safe to try again."
 
 
 class VaultBusy(StorageError):
+    """Raised when another process has exclusive use of the vault."""
+
     code = "E1006"
     default_way_out = "Close the other programs that have this vault open, then try again."
 
 
 class VaultTooNew(StorageError):
+    """Raised when a later release of Engram wrote the vault."""
+
     code = "E1007"
     default_way_out = "Upgrade engram-local on this machine."
 
 
 class NotFound(StorageError):
+    """Raised when there is no such memory, backup or vault for this reader."""
+
     code = "E1008"
     default_way_out = "Use an id from a search or a listing."
 
 
 class Conflict(StorageError):
+    """Raised when an item changed since the caller read it, or is in use."""
+
     code = "E1009"
     default_way_out = "Read its present state, then try again."
 
 
 class KeyReused(StorageError):
+    """Raised when an idempotency key was used for another request."""
+
     code = "E1010"
     default_way_out = "Use a new key for each request, and repeat a key only to retry the same request."
 
@@ -120,17 +140,21 @@ class SearchError(EngramError):
 
 
 class SearchTimeout(SearchError):
+    """Raised when the deadline passes before the answer. Nothing was changed."""
+
     code = "E2001"
     default_way_out = "Try again, or allow more time."
 
 
 class NoIndex(SearchError):
+    """Raised when the search index is not ready."""
+
     code = "E2002"
     default_way_out = "Run `engram doctor`; indexes can always be rebuilt from the vault."
 
 
 class RateLimited(SearchError):
-    """Too many questions. `after_s`: the seconds after which to try again."""
+    """Raised when too many questions were asked. `after_s`: the seconds after which to try again."""
 
     code = "E2003"
     default_way_out = "Wait a minute and try again."
@@ -141,6 +165,8 @@ class RateLimited(SearchError):
 
 
 class InvalidQuery(SearchError):
+    """Raised when an argument is not valid."""
+
     code = "E2004"
     default_way_out = "Correct the argument named here, and try again."
 
@@ -152,21 +178,29 @@ class EmbeddingError(EngramError):
 
 
 class EmbedderUnavailable(EmbeddingError):
+    """Raised when the encoder is not installed or not reachable."""
+
     code = "E3001"
     default_way_out = "Run `engram model install`; until then recall works on text."
 
 
 class EmbeddingFailed(EmbeddingError):
+    """Raised when the encoder returns no usable vector."""
+
     code = "E3002"
     default_way_out = "The memory is stored; its vector is made later."
 
 
 class DimensionMismatch(EmbeddingError):
+    """Raised when vectors have another length than the vault's."""
+
     code = "E3003"
     default_way_out = "Use the model that made these vectors, or remake them all: `engram model fill --anew`."
 
 
 class ModelChanged(EmbeddingError):
+    """Raised when vectors come from another model than the vault's."""
+
     code = "E3004"
     default_way_out = "Remake all vectors: `engram model fill --anew`."
 
@@ -178,25 +212,35 @@ class SecurityError(EngramError):
 
 
 class AccessDenied(SecurityError):
+    """Raised when the reader may not do this."""
+
     code = "E4001"
     default_way_out = "Open the vault with an identity that may do this."
 
 
 class EncryptionFailed(SecurityError):
+    """Raised when encryption or decryption fails. Nothing falls back to plaintext."""
+
     code = "E4002"
     default_way_out = "Nothing was written in plaintext. Run `engram doctor`."
 
 
 class InjectionBlocked(SecurityError):
+    """Raised when a text reads as an attack on the model."""
+
     code = "E4003"
 
 
 class ContentTooLarge(SecurityError):
+    """Raised when a text is too long for one memory."""
+
     code = "E4004"
     default_way_out = "Shorten it, or pass a long text to `observe` or `ingest`, which split it."
 
 
 class InvalidContent(SecurityError):
+    """Raised when content is empty, or is not text that can be stored."""
+
     code = "E4005"
     default_way_out = "Correct the content named here, and try again."
 
@@ -208,25 +252,35 @@ class SystemError_(EngramError):
 
 
 class MemoryPressure(SystemError_):
+    """Raised when there is not enough memory."""
+
     code = "E5001"
     default_way_out = "Close other programs, or lower the memory settings."
 
 
 class BackgroundStalled(SystemError_):
+    """Raised when background work has stopped."""
+
     code = "E5002"
     default_way_out = "Run `engram doctor`."
 
 
 class ConfigInvalid(SystemError_):
+    """Raised when a setting is not valid."""
+
     code = "E5003"
     default_way_out = "See `engram config` for names, ranges and units."
 
 
 class GeneratorUnavailable(SystemError_):
+    """Raised when the language model is down, or its budget is used up."""
+
     code = "E5004"
     default_way_out = "Rules do its work until then; `engram model show` says whether it answers."
 
 
 class GenerationFailed(SystemError_):
+    """Raised when the language model's answer is unusable."""
+
     code = "E5005"
     default_way_out = "Rules do its work instead; try another model if it happens often."

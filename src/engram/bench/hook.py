@@ -22,7 +22,7 @@ from engram.env import Env
 from engram.guard.injection import VERSION
 from engram.hosts import CLAUDE, HOOK_EVENTS, edits
 from engram.serve.operations.operation import ProgressCallback
-from engram.settings import LiveSettings, told
+from engram.settings import LiveSettings, environment_variable
 from engram.store.sqlite.vault import Credentials, open_vault
 from engram.types import Memory, Policy, Reader, Role
 from engram.values.frozen import frozen
@@ -76,7 +76,7 @@ def run(memories: int, runs: int, *, progress: ProgressCallback) -> HookResults:
         _fill(Path(folder, "vault"), settings, memories, env, progress)
         calls = _calls(f"{folder}/vault", memories)
         timings: dict[str, list[HookTiming]] = {name: [] for name in calls}
-        with told("ENGRAM_KEY_FILE", settings["key_file"]):
+        with environment_variable("ENGRAM_KEY_FILE", settings["key_file"]):
             for turn in range(runs + 1):
                 progress("calling hooks", turn / (runs + 1))
                 for name, (command, given) in calls.items():

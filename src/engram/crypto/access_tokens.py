@@ -50,6 +50,7 @@ class GrantedToken:
 
 
 def new_secret(random: Callable[[int], bytes]) -> str:
+    """Return the secret of a new token."""
     return _PREFIX + base64.urlsafe_b64encode(random(_BYTES)).decode().rstrip("=")
 
 

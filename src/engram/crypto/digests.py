@@ -27,6 +27,7 @@ _OUTER = bytes(byte ^ 0x5C for byte in range(256))
 
 
 def sha256(content: bytes | bytearray) -> bytes:
+    """Return the SHA-256 digest."""
     return _sha256(content).digest()
 
 

@@ -119,6 +119,7 @@ def _kdf_from(table: Mapping[str, object]) -> Kdf:
 
 
 def is_hex(text: str) -> bool:
+    """Return True for whole bytes in lower-case hexadecimal."""
     return text != "" and len(text) % 2 == 0 and not text.strip("0123456789abcdef")
 
 

@@ -226,6 +226,7 @@ class RemoteEmbedder:
 
 
 def endpoint_settings(endpoint: EmbeddingEndpoint) -> EndpointSettings:
+    """Return the connection settings of an embedding endpoint."""
     return EndpointSettings(
         name=endpoint.name,
         url=endpoint.url,

@@ -61,6 +61,8 @@ class EpisodeEvent:
 
 @frozen
 class Participant:
+    """A person or agent that took part in an episode."""
+
     name: str
     role: str = ""
 

@@ -22,6 +22,8 @@ class Counts:
 
 
 class Severity(StrEnum):
+    """The severity of a finding."""
+
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"

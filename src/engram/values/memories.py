@@ -40,6 +40,8 @@ class ValueSequence(Sequence[T]):
 
 
 class Kind(StrEnum):
+    """The kind of a memory."""
+
     PROPOSITION = "proposition"
     EPISODE = "episode"
     FACT = "fact"
@@ -208,6 +210,8 @@ class Version:
 
 @frozen
 class StatusChange:
+    """A change of a memory's status, with its reason and time."""
+
     old: Status
     new: Status
     reason: str
