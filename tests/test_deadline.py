@@ -14,6 +14,7 @@ from models.servers import serving
 from recall.minds import KEY, store_of, words_apart
 
 from engram import deadline as rules
+from engram.capture.limits import CaptureLimits
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import EngramError, InvalidQuery, SearchTimeout, WriteFailed
@@ -213,7 +214,7 @@ def test_stored_turns_are_reported_although_the_model_ran_out_of_time(tmp_path: 
         clock.advance(60)
         return []
 
-    with opened(tmp_path / "v", env, extractor=extract, settings={"buffer_turns": 1}) as mem:
+    with opened(tmp_path / "v", env, extractor=extract, tuning=[CaptureLimits(buffer_turns=1)]) as mem:
         with mem.deadline(5):
             report = mem.observe(Turn(CAT, session="s"))
         assert report.counts["kept"] == 1
@@ -232,7 +233,7 @@ def test_an_update_is_stored_although_its_vector_ran_out_of_time(mem: Engram, sl
 
 
 def test_an_interrupted_ingest_reports_its_progress_and_resumes_there(mem: Engram, clock: HandClock) -> None:
-    mem.settings.set(ingest_batch=5)
+    mem.settings.tune(CaptureLimits(ingest_batch=5))
     said = [Turn(f"I bought a boat called Ida {n} in harbour {n * 7}.", ref=f"r{n}") for n in range(20)]
     with pytest.raises(EngramError, match="after 10 of these turns") as problem, mem.deadline(5):
         mem.ingest(said, progress=lambda n: clock.advance(3))

@@ -29,6 +29,7 @@ from engram.crypto.process import harden, rss_bytes, trim_heap
 from engram.deadline import Deadline, cancellable, without_deadline
 from engram.dream.job import JobContext
 from engram.dream.jobs import jobs_of
+from engram.dream.limits import DreamLimits
 from engram.dream.runner import run
 from engram.dream.schedule import Idle, verb_due
 from engram.env import Env
@@ -43,6 +44,8 @@ from engram.models.language_models import Extractor
 from engram.models.rerankers import OnnxReranker, Reranker
 from engram.models.spending import Ledger
 from engram.recall.searcher import Searcher
+from engram.rules.duplicates import DuplicateWeights
+from engram.rules.edges import EdgeWeights
 from engram.settings import LiveSettings
 from engram.store.sqlite.health import pressure_at
 from engram.store.sqlite.vault import Ask, Credentials, open_vault
@@ -285,7 +288,18 @@ class OpenVault:
 
     def job_context(self, reader: Reader) -> JobContext:
         """Return the parts of the vault that a background job works with."""
-        return JobContext(self.store, reader, self.live.now, self.env.now(), self.index, self.embedder)
+        live = self.live
+        return JobContext(
+            self.store,
+            reader,
+            live.now,
+            self.env.now(),
+            self.index,
+            self.embedder,
+            live.tuned(DreamLimits),
+            live.tuned(EdgeWeights),
+            live.tuned(DuplicateWeights),
+        )
 
     def _dream(self) -> None:
         """Run the pass that is due, or resume an unfinished one, while the vault is idle (K13)."""
@@ -343,8 +357,9 @@ class OpenVault:
                     log.warning("upkeep of the vault was postponed: %s", error.code)
             except Exception as error:  # noqa: BLE001  a defect in one task must not end the backups
                 log.warning("upkeep of the vault was postponed by a defect: %s", type(error).__name__)
-            now = self.live.now
-            if self._ending.wait(now.care_pause_s if rounds else min(now.warm_after_s, now.care_pause_s)):
+            limits = self.live.tuned(DreamLimits)
+            pause_s = limits.care_pause_s if rounds else min(limits.warm_after_s, limits.care_pause_s)
+            if self._ending.wait(pause_s):
                 return
             rounds += 1
 
@@ -368,7 +383,7 @@ class OpenVault:
         """Wait for a while until the vault is idle, so that upkeep does not slow it down (K13). Return True if closing."""
         if self._ending.wait(_BREATH_S):
             return True
-        for _ in range(int(self.live.now.care_pause_s / 4 / _QUIET_S)):
+        for _ in range(int(self.live.tuned(DreamLimits).care_pause_s / 4 / _QUIET_S)):
             if self.env.monotonic() - self.store.used_at >= _QUIET_S:
                 break
             if self._ending.wait(_QUIET_S):

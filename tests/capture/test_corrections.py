@@ -15,7 +15,7 @@ import engram
 from engram.capture.corrections import says_again
 from engram.engine import Engram
 from engram.errors import AccessDenied, EngramError, InvalidContent, InvalidQuery, NotFound
-from engram.settings import Settings
+from engram.rules.duplicates import DuplicateWeights
 from engram.types import Draft, Edge, Fate, Kind, Memory, Reader, Role, Scope, Source, Status, Turn
 
 OLD, NEW = "My sister lives in Porto", "My sister lives in Lisbon"
@@ -260,7 +260,7 @@ def test_it_is_known_after_the_vault_was_closed(tmp_path: Path) -> None:
     ],
 )
 def test_other_words_are_the_same_only_if_nothing_in_them_is_new(words: str, same: bool) -> None:
-    assert says_again(words, OLD, Settings()) is same
+    assert says_again(words, OLD, DuplicateWeights()) is same
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_other_words_are_the_same_only_if_nothing_in_them_is_new(words: str, sam
     ],
 )
 def test_what_the_correction_left_alone_may_change_places(old: str, new: str, again: str, same: bool) -> None:
-    assert says_again(again, old, Settings(), instead=new) is same
+    assert says_again(again, old, DuplicateWeights(), instead=new) is same
 
 
 def test_it_does_not_come_back_by_importing_the_same_talk_again(mem: Engram) -> None:

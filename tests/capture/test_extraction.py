@@ -15,6 +15,7 @@ from recall.minds import KEY, settle, store_of, texts, words_apart
 
 import engram
 from engram.capture.extraction import believed
+from engram.capture.limits import CaptureLimits
 from engram.engine import Engram
 from engram.models.language_models import Extracted, Extractor, sentence_extractor
 from engram.settings import Settings
@@ -39,12 +40,13 @@ class Model:
         return found
 
 
-def open_with(path: Path, extractor: Extractor | None, clock: HandClock | None = None, **settings: object) -> Engram:
-    given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False, **settings}
+def open_with(path: Path, extractor: Extractor | None, clock: HandClock | None = None, **limits: Any) -> Engram:
+    given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
     mem = engram.open(
         path, key=KEY, agent="rex", session="s", embedder=words_apart(), extractor=extractor, settings=given,
         clock=None if clock is None else clock.now,
     )  # fmt: skip
+    mem.settings.tune(CaptureLimits(**limits))
     settle(mem)
     return mem
 
@@ -248,7 +250,8 @@ def test_a_failure_leaves_what_the_rules_found_and_says_so(tmp_path: Path, clock
 
 
 def test_one_that_does_not_answer_is_not_waited_for(tmp_path: Path, endless: Callable[[Sequence[Turn]], Any]) -> None:
-    with open_with(tmp_path / "v", Model(endless), extract_timeout_s=0.05) as mem:
+    with open_with(tmp_path / "v", Model(endless)) as mem:
+        mem.settings.set(extract_timeout_s=0.05)
         report = mem.observe(user=WEIGHTY)
         assert report.counts["kept"] == 1
         assert any("did not answer within 0.05 s" in note for note in report.notes)

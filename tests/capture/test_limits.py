@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from recall.minds import last_change, open_mind
 
 from engram.capture.drafts import weighed
+from engram.capture.limits import CaptureLimits
 from engram.engine import Engram
 from engram.errors import ContentTooLarge, EngramError, InvalidContent
 from engram.settings import Settings
@@ -106,7 +107,7 @@ def test_half_a_character_stops_an_ingest_before_it_begins(mem: Engram) -> None:
 
 
 def test_what_an_ingest_took_up_before_a_turn_that_is_none_is_kept(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "v", words_only=True, ingest_batch=2) as mem:
+    with open_mind(tmp_path / "v", words_only=True, tuning=[CaptureLimits(ingest_batch=2)]) as mem:
         turns = [Turn(f"I visited town{n}.") for n in range(4)]
         with pytest.raises(InvalidContent):
             mem.ingest([*turns, Turn("x\ud800")])

@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from recall.minds import OWNER, at, last_change, open_mind, texts, words_apart
 
+from engram.capture.limits import CaptureLimits
 from engram.engine import Engram
 from engram.errors import AccessDenied, ContentTooLarge, EngramError, InjectionBlocked, InvalidContent
 from engram.models.embedders import CallableEmbedder, Vectors
+from engram.rules.duplicates import DuplicateWeights
 from engram.text.fence import fence
 from engram.text.tokens import count
 from engram.types import Fate, Kind, Reader, Report, Role, Scope, Source, Turn
@@ -206,7 +208,7 @@ def test_what_was_heard_and_is_to_be_remembered_corroborates(tmp_path: Path, wor
 
 
 def test_a_rephrasing_of_what_was_remembered_corroborates(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "v", duplicate_cosine=0.85) as mem:
+    with open_mind(tmp_path / "v", tuning=[DuplicateWeights(duplicate_cosine=0.85)]) as mem:
         kept = mem.remember("I adopted a grey cat named Miso in Oslo.")
         assert mem.remember("I really adopted a grey cat named Miso in Oslo").id == kept.id
         assert mem.remember("I adopted a grey cat named Momo in Oslo").id != kept.id
@@ -236,7 +238,7 @@ def test_anothers_words_an_answer_and_another_day_are_not_what_was_remembered(tm
     ],
 )
 def test_now_and_the_spelling_make_no_other_statement(tmp_path: Path, one: str, other: str, same: bool) -> None:
-    with open_mind(tmp_path / "v", duplicate_cosine=0.3) as mem:
+    with open_mind(tmp_path / "v", tuning=[DuplicateWeights(duplicate_cosine=0.3)]) as mem:
         mem.observe(Turn(one))
         assert mem.observe(Turn(other)).counts["merged"] == same
 
@@ -245,7 +247,7 @@ def test_now_and_the_spelling_make_no_other_statement(tmp_path: Path, one: str, 
 def test_a_rephrasing_corroborates_wherever_batches_end(tmp_path: Path, batch: int) -> None:
     """Within one batch, in the next one while the first is being stored, and long after."""
     said = ["I adopted a grey cat named Miso in Oslo.", "My dog is Rex.", "I really adopted a grey cat named Miso in Oslo."]
-    with open_mind(tmp_path / "v", ingest_batch=batch, duplicate_cosine=0.85) as mem:
+    with open_mind(tmp_path / "v", tuning=[CaptureLimits(ingest_batch=batch), DuplicateWeights(duplicate_cosine=0.85)]) as mem:
         report = mem.ingest([Turn(text, ref=str(n)) for n, text in enumerate(said)])
         assert (report.counts["kept"], report.counts["merged"]) == (2, 1)
         cat = next(m for m in mem.list() if "Miso" in m.text)
@@ -276,12 +278,12 @@ def test_what_is_to_be_remembered_takes_the_place_of_what_was_only_heard(tmp_pat
 @pytest.mark.parametrize("batch", [1, 3, 64])
 def test_surprise_does_not_depend_on_where_batches_end(tmp_path: Path, batch: int) -> None:
     said = [f"I visited town{n} with friend{n % 3} by train." for n in range(12)]
-    with open_mind(tmp_path / "v", ingest_batch=batch) as mem:
+    with open_mind(tmp_path / "v", tuning=[CaptureLimits(ingest_batch=batch)]) as mem:
         mem.ingest([Turn(text) for text in said])
         found = {m.text: m.surprise for m in mem.list()}
     assert len(found) == 12
     assert [value != 0 for _, value in sorted(found.items())].count(True) >= 5
-    with open_mind(tmp_path / "w", ingest_batch=1) as mem:
+    with open_mind(tmp_path / "w", tuning=[CaptureLimits(ingest_batch=1)]) as mem:
         mem.ingest([Turn(text) for text in said])
         assert {m.text: m.surprise for m in mem.list()} == pytest.approx(found, abs=0.01)
 
@@ -291,7 +293,7 @@ def test_a_twin_from_here_is_found_behind_many_from_elsewhere(mem: Engram) -> No
     first = owner.observe(user=CAT)
     for n in range(8):
         mem.as_reader(Reader(Scope(agent=f"a{n}"))).observe(user=f"{CAT} ")
-    mem.settings.set(duplicate_cosine=0.85)
+    mem.settings.tune(DuplicateWeights(duplicate_cosine=0.85))
     again = owner.observe(user="I just adopted a grey cat named Miso in Oslo.")
     assert [v.memory for v in again.verdicts if v.fate is Fate.MERGED] == list(first.ids)
 
@@ -358,7 +360,7 @@ def test_signs_that_mean_something_make_another_statement(tmp_path: Path, one: s
     ],
 )  # fmt: skip
 def test_the_order_and_the_small_words_make_another_statement(tmp_path: Path, one: str, other: str) -> None:
-    with open_mind(tmp_path / "v", duplicate_cosine=0.5, duplicate_overlap=0.5) as mem:
+    with open_mind(tmp_path / "v", tuning=[DuplicateWeights(duplicate_cosine=0.5, duplicate_overlap=0.5)]) as mem:
         mem.observe(Turn(one))
         assert mem.observe(Turn(other)).counts["merged"] == 0
 
@@ -388,7 +390,7 @@ def story(count: int) -> list[Turn]:
 @pytest.mark.parametrize("batch", [1, 7, 64])
 def test_batches_make_no_difference(tmp_path: Path, batch: int) -> None:
     done: list[int] = []
-    with open_mind(tmp_path / "v", words_only=True, ingest_batch=batch) as mem:
+    with open_mind(tmp_path / "v", words_only=True, tuning=[CaptureLimits(ingest_batch=batch)]) as mem:
         report = mem.ingest(iter(story(30)), progress=done.append)
         assert report.counts == {"turns": 30, "kept": 30, "merged": 0, "dropped": 0, "known": 0}
         assert sum(done) == 30
@@ -401,9 +403,12 @@ def test_an_ingest_that_was_cut_short_goes_on_where_it_was(tmp_path: Path) -> No
         yield from story(17)
         raise KeyboardInterrupt
 
-    with open_mind(tmp_path / "v", words_only=True, ingest_batch=5) as mem, pytest.raises(KeyboardInterrupt):
+    with (
+        open_mind(tmp_path / "v", words_only=True, tuning=[CaptureLimits(ingest_batch=5)]) as mem,
+        pytest.raises(KeyboardInterrupt),
+    ):
         mem.ingest(cut_short())
-    with open_mind(tmp_path / "v", words_only=True, ingest_batch=5) as mem:
+    with open_mind(tmp_path / "v", words_only=True, tuning=[CaptureLimits(ingest_batch=5)]) as mem:
         assert len(mem.list(limit=100)) == 15
         report = mem.ingest(story(30))
         assert (report.counts["known"], report.counts["kept"]) == (15, 15)

@@ -12,6 +12,7 @@ from recall.minds import OWNER, open_mind
 
 from engram.capture import screen
 from engram.capture.screen import rescreen
+from engram.dream.limits import DreamLimits
 from engram.engine import Engram
 from engram.errors import InjectionBlocked, InvalidContent
 from engram.guard.injection import VERSION, InjectionVerdict, assess
@@ -90,7 +91,7 @@ def test_what_came_in_past_the_rules_is_judged_before_it_goes_out(mem: Engram) -
 
 
 def test_what_other_rules_have_judged_is_judged_beside_the_use_and_the_reason_stands(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault", warm_after_s=3600, care_pause_s=3600) as mem:
+    with open_mind(tmp_path / "vault", tuning=[DreamLimits(warm_after_s=3600, care_pause_s=3600)]) as mem:
         _judged_anew(mem)
 
 
@@ -115,7 +116,7 @@ def _judged_anew(mem: Engram) -> None:
 
 
 def test_care_judges_it_unasked(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault", warm_after_s=0.0, care_pause_s=0.1) as mem:
+    with open_mind(tmp_path / "vault", tuning=[DreamLimits(warm_after_s=0.0, care_pause_s=0.1)]) as mem:
         (past,) = mem._vault.store.add(mem._reader, [Memory(text=PLAIN, scope=mem._reader.scope)])
         wait_until(lambda: mem.get(past.id).flagged)  # type: ignore[union-attr]
 

@@ -10,6 +10,7 @@ from hand_clock import HandClock
 from recall.minds import KEY
 
 import engram
+from engram.dream.limits import DreamLimits
 from engram.engine import Engram
 from engram.models.embedders import hashing_embedder
 
@@ -29,20 +30,21 @@ def mem(tmp_path: Path, clock: HandClock) -> Iterator[Engram]:
         "harden_process": False,
         "close_on_sigterm": False,
         "dream": False,
-        "dream_probes": 12,
         "ram_warning_mib": 100_000,  # never reached, however large the test process
         "ram_critical_mib": 200_000,
     }
     with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=given, clock=clock.now) as mem:
+        mem.settings.tune(DreamLimits(dream_probes=12))
         yield mem
 
 
 @pytest.fixture
 def filled(tmp_path: Path, clock: HandClock) -> Iterator[Engram]:
     """A vault with enough memories to measure closeness, and a loaded index."""
-    given = {"backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "dream": False, "dream_probes": 12}
+    given = {"backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "dream": False}
     embedder = hashing_embedder()
     with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=given, clock=clock.now, embedder=embedder) as mem:
+        mem.settings.tune(DreamLimits(dream_probes=12))
         for text in FILLING:
             mem.remember(text)
         assert mem.warm()

@@ -10,11 +10,11 @@ from hand_clock import HandClock
 
 from engram.capture.embeddings import SPACE
 from engram.dream.edges import LINK, SIMILAR, Neighbour, importance_gains, missing_edges
+from engram.dream.limits import DreamLimits
 from engram.dream.runner import run
 from engram.engine import Engram
 from engram.index.vectors.live import LiveIndex
-from engram.rules.edges import confidence_at
-from engram.settings import Settings
+from engram.rules.edges import EdgeWeights, confidence_at
 from engram.types import Edge, Memory, Scope
 from engram.values.dreams import PassReport
 
@@ -49,7 +49,7 @@ def test_close_memories_are_linked_with_moderate_confidence_and_the_edge_fades(m
     assert edge.confidence == 0.5
     assert 0.0 < edge.weight <= 1.0
     later = clock.now().replace(year=clock.now().year + 1)
-    assert confidence_at(edge, later, mem._vault.live.now) < mem._vault.live.now.edge_floor  # traversal skips it from then on
+    assert confidence_at(edge, later, EdgeWeights()) < EdgeWeights().edge_floor  # traversal skips it from then on
 
 
 def test_memories_of_one_moment_or_already_linked_get_no_edge(mem: Engram, clock: HandClock) -> None:
@@ -77,7 +77,7 @@ def test_a_second_run_changes_nothing_and_an_undo_restores_everything(mem: Engra
 
 def test_a_faded_edge_is_replaced_by_another_and_an_undo_restores_it(mem: Engram, clock: HandClock) -> None:
     older, newer = pair(mem, clock)
-    mem.settings.set(dream_links=1)
+    mem.settings.tune(DreamLimits(dream_links=1, dream_probes=12))
     run_links(mem)
     (edge,) = similarity_edges(mem, newer)
     clock.advance(100 * DAY)
@@ -135,16 +135,16 @@ def note(number: int, **more: object) -> Memory:
 def test_no_memory_exceeds_its_limit_of_edges() -> None:
     notes = [note(number) for number in range(10)]
     near = {one.id: [Neighbour(other, 5.0, 0.9) for other in notes if other.id != one.id] for one in notes}
-    made = missing_edges(notes, near, [], (), Settings())
+    made = missing_edges(notes, near, [], (), DreamLimits())
     counts = [sum(one.id in (edge.source, edge.target) for edge in made) for one in notes]
-    assert max(counts) == Settings().dream_links
-    assert missing_edges(notes, near, made, (), Settings()) == []
+    assert max(counts) == DreamLimits().dream_links
+    assert missing_edges(notes, near, made, (), DreamLimits()) == []
 
 
 def test_distant_flagged_or_identical_memories_get_no_edge() -> None:
     a, b, bad = note(1), note(2), note(3, flagged=True)
     near = {a.id: [Neighbour(a, 9.0, 1.0), Neighbour(b, 2.4, 0.8), Neighbour(bad, 9.0, 0.9)]}
-    assert missing_edges([a], near, [], (), Settings()) == []
+    assert missing_edges([a], near, [], (), DreamLimits()) == []
 
 
 def test_a_memory_with_three_new_edges_gains_importance() -> None:

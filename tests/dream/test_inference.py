@@ -136,7 +136,7 @@ def test_a_conclusion_that_a_user_states_becomes_theirs_and_stays(mem: Engram) -
 def test_inference_is_bounded_per_page(mem: Engram) -> None:
     remember_all(mem, *(f"Part{n} is part of Box{n}." for n in range(6)), *(f"Box{n} is part of Shelf{n}." for n in range(6)))
     context = context_of(mem)
-    run(replace(context, settings=replace(context.settings, dream_inferences=3)), [INFER], None, verb="dream")
+    run(replace(context, limits=replace(context.limits, dream_inferences=3)), [INFER], None, verb="dream")
     assert len(conclusions(mem)) == 3
 
 

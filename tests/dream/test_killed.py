@@ -11,6 +11,7 @@ from pathlib import Path
 from dream.vaults import keep, rows
 from recall.minds import KEY
 
+from engram.dream.limits import DreamLimits
 from engram.engine import Engram
 from engram.store.limits import StoreLimits
 from engram.types import Status
@@ -23,7 +24,6 @@ SETTINGS = {
     "harden_process": False,
     "close_on_sigterm": False,
     "dream": False,
-    "dream_probes": 10,
 }
 _PROGRAM = """
 import os, signal, sys
@@ -38,7 +38,7 @@ with opened(sys.argv[1]) as mem:
 
 
 def opened(path: Path | str) -> Engram:
-    return Engram.open(path, key=KEY, settings=SETTINGS, tuning=[StoreLimits(dream_lease_s=1.0)])
+    return Engram.open(path, key=KEY, settings=SETTINGS, tuning=[StoreLimits(dream_lease_s=1.0), DreamLimits(dream_probes=10)])
 
 
 def test_a_pass_whose_process_is_killed_resumes_where_it_was(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from dream.vaults import context_of, rows
 from hand_clock import HandClock
 
+from engram.dream.limits import DreamLimits
 from engram.dream.rehearsal import REPLAY, overlays, proposals
 from engram.dream.runner import run
 from engram.engine import Engram
@@ -24,6 +25,7 @@ from engram.values.episodes import REHEARSED, rehearsal_attributes, rehearsals_o
 DAY = 86_400
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SETTINGS = Settings()
+LIMITS = DreamLimits()
 
 
 def run_rehearsal(mem: Engram, reader: Reader | None = None) -> PassReport:
@@ -57,7 +59,7 @@ def test_rehearsals_are_spaced_further_apart_and_end(mem: Engram, clock: HandClo
             days.append(day)
         clock.advance(4 * DAY)
     apart = [b - a for a, b in pairwise(days)]
-    assert len(days) == SETTINGS.dream_rehearsals
+    assert len(days) == LIMITS.dream_rehearsals
     assert apart == sorted(apart)
     assert apart[0] < apart[-1]
     assert state(mem, memory) is Lifecycle.STALE  # not used for two years
@@ -144,7 +146,7 @@ def test_the_date_of_falling_below_a_retention_is_exact(mode: str) -> None:
     ],
 )
 def test_minor_or_unfading_memories_are_not_rehearsed(memory: Memory) -> None:
-    assert proposals(memory, after(400), SETTINGS) == []
+    assert proposals(memory, after(400), LIMITS, SETTINGS) == []
 
 
 def test_emotional_memories_are_rehearsed_sooner() -> None:
@@ -154,10 +156,10 @@ def test_emotional_memories_are_rehearsed_sooner() -> None:
 
 
 def _left_at_rehearsal(memory: Memory) -> float:
-    (due,) = proposals(memory, START, SETTINGS)
+    (due,) = proposals(memory, START, LIMITS, SETTINGS)
     assert isinstance(due, Recheck)
     assert due.at is not None
-    made = proposals(memory, due.at, SETTINGS)
+    made = proposals(memory, due.at, LIMITS, SETTINGS)
     assert isinstance(made[0], Rehearse)
     return retention(memory, due.at, SETTINGS)
 
@@ -175,4 +177,4 @@ def _left_at_rehearsal(memory: Memory) -> float:
     ],
 )
 def test_only_a_newer_and_stronger_memory_overlays_a_minor_event(older: Memory, newer: Memory, does: bool) -> None:
-    assert overlays(newer, older, after(20), SETTINGS) is does
+    assert overlays(newer, older, after(20), LIMITS, SETTINGS) is does

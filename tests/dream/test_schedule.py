@@ -17,6 +17,7 @@ from engram.crypto.process import rss_bytes
 from engram.deadline import deadline_passed
 from engram.dream.duplicates import MERGE
 from engram.dream.jobs import JOBS
+from engram.dream.limits import DreamLimits
 from engram.dream.runner import run
 from engram.dream.schedule import Idle, verb_due
 from engram.engine import Engram
@@ -54,8 +55,9 @@ def test_a_pass_is_due_after_changes_and_idle_time(mem: Engram, clock: HandClock
 
 def test_an_idle_open_vault_consolidates_automatically(tmp_path: Path) -> None:
     given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
-    soon = {"warm_after_s": 0.05, "care_pause_s": 0.1, "dream_idle_s": 0.0, **AMPLE}
-    with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings={**given, **soon}) as mem:
+    given |= {"agent": "rex", "dream_idle_s": 0.0, **AMPLE}
+    soon = DreamLimits(warm_after_s=0.05, care_pause_s=0.1)
+    with Engram.open(tmp_path / "vault", key=KEY, settings=given, tuning=[soon]) as mem:
         keep(mem, *PAIR)
         dreamt = mem.as_reader(OWNER).dreams
         wait_until(lambda: dreamt() and dreamt()[0].ending is PassStatus.DONE and dreamt()[0].changed)

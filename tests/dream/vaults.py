@@ -28,8 +28,7 @@ _MOVING = {
 
 
 def context_of(mem: Engram, reader: Reader | None = None) -> JobContext:
-    vault = mem._vault
-    return JobContext(vault.store, reader or mem.reader, vault.live.now, vault.env.now(), vault.index, vault.embedder)
+    return mem._vault.job_context(reader or mem.reader)
 
 
 def rows(store: SqliteStore) -> Mapping[str, list[Any]]:

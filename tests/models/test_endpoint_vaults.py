@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from models.servers import Server, probed_too, said, serving
 from patience import wait_until
 from recall.minds import FACTS, KEY, MODELS, NO_MODEL, settle, texts
 
+from engram.dream.limits import DreamLimits
 from engram.engine import Engram
 from engram.env import Env
 from engram.types import Outcome, Policy, Reader, Role, Scope
@@ -28,7 +29,7 @@ def server() -> Iterator[Server]:
         yield server
 
 
-def open_vault(path: Path, server: Server, env: Env, **settings: Any) -> Engram:
+def open_vault(path: Path, server: Server, env: Env, *, tuning: Iterable[object] = (), **settings: Any) -> Engram:
     given = {
         "model": "ollama:some-model",
         "embed_url": server.url,
@@ -36,7 +37,7 @@ def open_vault(path: Path, server: Server, env: Env, **settings: Any) -> Engram:
         "harden_process": False,
         "close_on_sigterm": False,
     }
-    return Engram.open(path, reader=ME, key=KEY, settings={**given, **settings}, env=env)
+    return Engram.open(path, reader=ME, key=KEY, settings={**given, **settings}, env=env, tuning=tuning)
 
 
 def go_down(server: Server) -> None:
@@ -95,7 +96,7 @@ def test_memories_stored_while_the_endpoint_is_down_get_their_vectors_later(
     server: Server, env: Env, clock: HandClock, tmp_path: Path
 ) -> None:
     go_down(server)
-    with open_vault(tmp_path / "vault", server, env, care_pause_s=0.05, embed_batch=2) as mem:
+    with open_vault(tmp_path / "vault", server, env, tuning=[DreamLimits(care_pause_s=0.05)], embed_batch=2) as mem:
         for fact in FACTS[:3]:
             mem.remember(fact)
         report = mem.observe(user="I moved to Lisbon with my sister Carla.")
@@ -114,7 +115,7 @@ def test_memories_stored_while_the_endpoint_is_down_get_their_vectors_later(
 
 
 def test_an_idle_vault_sends_no_request(server: Server, env: Env, clock: HandClock, tmp_path: Path) -> None:
-    with open_vault(tmp_path / "vault", server, env, care_pause_s=0.05, dream=False) as mem:
+    with open_vault(tmp_path / "vault", server, env, tuning=[DreamLimits(care_pause_s=0.05)], dream=False) as mem:
         mem.remember(FACTS[0])
         wait_until(lambda: mem._vault._filled_to == mem._vault.store.latest_change(ME))
         before = len(server.asked), mem.audit(limit=1)
@@ -190,7 +191,7 @@ def test_an_encoder_that_is_installed_later_fills_missing_vectors(
     if not MODELS:
         pytest.skip(NO_MODEL)
     monkeypatch.setenv("ENGRAM_MODELS", str(tmp_path / "none"))
-    with open_vault(tmp_path / "vault", server, env, model="auto", care_pause_s=0.05) as mem:
+    with open_vault(tmp_path / "vault", server, env, model="auto", tuning=[DreamLimits(care_pause_s=0.05)]) as mem:
         mem.remember(FACTS[0])
         assert mem.encoder().trouble == "no model is installed"
         monkeypatch.setenv("ENGRAM_MODELS", MODELS)

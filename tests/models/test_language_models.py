@@ -7,7 +7,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,10 @@ from hand_clock import HandClock
 from models.servers import Asked, Raw, Reply, Server, probed_too, said, serving
 from recall.minds import KEY, texts
 
-import engram
+from engram.capture.limits import CaptureLimits
 from engram.crypto import keychain
 from engram.deadline import cancellable, deadline
+from engram.dream.limits import DreamLimits
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import EngramError, GenerationFailed, GeneratorUnavailable, SearchTimeout
@@ -380,9 +381,19 @@ def test_spent_tokens_are_those_the_endpoint_reports(server: Server, model: Mode
 # ── a vault with a language model ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def open_with(path: Path, clock: HandClock, llm: str | Callable[[str], str] | None = None, **settings: Any) -> Engram:
-    given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False, **settings}
-    return engram.open(path, key=KEY, agent="rex", session="s", llm=llm, settings=given, clock=clock.now)
+def open_with(
+    path: Path,
+    clock: HandClock,
+    llm: str | Callable[[str], str] | None = None,
+    *,
+    tuning: Iterable[object] = (),
+    **settings: Any,
+) -> Engram:
+    given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "agent": "rex", **settings}
+    given |= {"llm": llm} if isinstance(llm, str) else {}
+    function = None if isinstance(llm, str) else llm
+    env = Env(now=clock.now)
+    return Engram.open(path, key=KEY, session="s", llm=function, settings=given, env=env, tuning=tuning)
 
 
 def test_a_vault_reads_turns_with_its_language_model(server: Server, clock: HandClock, tmp_path: Path) -> None:
@@ -531,7 +542,12 @@ def test_closing_does_not_wait_for_a_model(clock: HandClock, tmp_path: Path) -> 
         assert let_go.wait(120)
         return statements()
 
-    mem = open_with(tmp_path / "v", clock, answers, warm_after_s=0.05, care_pause_s=0.05, buffer_minutes=1)
+    mem = open_with(
+        tmp_path / "v",
+        clock,
+        answers,
+        tuning=[DreamLimits(warm_after_s=0.05, care_pause_s=0.05), CaptureLimits(buffer_minutes=1)],
+    )
     mem.observe(user="The harbour office moved to the old mill.")
     clock.advance(600)
     assert entered.wait(120)

@@ -19,6 +19,7 @@ import apsw
 from promises.vaults_at_hand import ANY_STATUS, KEY, OWNER, SPACE, agent, credentials, inside, open_vault, store_of, word
 from recall.minds import open_mind
 
+from engram.capture.limits import CaptureLimits
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import EngramError
@@ -582,7 +583,7 @@ def ask_again_and_again(path: str, question: str) -> None:
 
 def ingest_the_same(path: str, turns: int) -> None:
     """Ingest turns that another process ingests too."""
-    with open_mind(Path(path), ingest_batch=7) as mem:
+    with open_mind(Path(path), tuning=[CaptureLimits(ingest_batch=7)]) as mem:
         say(ready=True)
         heed()
         said = [Turn(f"I bought the boat {word(number)} in harbour {number}.", ref=f"r{number}") for number in range(turns)]

@@ -17,8 +17,7 @@ from engram.recall.activation import spread
 from engram.recall.arms import GRAPH
 from engram.recall.plan import analyze, hops
 from engram.recall.weights import RecallWeights
-from engram.rules.edges import LASTING, confidence_at
-from engram.settings import Settings
+from engram.rules.edges import LASTING, EdgeWeights, confidence_at
 from engram.store.ports import Filter
 from engram.store.sqlite.nearby import Step
 from engram.types import Edge, Kind, Memory
@@ -193,6 +192,6 @@ def test_how_sure_a_link_is_now_is_the_same_in_the_store_as_by_the_rule(
     assert isinstance(edge, Edge)
     assert edge.created_at is not None
     later = edge.created_at + timedelta(days=days)
-    sure = confidence_at(edge, later, Settings())
+    sure = confidence_at(edge, later, EdgeWeights())
     found = store_of(mem).linked(mem.reader, [one.key], later, most=5)
-    assert [step.sure for step in found] == ([pytest.approx(sure)] if sure >= Settings().edge_floor else [])
+    assert [step.sure for step in found] == ([pytest.approx(sure)] if sure >= EdgeWeights().edge_floor else [])

@@ -8,6 +8,7 @@ import pytest
 from patience import wait_until
 from recall.minds import FACTS, KEY, open_mind, texts, words_apart
 
+from engram.dream.limits import DreamLimits
 from engram.engine import Engram
 from engram.index.vectors.tiers import VectorLimits
 from engram.models.embedders import hashing_embedder
@@ -41,7 +42,7 @@ def test_vectors_of_another_model_leave_words(full: Engram, tmp_path: Path) -> N
 
 
 def test_while_the_vectors_load_it_is_a_step_below(full: Engram, tmp_path: Path) -> None:
-    with unasked(tmp_path / "vault", VectorLimits(warm_patience_s=0.0), warm_after_s=3600.0) as mem:
+    with unasked(tmp_path / "vault", VectorLimits(warm_patience_s=0.0), DreamLimits(warm_after_s=3600.0)) as mem:
         index = mem._vault.index
         assert index is not None
         with index._lock:  # what was loaded cannot be put in place
@@ -61,10 +62,10 @@ def test_while_the_vectors_load_it_is_a_step_below(full: Engram, tmp_path: Path)
 
 
 def test_a_vault_that_stays_open_is_warmed_unasked_and_a_short_run_is_not(full: Engram, tmp_path: Path) -> None:
-    with unasked(tmp_path / "vault", warm_after_s=3600.0) as mem:
+    with unasked(tmp_path / "vault", DreamLimits(warm_after_s=3600.0)) as mem:
         mem.list()
         assert (mem.health().index, mem.health().degradation) == (None, "full")
-    with unasked(tmp_path / "vault", warm_after_s=0.0) as mem:
+    with unasked(tmp_path / "vault", DreamLimits(warm_after_s=0.0)) as mem:
         wait_until(lambda: (index := mem.health().index) is not None and index.ready)
 
 
@@ -72,9 +73,9 @@ def test_a_vault_that_stays_open_is_warmed_unasked_and_a_short_run_is_not(full: 
 def test_memory_pressure_sheds_masks_and_pages_and_health_says_so(
     full: Engram, tmp_path: Path, critical: int, pressure: str
 ) -> None:
-    low = {"ram_warning_mib": 50, "ram_critical_mib": critical, "care_pause_s": 0.05}
+    low = {"ram_warning_mib": 50, "ram_critical_mib": critical}
     ballast = bytearray(b"x") * (120 << 20)  # the setting goes no lower than 100 MiB
-    with open_mind(tmp_path / "vault", **low) as mem:
+    with open_mind(tmp_path / "vault", tuning=[DreamLimits(care_pause_s=0.05)], **low) as mem:
         found = [""]
 
         def shed() -> bool:

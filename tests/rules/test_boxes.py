@@ -13,15 +13,15 @@ from promises.test_erasure import traces
 from promises.vaults_at_hand import KEY, image, store_of
 from rules.stories import START, open_story
 
-import engram
+from engram.dream.limits import DreamLimits
+from engram.engine import Engram
 from engram.models.embedders import CallableEmbedder, Vectors, hashing_embedder
-from engram.rules.boxes import BoxItem, OpenBox, centred, fill, trace_of, words_of
-from engram.settings import Settings
+from engram.rules.boxes import BoxItem, BoxLimits, OpenBox, centred, fill, trace_of, words_of
 from engram.store.sqlite.boxes import Filled
 from engram.types import Policy, Reader, Role, Scope, Turn
 from engram.values.episodes import SealReason
 
-SETTINGS = Settings()
+LIMITS = BoxLimits()
 HERE = (1, "s")
 
 
@@ -38,12 +38,12 @@ SHIP = ("the sailing ship left harbour", "a sailing ship needs wind", "harbour w
 
 
 def test_a_change_of_subject_seals_a_box() -> None:
-    assert shown(fill(items(*TEA, *SHIP), {}, SETTINGS)) == [([1, 2, 3], SealReason.SHIFT), ([4, 5, 6], SealReason.OPEN)]
+    assert shown(fill(items(*TEA, *SHIP), {}, LIMITS)) == [([1, 2, 3], SealReason.SHIFT), ([4, 5, 6], SealReason.OPEN)]
 
 
 def test_a_pause_of_half_an_hour_seals_a_box() -> None:
-    assert shown(fill(items(*TEA, minutes=30), {}, SETTINGS)) == [([1, 2, 3], SealReason.OPEN)]
-    assert shown(fill(items(*TEA, minutes=30.1), {}, SETTINGS)) == [
+    assert shown(fill(items(*TEA, minutes=30), {}, LIMITS)) == [([1, 2, 3], SealReason.OPEN)]
+    assert shown(fill(items(*TEA, minutes=30.1), {}, LIMITS)) == [
         ([1], SealReason.GAP),
         ([2], SealReason.GAP),
         ([3], SealReason.OPEN),
@@ -51,7 +51,7 @@ def test_a_pause_of_half_an_hour_seals_a_box() -> None:
 
 
 def test_a_box_is_sealed_at_fifty_memories() -> None:
-    boxes = fill(items(*(TEA[0] for _ in range(101))), {}, SETTINGS)
+    boxes = fill(items(*(TEA[0] for _ in range(101))), {}, LIMITS)
     assert [(len(box.fresh), box.sealed) for box in boxes] == [(50, SealReason.SIZE), (50, SealReason.SIZE), (1, SealReason.OPEN)]
 
 
@@ -59,9 +59,9 @@ def test_vectors_decide_the_box_when_words_do_not_overlap() -> None:
     encode = hashing_embedder(64).passages
     said = ("tea leaves", "leaves tea", "ship sails")
     told = [BoxItem(n, HERE, START, words_of(text, ""), encode([text])[0]) for n, text in enumerate(said)]
-    assert shown(fill(told, {}, SETTINGS)) == [([0, 1], SealReason.SHIFT), ([2], SealReason.OPEN)]
+    assert shown(fill(told, {}, LIMITS)) == [([0, 1], SealReason.SHIFT), ([2], SealReason.OPEN)]
     assert (
-        len(fill([BoxItem(one.memory, HERE, START, one.words) for one in told], {}, SETTINGS)) == 1
+        len(fill([BoxItem(one.memory, HERE, START, one.words) for one in told], {}, LIMITS)) == 1
     )  # without vectors, two content words change no subject
 
 
@@ -69,16 +69,16 @@ def test_box_similarity_is_relative_to_the_mean_vector() -> None:
     """A component that all vectors share, here the first dimension, must not make them similar."""
     voice = np.array([[9, 1, 0], [9, 0.9, 0.1], [9, 0, 1]], np.float32)
     told = [BoxItem(n, HERE, START, ("x",), vector) for n, vector in enumerate(centred(voice, voice.mean(axis=0)))]
-    assert shown(fill(told, {}, SETTINGS)) == [([0, 1], SealReason.SHIFT), ([2], SealReason.OPEN)]
+    assert shown(fill(told, {}, LIMITS)) == [([0, 1], SealReason.SHIFT), ([2], SealReason.OPEN)]
     bare = [BoxItem(n, HERE, START, ("x",), vector) for n, vector in enumerate(voice)]
-    assert len(fill(bare, {}, SETTINGS)) == 1
+    assert len(fill(bare, {}, LIMITS)) == 1
 
 
 def test_scopes_and_sessions_have_separate_boxes_and_open_boxes_continue() -> None:
     mixed = [*items(TEA[0]), *items(SHIP[0], stream=(2, "s")), *items(TEA[1])]
-    boxes = fill(mixed, {}, SETTINGS)
+    boxes = fill(mixed, {}, LIMITS)
     assert [box.stream for box in boxes] == [HERE, (2, "s")]
-    again = fill(items(TEA[2]), {boxes[0].stream: boxes[0]}, SETTINGS)
+    again = fill(items(TEA[2]), {boxes[0].stream: boxes[0]}, LIMITS)
     assert again == [boxes[0]]
     assert boxes[0].size == 3
     assert {"tea", "china"} <= set(boxes[0].topic)
@@ -163,8 +163,9 @@ def test_the_topic_of_a_box_drops_words_of_erased_memories(tmp_path: Path, clock
 
 
 def test_background_upkeep_fills_boxes(tmp_path: Path) -> None:
-    given = {"model": "none", "backup_hours": 0, "care_pause_s": 0.05, "warm_after_s": 0.05}
-    with engram.open(tmp_path / "vault", key=KEY, settings=given) as mem:
+    given = {"model": "none", "backup_hours": 0}
+    soon = DreamLimits(care_pause_s=0.05, warm_after_s=0.05)
+    with Engram.open(tmp_path / "vault", key=KEY, settings=given, tuning=[soon]) as mem:
         mem.remember("The lamp in the hall is broken")
         wait_until(lambda: store_of(mem).boxes(mem.reader))
         assert len(store_of(mem).boxes(mem.reader)) == 1

@@ -14,12 +14,11 @@ from recall.minds import KEY
 
 import engram
 from engram.errors import InvalidQuery
-from engram.rules.edges import ACYCLIC, confidence_at, reinforced, traverse
-from engram.settings import Settings
+from engram.rules.edges import ACYCLIC, EdgeWeights, confidence_at, reinforced, traverse
 from engram.types import Edge, Memory
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-SETTINGS = Settings()
+WEIGHTS = EdgeWeights()
 
 
 def after(days: float) -> datetime:
@@ -32,28 +31,28 @@ def link(source: str, target: str, kind: str = "related_to", weight: float = 1.0
 
 def test_an_association_keeps_its_confidence_for_a_month_then_fades_linearly() -> None:
     one = link("a", "b")
-    assert [round(confidence_at(one, after(days), SETTINGS), 3) for days in (0, 30, 60, 90, 3650)] == [1.0, 1.0, 0.9, 0.8, 0.1]
+    assert [round(confidence_at(one, after(days), WEIGHTS), 3) for days in (0, 30, 60, 90, 3650)] == [1.0, 1.0, 0.9, 0.8, 0.1]
 
 
 @pytest.mark.parametrize("kind", sorted(ACYCLIC | {"supersedes", "contradicts"}))
 def test_edges_that_state_what_happened_do_not_fade(kind: str) -> None:
-    assert confidence_at(link("a", "b", kind, confidence=0.7), after(3650), SETTINGS) == 0.7
+    assert confidence_at(link("a", "b", kind, confidence=0.7), after(3650), WEIGHTS) == 0.7
 
 
 def test_restating_an_edge_raises_its_confidence_and_restarts_the_grace_period() -> None:
     faint = link("a", "b", confidence=0.5)
-    again = reinforced(faint, link("a", "b", confidence=0.5), after(60), SETTINGS)
+    again = reinforced(faint, link("a", "b", confidence=0.5), after(60), WEIGHTS)
     assert again.confidence == pytest.approx(0.5 - 0.1 + 0.1)
     assert (again.created_at, again.reinforced_at) == (START, after(60))
-    assert confidence_at(again, after(90), SETTINGS) == again.confidence
+    assert confidence_at(again, after(90), WEIGHTS) == again.confidence
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 4000))
 def test_the_confidence_of_an_edge_stays_between_zero_and_one(old: float, told: float, days: float) -> None:
     known = link("a", "b", confidence=old)
-    assert 0.0 <= confidence_at(known, after(days), SETTINGS) <= old
-    again = reinforced(known, replace(known, confidence=told), after(days), SETTINGS)
-    assert max(told, confidence_at(known, after(days), SETTINGS)) <= again.confidence <= 1.0
+    assert 0.0 <= confidence_at(known, after(days), WEIGHTS) <= old
+    again = reinforced(known, replace(known, confidence=told), after(days), WEIGHTS)
+    assert max(told, confidence_at(known, after(days), WEIGHTS)) <= again.confidence <= 1.0
 
 
 def among(*edges: Edge) -> object:
@@ -65,15 +64,15 @@ def among(*edges: Edge) -> object:
 
 def test_traversal_takes_the_strongest_path_up_to_the_depth() -> None:
     edges = among(link("a", "b", weight=0.5), link("c", "a"), link("b", "d"), link("c", "d", weight=0.9), link("d", "e"))
-    ways = traverse(["a"], edges, START, SETTINGS, depth=2)  # type: ignore[arg-type]
+    ways = traverse(["a"], edges, START, WEIGHTS, depth=2)  # type: ignore[arg-type]
     assert {there: (way.distance, way.strength) for there, way in ways.items()} == {"b": (1, 0.5), "c": (1, 1.0), "d": (2, 0.9)}
-    assert "e" in traverse(["a"], edges, START, SETTINGS, depth=3)  # type: ignore[arg-type]
+    assert "e" in traverse(["a"], edges, START, WEIGHTS, depth=3)  # type: ignore[arg-type]
 
 
 def test_traversal_skips_faded_edges() -> None:
     edges = among(link("a", "b", confidence=0.19), link("a", "c", confidence=0.2), link("a", "d"))
-    assert set(traverse(["a"], edges, START, SETTINGS)) == {"c", "d"}  # type: ignore[arg-type]
-    assert set(traverse(["a"], edges, after(300), SETTINGS)) == set()  # type: ignore[arg-type]
+    assert set(traverse(["a"], edges, START, WEIGHTS)) == {"c", "d"}  # type: ignore[arg-type]
+    assert set(traverse(["a"], edges, after(300), WEIGHTS)) == set()  # type: ignore[arg-type]
 
 
 def test_relate_and_traverse_work_on_a_vault(tmp_path: Path) -> None:

@@ -13,13 +13,12 @@ import engram
 from engram.engine import Engram
 from engram.errors import InvalidQuery
 from engram.recall.searcher import Searcher
-from engram.rules.knowledge import confidence, freshness, level
-from engram.settings import Settings
+from engram.rules.knowledge import KnowledgeWeights, confidence, freshness, level
 from engram.types import Edge, Memory, Reader, Scope
 from engram.values.entities import GapKind, KnowledgeFigures, KnowledgeLevel
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-PLAIN = Settings()
+PLAIN = KnowledgeWeights()
 UNANSWERED = "Which dentist, plumber or accountant of Wellington did Carla pay last winter?"
 ADA = Reader(Scope(agent="ada"))
 

@@ -16,7 +16,7 @@ from rules.stories import START, did, event, open_story, story
 from engram.engine import Engram
 from engram.errors import NotFound
 from engram.rules.episodes import is_warning, warning_of
-from engram.rules.skills import after_use, clusters, common_steps, learn, match, ranked, with_recoveries
+from engram.rules.skills import SkillWeights, after_use, clusters, common_steps, learn, match, ranked, with_recoveries
 from engram.types import Memory, Reader, Scope
 from engram.values.episodes import Episode, EpisodeOutcome, Precondition, Skill
 
@@ -235,11 +235,11 @@ def test_the_third_success_makes_a_skill_and_later_uses_update_it(mem: Engram) -
 
 def test_skills_can_be_learned_from_earlier_episodes(tmp_path: Path, clock: HandClock) -> None:
     with open_story(tmp_path, clock) as mem:
-        mem.settings.set(skill_episodes=9)
+        mem.settings.tune(SkillWeights(skill_episodes=9))
         for goal in GOALS:
             do(mem, goal, "run the tests", "build the image")
         assert mem.learn_skills() == ()
-        mem.settings.set(skill_episodes=3)
+        mem.settings.tune(SkillWeights(skill_episodes=3))
         assert [skill.practice.successes for skill in mem.learn_skills()] == [3]
         assert mem.learn_skills() == ()  # already learned
 

@@ -184,7 +184,7 @@ FACES = {"library": library, "http": http, "mcp": mcp}
 
 @pytest.fixture
 def ada(tmp_path: Path) -> Iterator[Engram]:
-    settings = {"ask_per_minute": 0, "guest_ask_per_minute": 0, "answer_grid_ms": 0, "skill_episodes": 3, "serve_rate": 1_000_000}
+    settings = {"ask_per_minute": 0, "guest_ask_per_minute": 0, "answer_grid_ms": 0, "serve_rate": 1_000_000}
     with open_mind(tmp_path / "vault", agent="ada", **settings) as mem:
         yield mem
 

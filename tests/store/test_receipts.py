@@ -12,6 +12,7 @@ from hand_clock import HandClock
 from recall.minds import KEY, store_of, words_apart
 from serve.test_operations import arguments_of
 
+from engram.capture.limits import CaptureLimits
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import Conflict, InvalidContent, KeyReused, NotFound
@@ -53,7 +54,7 @@ def test_an_observe_repeated_with_its_key_stores_once_and_returns_the_same_repor
 
 def test_an_ingest_repeated_with_its_key_stores_once_and_resumes_after_an_interruption(mem: Engram, clock: HandClock) -> None:
     """Its turns have no refs: without the key they would be stored again."""
-    mem.settings.set(ingest_batch=5)
+    mem.settings.tune(CaptureLimits(ingest_batch=5))
     said = [Turn(f"I bought a boat called Ida {n} in harbour {n * 7}.") for n in range(20)]
     with pytest.raises(Exception, match="after 10"), mem.deadline(5):
         mem.keyed("k").ingest(said, progress=lambda n: clock.advance(3))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from recall.minds import OWNER, open_mind
 
-import engram
+from engram.dream.limits import DreamLimits
 from engram.engine import Engram
 from engram.rules.checkpoints import checkpoint_from_bytes
 from engram.store.ports import Filter
@@ -20,6 +20,7 @@ from engram.store.sqlite import connection as sealed
 from engram.store.sqlite.working import HANDOFF
 from engram.types import Edge, Memory, Sensitivity, Status, Turn
 
+UNASKED = DreamLimits(warm_after_s=3600.0, care_pause_s=3600.0)  # no background work within a test
 CARD = "4111 1111 1111 1111"
 WORD = "zanzibar"
 
@@ -60,7 +61,7 @@ belongs here or there, and into `everything` below."""
 
 @pytest.fixture
 def mem(tmp_path: Path) -> Iterator[Engram]:
-    with open_mind(tmp_path / "vault", warm_after_s=3600, care_pause_s=3600) as mem:  # nothing is done unasked
+    with open_mind(tmp_path / "vault", tuning=[UNASKED]) as mem:
         yield mem
 
 
@@ -272,7 +273,7 @@ def _entity(mem: Engram, name: str) -> int:
 
 
 def test_a_confidential_memory_without_a_vector_does_not_stop_background_work(tmp_path: Path) -> None:
-    with engram.open(tmp_path / "bare", settings={"model": "none", "warm_after_s": 3600, "care_pause_s": 3600}) as mem:
+    with Engram.open(tmp_path / "bare", settings={"model": "none"}, tuning=[UNASKED]) as mem:
         for number in range(5):
             mem.remember(f"Pay invoice {number} with {CARD}")
         assert mem._vault.fill_boxes() == 5

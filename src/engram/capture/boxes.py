@@ -10,7 +10,7 @@ import numpy as np
 from engram.capture.embeddings import SPACE
 from engram.index.vectors.matrix import decode, restore
 from engram.models.embedders import Vectors
-from engram.rules.boxes import BoxItem, OpenBox, Stream, centred, fill, topic_of, trace_of, words_of
+from engram.rules.boxes import BoxItem, BoxLimits, OpenBox, Stream, centred, fill, topic_of, trace_of, words_of
 from engram.rules.topics import Vector
 from engram.settings import LiveSettings
 from engram.store.sqlite.boxes import Filled, Row, Topics
@@ -43,7 +43,7 @@ def fill_boxes(
         middle = _middle(store, owner, rows[-1].key)
         streams = dict.fromkeys((row.scope, row.session) for row in rows)
         growing = _growing(store, owner, list(streams), middle)
-        changed = fill(_items(rows, middle), growing, live.now)
+        changed = fill(_items(rows, middle), growing, live.tuned(BoxLimits))
         known = store.topics(owner, {box.stream[0] for box in changed})
         made = _traced([_filled(box) for box in changed], known)
         if store.put_boxes(owner, made, start=start, upto=rows[-1].key, since=since):

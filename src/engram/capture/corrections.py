@@ -8,8 +8,7 @@ import numpy as np
 
 from engram.index.vectors.live import LiveIndex
 from engram.models.embedders import Vectors
-from engram.rules.duplicates import NEAR, same_fact, says_again
-from engram.settings import Settings
+from engram.rules.duplicates import NEAR, DuplicateWeights, same_fact, says_again
 from engram.store.sqlite.store import SqliteStore
 from engram.text.english.facts import facts, tells_a_change
 from engram.text.english.grammar import named, third_person
@@ -37,7 +36,7 @@ class Said:
 
 
 def heirs_of(
-    store: SqliteStore, index: LiveIndex | None, reader: Reader, statements: Iterable[Said], settings: Settings
+    store: SqliteStore, index: LiveIndex | None, reader: Reader, statements: Iterable[Said], weights: DuplicateWeights
 ) -> dict[int, Memory]:
     """Which of these say what was corrected exactly where the reader stands, by number, with what stands in its place."""
     here = replace(reader, policy=Policy.OWN)
@@ -58,16 +57,16 @@ def heirs_of(
         close = {keys[place]: float(likes[place]) for place in np.flatnonzero(likes >= NEAR).tolist()}
         for old in store.fetch(here, list(close)) if close else ():
             heir = store.heir(here, old.key)
-            if _means(one, old, heir, close[old.key], settings):
+            if _means(one, old, heir, close[old.key], weights):
                 found[number] = heir
                 break
     return found
 
 
-def _means(one: Said, old: Memory, heir: Memory, cosine: float, settings: Settings) -> bool:
+def _means(one: Said, old: Memory, heir: Memory, cosine: float, weights: DuplicateWeights) -> bool:
     whose = one.speaker == named(old.speaker)
     told = [wording for wording in one.wordings if whose or not set(terms(wording)) & _PERSONAL]
-    return any(says_again(wording, old.text, settings, instead=heir.text, cosine=cosine) for wording in told)
+    return any(says_again(wording, old.text, weights, instead=heir.text, cosine=cosine) for wording in told)
 
 
 def _by_facts(store: SqliteStore, here: Reader, said: Mapping[int, Said]) -> dict[int, Memory]:

@@ -16,7 +16,7 @@ from engram.capture.corrections import Said, heirs_of
 from engram.capture.statements import Statement
 from engram.index.vectors.live import LiveIndex, Nearest
 from engram.models.embedders import Vectors
-from engram.settings import Settings
+from engram.rules.duplicates import DuplicateWeights
 from engram.store.sqlite.store import SqliteStore
 from engram.text.english.grammar import is_assistant, named
 from engram.text.terms import day_of, digest_of, identity_of, marks, word_set, words
@@ -71,21 +71,21 @@ class Sifted:
 
 
 def sift(
-    store: SqliteStore, index: LiveIndex | None, reader: Reader, candidates: Sequence[Candidate], settings: Settings
+    store: SqliteStore, index: LiveIndex | None, reader: Reader, candidates: Sequence[Candidate], weights: DuplicateWeights
 ) -> Sifted:
     """Duplicates are looked for where the reader stands; surprise is about all that the reader sees."""
     known = store.digests(reader, [digest for c in candidates for digest in (c.digest, c.quoted) if digest])
     remembered = _remembered(store, reader, candidates)
     near = _near(index, reader, candidates)
-    twins = _twins(store, index, reader, candidates, near, settings)
-    heirs = heirs_of(store, index, reader, (one.as_said for one in candidates), settings)
+    twins = _twins(store, index, reader, candidates, near, weights)
+    heirs = heirs_of(store, index, reader, (one.as_said for one in candidates), weights)
     batch = _Batch(len(candidates))
     by_digest: dict[bytes, Candidate] = {}
     sifted = Sifted([], [], [])
     for number, candidate in enumerate(candidates):
         cosines = batch.cosines(candidate)
         twin = known.get(candidate.digest) or known.get(candidate.quoted) or remembered.get(number) or twins.get(number)
-        first = by_digest.get(candidate.digest) or batch.rephrased(candidate, cosines, settings)
+        first = by_digest.get(candidate.digest) or batch.rephrased(candidate, cosines, weights)
         if twin is not None:
             sifted.merged.append((candidate, twin))
         elif number in heirs:
@@ -128,17 +128,17 @@ def known_as(memory: Memory) -> list[bytes]:
 
 
 def twin_of(
-    store: SqliteStore, index: LiveIndex | None, reader: Reader, memory: Memory, vector: Vectors | None, settings: Settings
+    store: SqliteStore, index: LiveIndex | None, reader: Reader, memory: Memory, vector: Vectors | None, weights: DuplicateWeights
 ) -> tuple[str | None, float]:
     """The id of a memory where the reader stands that says in other words what is to be remembered; else how new that is."""
     here = replace(reader, policy=Policy.OWN)
     found = index.search_many(here, vector[None], _NEIGHBOURS) if index is not None and vector is not None else None
-    close = found[0].keys[found[0].scores >= settings.duplicate_cosine].tolist() if found else []
+    close = found[0].keys[found[0].scores >= weights.duplicate_cosine].tolist() if found else []
     wordings = Said.of(memory.text, memory.text, memory.speaker, vector).wordings
     for one in store.fetch(here, close) if close else ():
         alike = one.kind is memory.kind or Kind.SKILL not in (one.kind, memory.kind)
         if alike and _by_whom(one, memory.speaker) and _one_day(day_of(memory), day_of(one)):
-            if any(says_the_same(wording, one.text, settings) for wording in wordings):
+            if any(says_the_same(wording, one.text, weights) for wording in wordings):
                 return one.id, 0.0
     return None, surprise(found[0] if found else None, np.empty(0, np.float32))
 
@@ -159,9 +159,9 @@ def surprise(near: Nearest | None, cosines: Vectors) -> float:
     return float(np.clip((0.75 - float(scores.mean())) * 1.2, -0.1, MOST_SURPRISING))
 
 
-def says_the_same(said: str, known: str, settings: Settings) -> bool:
+def says_the_same(said: str, known: str, weights: DuplicateWeights) -> bool:
     """May these words, whose vectors are near, be taken for one statement?"""
-    return _overlap(known, said) >= settings.duplicate_overlap and adds_nothing(said, known)
+    return _overlap(known, said) >= weights.duplicate_overlap and adds_nothing(said, known)
 
 
 def _one_day(one: str, other: str) -> bool:
@@ -191,10 +191,10 @@ class _Batch:
         made: Vectors = self._rows[: len(self._members)] @ candidate.vector
         return made
 
-    def rephrased(self, candidate: Candidate, cosines: Vectors, settings: Settings) -> Candidate | None:
-        for place in np.flatnonzero(cosines >= settings.duplicate_cosine).tolist():
+    def rephrased(self, candidate: Candidate, cosines: Vectors, weights: DuplicateWeights) -> Candidate | None:
+        for place in np.flatnonzero(cosines >= weights.duplicate_cosine).tolist():
             other = self._members[place]
-            if _one_day(candidate.day, other.day) and says_the_same(candidate.text, other.text, settings):
+            if _one_day(candidate.day, other.day) and says_the_same(candidate.text, other.text, weights):
                 return other
         return None
 
@@ -214,17 +214,17 @@ def _twins(
     reader: Reader,
     candidates: Sequence[Candidate],
     near: dict[int, Nearest],
-    settings: Settings,
+    weights: DuplicateWeights,
 ) -> dict[int, str]:
     """Ids of memories of the same place that say the same in other words, by the candidate's number."""
     here = replace(reader, policy=Policy.OWN)
-    close = {n: one.keys[one.scores >= settings.duplicate_cosine].tolist() for n, one in near.items()}
+    close = {n: one.keys[one.scores >= weights.duplicate_cosine].tolist() for n, one in near.items()}
     mine = _fetched(store, here, close)
     # Where all of the nearest are so close and none is from here, one from here may stand behind them.
     crowded = [n for n, keys in close.items() if len(keys) == _NEIGHBOURS and not any(key in mine for key in keys)]
     if crowded and index is not None:
         again = _near(index, here, [candidates[n] for n in crowded])
-        close |= {crowded[n]: one.keys[one.scores >= settings.duplicate_cosine].tolist() for n, one in again.items()}
+        close |= {crowded[n]: one.keys[one.scores >= weights.duplicate_cosine].tolist() for n, one in again.items()}
         mine |= _fetched(store, here, {n: close[n] for n in crowded})
     found = {}
     for number, keys in close.items():
@@ -232,7 +232,7 @@ def _twins(
         same = (
             mine[key].id
             for key in keys
-            if key in mine and _one_day(one.day, day_of(mine[key])) and says_the_same(one.text, mine[key].text, settings)
+            if key in mine and _one_day(one.day, day_of(mine[key])) and says_the_same(one.text, mine[key].text, weights)
         )
         twin = next(same, None)
         if twin is not None:

@@ -19,7 +19,7 @@ from engram.guard.injection import InjectionVerdict
 from engram.log import Log
 from engram.rules.duplicates import LIKE, stem_overlap, stems
 from engram.rules.episodes import failure_reason, narrative, novelty_of, significance_of, surprise_of, valence_of, warning_of
-from engram.rules.skills import after_use, clusters, learn, match, with_recoveries
+from engram.rules.skills import SkillWeights, after_use, clusters, learn, match, with_recoveries
 from engram.store.limits import StoreLimits
 from engram.store.ports import Once
 from engram.store.sqlite.recounting import LEARNED_FROM
@@ -191,7 +191,7 @@ class Chronicle:
     ) -> Skill:
         """The skill after one more use."""
         now = self._env.now()
-        used = after_use(skill, outcome, self._said(result), now, self._live.now.skill_alpha, seconds)
+        used = after_use(skill, outcome, self._said(result), now, self._live.tuned(SkillWeights).skill_alpha, seconds)
         if episode is not None:
             used = with_recoveries(used, episode, now)
         sources = [episode.id] if episode is not None and used.refinements != skill.refinements else []
@@ -207,7 +207,7 @@ class Chronicle:
         return [skill for group in clusters(fresh) if (skill := self._learn(reader, group)) is not None]
 
     def _learn(self, reader: Reader, episodes: Sequence[Episode]) -> Skill | None:
-        learned = learn(episodes, self._live.now.skill_episodes)
+        learned = learn(episodes, self._live.tuned(SkillWeights).skill_episodes)
         if learned is None:
             return None
         memory = Memory(

@@ -26,6 +26,7 @@ from engram.capture.categories import CATEGORIES, IMPORTANCE, is_event
 from engram.capture.drafts import cut, drafts
 from engram.capture.duplicates import Candidate, Sifted, adds_nothing, sift
 from engram.capture.embeddings import Tools, give_vectors, space_of
+from engram.capture.limits import CaptureLimits
 from engram.capture.redaction import sendable
 from engram.capture.statements import Statement
 from engram.deadline import POLL_S, acquire_in_time, check_deadline, deadline_error, deadline_passed, wait_limit
@@ -34,6 +35,7 @@ from engram.errors import EngramError
 from engram.guard.injection import InjectionVerdict
 from engram.index.term_plan import STOP_WORDS
 from engram.models.language_models import Extracted, Extractor, GenerationRequest, LanguageModel
+from engram.rules.duplicates import DuplicateWeights
 from engram.settings import Settings
 from engram.text.english.entities import folded
 from engram.text.english.facts import facts
@@ -105,7 +107,7 @@ class Distiller:
 
     def _due(self, reader: Reader, session: str, hurry: bool) -> Sequence[PendingTurn]:
         waiting = self._tools.store.waiting(reader, session, limit=_AT_ONCE)
-        return waiting if hurry or is_time(waiting, self._tools.env.now(), self._tools.live.now) else ()
+        return waiting if hurry or is_time(waiting, self._tools.env.now(), self._tools.live.tuned(CaptureLimits)) else ()
 
     def _read(self, reader: Reader, session: str, waiting: Sequence[PendingTurn], reading: Reading) -> None:
         """Ask, judge, store. A model that fails is left alone for a while; its turns wait on, though not for ever."""
@@ -117,14 +119,14 @@ class Distiller:
         if trouble:
             self._resting_for = f"the extractor {trouble}; what the rules found is kept, and it is asked again later."
             now = tools.env.now()
-            self._resting_until = now + timedelta(minutes=max(settings.buffer_minutes, 1.0))
+            self._resting_until = now + timedelta(minutes=max(tools.live.tuned(CaptureLimits).buffer_minutes, 1.0))
             lost = [one.key for one in waiting if one.since + _GIVE_UP <= now]
             if lost:
                 tools.store.distil(reader, lost, [])
             return
         candidates, refused = believed(answer, turns, context, settings)
         notes = give_vectors(tools, candidates)
-        sifted = sift(tools.store, tools.index, reader, candidates, settings)
+        sifted = sift(tools.store, tools.index, reader, candidates, tools.live.tuned(DuplicateWeights))
         made = drafts(turns, sifted.fresh, settings)
         again: dict[str, list[int]] = {}
         for candidate, twin in sifted.merged:
@@ -143,11 +145,11 @@ class Distiller:
         return [memory.id for memory in old if any(adds_nothing(memory.text, text) for text in new)]
 
 
-def is_time(waiting: Sequence[PendingTurn], now: datetime, settings: Settings) -> bool:
+def is_time(waiting: Sequence[PendingTurn], now: datetime, limits: CaptureLimits) -> bool:
     """Do enough turns wait, or one long enough?"""
     if not waiting:
         return False
-    return len(waiting) >= settings.buffer_turns or waiting[0].since + timedelta(minutes=settings.buffer_minutes) <= now
+    return len(waiting) >= limits.buffer_turns or waiting[0].since + timedelta(minutes=limits.buffer_minutes) <= now
 
 
 def asked(

@@ -17,6 +17,7 @@ from engram.capture.embeddings import Tools, encoded, passage, space_of
 from engram.errors import EmbeddingError, EngramError
 from engram.index.vectors.matrix import encode
 from engram.models.embedders import Vectors
+from engram.rules.duplicates import DuplicateWeights
 from engram.settings import Settings
 from engram.store.validation import check_memory, check_name, check_speaker
 from engram.text.terms import identity_of
@@ -96,7 +97,13 @@ def admit(
     known = {number: held[digest] for number, digest in identities.items() if digest in held}
     fresh = [number for number in ready if number not in known]
     vectors, notes = _vectors(tools, [ready[number] for number in fresh])
-    heirs = heirs_of(tools.store, tools.index, here, (_said(ready[n], v) for n, v in zip(fresh, vectors, strict=True)), settings)
+    heirs = heirs_of(
+        tools.store,
+        tools.index,
+        here,
+        (_said(ready[n], v) for n, v in zip(fresh, vectors, strict=True)),
+        tools.live.tuned(DuplicateWeights),
+    )
     known |= {fresh[place]: heir.id for place, heir in heirs.items()}
     drafts = {
         number: Draft(

@@ -20,6 +20,7 @@ from engram.capture.drafts import drafts, weighed
 from engram.capture.duplicates import MOST_SURPRISING, known_as, sift, twin_of
 from engram.capture.embeddings import SPACE, Tools, encoded, fill, give_vectors, passage, space_of
 from engram.capture.extraction import Distiller, Reading
+from engram.capture.limits import CaptureLimits
 from engram.capture.reports import Batch, Sum, alone, reported, to_words
 from engram.capture.screen import screened, tier_after, tier_of, version
 from engram.capture.turns import Heard, Previous, hear, muse
@@ -30,6 +31,7 @@ from engram.index.vectors.live import LiveIndex
 from engram.index.vectors.matrix import encode
 from engram.models.embedders import Embedder, Vectors
 from engram.models.language_models import Extractor
+from engram.rules.duplicates import DuplicateWeights
 from engram.store.ports import HeardBefore, Once
 from engram.store.validation import check_memory, check_name, check_turn
 from engram.text import tokens
@@ -110,7 +112,8 @@ class Observer:
         waiting: tuple[Batch, Future[tuple[str, ...]]] | None = None
         with ThreadPoolExecutor(1, "engram-ingest") as beside:
             try:
-                for some in _batches(turns, self._live.now.ingest_batch, self._live.now.ingest_characters):
+                limits = self._live.tuned(CaptureLimits)
+                for some in _batches(turns, limits.ingest_batch, limits.ingest_characters):
                     batch = self._new_of(reader, some, session, previous, waiting[0].refs if waiting else frozenset())
                     batch.heard.imported = imported
                     coming = batch, beside.submit(copy_context().run, give_vectors, self._tools, batch.heard.candidates)
@@ -178,7 +181,7 @@ class Observer:
     ) -> Report:
         """Tell new from known, store all of it at once, and report."""
         settings = self._live.now
-        sifted = sift(self._store, self._tools.index, reader, heard.candidates, settings)
+        sifted = sift(self._store, self._tools.index, reader, heard.candidates, self._live.tuned(DuplicateWeights))
         made = drafts(heard.turns, sifted.fresh, settings)
         made = made if heard.said else [replace(draft, turns=()) for draft in made]
         if heard.imported:
@@ -240,10 +243,11 @@ class Observer:
         vector = self._vector(memory)
         if writable(reader).admits(memory.scope):  # else it is refused below, and nothing of that place is told
             said = Said.of(memory.text, memory.text, memory.speaker, vector)
-            heirs = heirs_of(self._store, self._tools.index, here, [said], self._live.now)
+            heirs = heirs_of(self._store, self._tools.index, here, [said], self._live.tuned(DuplicateWeights))
             if heirs:
                 return heirs[0]
-        twin, surprise = twin_of(self._store, self._tools.index, reader, memory, vector, self._live.now) if names else (None, 0.0)
+        weights = self._live.tuned(DuplicateWeights)
+        twin, surprise = twin_of(self._store, self._tools.index, reader, memory, vector, weights) if names else (None, 0.0)
         if twin is not None and told is None:
             return self._remember_again(reader, memory, twin, timeout, once, tier, told)
         weight = min(max(memory.importance + surprise, 0.0), 1.0) if weigh else memory.importance

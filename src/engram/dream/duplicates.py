@@ -94,7 +94,7 @@ def _neighbour_keys(context: JobContext, group: Sequence[Memory]) -> list[list[i
     if results is None:
         return [_by_words(context, memory) for memory in group]
     return [
-        nearest.keys[nearest.scores >= context.settings.merge_cosine].tolist() if has_vector else _by_words(context, memory)
+        nearest.keys[nearest.scores >= context.limits.merge_cosine].tolist() if has_vector else _by_words(context, memory)
         for memory, nearest, has_vector in zip(group, results, complete, strict=True)
     ]
 

@@ -19,8 +19,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from engram.dream.job import Job, JobContext, JobPage, by_scope
-from engram.rules.edges import fades_at, is_faded
-from engram.settings import Settings
+from engram.dream.limits import DreamLimits
+from engram.rules.edges import EdgeWeights, fades_at, is_faded
 from engram.types import Edge, Memory
 from engram.values.dreams import AddLink, Cursor, Proposal, Recheck, RemoveLink, Reweigh
 from engram.values.frozen import frozen, replace
@@ -59,9 +59,9 @@ def _proposals(context: JobContext, memories: Sequence[Memory]) -> list[Proposal
     neighbours_of = neighbours(context, memories, _CANDIDATES)
     ends = {neighbour.memory.id for group in neighbours_of.values() for neighbour in group} | {memory.id for memory in memories}
     known = context.store.edges(context.scoped_to(memories[0]), sorted(ends))
-    faded = dict.fromkeys(edge for edge in known if edge.kind == SIMILAR and is_faded(edge, context.now, context.settings))
+    faded = dict.fromkeys(edge for edge in known if edge.kind == SIMILAR and is_faded(edge, context.now, context.edge_weights))
     new_edges = missing_edges(
-        [memory for memory in memories if memory.id in neighbours_of], neighbours_of, known, faded, context.settings
+        [memory for memory in memories if memory.id in neighbours_of], neighbours_of, known, faded, context.limits
     )
     remaining = [
         *(edge for edge in known if edge.kind == SIMILAR and edge not in faded),
@@ -71,15 +71,15 @@ def _proposals(context: JobContext, memories: Sequence[Memory]) -> list[Proposal
         *map(RemoveLink, faded),
         *map(AddLink, new_edges),
         *importance_gains(memories, new_edges),
-        *_next_visits(memories, remaining, context.now, context.settings),
+        *_next_visits(memories, remaining, context.now, context.edge_weights),
     ]
 
 
-def _next_visits(memories: Sequence[Memory], links: Iterable[Edge], now: datetime, settings: Settings) -> list[Recheck]:
+def _next_visits(memories: Sequence[Memory], links: Iterable[Edge], now: datetime, weights: EdgeWeights) -> list[Recheck]:
     """Return the date on which each memory is visited again: a day after the first of its edges has faded."""
     first: dict[str, datetime] = {}
     for edge in links:
-        if (at := fades_at(edge, settings)) is not None:
+        if (at := fades_at(edge, weights)) is not None:
             first |= {end: min(first.get(end, at), at) for end in (edge.source, edge.target)}
     return [Recheck(memory.id, max(first[memory.id], now) + _A_DAY) for memory in memories if memory.id in first]
 
@@ -98,7 +98,7 @@ def missing_edges(
     neighbours_of: Mapping[str, Sequence[Neighbour]],
     known: Iterable[Edge],
     faded: Collection[Edge],
-    settings: Settings,
+    limits: DreamLimits,
 ) -> list[Edge]:
     """Return the edges that these memories lack, from the newer to the older memory.
 
@@ -112,21 +112,21 @@ def missing_edges(
     for memory in memories:
         for neighbour in neighbours_of[memory.id]:
             pair = frozenset((memory.id, neighbour.memory.id))
-            full = max(edge_counts[memory.id], edge_counts[neighbour.memory.id]) >= settings.dream_links
-            if full or pair in linked or not belong_together(memory, neighbour, settings):
+            full = max(edge_counts[memory.id], edge_counts[neighbour.memory.id]) >= limits.dream_links
+            if full or pair in linked or not belong_together(memory, neighbour, limits):
                 continue
             newer, older = sorted((memory, neighbour.memory), key=lambda end: -end.key)
-            weight = min(neighbour.nearer / (2.0 * settings.dream_nearer), 1.0)
+            weight = min(neighbour.nearer / (2.0 * limits.dream_nearer), 1.0)
             new_edges.append(Edge(newer.id, older.id, SIMILAR, round(weight, 3), _CONFIDENCE))
             linked.add(pair)
             edge_counts.update(pair)
     return new_edges
 
 
-def belong_together(memory: Memory, neighbour: Neighbour, settings: Settings) -> bool:
+def belong_together(memory: Memory, neighbour: Neighbour, limits: DreamLimits) -> bool:
     """True if the two are close, different, and not of the same moment of one session. Flagged memories never belong."""
     near_memory = neighbour.memory
-    if near_memory.id == memory.id or memory.flagged or near_memory.flagged or neighbour.nearer < settings.dream_nearer:
+    if near_memory.id == memory.id or memory.flagged or near_memory.flagged or neighbour.nearer < limits.dream_nearer:
         return False
     apart = abs((near_memory.learned_at or _NEVER) - (memory.learned_at or _NEVER))
     return memory.session != near_memory.session or apart > _SAME_MOMENT

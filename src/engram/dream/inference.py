@@ -46,7 +46,7 @@ def _conclusions(context: JobContext, memories: Sequence[Memory]) -> list[Derive
         )
     }
     conclusions = [conclusion for conclusion in infer(known) if not page_ids.isdisjoint(conclusion.premises)][
-        : context.settings.dream_inferences
+        : context.limits.dream_inferences
     ]
     premise_ids = list(dict.fromkeys(premise for conclusion in conclusions for premise in conclusion.premises))
     premises = {memory.id: memory for memory in without_flagged(context.store.get(reader, premise_ids), context.settings)}

@@ -20,8 +20,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
+from engram.dream.limits import DreamLimits
 from engram.index.vectors.live import LiveIndex
 from engram.models.embedders import Embedder
+from engram.rules.duplicates import DuplicateWeights
+from engram.rules.edges import EdgeWeights
 from engram.settings import Settings
 from engram.store.sqlite.store import SqliteStore
 from engram.types import Memory, Policy, Reader, Scope, Status
@@ -42,6 +45,9 @@ class JobContext:
     now: datetime
     index: LiveIndex | None = None
     embedder: Embedder | None = None
+    limits: DreamLimits = DreamLimits()
+    edge_weights: EdgeWeights = EdgeWeights()
+    duplicate_weights: DuplicateWeights = DuplicateWeights()
 
     def touched(self, cursor: Cursor, limit: int = PAGE) -> TouchedMemories:
         """Return the active memories that changed since the cursor, each once, in the order of their changes."""

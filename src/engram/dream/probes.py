@@ -37,7 +37,7 @@ class ProbeResult:
 
 def choose_probes(context: JobContext, about_to_change: Sequence[Memory]) -> tuple[str, ...]:
     """Return the ids to probe: up to half from the memories about to change, the rest sampled evenly from the vault."""
-    most = context.settings.dream_probes
+    most = context.limits.dream_probes
     sampled = context.store.sample(context.reader, 2 * most) if most else []
     changing = [memory.id for memory in about_to_change if _is_worth(memory, context)][: most // 2]
     rest = [memory.id for memory in sampled if _is_worth(memory, context)]

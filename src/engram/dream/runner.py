@@ -189,7 +189,7 @@ def _was_corrected(context: JobContext, derived: Derive, known: dict[str, Memory
     if origin is None:
         return True
     statement = Said.of(derived.memory.text, derived.memory.text, derived.memory.speaker, None)
-    return bool(heirs_of(context.store, context.index, context.scoped_to(origin), [statement], context.settings))
+    return bool(heirs_of(context.store, context.index, context.scoped_to(origin), [statement], context.duplicate_weights))
 
 
 class _Guard:
@@ -204,7 +204,7 @@ class _Guard:
 
     def probe(self, proposals: Sequence[Proposal]) -> None:
         """Probe recall once, before the first change; a resumed pass was probed when it began."""
-        if self.before is not None or self._searcher is None or not self._context.settings.dream_probes:
+        if self.before is not None or self._searcher is None or not self._context.limits.dream_probes:
             return
         ids = dict.fromkeys(memory_id for proposal in proposals for memory_id in named_in(proposal))
         memories = self._context.store.get(self._context.reader, list(ids))
@@ -222,7 +222,7 @@ class _Guard:
 def _end(context: JobContext, verb: str, guard: _Guard, tally: _PassTally) -> PassReport:
     """End the pass, or undo it if fewer probes find their memory."""
     after = guard.after()
-    if guard.before is not None and after is not None and guard.before - after > context.settings.dream_loss:
+    if guard.before is not None and after is not None and guard.before - after > context.limits.dream_loss:
         undone = context.store.undo_pass(context.reader, guard.id, after=after)
         fell = f"recall of the vault's own memories fell from {guard.before:.0%} to {after:.0%}; the pass was undone."
         notes = (fell, *undone.notes)

@@ -21,7 +21,6 @@ from engram.models.embedders import Vectors
 from engram.rules.abridgement import content_words
 from engram.rules.duplicates import STEM
 from engram.rules.topics import Vector, similarity
-from engram.settings import Settings
 from engram.text.terms import terms
 from engram.values.episodes import SealReason
 from engram.values.frozen import field, frozen, mutable
@@ -99,6 +98,15 @@ def new_box(item: BoxItem) -> OpenBox:
     return OpenBox(item.stream, item.at, item.at)
 
 
+@frozen(kw_only=True)
+class BoxLimits:
+    """The numbers that decide where a box ends (M14)."""
+
+    box_shift: float = 0.35  # a statement less similar to the box than this starts the next one
+    box_gap_min: float = 30.0  # a pause of so many minutes seals a box
+    box_size: int = 50  # most memories in a box
+
+
 def similarity_to_box(box: OpenBox, item: BoxItem) -> float:
     """Return how well a statement fits the subject of a box, 0 … 1."""
     cosine = similarity(item.vector, box.total, 0.0)
@@ -108,21 +116,21 @@ def similarity_to_box(box: OpenBox, item: BoxItem) -> float:
     return len(item_stems & box.stems) / len(item_stems) if len(item_stems) >= _SAYS_LITTLE else 1.0
 
 
-def seal_reason(box: OpenBox, item: BoxItem, settings: Settings) -> SealReason:
+def seal_reason(box: OpenBox, item: BoxItem, limits: BoxLimits) -> SealReason:
     """Return the reason why this statement starts a new box; OPEN if it belongs to this one."""
-    if item.at - box.last_at > timedelta(minutes=settings.box_gap_min):
+    if item.at - box.last_at > timedelta(minutes=limits.box_gap_min):
         return SealReason.GAP
-    if box.size >= settings.box_size:
+    if box.size >= limits.box_size:
         return SealReason.SIZE
-    return SealReason.SHIFT if similarity_to_box(box, item) < settings.box_shift else SealReason.OPEN
+    return SealReason.SHIFT if similarity_to_box(box, item) < limits.box_shift else SealReason.OPEN
 
 
-def fill(items: Iterable[BoxItem], open_boxes: Mapping[Stream, OpenBox], settings: Settings) -> list[OpenBox]:
+def fill(items: Iterable[BoxItem], open_boxes: Mapping[Stream, OpenBox], limits: BoxLimits) -> list[OpenBox]:
     """Put statements into boxes, continuing the open ones; return the boxes that changed, in the order they began."""
     current, changed = dict(open_boxes), list[OpenBox]()
     for item in items:
         box = current.get(item.stream)
-        if box is not None and (reason := seal_reason(box, item, settings)) is not SealReason.OPEN:
+        if box is not None and (reason := seal_reason(box, item, limits)) is not SealReason.OPEN:
             box.sealed = reason
             if box not in changed:
                 changed.append(box)

@@ -16,13 +16,13 @@ from itertools import groupby
 
 from engram.index.term_plan import STOP_WORDS
 from engram.rules.abridgement import content_words
-from engram.settings import Settings
 from engram.text.english.facts import Fact, tells_a_change
 from engram.text.english.gazetteer import GIVEN_NAMES
 from engram.text.english.grammar import is_past
 from engram.text.english.object_types import same
 from engram.text.english.synonyms import sense, twin
 from engram.text.terms import marks, terms, word_set, words
+from engram.values.frozen import frozen
 
 NEAR = 0.85
 """Cosine from which two texts are compared word by word; a prefix "The user:" alone costs .04."""
@@ -30,7 +30,15 @@ _NEARER = 0.955
 """Cosine from which an unknown word may stand for a missing one."""
 
 
-def says_again(said: str, corrected: str, settings: Settings, *, instead: str = "", cosine: float = NEAR) -> bool:
+@frozen(kw_only=True)
+class DuplicateWeights:
+    """The numbers that decide which statements are compared as duplicates (C4)."""
+
+    duplicate_cosine: float = 0.93  # cosine of two statements from which they may say the same
+    duplicate_overlap: float = 0.6  # share of words that they must have in common then
+
+
+def says_again(said: str, corrected: str, weights: DuplicateWeights, *, instead: str = "", cosine: float = NEAR) -> bool:
     """True if a text, whose vector is near, states again what was corrected.
 
     A text that denies it, puts it into the past, or states a change says something else. Words that the correction (`instead`)
@@ -38,7 +46,7 @@ def says_again(said: str, corrected: str, settings: Settings, *, instead: str = 
     """
     if _modifiers(said) != _modifiers(corrected) or (tells_a_change(said) and not tells_a_change(corrected)):
         return False
-    return _same_words(said, corrected, settings, instead) or _reworded(said, corrected, instead, cosine)
+    return _same_words(said, corrected, weights, instead) or _reworded(said, corrected, instead, cosine)
 
 
 def means_the_same(one: str, other: str) -> bool:
@@ -64,14 +72,14 @@ def same_fact(said: Fact, corrected: Fact, instead: tuple[Fact, ...]) -> bool:
     return otherwise and said.single == corrected.single and said.object == corrected.object
 
 
-def _same_words(said: str, corrected: str, settings: Settings, instead: str) -> bool:
+def _same_words(said: str, corrected: str, weights: DuplicateWeights, instead: str) -> bool:
     """True if the text has the stems of the corrected one's content words in their order, and no new ones."""
     new, old = _stemmed_words(said), _stemmed_words(corrected)
     kept = set(old) & set(_stemmed_words(instead))
     if kept != set(old):  # else the correction changed only the order, so the order of all words matters
         new, old = _runs_sorted(new, kept), _runs_sorted(old, kept)
     rest = iter(old)
-    return len(new) >= settings.duplicate_overlap * len(old) and all(word in rest for word in new)
+    return len(new) >= weights.duplicate_overlap * len(old) and all(word in rest for word in new)
 
 
 def _reworded(said: str, corrected: str, instead: str, cosine: float) -> bool:

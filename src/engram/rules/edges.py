@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
-from engram.settings import Settings
 from engram.types import Edge
 from engram.values.frozen import frozen
 
@@ -32,33 +31,43 @@ LASTING = ACYCLIC | REVISIONS
 _IN_SIGHT = 36_500.0  # days
 
 
-def confidence_at(edge: Edge, now: datetime, settings: Settings) -> float:
+@frozen(kw_only=True)
+class EdgeWeights:
+    """The numbers by which the confidence of an edge moves (M15)."""
+
+    edge_reinforce: float = 0.1  # confidence gained when an edge is stated again
+    edge_grace_days: float = 30.0  # how long an edge that is not stated again keeps its confidence
+    edge_fade: float = 0.1  # confidence lost in every 30 days after that
+    edge_floor: float = 0.2  # edges less confident than this are not followed
+
+
+def confidence_at(edge: Edge, now: datetime, weights: EdgeWeights) -> float:
     """Return the confidence of an edge now: after a grace period it falls linearly, but not below half of `edge_floor`."""
     last_seen = edge.reinforced_at or edge.created_at
     if edge.kind in LASTING or last_seen is None:
         return edge.confidence
-    idle = now - last_seen - timedelta(days=settings.edge_grace_days)
-    lost = max(idle / timedelta(days=30), 0.0) * settings.edge_fade
-    return max(edge.confidence - lost, min(edge.confidence, settings.edge_floor / 2))
+    idle = now - last_seen - timedelta(days=weights.edge_grace_days)
+    lost = max(idle / timedelta(days=30), 0.0) * weights.edge_fade
+    return max(edge.confidence - lost, min(edge.confidence, weights.edge_floor / 2))
 
 
-def is_faded(edge: Edge, now: datetime, settings: Settings) -> bool:
+def is_faded(edge: Edge, now: datetime, weights: EdgeWeights) -> bool:
     """True if the edge's confidence is too low for it to be followed."""
-    return confidence_at(edge, now, settings) < settings.edge_floor
+    return confidence_at(edge, now, weights) < weights.edge_floor
 
 
-def fades_at(edge: Edge, settings: Settings) -> datetime | None:
+def fades_at(edge: Edge, weights: EdgeWeights) -> datetime | None:
     """Return when the edge will have faded if it is not reinforced; None if that is over 100 years away."""
     last_seen = edge.reinforced_at or edge.created_at
-    if edge.kind in LASTING or last_seen is None or not settings.edge_floor or not settings.edge_fade:
+    if edge.kind in LASTING or last_seen is None or not weights.edge_floor or not weights.edge_fade:
         return None
-    days = settings.edge_grace_days + 30.0 * max(edge.confidence - settings.edge_floor, 0.0) / settings.edge_fade
+    days = weights.edge_grace_days + 30.0 * max(edge.confidence - weights.edge_floor, 0.0) / weights.edge_fade
     return last_seen + timedelta(days=days) if days < _IN_SIGHT else None
 
 
-def reinforced(known: Edge, stated: Edge, now: datetime, settings: Settings) -> Edge:
+def reinforced(known: Edge, stated: Edge, now: datetime, weights: EdgeWeights) -> Edge:
     """Return a known edge reinforced by a new statement of it: one step more confident, or as confident as the statement."""
-    confidence = min(confidence_at(known, now, settings) + settings.edge_reinforce, 1.0)
+    confidence = min(confidence_at(known, now, weights) + weights.edge_reinforce, 1.0)
     return Edge(
         stated.source,
         stated.target,
@@ -86,7 +95,7 @@ def traverse(
     starts: Sequence[str],
     edges_of: EdgesOf,
     now: datetime,
-    settings: Settings,
+    weights: EdgeWeights,
     *,
     depth: int = 2,
     kinds: Sequence[str] = (),
@@ -101,9 +110,9 @@ def traverse(
     for distance in range(1, depth + 1):
         reached: dict[str, EdgePath] = {}
         for edge in edges_of(sorted(frontier)):
-            if is_faded(edge, now, settings) or (kinds and edge.kind not in kinds):
+            if is_faded(edge, now, weights) or (kinds and edge.kind not in kinds):
                 continue
-            strength = confidence_at(edge, now, settings) * min(max(edge.weight, 0.0), 1.0)
+            strength = confidence_at(edge, now, weights) * min(max(edge.weight, 0.0), 1.0)
             for near_end, far_end in ((edge.source, edge.target), (edge.target, edge.source)):
                 if near_end in frontier and far_end not in paths:
                     path = EdgePath(distance, paths[near_end].strength * strength, (*paths[near_end].by, edge.kind))

@@ -12,13 +12,9 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from statistics import fmean, pstdev
-from typing import TYPE_CHECKING
 
 from engram.values.entities import Bucket, Gap, GapKind, Knowledge, KnowledgeFigures, KnowledgeLevel, KnowledgeMap
-
-if TYPE_CHECKING:  # the table of operations imports this module, and must not load the settings
-    from engram.settings import Settings
-
+from engram.values.frozen import frozen
 
 _STATED_ONCE = 0.5  # the confidence of a memory stated once; a lower mean lowers the confidence in the subject
 _LEAST_FRESHNESS = 0.4  # lowest freshness factor: a subject that was well known never becomes unknown by age alone
@@ -30,26 +26,38 @@ _LEVEL_WORDS = {
 }
 
 
-def confidence(covered: float, figures: KnowledgeFigures, now: datetime, settings: Settings, *, asked: bool = False) -> float:
+@frozen(kw_only=True)
+class KnowledgeWeights:
+    """The numbers that tune how well a subject counts as known (§38, §45)."""
+
+    known_confident: float = 0.7  # confidence from which a subject is well known
+    known_unknown: float = 0.1  # confidence below which it is unknown
+    known_fresh_days: float = 30.0  # how long confidence stays as it was when a memory was last learned
+    known_half_days: float = 365.0  # after that, the time in which it halves
+
+
+def confidence(
+    covered: float, figures: KnowledgeFigures, now: datetime, weights: KnowledgeWeights, *, asked: bool = False
+) -> float:
     """Return the confidence in a subject, 0 … 1; `asked`: in the answer to a question instead."""
     count = figures.memories
     if not count:
         return 0.0
     depth = 1.0 if asked else count / (count + 1)
     undisputed = 1.0 - figures.contested / count
-    return covered * depth * min(figures.sure / _STATED_ONCE, 1.0) * undisputed * freshness(figures.last, now, settings)
+    return covered * depth * min(figures.sure / _STATED_ONCE, 1.0) * undisputed * freshness(figures.last, now, weights)
 
 
-def freshness(last: datetime | None, now: datetime, settings: Settings) -> float:
+def freshness(last: datetime | None, now: datetime, weights: KnowledgeWeights) -> float:
     """Return the factor by which confidence has dropped since the last memory about the subject."""
-    days = 0.0 if last is None else (now - last).total_seconds() / _DAY_S - settings.known_fresh_days
-    return max(float(0.5 ** (max(days, 0.0) / settings.known_half_days)), _LEAST_FRESHNESS)
+    days = 0.0 if last is None else (now - last).total_seconds() / _DAY_S - weights.known_fresh_days
+    return max(float(0.5 ** (max(days, 0.0) / weights.known_half_days)), _LEAST_FRESHNESS)
 
 
-def level(confidence: float, settings: Settings) -> KnowledgeLevel:
-    if confidence >= settings.known_confident:
+def level(confidence: float, weights: KnowledgeWeights) -> KnowledgeLevel:
+    if confidence >= weights.known_confident:
         return KnowledgeLevel.CONFIDENT
-    return KnowledgeLevel.UNCERTAIN if confidence >= settings.known_unknown else KnowledgeLevel.UNKNOWN
+    return KnowledgeLevel.UNCERTAIN if confidence >= weights.known_unknown else KnowledgeLevel.UNKNOWN
 
 
 def summary_sentence(level: KnowledgeLevel, figures: KnowledgeFigures, gaps: Sequence[Gap]) -> str:

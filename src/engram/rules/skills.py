@@ -60,6 +60,14 @@ def clusters(episodes: Sequence[Episode], like: float = LIKE) -> list[list[Episo
     return [group for _, group in groups]
 
 
+@frozen(kw_only=True)
+class SkillWeights:
+    """The numbers that tune how skills are learned and improved (M7)."""
+
+    skill_episodes: int = 3  # similar successes from which a skill is learned
+    skill_alpha: float = 0.1  # weight of the latest use in a skill's rate of success
+
+
 def learn(episodes: Sequence[Episode], least: int = 3) -> LearnedSkill | None:
     """Return the skill that similar episodes teach: the common parts of goals, steps and contexts of the successful ones.
 

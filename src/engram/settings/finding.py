@@ -48,14 +48,6 @@ class Finding(Keeping):
         choices=("auto", "exact", "quantized"),
         ref="§36.6",
     )
-    warm_after_s: float = tunable(
-        1.0,
-        "A vault that stays open longer begins to load its vectors without being asked.",
-        unit="s",
-        low=0.0,
-        high=86400.0,
-        ref="§33.1",
-    )
 
     # working memory: what is in mind while a conversation runs
     working_slots: int = tunable(7, "Statements that are in mind at once.", unit="slots", low=1, high=9, ref="§3")

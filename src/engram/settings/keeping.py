@@ -110,25 +110,6 @@ class Keeping:
     import_confidence: float = tunable(
         0.5, "The most that what comes from a file is believed, until someone says it again.", low=0.0, high=1.0, ref="C13"
     )
-    ingest_batch: int = tunable(32, "Turns that are taken in together.", unit="turns", low=1, high=10000, ref="C14")
-    ingest_characters: int = tunable(
-        16384,
-        "The same by their length: of a book so much is made durable, and told of, every few seconds.",
-        unit="characters",
-        low=1,
-        high=100000000,
-        ref="C14",
-    )
-    duplicate_cosine: float = tunable(
-        0.93, "Likeness of two statements' vectors from which they may say the same.", low=0.5, high=1.0, ref="C4"
-    )
-    duplicate_overlap: float = tunable(0.6, "Share of words that they must have in common then.", low=0.0, high=1.0, ref="C4")
-    buffer_turns: int = tunable(
-        6, "Turns of a session that wait before an extractor reads them together.", unit="turns", low=1, high=1000, ref="C1"
-    )
-    buffer_minutes: float = tunable(
-        5.0, "How long a turn waits for an extractor at most.", unit="min", low=0.0, high=10080.0, ref="C1"
-    )
     extract_timeout_s: float = tunable(
         60.0, "An extractor that has not answered by then is done without.", unit="s", low=0.01, high=3600.0, ref="C2"
     )

@@ -103,14 +103,6 @@ class Settings(Finding):
     gap_questions: int = tunable(
         2, "Questions without an answer that are offered in a session, to be asked back.", low=0, high=100, ref="§4.5"
     )
-    known_confident: float = tunable(0.7, "Confidence from which a subject counts as well known.", low=0.0, high=1.0, ref="§38")
-    known_unknown: float = tunable(0.1, "Confidence under which it counts as unknown.", low=0.0, high=1.0, ref="§38")
-    known_fresh_days: float = tunable(
-        30.0, "How long a subject is as well known as when it was last heard of.", unit="days", low=0.0, high=36500.0, ref="§45"
-    )
-    known_half_days: float = tunable(
-        365.0, "After that, in what time its confidence halves.", unit="days", low=1.0, high=36500.0, ref="§45"
-    )
     morning_after_h: float = tunable(
         4.0,
         "A break after which the first context tells what was being done, and what changed.",
@@ -124,14 +116,6 @@ class Settings(Finding):
     )
 
     # kinds of memory: links, strength, skills, boxes
-    edge_reinforce: float = tunable(0.1, "How much surer a link is when it is seen again.", low=0.0, high=1.0, ref="M15")
-    edge_grace_days: float = tunable(
-        30.0, "How long a link that is not seen again stays as sure as it was.", unit="days", low=0.0, high=36500.0, ref="M15"
-    )
-    edge_fade: float = tunable(
-        0.1, "How much of its confidence a link loses in every 30 days after that.", low=0.0, high=1.0, ref="M15"
-    )
-    edge_floor: float = tunable(0.2, "Links less sure than this are not followed.", low=0.0, high=1.0, ref="M15")
     retention_mode: str = tunable(
         "huber",
         "The shape of forgetting: `l2` halves evenly, `huber` fades slower once it is old, `elastic` lets the weak go sooner.",
@@ -146,19 +130,6 @@ class Settings(Finding):
         high=36500.0,
         ref="K3",
     )
-    skill_episodes: int = tunable(
-        3, "Similar successes from which a skill is learned.", unit="episodes", low=2, high=100, ref="M7"
-    )
-    skill_alpha: float = tunable(
-        0.1, "How much the latest use of a skill counts in its rate of success.", low=0.01, high=1.0, ref="M7"
-    )
-    box_shift: float = tunable(
-        0.35, "A statement that has less than this in common with a box begins the next one.", low=0.0, high=1.0, ref="M14"
-    )
-    box_gap_min: float = tunable(
-        30.0, "Minutes of silence after which a box is closed.", unit="min", low=0.1, high=525600.0, ref="M14"
-    )
-    box_size: int = tunable(50, "Memories that a box holds at most.", unit="memories", low=2, high=10000, ref="M14")
 
     # hooks of coding agents
     hook_scope: str = tunable(
@@ -176,14 +147,6 @@ class Settings(Finding):
     backup_hours: float = tunable(
         24.0, "A backup is made when the last one is older; 0 makes none by itself.", unit="h", low=0.0, high=8760.0, ref="§32.4"
     )
-    care_pause_s: float = tunable(
-        60.0,
-        "How often an open vault looks whether a backup is due or vectors are missing.",
-        unit="s",
-        low=0.05,
-        high=86400.0,
-        ref="§32.4",
-    )
     backups_kept: int = tunable(3, "Backups that are kept.", unit="files", low=1, high=100, ref="§32.4")
 
     # at rest: what a vault does with its memories while nobody asks
@@ -196,46 +159,7 @@ class Settings(Finding):
         120.0, "How long nobody must have asked anything before it does.", unit="s", low=0.0, high=86400.0, ref="K13"
     )
     dream_every_h: float = tunable(6.0, "How often it does at most.", unit="h", low=0.0, high=8760.0, ref="§22")
-    dream_probes: int = tunable(
-        40,
-        "Questions made of the vault's own memories that are asked before and after a pass; 0 asks none.",
-        low=0,
-        high=1000,
-        ref="K17",
-    )
-    dream_loss: float = tunable(
-        0.05, "A pass after which a larger share of them misses its memory is undone.", low=0.0, high=1.0, ref="K17"
-    )
     dream_undo_days: float = tunable(30.0, "How long a pass can be undone.", unit="days", low=0.0, high=3650.0, ref="K17")
-    merge_cosine: float = tunable(
-        0.9,
-        "Likeness from which a pass looks whether two memories say the same; their words decide.",
-        low=0.0,
-        high=1.0,
-        ref="K1",
-    )
-    dream_links: int = tunable(
-        3,
-        "Links that a memory gets at most to others that are close to it; 0 makes none.",
-        unit="links",
-        low=0,
-        high=100,
-        ref="K10",
-    )
-    dream_nearer: float = tunable(
-        2.5,
-        "How close these are: so many standard deviations closer than a memory is to anything.",
-        unit="σ",
-        low=0.0,
-        high=20.0,
-        ref="K10",
-    )
-    dream_rehearsals: int = tunable(
-        8, "How often a memory that matters is rehearsed before it may fade unused; 0: never.", low=0, high=1000, ref="K10"
-    )
-    dream_inferences: int = tunable(
-        20, "Most that a page of memories adds to what follows from others; 0 keeps none of it.", low=0, high=1000, ref="K11"
-    )
 
     # serving
     serve_host: str = tunable("127.0.0.1", "Address that `engram serve` listens at; another one needs a token.", restart=True)
@@ -279,6 +203,16 @@ _FIXED_IN = {
         "queue_limit group_limit full_retry_s drain_s change_log_rows size_jitter_kib wal_pages page_limit "
         "read_patience_s latency_window audit_ring audit_batch check_inline_mib around_weight gap_days gap_kept_days "
         "gap_rows stale_days stale_uses dream_lease_s"
+    ),
+    "EdgeWeights": "edge_reinforce edge_grace_days edge_fade edge_floor",
+    "KnowledgeWeights": "known_confident known_unknown known_fresh_days known_half_days",
+    "BoxLimits": "box_shift box_gap_min box_size",
+    "SkillWeights": "skill_episodes skill_alpha",
+    "DuplicateWeights": "duplicate_cosine duplicate_overlap",
+    "CaptureLimits": "ingest_batch ingest_characters buffer_turns buffer_minutes",
+    "DreamLimits": (
+        "merge_cosine dream_probes dream_loss dream_links dream_nearer dream_rehearsals dream_inferences warm_after_s "
+        "care_pause_s"
     ),
 }
 """Names that were settings before they moved, with the same values, into the `Weights` or `Limits` of a room."""

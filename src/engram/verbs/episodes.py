@@ -14,7 +14,7 @@ from engram.errors import EngramError, InvalidQuery, NotFound
 from engram.log import Log
 from engram.recall.selection import without_flagged
 from engram.rules.duplicates import alike, stems
-from engram.rules.edges import traverse
+from engram.rules.edges import EdgeWeights, traverse
 from engram.rules.episodes import is_warning
 from engram.rules.skills import match, matched, ranked
 from engram.store.ports import Filter, Once
@@ -187,8 +187,8 @@ class Recounting(Asking):
     def _chain(self, episode_id: str) -> list[str]:
         self._vault.chronicle.episode(self._reader, episode_id)  # NotFound, if there is none
         edges_of = partial(self._vault.store.edges, self._reader)
-        now, settings = self._vault.env.now(), self._vault.live.now
-        return [episode_id, *traverse([episode_id], edges_of, now, settings, depth=20, kinds=(FOLLOWS, CAUSED_BY))]
+        now, weights = self._vault.env.now(), self._vault.live.tuned(EdgeWeights)
+        return [episode_id, *traverse([episode_id], edges_of, now, weights, depth=20, kinds=(FOLLOWS, CAUSED_BY))]
 
     def skills(
         self, situation: str | None = None, *, context: Mapping[str, str] | None = None, limit: int = 10

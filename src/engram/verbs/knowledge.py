@@ -12,7 +12,7 @@ from engram.recall.selection import without_flagged
 from engram.recall.trust import accuracy, adjusted_confidence
 from engram.rules.duplicates import stems
 from engram.rules.gaps import question_in
-from engram.rules.knowledge import confidence, knowledge_map, level, summary_sentence
+from engram.rules.knowledge import KnowledgeWeights, confidence, knowledge_map, level, summary_sentence
 from engram.store.sqlite.knowledge import Subject, Tally, moment
 from engram.types import Hit
 from engram.values.entities import Gap, Knowledge, KnowledgeFigures, KnowledgeMap
@@ -48,15 +48,15 @@ class Assessing(Asking, Minding):
         return self._assessed(subject.strip(), now or self._vault.env.now())
 
     def _assessed(self, subject: str, now: datetime) -> Knowledge:
-        store, settings, searcher = self._vault.store, self._vault.live.now, self._vault.searcher
+        store, weights, searcher = self._vault.store, self._vault.live.tuned(KnowledgeWeights), self._vault.searcher
         found = searcher.recall_uncounted(self._reader, Query(text=subject, now=now))
         named = store.entity(self._reader, subject)
         covered = 1.0 if named is not None else found.quality.covered
-        about = [hit for hit in found if searcher.is_relevant(hit)] if covered >= settings.known_unknown else []
+        about = [hit for hit in found if searcher.is_relevant(hit)] if covered >= weights.known_unknown else []
         keys = list(dict.fromkeys([*(named[1] if named else ()), *(hit.memory.key for hit in about)]))
         figures = figured(store.tally(self._reader, keys))
-        sure = confidence(covered, figures, now, settings, asked=bool(question_in(subject)))
-        known = level(sure, settings)
+        sure = confidence(covered, figures, now, weights, asked=bool(question_in(subject)))
+        known = level(sure, weights)
         names = (subject, *(named[0].names if named else ()))
         holes = (*self._open_about(names), *(store.doubts(self._reader, keys=keys, limit=_HOLES) if keys else ()))[:_HOLES]
         best = self._best(about, keys)
@@ -83,7 +83,7 @@ class Assessing(Asking, Minding):
 
     def _map(self, limit: int, now: datetime) -> KnowledgeMap:
         require_positive("limit", limit)
-        store, settings = self._vault.store, self._vault.live.now
+        store, weights = self._vault.store, self._vault.live.tuned(KnowledgeWeights)
         subjects = store.subjects(self._reader, limit=limit, without=_PLAIN)
         questions = store.gaps(self._reader, limit=_QUESTIONS)
         about = {one.name: _about(questions, (one.name,)) for one in subjects}
@@ -91,8 +91,8 @@ class Assessing(Asking, Minding):
 
         def domain(one: Subject) -> Knowledge:
             figures = figured(one.tally)
-            sure = confidence(1.0, figures, now, settings)
-            known = level(sure, settings)
+            sure = confidence(1.0, figures, now, weights)
+            known = level(sure, weights)
             holes = [gap for gap in about[one.name] if gap in still]
             return Knowledge(
                 one.name, known, sure, 1.0, figures, one.kind, holes=tuple(holes), said=summary_sentence(known, figures, holes)

@@ -8,7 +8,7 @@ from datetime import datetime
 from engram.capture.embeddings import SPACE
 from engram.errors import NotFound
 from engram.recall.selection import without_flagged
-from engram.rules.edges import confidence_at, traverse
+from engram.rules.edges import EdgeWeights, confidence_at, traverse
 from engram.rules.inference import Relation, infer
 from engram.rules.lifecycle import LifecycleState, lifecycle_state
 from engram.store.ports import Filter
@@ -97,8 +97,9 @@ class Looking(View):
             passed.update(dict.fromkeys(found))
             return found
 
-        ways = traverse([memory_id], edges_of, env.now(), settings, depth=min(depth, 6), kinds=kinds)
-        links = [Relation(e.source, e.kind, e.target, confidence_at(e, env.now(), settings), e.source) for e in passed]
+        weights = self._vault.live.tuned(EdgeWeights)
+        ways = traverse([memory_id], edges_of, env.now(), weights, depth=min(depth, 6), kinds=kinds)
+        links = [Relation(e.source, e.kind, e.target, confidence_at(e, env.now(), weights), e.source) for e in passed]
         follows = {one.target: one.kind.replace(" ", "_") for one in reversed(infer(links, memory_id))}
         first = sorted(ways, key=lambda one: (-ways[one].strength, ways[one].distance, one))[:_REACHED]
         found = {memory.id: memory for memory in without_flagged(store.get(self._reader, first), settings)}

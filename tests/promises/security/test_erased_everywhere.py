@@ -28,7 +28,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def lived(path: Path) -> Iterator[Engram]:
     """A vault in which the word stands in every table that can hold one."""
-    with open_mind(path, skill_episodes=3) as mem:
+    with open_mind(path) as mem:
         mem.remember(NEIGHBOUR)
         live(mem)
         answered_over_the_wire(mem.as_reader(OWNER))

@@ -11,8 +11,7 @@ import apsw
 from engram.env import from_micros, to_micros
 from engram.errors import InvalidQuery, NotFound
 from engram.guard.visibility import Visibility
-from engram.rules.edges import ACYCLIC, DERIVED, reinforced
-from engram.settings import Settings
+from engram.rules.edges import ACYCLIC, DERIVED, EdgeWeights, reinforced
 from engram.store.sqlite import memories, sensitivity
 from engram.store.sqlite.rows import micros, predicate
 from engram.types import Edge
@@ -30,7 +29,7 @@ _CIRCLE = f"""
 """
 
 
-def put(connection: apsw.Connection, owned: Visibility, edges: Sequence[Edge], now: datetime, settings: Settings) -> int:
+def put(connection: apsw.Connection, owned: Visibility, edges: Sequence[Edge], now: datetime, weights: EdgeWeights) -> int:
     """Link memories by their ids; a link that is there is surer for it. All that is told is linked, or nothing."""
     wanted = list(dict.fromkeys(end for edge in edges for end in (edge.source, edge.target)))
     keys = {memory.id: memory.key for memory in memories.by_ids(connection, owned, wanted)}
@@ -44,7 +43,7 @@ def put(connection: apsw.Connection, owned: Visibility, edges: Sequence[Edge], n
                 f"this {told.kind} link would close a circle: what came of something cannot be what it came from.",
                 way_out="Link them the other way round, or by a kind that goes both ways, such as `related_to`.",
             )
-        edge = told if known is None else reinforced(known, told, now, settings)
+        edge = told if known is None else reinforced(known, told, now, weights)
         connection.execute(
             """
             INSERT OR REPLACE INTO edges (source, target, kind, weight, confidence, created_at, reinforced_at)

@@ -9,6 +9,7 @@ import apsw
 
 from engram.errors import InvalidContent, InvalidQuery
 from engram.guard.visibility import readable, writable
+from engram.rules.edges import EdgeWeights
 from engram.store.ports import Judgement, Once, Question
 from engram.store.sqlite import edges, facts, feedback, memories, turns, vectors
 from engram.store.sqlite.writing import Writing
@@ -82,7 +83,7 @@ class Judging(Writing):
                     self._unfound(connection, old.key, now)
                 new = known or self._keep(connection, reader, born, draft.vector, space, now)
                 if fresh:
-                    edges.put(connection, owned, [Edge(new.id, old.id, feedback.SUPERSEDES)], now, self._live.now)
+                    edges.put(connection, owned, [Edge(new.id, old.id, feedback.SUPERSEDES)], now, self._live.tuned(EdgeWeights))
                 return new
 
             entries = [

@@ -14,8 +14,7 @@ import apsw
 
 from engram.env import to_micros
 from engram.guard.visibility import Visibility, readable
-from engram.rules.edges import LASTING
-from engram.settings import Settings
+from engram.rules.edges import LASTING, EdgeWeights
 from engram.store.ports import Filter
 from engram.store.sqlite import rows
 from engram.store.sqlite.gate import Path
@@ -44,7 +43,7 @@ class Nearby(Path):
     def linked(self, reader: Reader, keys: Sequence[int], now: datetime, *, most: int) -> list[Step]:
         """Links from these memories to active ones, either way round, the surest first; what is hardly sure is not followed."""
         with self._read(reader, "links") as connection:
-            return _linked(connection, readable(reader), keys, now, self._live.now, most) if keys else []
+            return _linked(connection, readable(reader), keys, now, self._live.tuned(EdgeWeights), most) if keys else []
 
     def named_alike(self, reader: Reader, keys: Sequence[int], *, fan: int, most: int) -> list[Step]:
         """From these memories to active ones that name the same; what more than `fan` memories name leads nowhere."""
@@ -63,7 +62,7 @@ class Nearby(Path):
 
 
 def _linked(
-    connection: apsw.Connection, seen: Visibility, keys: Sequence[int], now: datetime, settings: Settings, most: int
+    connection: apsw.Connection, seen: Visibility, keys: Sequence[int], now: datetime, weights: EdgeWeights, most: int
 ) -> list[Step]:
     at_here, values = predicate(seen, "a.scope")
     at_there, _ = predicate(seen, "b.scope")
@@ -85,7 +84,7 @@ def _linked(
     sql = (
         f"SELECT here, there, kind, sure * weight FROM ({arms}) WHERE sure >= ?4 ORDER BY sure * weight DESC, there DESC LIMIT ?"
     )
-    fading = (to_micros(now), int(settings.edge_grace_days * _DAY), settings.edge_fade, settings.edge_floor)
+    fading = (to_micros(now), int(weights.edge_grace_days * _DAY), weights.edge_fade, weights.edge_floor)
     once: tuple[int | str, ...] = (*keys, *values, *values)
     found: list[Any] = connection.execute(sql, (*fading, *once, *once, most)).fetchall()
     return [Step(*row) for row in found]

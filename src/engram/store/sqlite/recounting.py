@@ -8,6 +8,7 @@ from datetime import datetime
 import apsw
 
 from engram.guard.visibility import readable, require_writable, writable
+from engram.rules.edges import EdgeWeights
 from engram.store.ports import Once
 from engram.store.sqlite import edges, episodes, memories, skills, turns, vectors
 from engram.store.sqlite.writing import Writing
@@ -48,7 +49,7 @@ class Recounting(Writing):
                 begun = episodes.insert(connection, memory, goal, now, participants)
                 links = [Edge(memory.id, cause, CAUSED_BY) for cause in dict.fromkeys(caused_by)]
                 links += [Edge(memory.id, before, FOLLOWS)] if before is not None else []
-                edges.put(connection, writable(reader), links, now, self._live.now)
+                edges.put(connection, writable(reader), links, now, self._live.tuned(EdgeWeights))
                 return begun
 
             entry = self._audit.entry(reader, "episode", subject=born.id, count=1, digest=self._audit.digest(born.text))
@@ -135,7 +136,7 @@ class Recounting(Writing):
                 memory = self._put_skill_memory(connection, reader, draft, space, now)
                 skills.put(connection, replace(skill, memory=memory))
                 taught = [Edge(memory.id, source, LEARNED_FROM) for source in sources]
-                edges.put(connection, writable(reader), taught, now, self._live.now)
+                edges.put(connection, writable(reader), taught, now, self._live.tuned(EdgeWeights))
                 return skills.of(connection, [memory])[0]
 
             return self._write(reader, "skill", work, subject=draft.memory.id, once=once)

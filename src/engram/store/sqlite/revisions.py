@@ -15,7 +15,7 @@ import apsw
 
 from engram.env import to_micros
 from engram.guard.visibility import readable, writable
-from engram.rules.edges import DERIVED, LASTING
+from engram.rules.edges import DERIVED, LASTING, EdgeWeights
 from engram.store.sqlite import edges as links
 from engram.store.sqlite import entities, facts, feedback, gaps, memories, turns, undo
 from engram.store.sqlite.rows import intern
@@ -189,7 +189,7 @@ class Revising(Writing):
             source, target = (self._key(round, end) for end in (edge.source, edge.target))
             if links.known(round.connection, source, target, edge.kind) or links.closes(round.connection, source, target, edge):
                 continue
-            put += links.put(round.connection, writable(round.reader), [edge], round.now, self._live.now)
+            put += links.put(round.connection, writable(round.reader), [edge], round.now, self._live.tuned(EdgeWeights))
         return put
 
     def _key(self, round: Round, memory_id: str) -> int:

@@ -12,6 +12,7 @@ import apsw
 from engram.errors import Conflict
 from engram.guard.visibility import readable, writable
 from engram.rules.contradiction import transferred_confidence
+from engram.rules.edges import EdgeWeights
 from engram.store.sqlite import edges as links
 from engram.store.sqlite import entities, facts, memories, sensitivity, turns, working
 from engram.store.sqlite.rows import intern
@@ -73,10 +74,12 @@ class Understanding(Scrubbing):
         if (after := next((one for one in outcomes if one.link == facts.PAST), None)) is not None:
             if not turns.sources_of(connection, memory.key):
                 return memory  # somebody gave it to be kept: it is history, and stays
-            links.put(connection, writable(reader), [Edge(after.older, memory.id, facts.SUPERSEDES)], now, self._live.now)
+            links.put(
+                connection, writable(reader), [Edge(after.older, memory.id, facts.SUPERSEDES)], now, self._live.tuned(EdgeWeights)
+            )
             return self._move(connection, reader, memory.id, Status.SUPERSEDED, "a newer statement was known", now)
         for one in outcomes:
-            links.put(connection, writable(reader), [Edge(memory.id, one.older, one.link)], now, self._live.now)
+            links.put(connection, writable(reader), [Edge(memory.id, one.older, one.link)], now, self._live.tuned(EdgeWeights))
             if one.link == facts.SUPERSEDES:
                 old = self._move(connection, reader, one.older, Status.SUPERSEDED, "a newer statement says otherwise", now)
                 working.forget_handed(connection, [old.text])
@@ -137,7 +140,7 @@ class Understanding(Scrubbing):
         facts.reopen(connection, memory.key)
         ruled = facts.settle(connection, intern(connection, memory.scope), memory)
         newer = [Edge(one.older, memory.id, facts.CONTRADICTS) for one in ruled if one.link == facts.PAST]
-        links.put(connection, writable(reader), newer, now, self._live.now)
+        links.put(connection, writable(reader), newer, now, self._live.tuned(EdgeWeights))
         self._outdate(connection, reader, memory, [one for one in ruled if one.link != facts.PAST], now)
 
     def _unfound(self, connection: apsw.Connection, premise: int, now: datetime) -> None:

@@ -10,6 +10,7 @@ import apsw
 from engram.env import to_micros
 from engram.errors import Conflict, InvalidQuery
 from engram.guard.visibility import readable, require_owner, require_writable, require_writer, writable
+from engram.rules.edges import EdgeWeights
 from engram.store.ports import Changes, HeardBefore, Once
 from engram.store.sqlite import audit, episodes, erasure, feedback, gaps, memories, turns, working
 from engram.store.sqlite import edges as links
@@ -328,7 +329,7 @@ class Writing(Understanding):
             return self._write(
                 reader,
                 "relate",
-                lambda connection: links.put(connection, writable(reader), edges, self._env.now(), self._live.now),
+                lambda connection: links.put(connection, writable(reader), edges, self._env.now(), self._live.tuned(EdgeWeights)),
                 count=len(edges),
                 timeout=timeout,
                 once=once,
