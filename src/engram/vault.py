@@ -115,7 +115,7 @@ class OpenVault:
         ledger = Ledger(partial(self.store.spend, _OWNER), partial(self.store.spent, _OWNER))
         self.llm = language_model(lambda: self.live.now, partial(llm_key, self.live), ledger, env, llm)
         self._extractor = extractor or (None if self.llm is None else extractor_by(self.llm))
-        self.working_sets = WorkingSets(self.store, lambda: self.embedder, self.live, env, self.session, self._keep_thoughts)
+        self.working_sets = WorkingSets(self.store, lambda: self.embedder, self.live, env, self.session, self._capture_evicted)
         self.prefetcher = Prefetcher(self.working_sets, lambda: self.searcher, self.live, env)
         self._observer: Observer | None = None
         self._searcher: Searcher | None = None
@@ -207,9 +207,9 @@ class OpenVault:
             return LanguageModelState("none")
         return LanguageModelState(self.llm.generator.name, self.llm.generator.place, self.llm.trouble, *self.llm.budget.spent())
 
-    def _keep_thoughts(self, reader: Reader, thoughts: Sequence[Turn]) -> None:
-        """Capture the thoughts that left working memory."""
-        self.observer.take_in(reader, thoughts)
+    def _capture_evicted(self, reader: Reader, turns: Sequence[Turn]) -> None:
+        """Capture statements that were evicted from working memory."""
+        self.observer.take_in(reader, turns)
 
     def fill_anew(self, reader: Reader) -> int:
         """Remake all vectors with the encoder in use. The encoder is tried before the old vectors are deleted."""

@@ -25,8 +25,8 @@ from engram.guard.visibility import Visibility, readable
 from engram.index.vectors import snapshot as snapshots
 from engram.index.vectors import tiers
 from engram.index.vectors.filters import FilterColumns, RowFilter
+from engram.index.vectors.loaded import LoadedIndex, RowBatch, key_array, vectors_of
 from engram.index.vectors.matrix import Rows, rotate, rotate_back
-from engram.index.vectors.served import LoadedIndex, RowBatch, key_array, vectors_of
 from engram.index.vectors.snapshot import SnapshotContent, SnapshotState
 from engram.index.vectors.tier import Allowed, Keys, Numbers, Scores, SealedSegments
 from engram.index.vectors.tiers import VectorLimits

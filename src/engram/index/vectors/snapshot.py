@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from engram.index.vectors.exact import Exact
 from engram.index.vectors.filters import FilterColumns, PackedColumns
+from engram.index.vectors.loaded import LoadedIndex
 from engram.index.vectors.matrix import BLOCK, Rows
-from engram.index.vectors.served import LoadedIndex
 from engram.index.vectors.tier import Numbers, SealedSegments, VectorTier
 from engram.values.frozen import frozen
 
