@@ -40,7 +40,7 @@ docs: .venv/installed
 	@mkdir -p docs
 	@$(BIN)/engram config --markdown > docs/settings.md.new
 	@mv docs/settings.md.new docs/settings.md
-	@$(BIN)/python -m engram.serve.reference > docs/reference.md.new
+	@$(BIN)/python tools/reference.py > docs/reference.md.new
 	@mv docs/reference.md.new docs/reference.md
 
 bench: .venv/installed

@@ -266,11 +266,11 @@ def test_a_write_whose_deadline_passes_at_any_point_changes_nothing(mem: Engram,
 
 @contextmanager
 def _present(until: Deadline) -> Iterator[Deadline]:
-    token = rules._PRESENT.set(until)
+    token = rules._CURRENT.set(until)
     try:
         yield until
     finally:
-        rules._PRESENT.reset(token)
+        rules._CURRENT.reset(token)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)

@@ -1,7 +1,7 @@
 """The command line, which acts as the owner of the vault.
 
 In: arguments, standard input, answers to prompts. Out: data on standard output, remarks and errors on standard error, and an exit
-code (0 done, 1 refused or failed, 2 bad usage, 130 interrupted). Stored text reaches a terminal only through `show`, which
+code (0 done, 1 refused or failed, 2 bad usage, 130 interrupted). Stored text reaches a terminal only through `terminal`, which
 escapes control characters.
 """
 

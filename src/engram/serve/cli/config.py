@@ -47,7 +47,7 @@ def config(
     if caller.json:
         terminal.data({"path": config_path(), "settings": known})
         return
-    rows = [(one.name, worded(one.value), one.origin, one.unit, one.range, one.help) for one in known]
+    rows = [(setting.name, worded(setting.value), setting.origin, setting.unit, setting.range, setting.help) for setting in known]
     terminal.table(("name", "value", "from", "unit", "range", "what it does"), rows, wrap=True)
     caller.remark(f"The configuration file is {config_path()}.")
 
@@ -103,11 +103,11 @@ def worded(value: Value) -> str:
 
 def documentation() -> str:
     """`docs/settings.md`: the defaults, whatever this machine has set."""
-    return _HEAD + "".join(f"| {' | '.join(_cells(one))} |\n" for one in lines(Settings()))
+    return _HEAD + "".join(f"| {' | '.join(_cells(setting))} |\n" for setting in lines(Settings()))
 
 
-def _cells(one: Setting) -> tuple[str, str, str, str]:
-    default = f"`{worded(one.default)}`" if one.default != "" else "empty"
-    limits = ", ".join(f"`{choice}`" for choice in one.choices) or one.range
-    help = one.help + (f" ({one.ref})" if one.ref else "") + (" ↻" if one.restart else "")
-    return f"`{one.name}`", " ".join(filter(None, (default, one.unit))), limits, help.replace("|", "\\|")
+def _cells(setting: Setting) -> tuple[str, str, str, str]:
+    default = f"`{worded(setting.default)}`" if setting.default != "" else "empty"
+    limits = ", ".join(f"`{choice}`" for choice in setting.choices) or setting.range
+    help = setting.help + (f" ({setting.ref})" if setting.ref else "") + (" ↻" if setting.restart else "")
+    return f"`{setting.name}`", " ".join(filter(None, (default, setting.unit))), limits, help.replace("|", "\\|")

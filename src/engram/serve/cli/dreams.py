@@ -38,15 +38,15 @@ def _undone(result: CommandResult) -> None:
 
 def _dreams(result: CommandResult) -> None:
     columns = ("id", "when", "verb", "ended", "own questions", "changed")
-    terminal.table(columns, [_pass(one) for one in result.value.passes], wrap=True)
+    terminal.table(columns, [_row(past) for past in result.value.passes], wrap=True)
     if not result.value.passes:
         result.caller.remark("Nothing was done at rest yet.")
 
 
-def _pass(one: Pass) -> list[str]:
-    changed = ", ".join(f"{what} {count:,}" for what, count in one.counts.items()) or "nothing"
-    shares = "" if one.before is None else f"{one.before:.0%} before{_after(one.after)}"
-    return [one.id, terminal.when(one.began_at), one.verb, one.ending.value, shares, changed]
+def _row(past: Pass) -> list[str]:
+    changed = ", ".join(f"{what} {count:,}" for what, count in past.counts.items()) or "nothing"
+    shares = "" if past.before is None else f"{past.before:.0%} before{_after(past.after)}"
+    return [past.id, terminal.when(past.began_at), past.verb, past.ending.value, shares, changed]
 
 
 COMMANDS = {

@@ -1,8 +1,6 @@
-"""`engram hook install` puts hooks into a coding agent's settings and takes them out. The events are commands too, for their
-help: `engram.serve.hook` normally handles them before typer loads.
-
-Edits of other programs' settings files on a terminal: show the difference, ask, write, name the backup.
-"""
+"""`engram hook`: put hooks into a coding agent's settings and take them out; and the shared way to edit such a file on a
+terminal, which shows the difference, asks, writes and names the backup. The events are commands too, for their help: normally
+`engram.serve.hook` handles them before typer loads."""
 
 from __future__ import annotations
 
@@ -14,7 +12,6 @@ import typer
 
 from engram import settings as settings_room
 from engram.hosts import HOOK_EVENTS, edits
-from engram.hosts import edits as files
 from engram.hosts.clients import HOOK_FILES, with_hooks, without_hooks
 from engram.hosts.edits import Edit
 from engram.serve import hook
@@ -79,8 +76,8 @@ def install(
     if only_print:
         print_entry(caller, path, with_hooks(path, None, client, _program(caller)).after or "")
         return
-    old = files.read(path)
-    edit = without_hooks(path, old, client, files.backups(path)) if uninstall else with_hooks(path, old, client, _program(caller))
+    old = edits.read(path)
+    edit = without_hooks(path, old, client, edits.backups(path)) if uninstall else with_hooks(path, old, client, _program(caller))
     unchanged = "has no hooks of Engram" if uninstall else "has them already"
     done = f"{'Taken out of' if uninstall else 'Put into'} {path}."
     written = apply(caller, edit, unchanged=unchanged, done=done, yes=yes, dry_run=dry_run)
@@ -93,7 +90,7 @@ def install(
 def _program(caller: Caller) -> str:
     """Return the shell command that runs this installation with the caller's vault and identity, from any folder."""
     where = {} if caller.path == settings_room.home({}) else {"vault": str(caller.path)}
-    return shlex.join([*files.program(), *(f"--{name}={value}" for name, value in {**where, **caller.identity}.items())])
+    return shlex.join([*edits.program(), *(f"--{name}={value}" for name, value in {**where, **caller.identity}.items())])
 
 
 def _event(event: str) -> None:

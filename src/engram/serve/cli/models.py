@@ -148,22 +148,22 @@ def show_(
     if name is None:
         _in_use(caller, caller.json)
         return
-    found = capabilities(name, caller.live().now.models_file or None)
-    exact = found.tokenizer in tokens.EXACT
+    model = capabilities(name, caller.live().now.models_file or None)
+    exact = model.tokenizer in tokens.EXACT
     if caller.json:
-        terminal.data({**dataclasses.asdict(found), "exact": exact})
+        terminal.data({**dataclasses.asdict(model), "exact": exact})
         return
-    abilities = [name for name in ("tools", "vision", "thinking") if getattr(found, name)]
+    abilities = [name for name in ("tools", "vision", "thinking") if getattr(model, name)]
     rows = [
-        ("name", found.name),
-        ("provider", found.provider or "not known"),
-        ("window", f"{found.window:,} tokens"),
-        ("output", f"{found.output:,} tokens"),
-        ("tokens", f"{found.tokenizer}, {'exact' if exact else 'estimated'}"),
+        ("name", model.name),
+        ("provider", model.provider or "not known"),
+        ("window", f"{model.window:,} tokens"),
+        ("output", f"{model.output:,} tokens"),
+        ("tokens", f"{model.tokenizer}, {'exact' if exact else 'estimated'}"),
         ("can", ", ".join(abilities) or "text alone"),
     ]
     terminal.pairs(rows)
-    if not found.known:
+    if not model.known:
         caller.remark("This model is unknown; the values are cautious guesses. Describe it in the file that `models_file` names.")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from engram.serve.cli import terminal
 from engram.serve.cli.commands import CommandResult, CommandSpec
-from engram.serve.operations.memories import ObserveInput
+from engram.serve.operations.turns import ObserveInput
 from engram.types import Evidence, Hit, LeftOut, Outcome, Reasoning, Recall, Report, Verdict
 
 _SHOWN_LEFT_OUT = 10
@@ -24,15 +24,15 @@ _MEANING = {
 def _recalled(result: CommandResult) -> None:
     from engram.recall.searcher import COURTESY  # late: loaded by now, and help does without
 
-    found: Recall = result.value
+    answer: Recall = result.value
     if result.given.explain:
-        _explain(found.hits)
-        _left_out(found.left_out)
-    elif found.hits:
-        terminal.table(["score", "trust", "when", "id", "text"], [_row(hit) for hit in found], wrap=True)
-    if found.quality.strategy != COURTESY:  # for a courtesy the note says enough
-        result.caller.remark(_outcome(found))
-    for note in found.notes:
+        _explain(answer.hits)
+        _left_out(answer.left_out)
+    elif answer.hits:
+        terminal.table(["score", "trust", "when", "id", "text"], [_row(hit) for hit in answer], wrap=True)
+    if answer.quality.strategy != COURTESY:  # for a courtesy the note says enough
+        result.caller.remark(_outcome(answer))
+    for note in answer.notes:
         result.caller.remark(f"note: {note}")
 
 
@@ -41,11 +41,11 @@ def _explained(result: CommandResult) -> None:
 
 
 def _reasoned(result: CommandResult) -> None:
-    found: Reasoning = result.value
-    _branch(found.evidence, "")
-    for gap in found.gaps:
+    reasoning: Reasoning = result.value
+    _branch(reasoning.evidence, "")
+    for gap in reasoning.gaps:
         result.caller.remark(f"gap: nothing is known to {terminal.one_line(gap)!r}")
-    for note in found.notes:
+    for note in reasoning.notes:
         result.caller.remark(f"note: {note}")
 
 
@@ -95,12 +95,12 @@ def _left_out(dropped: Sequence[LeftOut]) -> None:
         terminal.table(["score", "stage", "id", "why"], rows, wrap=True)
 
 
-def _outcome(found: Recall) -> str:
-    counts = [terminal.many(len(found), "hit")] if found.hits else []
-    counts += [f"{found.hidden:,} held back"] if found.hidden else []
-    counts += [f"{found.quality.tokens:,} tokens"] if found.quality.tokens else []
-    nearest = "; the nearest is shown" if found.hits and found.outcome is Outcome.BELOW_THRESHOLD else ""
-    return f"{found.outcome.value}{_MEANING[found.outcome]}{nearest}" + (f" ({', '.join(counts)})" if counts else "") + "."
+def _outcome(answer: Recall) -> str:
+    counts = [terminal.many(len(answer), "hit")] if answer.hits else []
+    counts += [f"{answer.hidden:,} held back"] if answer.hidden else []
+    counts += [f"{answer.quality.tokens:,} tokens"] if answer.quality.tokens else []
+    nearest = "; the nearest is shown" if answer.hits and answer.outcome is Outcome.BELOW_THRESHOLD else ""
+    return f"{answer.outcome.value}{_MEANING[answer.outcome]}{nearest}" + (f" ({', '.join(counts)})" if counts else "") + "."
 
 
 # ── capture ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,7 +1,5 @@
-"""`engram serve` and `engram ui`: serve a vault over HTTP to programs and to a browser.
-
-`engram mcp` runs the MCP server; `engram mcp install` writes it into the settings of a host that starts it.
-"""
+"""`engram serve`, `engram ui` and `engram mcp`: serve a vault to programs, to a browser and to models. `engram mcp install`
+writes the MCP server into the settings of a host that starts it."""
 
 from __future__ import annotations
 
@@ -50,7 +48,7 @@ def serve(
     from engram.serve import web  # late: starlette and uvicorn are an extra and take a quarter of a second
     from engram.serve.network import server
 
-    def begun(address: str, own: GrantedToken | None) -> None:
+    def started(address: str, own: GrantedToken | None) -> None:
         if caller.json:
             terminal.data({"address": address, "token": None if own is None else own.secret})
             return
@@ -65,7 +63,7 @@ def serve(
     if not vault_exists(caller.path):  # checked first, so that a refused address leaves no new vault behind
         server.require_local(where)
     with closing(server.bind(where, settings.serve_port if port is None else port)) as place, caller.open(make=True) as vault:
-        web.serve(vault, where, place, begun)
+        web.serve(vault, where, place, started)
 
 
 def ui(
@@ -91,7 +89,7 @@ def ui(
         caller.open(everything=everything or not caller.identity, make=True) as vault,
     ):
 
-        def begun(link: str) -> None:
+        def started(link: str) -> None:
             if not no_open:
                 threading.Thread(target=_open, args=(link, Path(folder.name)), daemon=True).start()
             if caller.json:
@@ -101,7 +99,7 @@ def ui(
                     f"The Memory Palace of {caller.path}. Interrupt to end. This address signs in once:\n{link}", flush=True
                 )
 
-        web.show(vault, "127.0.0.1", place, begun, folder.cleanup)
+        web.show(vault, "127.0.0.1", place, started, folder.cleanup)
 
 
 def _open(link: str, folder: Path) -> None:
@@ -177,7 +175,7 @@ def _serve_http(caller: Caller, profile: str, host: str, port: int) -> None:
     from engram.serve.mcp.http import serve  # late: the SDK takes a second to load
     from engram.serve.network.server import bind, require_local
 
-    def begun(address: str, own: GrantedToken | None) -> None:
+    def started(address: str, own: GrantedToken | None) -> None:
         caller.remark(f"MCP at {address}. Every request needs a token (`engram token create NAME`).")
         if own is not None:
             caller.remark("The vault has none yet. This temporary token reads and writes as an agent until the server ends:")
@@ -186,7 +184,7 @@ def _serve_http(caller: Caller, profile: str, host: str, port: int) -> None:
     if not vault_exists(caller.path):  # checked first, so that a refused address leaves no new vault behind
         require_local(host)
     with closing(bind(host, port)) as listening, caller.open(make=True) as vault:
-        serve(vault, profile, host, listening, begun)
+        serve(vault, profile, host, listening, started)
 
 
 @app.command("install")

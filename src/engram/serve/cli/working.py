@@ -19,11 +19,11 @@ _AGES = {
 
 
 def _in_mind(result: CommandResult) -> None:
-    found: Exported = result.value
+    export: Exported = result.value
     if result.given.form is not None or result.given.budget is not None:
-        terminal.line(found.text)
-    elif found.slots:
-        terminal.table(["active", "source", "since", "id", "text"], [_row(slot) for slot in found.slots], wrap=True)
+        terminal.line(export.text)
+    elif export.slots:
+        terminal.table(["active", "source", "since", "id", "text"], [_row(slot) for slot in export.slots], wrap=True)
     else:
         result.caller.remark("Nothing is in mind here.")
 
@@ -47,36 +47,36 @@ def _noted(result: CommandResult) -> None:
 
 
 def _resumed(result: CommandResult) -> None:
-    found: Resumed = result.value
+    resumed: Resumed = result.value
     terminal.pairs(
         [
-            ("doing", found.goal),
-            ("decided", "\n".join(found.decided)),
-            ("open", "\n".join(found.open)),
-            ("noted", terminal.when(found.noted_at)),
-            ("in mind", "\n".join(terminal.one_line(slot.text) for slot in found.slots)),
+            ("doing", resumed.goal),
+            ("decided", "\n".join(resumed.decided)),
+            ("open", "\n".join(resumed.open)),
+            ("noted", terminal.when(resumed.noted_at)),
+            ("in mind", "\n".join(terminal.one_line(slot.text) for slot in resumed.slots)),
         ]
     )
-    result.caller.remark(_outcome(found))
+    result.caller.remark(_outcome(resumed))
 
 
-def _outcome(found: Resumed) -> str:
-    left = f" (left {terminal.when(found.saved_at)})" if found.saved_at is not None else ""
-    return f"{found.age.value}: {_AGES[found.age]}{left}."
+def _outcome(resumed: Resumed) -> str:
+    left = f" (left {terminal.when(resumed.saved_at)})" if resumed.saved_at is not None else ""
+    return f"{resumed.age.value}: {_AGES[resumed.age]}{left}."
 
 
 def _morning(result: CommandResult) -> None:
-    found: Morning = result.value
-    terminal.line(found.text) if found.text else result.caller.remark("There is nothing to go on with here.")
+    morning: Morning = result.value
+    terminal.line(morning.text) if morning.text else result.caller.remark("There is nothing to go on with here.")
 
 
 def _gaps(result: CommandResult) -> None:
-    found: tuple[Gap, ...] = result.value.gaps
-    if not found:
+    gaps: tuple[Gap, ...] = result.value.gaps
+    if not gaps:
         result.caller.remark("Nothing is known to be missing here: no open question, no dispute, nothing old that is much used.")
         return
     rows = [
-        [gap.kind.value, str(gap.times), terminal.when(gap.asked_at), terminal.when(gap.offered_at), gap.text] for gap in found
+        [gap.kind.value, str(gap.times), terminal.when(gap.asked_at), terminal.when(gap.offered_at), gap.text] for gap in gaps
     ]
     terminal.table(["gap", "times", "last", "offered", "question"], rows, wrap=True)
 

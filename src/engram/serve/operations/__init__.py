@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engram.serve.operations import dreams, entities, episodes, memories, recall, vault, working
+from engram.serve.operations import dreams, entities, episodes, memories, recall, turns, vault, working
 from engram.serve.operations.operation import Arg as Arg
 from engram.serve.operations.operation import Effect as Effect
 from engram.serve.operations.operation import Operation as Operation
@@ -17,6 +17,7 @@ from engram.serve.operations.schema import read as read
 
 OPERATIONS: Mapping[str, Operation] = table(
     memories.OPERATIONS,
+    turns.OPERATIONS,
     recall.OPERATIONS,
     memories.READ_OPERATIONS,
     entities.OPERATIONS,

@@ -1,11 +1,8 @@
 """The `Operation`: name, input, output, effect and least role of a call, and the one function that runs it.
 
 An input is a frozen dataclass whose fields are `Annotated[type, Arg(help, …)]`; a face turns them into options, a JSON schema or
-a tool. The caller's identity is no field: it belongs to the `mem` that an operation is called with.
-
-Argument types and inputs that several operations share.
-
-Progress reports of long operations. A face installs a callback; the operation calls it.
+a tool. The caller's identity is no field: it belongs to the `mem` that an operation is called with. Below stand the arguments
+that several operations share, and the progress reports of long ones: a face installs a callback, the operation calls it.
 """
 
 from __future__ import annotations
